@@ -1,0 +1,16 @@
+# Turns lua/*.lua into one generated header: the text of each script and its SHA1, which is the
+# name that the server gives it (SCRIPT LOAD). Runs at configure time; a changed script reconfigures.
+function(rlock_embed_lua output)
+  file(GLOB scripts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/lua/*.lua)
+  set(body "// Generated from lua/ by cmake/EmbedLua.cmake.\n#pragma once\n\n#include \"redis/script.hpp\"\n\n")
+  string(APPEND body "namespace rlock::lua {\n")
+  foreach(script IN LISTS scripts)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${script})
+    get_filename_component(name ${script} NAME_WE)
+    file(READ ${script} text)
+    file(SHA1 ${script} sha1)
+    string(APPEND body "inline constexpr redis::Script ${name}{\"${name}\", \"${sha1}\", R\"LUA(${text})LUA\"};\n")
+  endforeach()
+  string(APPEND body "}  // namespace rlock::lua\n")
+  file(CONFIGURE OUTPUT ${output} CONTENT "${body}" @ONLY)
+endfunction()

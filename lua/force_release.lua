@@ -1,0 +1,22 @@
+-- Breaks a lock, whoever holds it, and wakes the waiters; may be sent again.
+-- KEYS: lock, channel, info, latch of this request
+-- ARGV: how long to remember this request (ms)
+-- Returns {1, owner...} broken, with the owners it was taken from; {2} the lock was free;
+--   {3, type} the name is in use by another kind of lock.
+local lock, channel, info, latch = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+if redis.call('exists', latch) == 1 then return {1} end
+
+local kind = redis.call('type', lock).ok
+if kind == 'none' then return {2} end
+if kind ~= 'hash' then return {3, kind} end
+if redis.call('hexists', lock, 'mode') == 1 then return {3, 'read-write lock'} end
+
+local answer = {1}
+for _, owner in ipairs(redis.call('hkeys', lock)) do
+  answer[#answer + 1] = owner
+  redis.pcall('hdel', info, owner)
+end
+redis.call('del', lock)
+redis.pcall('publish', channel, '0')
+redis.call('set', latch, '1', 'px', ARGV[1])
+return answer

@@ -1,0 +1,35 @@
+-- Gives one hold back and wakes the waiters after the last one; may be sent again.
+-- KEYS: lock, channel, info, latch of this hold
+-- ARGV: owner, how long to remember this request (ms), how long to keep the lock all the same (ms)
+-- Returns {1} the lock is free now, {0} the owner still holds it (or keeps it until its TTL ends),
+--   {2} the owner did not hold it. The latch remembers the answer, and bars a late acquire.
+local lock, channel, info, latch = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local owner, remember, keep = ARGV[1], ARGV[2], tonumber(ARGV[3])
+
+local seen = redis.call('get', latch)
+if seen and seen ~= 'entered' then return {tonumber(seen)} end
+local function answer(result)
+  redis.pcall('set', latch, result, 'px', remember)
+  return {result}
+end
+
+local count = false
+if redis.call('type', lock).ok == 'hash' then count = redis.call('hget', lock, owner) end
+if not count then return answer(2) end
+
+if tonumber(count) > 1 then
+  -- Setting the expiry to what it is opens the script for writing when the server is out of memory.
+  local left = redis.call('pttl', lock)
+  if left > 0 then redis.call('pexpire', lock, left) end
+  redis.call('hincrby', lock, owner, -1)
+  return answer(0)
+end
+if keep > 0 then
+  redis.call('pexpire', lock, keep)
+  redis.pcall('pexpire', info, keep)
+  return answer(0)
+end
+redis.call('hdel', lock, owner)
+redis.pcall('hdel', info, owner)
+if redis.call('exists', lock) == 0 then redis.pcall('publish', channel, '0') end
+return answer(1)

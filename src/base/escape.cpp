@@ -1,0 +1,91 @@
+#include "base/escape.hpp"
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+
+namespace rlock {
+namespace {
+
+// A well-formed UTF-8 sequence at the start of a text, or length 0.
+struct CodePoint {
+  std::size_t length = 0;
+  std::uint32_t value = 0;
+};
+
+std::uint8_t byte_at(std::string_view text, std::size_t at) {
+  return static_cast<std::uint8_t>(text[at]);
+}
+
+CodePoint decode(std::string_view text) {
+  const std::uint8_t first = byte_at(text, 0);
+  if (first < 0x80) return {1, first};
+  CodePoint point;
+  std::uint32_t smallest = 0;
+  if ((first & 0xE0) == 0xC0) {
+    point = {2, first & 0x1FU};
+    smallest = 0x80;
+  } else if ((first & 0xF0) == 0xE0) {
+    point = {3, first & 0x0FU};
+    smallest = 0x800;
+  } else if ((first & 0xF8) == 0xF0) {
+    point = {4, first & 0x07U};
+    smallest = 0x10000;
+  } else {
+    return {};
+  }
+  if (text.size() < point.length) return {};
+  for (std::size_t i = 1; i < point.length; ++i) {
+    if ((byte_at(text, i) & 0xC0) != 0x80) return {};
+    point.value = (point.value << 6) | (byte_at(text, i) & 0x3FU);
+  }
+  const bool surrogate = point.value >= 0xD800 && point.value <= 0xDFFF;
+  if (point.value < smallest || point.value > 0x10FFFF || surrogate) return {};
+  return point;
+}
+
+// Characters that move the cursor, or reorder or hide text: C0, DEL, C1, bidirectional controls.
+bool is_control(std::uint32_t c) {
+  return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x061C || c == 0x2028 || c == 0x2029 ||
+         (c >= 0x200B && c <= 0x200F) || (c >= 0x202A && c <= 0x202E) ||
+         (c >= 0x2066 && c <= 0x2069) || c == 0xFEFF;
+}
+
+void append_hex(std::string& out, std::string_view bytes) {
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    std::array<char, 5> text{};
+    std::snprintf(text.data(), text.size(), "\\x%02x", byte_at(bytes, i));
+    out += text.data();
+  }
+}
+
+enum class Controls { keep, escape };
+
+std::string escape(std::string_view bytes, Controls controls) {
+  std::string out;
+  out.reserve(bytes.size());
+  while (!bytes.empty()) {
+    const CodePoint point = decode(bytes);
+    const std::size_t length = point.length == 0 ? 1 : point.length;
+    const bool harmful = controls == Controls::escape && is_control(point.value);
+    if (point.length == 0) {
+      append_hex(out, bytes.substr(0, 1));
+    } else if (harmful && point.value == '\n') {
+      out += "\\n";
+    } else if (harmful) {
+      append_hex(out, bytes.substr(0, length));
+    } else {
+      out += bytes.substr(0, length);
+    }
+    bytes.remove_prefix(length);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string escape_for_terminal(std::string_view bytes) { return escape(bytes, Controls::escape); }
+
+std::string to_utf8(std::string_view bytes) { return escape(bytes, Controls::keep); }
+
+}  // namespace rlock

@@ -1,0 +1,23 @@
+// The exit statuses of rlock: a published contract (rlock(1), EXIT STATUS).
+#pragma once
+
+namespace rlock {
+
+enum class ExitStatus : int {
+  ok = 0,
+  not_held = 1,       // unlock and renew: not held by that owner
+  usage = 64,         // the command line
+  unavailable = 69,   // the server cannot serve now
+  internal = 70,      // a bug
+  not_acquired = 75,  // somebody else held the lock for as long as we waited
+  wrong_kind = 76,    // the name is something else, or the answer makes no sense
+  permission = 77,    // authentication or permission
+  config = 78,        // configuration
+  lost = 79,          // lock lost while the command ran
+  timed_out = 124,    // --at-most passed
+  not_executable = 126,
+  not_found = 127,
+  signal_base = 128,  // plus the signal's number
+};
+
+}  // namespace rlock

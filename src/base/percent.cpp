@@ -1,0 +1,54 @@
+#include "base/percent.hpp"
+
+namespace rlock {
+namespace {
+
+constexpr std::string_view k_hex = "0123456789ABCDEF";
+
+std::optional<unsigned> hex_digit(char c) {
+  if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0');
+  if (c >= 'a' && c <= 'f') return static_cast<unsigned>(c - 'a') + 10;
+  if (c >= 'A' && c <= 'F') return static_cast<unsigned>(c - 'A') + 10;
+  return std::nullopt;
+}
+
+bool is_plain(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         std::string_view("-._~:").find(c) != std::string_view::npos;
+}
+
+}  // namespace
+
+std::optional<std::string> percent_decode(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      out += text[i];
+      continue;
+    }
+    if (text.size() - i < 3) return std::nullopt;
+    const auto high = hex_digit(text[i + 1]);
+    const auto low = hex_digit(text[i + 2]);
+    if (!high || !low) return std::nullopt;
+    out += static_cast<char>(*high * 16 + *low);
+    i += 2;
+  }
+  return out;
+}
+
+std::string percent_encode(std::string_view bytes) {
+  std::string out;
+  for (const char c : bytes) {
+    if (is_plain(c)) {
+      out += c;
+    } else {
+      const auto byte = static_cast<unsigned char>(c);
+      out += '%';
+      out += k_hex[byte >> 4];
+      out += k_hex[byte & 15];
+    }
+  }
+  return out;
+}
+
+}  // namespace rlock

@@ -1,0 +1,50 @@
+#include "base/random.hpp"
+
+#include <cerrno>
+#include <sys/random.h>
+
+#include "base/error.hpp"
+
+namespace rlock {
+namespace {
+
+void fill(void* buffer, std::size_t size) {
+  auto* at = static_cast<unsigned char*>(buffer);
+  while (size > 0) {
+    const ssize_t got = ::getrandom(at, size, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw Error(ExitStatus::internal, "getrandom: " + errno_text(errno));
+    at += got;
+    size -= static_cast<std::size_t>(got);
+  }
+}
+
+}  // namespace
+
+std::string random_hex(std::size_t bytes) {
+  std::string raw(bytes, '\0');
+  fill(raw.data(), raw.size());
+  std::string out;
+  for (const char c : raw) {
+    const auto byte = static_cast<unsigned char>(c);
+    out += "0123456789abcdef"[byte >> 4];
+    out += "0123456789abcdef"[byte & 15];
+  }
+  return out;
+}
+
+std::string random_uuid() {
+  std::string hex = random_hex(16);
+  hex[12] = '4';
+  hex[16] = "89ab"[static_cast<unsigned>(hex[16]) & 3U];
+  for (const std::size_t dash : {8U, 13U, 18U, 23U}) hex.insert(dash, 1, '-');
+  return hex;
+}
+
+std::uint32_t random_below(std::uint32_t limit) {
+  std::uint32_t value = 0;
+  fill(&value, sizeof value);
+  return value % limit;
+}
+
+}  // namespace rlock

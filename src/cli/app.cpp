@@ -1,0 +1,124 @@
+#include "cli/app.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "base/escape.hpp"
+#include "cli/commands.hpp"
+#include "cli/help.hpp"
+#include "cli/literal_words.hpp"
+#include "cli/message.hpp"
+
+namespace rlock::cli {
+namespace {
+
+struct Entry {
+  const char* name;
+  const char* description;
+  Action (*set_up)(CLI::App& command, const Invocation& invocation);
+};
+
+constexpr std::array k_commands = {
+    Entry{"exec", "Hold locks while a command runs", set_up_exec},
+    Entry{"acquire", "Take a lock and leave; print its owner", set_up_acquire},
+    Entry{"renew", "Extend a lease once", set_up_renew},
+    Entry{"unlock", "Release one hold of a lock, or break it", set_up_unlock},
+    Entry{"inspect-queue", "Show holders, waiters and raw state of a lock", set_up_inspect_queue},
+    Entry{"watch", "Follow locks live, one event a line", set_up_watch},
+};
+
+bool is_command(const std::string& word) {
+  return std::any_of(k_commands.begin(), k_commands.end(),
+                     [&](const Entry& entry) { return word == entry.name; });
+}
+
+// Returns the first word that is a command's name, or nothing.
+std::string find_command(const std::vector<std::string>& words) {
+  const auto command = std::find_if(words.begin(), words.end(), is_command);
+  return command == words.end() ? "" : *command;
+}
+
+// Takes what stands behind the first `--` after "exec" out of `words`: it is the command's, and no
+// option of ours is to be found in it.
+Behind split_command(std::vector<std::string>& words) {
+  Behind behind;
+  const auto dashes = std::find(std::find(words.begin(), words.end(), "exec"), words.end(), "--");
+  if (dashes == words.end()) return behind;
+  behind.given = true;
+  behind.words.assign(dashes + 1, words.end());
+  words.erase(dashes, words.end());
+  return behind;
+}
+
+std::string one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return escape_for_terminal(text);
+}
+
+[[noreturn]] void refuse(const CLI::App& app, const CLI::ParseError& error) {
+  const auto commands = app.get_subcommands();
+  if (commands.empty() && !app.remaining().empty()) {
+    throw Error(ExitStatus::usage, "unknown command or option '" + one_line(app.remaining()[0]) +
+                                       "' (see rlock --help)");
+  }
+  const std::string command = commands.empty() ? "" : " " + commands.front()->get_name();
+  throw Error(ExitStatus::usage, one_line(error.what()) + " (see rlock" + command + " --help)");
+}
+
+Action print_later(const std::string& text) {
+  return [text] {
+    print(text);
+    return 0;
+  };
+}
+
+}  // namespace
+
+std::function<int()> parse(int argc, const char* const* argv) {
+  CLI::App app("Locks for a fleet of machines, on Redis or Valkey, in Redisson's format.", "rlock");
+  set_usage(app, "rlock [GLOBAL] COMMAND [OPTIONS] ...");
+  app.set_help_flag("-h,--help", "Print this help and exit");
+  app.set_version_flag("-V,--version", "rlock " RLOCK_VERSION " (" RLOCK_FEATURES ")",
+                       "Print the version and exit");
+  app.require_subcommand(1);
+  app.fallthrough();
+
+  // The action refers to the invocation, so they live and die together.
+  const auto invocation = std::make_shared<Invocation>();
+  invocation->globals.add_to(app);
+  std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  const std::string chosen = find_command(words);
+  // For another command, "exec" may be a lock's name.
+  if (chosen == "exec") invocation->behind = split_command(words);
+  std::map<std::string, Action> actions;
+  for (const Entry& entry : k_commands) {
+    CLI::App* command = app.add_subcommand(entry.name, entry.description);
+    // Options are costly to set up: only those of a command that is mentioned.
+    if (std::find(words.begin(), words.end(), entry.name) == words.end()) continue;
+    actions[entry.name] = entry.set_up(*command, *invocation);
+    if (chosen == entry.name) protect_positionals(words, app, *command);
+  }
+  std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
+  try {
+    app.parse(words);
+  } catch (const CLI::CallForHelp&) {
+    return print_later(app.help());
+  } catch (const CLI::CallForVersion& version) {
+    return print_later(std::string(version.what()) + "\n");
+  } catch (const CLI::ParseError& error) {
+    refuse(app, error);
+  }
+  return [invocation, action = actions.at(app.get_subcommands().front()->get_name())] {
+    return action();
+  };
+}
+
+int run(int argc, const char* const* argv) { return parse(argc, argv)(); }
+
+}  // namespace rlock::cli

@@ -1,0 +1,15 @@
+// The command line.
+#pragma once
+
+#include <functional>
+
+namespace rlock::cli {
+
+// Understands the arguments of main(), and does nothing yet. Returns what they ask for: a call that
+// returns the status to exit with. Both throw Error.
+[[nodiscard]] std::function<int()> parse(int argc, const char* const* argv);
+
+// Runs rlock with the arguments of main(). Returns the status to exit with. Throws Error.
+[[nodiscard]] int run(int argc, const char* const* argv);
+
+}  // namespace rlock::cli

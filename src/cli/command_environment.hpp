@@ -1,0 +1,16 @@
+// What a command that runs under locks finds in its environment.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/held_locks.hpp"
+
+namespace rlock::cli {
+
+// Returns our own environment as NAME=value, with RLOCK_NAME, RLOCK_OWNER, RLOCK_KIND and
+// RLOCK_HELD set for `locks`. `run` identifies this run among those that hold the same locks.
+[[nodiscard]] std::vector<std::string> make_environment(const HeldLocks& locks,
+                                                        const std::string& run);
+
+}  // namespace rlock::cli

@@ -1,0 +1,15 @@
+// The look of --help.
+#pragma once
+
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace rlock::cli {
+
+// Makes `command`'s help start with `usage`, such as "rlock exec [OPTIONS] NAME... -- CMD".
+void set_usage(CLI::App& command, const std::string& usage);
+
+}  // namespace rlock::cli

@@ -1,0 +1,64 @@
+#include "cli/status_line.hpp"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include <utility>
+
+#include "base/duration.hpp"
+#include "base/escape.hpp"
+
+namespace rlock::cli {
+namespace {
+
+constexpr Milliseconds k_patience{1000};
+
+void write_stderr(const std::string& text) {
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
+}
+
+std::size_t columns() {
+  winsize size{};
+  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+  return size.ws_col;
+}
+
+}  // namespace
+
+StatusLine::StatusLine(std::string name, Show show)
+    : name_(std::move(name)),
+      enabled_(show == Show::on_terminal && ::isatty(STDERR_FILENO) == 1),
+      start_(BootClock::now()) {}
+
+void StatusLine::update(const lock::Busy& busy) {
+  // A job in the background must not write over what runs in the foreground.
+  if (!enabled_ || ::tcgetpgrp(STDERR_FILENO) != ::getpgrp()) return;
+  const auto waited = std::chrono::floor<Milliseconds>(BootClock::now() - start_);
+  if (waited < k_patience) return;
+  std::string line = "rlock: " + escape_for_terminal(name_) + ": waiting " +
+                     format_duration(waited) + " for " + describe_holder(busy.owner, busy.holder);
+  if (busy.held_for && busy.held_for->count() >= 0) {
+    line += ", who has held it for " + format_duration(*busy.held_for);
+  }
+  if (!busy.ttl) line += " and without an expiry";
+  const std::size_t room = columns() - 1;
+  if (line.size() > room) {
+    line.resize(room);
+    while (!line.empty() && (static_cast<unsigned char>(line.back()) & 0x80U) != 0) line.pop_back();
+  }
+  write_stderr("\r\x1b[K" + line);
+  shown_ = true;
+}
+
+void StatusLine::clear() noexcept {
+  if (shown_) write_stderr("\r\x1b[K");
+  shown_ = false;
+}
+
+std::string describe_holder(const std::string& owner, const lock::About& about) {
+  if (about.host.empty()) return owner.empty() ? "an unknown holder" : escape_for_terminal(owner);
+  std::string text = escape_for_terminal(about.host) + " pid " + std::to_string(about.pid);
+  if (!about.command.empty()) text += " (" + escape_for_terminal(about.command) + ")";
+  return text;
+}
+
+}  // namespace rlock::cli

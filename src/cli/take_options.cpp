@@ -1,0 +1,60 @@
+#include "cli/take_options.hpp"
+
+#include <charconv>
+
+#include <CLI/CLI.hpp>
+
+#include "base/escape.hpp"
+#include "cli/globals.hpp"
+#include "lock/lease.hpp"
+
+namespace rlock::cli {
+namespace {
+
+// A server keeps expiry times as 64-bit milliseconds; nobody means more than a year.
+constexpr Milliseconds k_longest_lease = std::chrono::hours(24 * 366);
+
+}  // namespace
+
+void TakeOptions::add_to(CLI::App& app) {
+  app.add_option("--kind", kind, "Kind of lock: reentrant")
+      ->type_name("KIND")
+      ->check(CLI::IsMember({"reentrant"}));
+  app.add_option("-w,--wait", wait, "Give up after so long [wait for ever]")->type_name("DUR");
+  app.add_flag("-n,--no-wait", no_wait, "Do not wait: --wait 0");
+  app.add_option("--lease", lease, "How long the lock outlives a crash; renewed every third [30s]")
+      ->type_name("DUR");
+  app.add_flag("--no-watchdog", no_watchdog,
+               "Do not renew the lease; exec ends CMD before it ends");
+  app.add_option("-E,--conflict-exit-code", conflict_status,
+                 "Exit status when the lock was not acquired, 0 to 255 [75]")
+      ->type_name("N");
+}
+
+TimePoint TakeOptions::wait_deadline() const {
+  if (no_wait) return BootClock::now();
+  if (!wait) return TimePoint::max();
+  return after(BootClock::now(), parse_duration_option("--wait", *wait));
+}
+
+Milliseconds TakeOptions::lease_length() const {
+  const Milliseconds length = parse_duration_option("--lease", lease);
+  if (length < lock::k_shortest_lease || length > k_longest_lease) {
+    throw Error(ExitStatus::usage, "--lease: '" + escape_for_terminal(lease) +
+                                       "' is out of range; expected 100ms to 8784h");
+  }
+  return length;
+}
+
+ExitStatus TakeOptions::conflict_exit_status() const {
+  int value = 0;
+  const char* end = conflict_status.data() + conflict_status.size();
+  const auto [rest, error] = std::from_chars(conflict_status.data(), end, value);
+  if (error != std::errc() || rest != end || value < 0 || value > 255) {
+    throw Error(ExitStatus::usage, "-E: '" + escape_for_terminal(conflict_status) +
+                                       "' is no exit status; expected 0 to 255");
+  }
+  return static_cast<ExitStatus>(value);
+}
+
+}  // namespace rlock::cli

@@ -1,0 +1,32 @@
+// The options of the commands that take a lock: exec and acquire.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace rlock::cli {
+
+struct TakeOptions {
+  std::string kind = "reentrant";
+  std::optional<std::string> wait;
+  bool no_wait = false;
+  std::string lease = "30s";
+  bool no_watchdog = false;
+  std::string conflict_status = "75";
+
+  void add_to(CLI::App& app);
+
+  // Throw Error (usage).
+  [[nodiscard]] TimePoint wait_deadline() const;
+  [[nodiscard]] Milliseconds lease_length() const;
+  [[nodiscard]] ExitStatus conflict_exit_status() const;
+};
+
+}  // namespace rlock::cli

@@ -1,0 +1,84 @@
+#include "cli/taking.hpp"
+
+#include <cstdlib>
+#include <signal.h>
+
+#include "base/escape.hpp"
+#include "cli/message.hpp"
+#include "cli/status_line.hpp"
+#include "lock/held.hpp"
+#include "lock/waiting.hpp"
+
+namespace rlock::cli {
+namespace {
+
+// Re-enters the lock if a process above us holds it. What RLOCK_HELD says is only a hint: the
+// server knows.
+std::optional<Taken> reenter(const Request& request, redis::Client& client) {
+  const char* held = std::getenv(lock::k_held_variable);
+  const auto entry = lock::find_held(held == nullptr ? "" : held, request.name);
+  if (!entry) return std::nullopt;
+  auto lock = std::make_unique<lock::ReentrantLock>(request.name, entry->owner, request.about,
+                                                    request.lease);
+  try {
+    const auto lease = lock->reenter(client);
+    if (!lease) return std::nullopt;
+    return Taken{std::move(lock), *lease};
+  } catch (...) {
+    lock->abandon(client);
+    throw;
+  }
+}
+
+}  // namespace
+
+std::optional<Taken> take(const Request& request, const Globals& globals, redis::Client& client) {
+  if (auto taken = reenter(request, client)) return taken;
+
+  auto lock = std::make_unique<lock::ReentrantLock>(request.name, request.owner, request.about,
+                                                    request.lease);
+  const std::string name = escape_for_terminal(request.name);
+  StatusLine status_line(request.name,
+                         globals.quiet ? StatusLine::Show::never : StatusLine::Show::on_terminal);
+  bool warned = false;
+  lock::WaitOptions options{request.deadline};
+  options.on_wait = [&](const lock::Busy& busy) {
+    request.on_busy();
+    if (!busy.ttl && !warned && !globals.quiet) {
+      status_line.clear();
+      say(name + ": held without an expiry by " + describe_holder(busy.owner, busy.holder) +
+          ": it will not end by itself (rlock unlock --force)");
+      warned = true;
+    }
+    status_line.update(busy);
+  };
+  options.on_outage = [&](const Error& error) {
+    if (!globals.verbose) return;
+    status_line.clear();
+    say(name + ": still waiting: " + error.what());
+  };
+  const auto lease = lock::wait_for_lock(*lock, client, options);
+  if (!lease) return std::nullopt;
+  return Taken{std::move(lock), *lease};
+}
+
+std::optional<process::Signal> signal_to_end(process::Signals& signals) {
+  while (const auto signal = signals.next()) {
+    if (process::ends_process(signal->number) && !signal->from_self) return signal;
+  }
+  return std::nullopt;
+}
+
+int end_by_signal(const process::Signal& signal) {
+  if (signal.from_terminal && signal.number == SIGINT) {
+    ::signal(SIGINT, SIG_DFL);
+    ::raise(SIGINT);
+    sigset_t set;
+    ::sigemptyset(&set);
+    ::sigaddset(&set, SIGINT);
+    ::sigprocmask(SIG_UNBLOCK, &set, nullptr);
+  }
+  return static_cast<int>(ExitStatus::signal_base) + signal.number;
+}
+
+}  // namespace rlock::cli

@@ -1,0 +1,32 @@
+#include "lock/key_names.hpp"
+
+#include "base/error.hpp"
+
+namespace rlock::lock {
+namespace {
+
+// Redisson's rule: a name with a brace of its own is not wrapped in braces.
+std::string prefixed(const char* prefix, const std::string& name) {
+  const bool has_brace = name.find('{') != std::string::npos;
+  return std::string(prefix) + ":" + (has_brace ? name : "{" + name + "}");
+}
+
+}  // namespace
+
+void check_name(std::string_view name) {
+  if (name.empty() || name.size() > k_longest_name) {
+    throw Error(ExitStatus::usage, "bad lock name: it has " + std::to_string(name.size()) +
+                                       " bytes; expected 1 to 1024");
+  }
+}
+
+KeyNames::KeyNames(const std::string& name)
+    : lock(name),
+      channel(prefixed("redisson_lock__channel", name)),
+      queue(prefixed("redisson_lock_queue", name)),
+      timeout(prefixed("redisson_lock_timeout", name)),
+      token(prefixed("redisson_lock_token", name)),
+      info(prefixed("rlock_info", name)),
+      latch_prefix(prefixed("redisson_unlock_latch", name) + ":") {}
+
+}  // namespace rlock::lock

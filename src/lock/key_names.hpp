@@ -1,0 +1,33 @@
+// The names of everything that Redis holds about a lock (Redisson's, byte for byte), and the bounds
+// on a lock's name.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace rlock::lock {
+
+inline constexpr std::size_t k_longest_name = 1024;
+
+// Throws Error (usage) unless `name` has 1 to 1024 bytes.
+void check_name(std::string_view name);
+
+struct KeyNames {
+  explicit KeyNames(const std::string& name);
+
+  // Returns the key that remembers a request by its identifier, so that it counts once.
+  [[nodiscard]] std::string latch(std::string_view id) const {
+    return latch_prefix + std::string(id);
+  }
+
+  std::string lock;     // hash: owner -> hold count
+  std::string channel;  // a message on it says that the lock became free
+  std::string queue;    // list: waiting owners of a fair lock
+  std::string timeout;  // sorted set: their deadlines
+  std::string token;    // string: the last fencing token
+  std::string info;     // hash, rlock's own: owner -> who that is
+  std::string latch_prefix;
+};
+
+}  // namespace rlock::lock

@@ -1,0 +1,24 @@
+// Who holds, or wants, a lock.
+#pragma once
+
+#include <string>
+#include <sys/types.h>
+
+namespace rlock::lock {
+
+// Returns a new owner, `<uuid>:<pid>`: the field in the lock's hash. The UUID is random, so no two
+// runs share an owner, whatever their pids.
+[[nodiscard]] std::string fresh_owner();
+
+// Who an owner is, for people: stored beside the lock, never inside it.
+struct About {
+  std::string host;
+  pid_t pid = 0;
+  std::string user;
+  std::string command;  // the program's name, never its arguments: they may hold secrets
+};
+
+// Returns what to say of this process. `command` may be a path.
+[[nodiscard]] About about_this_process(const std::string& command);
+
+}  // namespace rlock::lock

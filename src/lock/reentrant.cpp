@@ -1,0 +1,175 @@
+#include "lock/reentrant.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/escape.hpp"
+#include "base/random.hpp"
+#include "lua_scripts.hpp"
+#include "redis/server_error.hpp"
+
+namespace rlock::lock {
+namespace {
+
+// How long the server remembers a request: longer than one can be under way.
+constexpr Milliseconds k_remember{30'000};
+constexpr Milliseconds k_abandon_bound{250};
+constexpr std::size_t k_id_bytes = 16;
+
+std::string text(Milliseconds span) { return std::to_string(span.count()); }
+
+// Others may have written anything; between these bounds a difference does not overflow.
+std::int64_t number(const std::string& digits) {
+  constexpr std::int64_t k_limit = 9'000'000'000'000'000;
+  std::int64_t value = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  return std::clamp(value, -k_limit, k_limit);
+}
+
+[[noreturn]] void refuse_kind(const std::string& name, const std::string& kind) {
+  throw Error(ExitStatus::wrong_kind, escape_for_terminal(name) +
+                                          ": the name is in use by another kind of lock (" +
+                                          escape_for_terminal(kind) + ")");
+}
+
+Busy parse_busy(const std::vector<redis::Reply>& items) {
+  Busy busy;
+  const std::int64_t ttl = items[1].as_integer();
+  if (ttl >= 0) busy.ttl = Milliseconds(ttl);
+  busy.owner = items[2].as_text();
+  busy.holder.host = items[3].as_text();
+  busy.holder.pid = static_cast<pid_t>(number(items[4].as_text()));
+  busy.holder.command = items[5].as_text();
+  const std::string& since = items[6].as_text();
+  if (!since.empty()) busy.held_for = Milliseconds(number(items[7].as_text()) - number(since));
+  return busy;
+}
+
+}  // namespace
+
+ReentrantLock::ReentrantLock(const std::string& name, std::string owner, About about,
+                             Milliseconds lease)
+    : keys_(name),
+      owner_(std::move(owner)),
+      about_(std::move(about)),
+      lease_(lease),
+      hold_id_(random_hex(k_id_bytes)) {
+  check_name(name);
+}
+
+redis::Reply ReentrantLock::run(redis::Client& client, const redis::Script& script,
+                                const redis::ScriptArgs& call) {
+  int unanswered = 0;
+  try {
+    redis::Reply reply = client.run(script, call, &unanswered);
+    unanswered_ += unanswered;
+    return reply;
+  } catch (...) {
+    unanswered_ += unanswered;
+    throw;
+  }
+}
+
+std::variant<Lease, Busy> ReentrantLock::try_acquire(redis::Client& client) {
+  const TimePoint asked = BootClock::now();
+  const redis::Reply reply = run(client, lua::acquire,
+                                 {{keys_.lock, keys_.info, keys_.latch(hold_id_)},
+                                  {text(lease_), owner_, about_.host, std::to_string(about_.pid),
+                                   about_.user, about_.command}});
+  const auto& items = reply.as_array(1);
+  switch (items[0].as_integer()) {
+    case 0:
+      return parse_busy(reply.as_array(8));
+    case 1:
+      return Lease{lease_, lease_deadline(asked, lease_),
+                   static_cast<int>(reply.as_array(2)[1].as_integer())};
+    case 3:
+      refuse_kind(name(), reply.as_array(2)[1].as_text());
+    default:
+      throw redis::ProtocolError("unexpected reply to a request for the lock");
+  }
+}
+
+std::optional<Lease> ReentrantLock::reenter(redis::Client& client) {
+  const TimePoint asked = BootClock::now();
+  const redis::Reply reply =
+      run(client, lua::reenter,
+          {{keys_.lock, keys_.latch(hold_id_)}, {text(lease_), owner_, text(k_remember)}});
+  const auto& items = reply.as_array(1);
+  if (items[0].as_integer() != 1) return std::nullopt;
+  return Lease{lease_, lease_deadline(asked, lease_),
+               static_cast<int>(reply.as_array(2)[1].as_integer())};
+}
+
+Renewal ReentrantLock::renew(redis::Client& client, TimePoint* deadline) const {
+  const TimePoint asked = BootClock::now();
+  const redis::Reply reply =
+      client.run(lua::renew, {{keys_.lock, keys_.info}, {text(lease_), owner_}}, nullptr,
+                 deadline == nullptr ? TimePoint::max() : *deadline);
+  if (reply.as_integer() != 1) return Renewal::lost;
+  if (deadline != nullptr) *deadline = lease_deadline(asked, lease_);
+  return Renewal::renewed;
+}
+
+Renewal ReentrantLock::ask(redis::Client& client) const {
+  const redis::Reply reply = client.run(lua::renew, {{keys_.lock, keys_.info}, {"0", owner_}});
+  return reply.as_integer() == 1 ? Renewal::renewed : Renewal::lost;
+}
+
+redis::ScriptArgs ReentrantLock::release_args(Milliseconds keep) const {
+  return {{keys_.lock, keys_.channel, keys_.info, keys_.latch(hold_id_)},
+          {owner_, text(k_remember), text(keep)}};
+}
+
+Release ReentrantLock::release(redis::Client& client, Milliseconds keep) {
+  std::int64_t result = 0;
+  try {
+    result = run(client, lua::release, release_args(keep)).as_array(1)[0].as_integer();
+  } catch (const Error&) {
+    abandon(client, keep);
+    throw;
+  }
+  // With every request answered, none can still be under way that the latch would have to stop.
+  if (unanswered_ == 0) client.send_behind({"DEL", keys_.latch(hold_id_)});
+  if (result == 2) return Release::not_held;
+  return result == 1 ? Release::freed : Release::still_held;
+}
+
+void ReentrantLock::abandon(redis::Client& client, Milliseconds keep) noexcept {
+  if (unanswered_ == 0) return;
+  client.set_wake_fd(-1);
+  try {
+    // Behind the request on its own connection, the release cannot overtake it, and the latch has
+    // no late request to stop.
+    if (client.send_behind(lua::release, release_args(keep))) {
+      if (unanswered_ == 1) client.send_behind({"DEL", keys_.latch(hold_id_)});
+      client.close_gently(k_abandon_bound);
+      return;
+    }
+    client.run(lua::release, release_args(keep), nullptr, after(BootClock::now(), k_abandon_bound));
+  } catch (const std::exception&) {  // then its lease ends it
+  }
+}
+
+std::optional<std::vector<std::string>> force_release(redis::Client& client,
+                                                      const std::string& name) {
+  check_name(name);
+  const KeyNames keys(name);
+  const std::string latch = keys.latch(random_hex(k_id_bytes));
+  int unanswered = 0;
+  const redis::Reply reply =
+      client.run(lua::force_release,
+                 {{keys.lock, keys.channel, keys.info, latch}, {text(k_remember)}}, &unanswered);
+  if (unanswered == 0) client.send_behind({"DEL", latch});
+  const auto& items = reply.as_array(1);
+  if (items[0].as_integer() == 2) return std::nullopt;
+  if (items[0].as_integer() == 3) refuse_kind(name, reply.as_array(2)[1].as_text());
+  std::vector<std::string> owners;
+  for (std::size_t i = 1; i < items.size(); ++i) owners.push_back(items[i].as_text());
+  return owners;
+}
+
+}  // namespace rlock::lock

@@ -1,0 +1,77 @@
+// The reentrant lock in Redisson's layout: one run's dealings with one lock.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "lock/key_names.hpp"
+#include "lock/lease.hpp"
+#include "lock/owner.hpp"
+#include "redis/client.hpp"
+
+namespace rlock::lock {
+
+// Somebody else holds the lock.
+struct Busy {
+  std::optional<Milliseconds> ttl;  // nothing: it has no expiry
+  std::string owner;                // empty where unknown, and so are the fields of `holder`
+  About holder;
+  std::optional<Milliseconds> held_for;
+};
+
+enum class Renewal { renewed, lost };
+enum class Release { freed, still_held, not_held };
+
+// Every request may be sent again after a lost reply: it counts once. All of them throw
+// redis::Unavailable, redis::ServerError, redis::ProtocolError and redis::Interrupted, and
+// Error (wrong_kind) if the name is in use by another kind of lock.
+class ReentrantLock {
+ public:
+  ReentrantLock(const std::string& name, std::string owner, About about, Milliseconds lease);
+
+  [[nodiscard]] const std::string& name() const noexcept { return keys_.lock; }
+  [[nodiscard]] const std::string& owner() const noexcept { return owner_; }
+  [[nodiscard]] const std::string& channel() const noexcept { return keys_.channel; }
+  [[nodiscard]] Milliseconds lease() const noexcept { return lease_; }
+
+  // Takes the lock if it is free. Call it again after Busy, or where the lease came too late.
+  [[nodiscard]] std::variant<Lease, Busy> try_acquire(redis::Client& client);
+
+  // Adds a hold for an owner who holds the lock already. Returns nothing if he does not.
+  [[nodiscard]] std::optional<Lease> reenter(redis::Client& client);
+
+  // Extends the lease, never shortens it. `deadline`, if given, bounds the request and receives the
+  // lease's new end. Thread-safe, with a client of the thread's own.
+  [[nodiscard]] Renewal renew(redis::Client& client, TimePoint* deadline = nullptr) const;
+
+  // Returns whether the owner holds the lock, and changes nothing.
+  [[nodiscard]] Renewal ask(redis::Client& client) const;
+
+  // Gives this hold back. With `keep`, the lock stays taken for so long all the same.
+  Release release(redis::Client& client, Milliseconds keep = Milliseconds(0));
+
+  // Gives the hold back where the outcome of a request is unknown, as far as the server can still
+  // be reached, in a quarter of a second at the most. Does nothing where there is no such request.
+  void abandon(redis::Client& client, Milliseconds keep = Milliseconds(0)) noexcept;
+
+ private:
+  [[nodiscard]] redis::ScriptArgs release_args(Milliseconds keep) const;
+  [[nodiscard]] redis::Reply run(redis::Client& client, const redis::Script& script,
+                                 const redis::ScriptArgs& call);
+
+  KeyNames keys_;
+  std::string owner_;
+  About about_;
+  Milliseconds lease_;
+  std::string hold_id_;
+  int unanswered_ = 0;  // requests that changed something, or not
+};
+
+// Breaks the lock, whoever holds it. Returns the owners it was taken from; nothing if it was free.
+// Throws as the methods above.
+[[nodiscard]] std::optional<std::vector<std::string>> force_release(redis::Client& client,
+                                                                    const std::string& name);
+
+}  // namespace rlock::lock

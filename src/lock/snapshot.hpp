@@ -1,0 +1,59 @@
+// What Redis holds about a lock, read at one instant.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lock/owner.hpp"
+#include "redis/client.hpp"
+
+namespace rlock::lock {
+
+struct Party {
+  std::string owner;
+  std::optional<About> about;  // where rlock's side key tells
+  std::optional<std::int64_t> since_ms;
+};
+
+struct Holder : Party {
+  enum class Mode { exclusive, read, write };
+  std::int64_t count = 1;
+  Mode mode = Mode::exclusive;
+};
+
+struct Waiter : Party {
+  std::optional<std::int64_t> deadline_ms;  // of the server's clock
+};
+
+struct Problem {
+  std::string code;
+  std::string detail;
+  std::string hint;
+};
+
+// Times are milliseconds of the server's clock since 1970.
+struct Snapshot {
+  enum class Kind { none, reentrant, fair, read_write, simple, unknown };
+
+  std::string name;
+  std::int64_t time_ms = 0;
+  bool held = false;
+  Kind kind = Kind::none;
+  std::optional<std::int64_t> ttl_ms;  // nothing: free; -1: no expiry
+  std::optional<std::int64_t> token;
+  std::vector<Holder> holders;
+  std::vector<Waiter> waiters;
+  std::vector<std::pair<std::string, std::string>> hash;
+  std::vector<std::string> queue;
+  std::vector<std::pair<std::string, double>> scores;
+  std::vector<Problem> problems;
+};
+
+// Reads the state of the lock `name`; changes nothing. Needs a client for large replies.
+// Throws as redis::Client::run.
+[[nodiscard]] Snapshot take_snapshot(redis::Client& client, const std::string& name);
+
+}  // namespace rlock::lock

@@ -1,0 +1,27 @@
+// Starting the command.
+#pragma once
+
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+#include "process/signals.hpp"
+#include "process/terminal.hpp"
+
+namespace rlock::process {
+
+struct Command {
+  std::vector<std::string> argv;         // the program, looked up in PATH, and its arguments
+  std::vector<std::string> environment;  // NAME=value
+};
+
+enum class GiveTerminal { no, yes };
+
+// Starts `command` in a process group of its own, with the caller's signal mask and dispositions,
+// and descriptors 0, 1, 2 and those without FD_CLOEXEC. Returns its pid, which is also its group.
+// Throws Error: 127 if the program is not found, 126 if it cannot be run, 69 if there is no process
+// to be had.
+[[nodiscard]] pid_t start_child(const Command& command, const Signals& signals,
+                                const Terminal& terminal, GiveTerminal give);
+
+}  // namespace rlock::process

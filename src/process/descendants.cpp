@@ -1,0 +1,139 @@
+#include "process/descendants.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <dirent.h>
+#include <fcntl.h>
+#include <memory>
+#include <optional>
+#include <signal.h>
+#include <string_view>
+#include <unistd.h>
+
+#include "base/fd.hpp"
+
+namespace rlock::process {
+namespace {
+
+struct Entry {
+  pid_t pid = 0;
+  pid_t parent = 0;
+  pid_t group = 0;
+  bool zombie = false;
+  bool belongs = false;
+};
+
+std::string read_file(const std::string& path) {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string content;
+  std::array<char, 4096> buffer;  // NOLINT: read fills it
+  while (fd.valid()) {
+    const ssize_t got = ::read(fd.get(), buffer.data(), buffer.size());
+    if (got <= 0) break;
+    content.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+  return content;
+}
+
+pid_t parse_pid(std::string_view text) {
+  pid_t pid = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, pid);
+  return error == std::errc() && rest == end ? pid : 0;
+}
+
+std::string_view next_word(std::string_view& text) {
+  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  const std::string_view word = text.substr(0, text.find(' '));
+  text.remove_prefix(word.size());
+  return word;
+}
+
+// /proc/PID/stat: "pid (program) state parent group ..."; the program may contain anything.
+std::optional<Entry> read_entry(pid_t pid) {
+  const std::string stat = read_file("/proc/" + std::to_string(pid) + "/stat");
+  const std::size_t end = stat.rfind(')');
+  if (end == std::string::npos) return std::nullopt;
+  std::string_view rest = std::string_view(stat).substr(end + 1);
+  Entry entry;
+  entry.pid = pid;
+  const std::string_view state = next_word(rest);
+  entry.zombie = state == "Z" || state == "X";
+  entry.parent = parse_pid(next_word(rest));
+  entry.group = parse_pid(next_word(rest));
+  return entry;
+}
+
+std::vector<Entry> all_processes() {
+  std::vector<Entry> entries;
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir("/proc"), ::closedir);
+  while (const dirent* file = directory ? ::readdir(directory.get()) : nullptr) {
+    const pid_t pid = parse_pid(file->d_name);
+    if (pid <= 0) continue;
+    if (const auto entry = read_entry(pid)) entries.push_back(*entry);
+  }
+  return entries;
+}
+
+bool has_marker(pid_t pid, const std::string& marker) {
+  return !marker.empty() &&
+         read_file("/proc/" + std::to_string(pid) + "/environ").find(marker) != std::string::npos;
+}
+
+}  // namespace
+
+std::vector<pid_t> find_processes(const Tree& tree) {
+  std::vector<Entry> entries = all_processes();
+  const pid_t self = ::getpid();
+  const auto excluded = [&](const Entry& entry) {
+    return entry.pid == self || entry.pid == tree.root || entry.pid == tree.except;
+  };
+  for (Entry& entry : entries) {
+    if (excluded(entry)) continue;
+    entry.belongs = (tree.group != 0 && entry.group == tree.group) ||
+                    (tree.root != 0 && entry.parent == tree.root) ||
+                    has_marker(entry.pid, tree.marker);
+  }
+  for (bool grew = true; grew;) {
+    grew = false;
+    for (Entry& entry : entries) {
+      if (entry.belongs || excluded(entry)) continue;
+      entry.belongs = std::any_of(entries.begin(), entries.end(), [&](const Entry& other) {
+        return other.belongs && other.pid == entry.parent;
+      });
+      grew = grew || entry.belongs;
+    }
+  }
+  std::vector<pid_t> found;
+  for (const Entry& entry : entries) {
+    if (entry.belongs && !entry.zombie) found.push_back(entry.pid);
+  }
+  return found;
+}
+
+void terminate(const Tree& tree) {
+  const std::vector<pid_t> processes = find_processes(tree);
+  for (const int signal : {SIGTERM, SIGCONT}) {
+    for (const pid_t pid : processes) ::kill(pid, signal);
+  }
+}
+
+bool kill_now(const Tree& tree) {
+  // A process may fork between being seen and being killed: look again until nothing new is there.
+  std::vector<pid_t> killed;
+  while (true) {
+    if (tree.group != 0) ::kill(-tree.group, SIGKILL);
+    const std::vector<pid_t> processes = find_processes(tree);
+    bool any_new = false;
+    for (const pid_t pid : processes) {
+      if (std::find(killed.begin(), killed.end(), pid) != killed.end()) continue;
+      ::kill(pid, SIGKILL);
+      killed.push_back(pid);
+      any_new = true;
+    }
+    if (!any_new) return processes.empty();
+  }
+}
+
+}  // namespace rlock::process

@@ -1,0 +1,61 @@
+// A connection that is opened when first needed and opened again when it breaks.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "redis/connection.hpp"
+#include "redis/script.hpp"
+#include "redis/url.hpp"
+
+namespace rlock::redis {
+
+struct ClientOptions {
+  Endpoint endpoint;
+  Milliseconds timeout{3000};  // bound on connecting and on each command
+  std::string name = "rlock";  // shown in CLIENT LIST
+  int wake_fd = -1;            // readable: stop waiting, throw Interrupted
+  std::size_t reply_limit = k_small_reply;
+};
+
+// Not thread-safe: each thread has a client of its own.
+class Client {
+ public:
+  explicit Client(ClientOptions options) : options_(std::move(options)) {}
+
+  // Runs a script and returns its reply. A request whose connection breaks is sent again on a new
+  // one, so `script` must bear that; none is sent later than `deadline`, or the client's timeout.
+  // `unanswered`, if given, counts the requests that were sent and got no answer.
+  // Throws Unavailable, ServerError, ProtocolError, Interrupted.
+  Reply run(const Script& script, const ScriptArgs& call, int* unanswered = nullptr,
+            TimePoint deadline = TimePoint::max());
+
+  // Sends a script, or a command, on the connection that the last request went out on, behind it,
+  // without waiting for an answer. Returns false if that could not be done.
+  bool send_behind(const Script& script, const ScriptArgs& call) noexcept;
+  bool send_behind(const Args& args) noexcept;
+
+  // Closes the connection after the server has read all that was sent; waits `bound` at the most.
+  // (Closing with a reply unread resets a TCP connection, and the server may drop requests.)
+  void close_gently(Milliseconds bound) noexcept;
+
+  // Closes the connection; the next request opens a new one.
+  void disconnect() noexcept { connection_.reset(); }
+
+  // From now on nothing (-1) or another descriptor ends a wait early.
+  void set_wake_fd(int fd) noexcept { options_.wake_fd = fd; }
+
+  [[nodiscard]] const ClientOptions& options() const noexcept { return options_; }
+
+ private:
+  Connection& connect(TimePoint deadline);
+  template <typename Action>
+  bool best_effort(Action action) noexcept;
+
+  ClientOptions options_;
+  std::optional<Connection> connection_;
+  bool out_of_step_ = false;  // a reply is outstanding: good for send_behind only
+  bool was_connected_ = false;
+};
+
+}  // namespace rlock::redis

@@ -1,0 +1,164 @@
+#include "redis/connection.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <memory>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <hiredis/hiredis.h>
+
+#include "redis/local_server.hpp"
+#include "redis/server_error.hpp"
+
+namespace rlock::redis {
+namespace {
+
+std::string format(const Args& args) {
+  std::vector<const char*> texts;
+  std::vector<std::size_t> lengths;
+  for (const std::string_view arg : args) {
+    texts.push_back(arg.data());
+    lengths.push_back(arg.size());
+  }
+  char* formatted = nullptr;
+  const auto length = redisFormatCommandArgv(&formatted, static_cast<int>(args.size()),
+                                             texts.data(), lengths.data());
+  if (length < 0) throw Error(ExitStatus::internal, "out of memory");
+  const std::unique_ptr<char, decltype(&std::free)> owner(formatted, &std::free);
+  return {formatted, static_cast<std::size_t>(length)};
+}
+
+Fd connect(const Endpoint& endpoint, const Patience& patience) {
+  try {
+    switch (endpoint.transport) {
+      case Endpoint::Transport::unix_socket:
+        return connect_unix(endpoint.path, patience);
+      case Endpoint::Transport::local:
+        return connect_local(endpoint.path, patience);
+      case Endpoint::Transport::tcp:
+        break;
+    }
+    return connect_tcp(endpoint, patience);
+  } catch (const Unavailable& error) {
+    throw Unavailable("cannot reach redis at " + endpoint.display() + ": " + error.what());
+  }
+}
+
+// True if the server tells with this reply why it will serve nobody here: what follows is the end
+// of the connection, or an error that says less.
+bool is_refusal(const Reply& reply) {
+  if (reply.type != Reply::Type::error) return false;
+  for (const char* start : {"NOAUTH", "DENIED", "ERR max number of clients"}) {
+    if (reply.text.starts_with(start)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Connection::Connection(const Endpoint& endpoint, std::string_view name, std::size_t reply_limit,
+                       const Patience& patience)
+    : server_(endpoint.display()), socket_(connect(endpoint, patience)), parser_(reply_limit) {
+  authenticate(endpoint, patience);
+  // Nobody waits for the answer: an ACL may forbid it, and the name is a courtesy.
+  send({"CLIENT", "SETNAME", name}, patience);
+}
+
+void Connection::authenticate(const Endpoint& endpoint, const Patience& patience) {
+  const Credentials& who = endpoint.credentials;
+  std::string request;
+  std::size_t replies = 0;
+  if (!who.user.empty() || !who.password.empty()) {
+    request += who.user.empty() ? format({"AUTH", who.password})
+                                : format({"AUTH", who.user, who.password});
+    ++replies;
+  }
+  if (endpoint.database != 0) {
+    request += format({"SELECT", std::to_string(endpoint.database)});
+    ++replies;
+  }
+  // Waiting here is a must: a command sent behind a failed AUTH or SELECT would run as another
+  // user or in another database.
+  if (replies > 0) write(request, patience);
+  for (; replies > 0; --replies) {
+    const Reply reply = receive(patience);
+    if (reply.type == Reply::Type::error) throw ServerError(server_, reply.text);
+  }
+}
+
+Reply Connection::command(const Args& args, const Patience& patience) {
+  write(format(args), patience);
+  for (; unwanted_ > 0; --unwanted_) {
+    const Reply reply = receive(patience);
+    if (is_refusal(reply)) throw ServerError(server_, reply.text);
+  }
+  return receive(patience);
+}
+
+void Connection::send(const Args& args, const Patience& patience) {
+  write(format(args), patience);
+  ++unwanted_;
+}
+
+void Connection::finish(const Patience& patience) {
+  ::shutdown(socket_.get(), SHUT_WR);
+  while (wait_for(socket_.get(), POLLIN, patience)) read_some();
+}
+
+std::optional<Reply> Connection::try_receive() {
+  while (true) {
+    while (auto reply = parser_.next()) {
+      if (unwanted_ == 0) return reply;
+      --unwanted_;
+    }
+    if (!read_some()) return std::nullopt;
+  }
+}
+
+Reply Connection::receive(const Patience& patience) {
+  while (true) {
+    if (auto reply = parser_.next()) return std::move(*reply);
+    if (!wait_for(socket_.get(), POLLIN, patience)) {
+      throw Unavailable("no answer from redis at " + server_ + " in time");
+    }
+    read_some();
+  }
+}
+
+void Connection::write(std::string_view bytes, const Patience& patience) {
+  while (!bytes.empty()) {
+    const ssize_t sent = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent >= 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(sent));
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      if (!wait_for(socket_.get(), POLLOUT, patience)) {
+        throw Unavailable("redis at " + server_ + " takes no request in time");
+      }
+    } else if (errno != EINTR) {
+      throw Unavailable("lost the connection to redis at " + server_ + ": " + errno_text(errno));
+    }
+  }
+}
+
+// Feeds the parser with what has arrived. Returns false if that is nothing.
+bool Connection::read_some() {
+  std::array<char, 16384> buffer;  // NOLINT: recv fills it
+  while (true) {
+    const ssize_t got = ::recv(socket_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+    if (got > 0) {
+      parser_.feed({buffer.data(), static_cast<std::size_t>(got)});
+      return true;
+    }
+    if (got == 0) {
+      throw Unavailable("redis at " + server_ + " closed the connection");
+    }
+    if (errno == EAGAIN || errno == EWOULDBLOCK) return false;
+    if (errno != EINTR) {
+      throw Unavailable("lost the connection to redis at " + server_ + ": " + errno_text(errno));
+    }
+  }
+}
+
+}  // namespace rlock::redis

@@ -1,0 +1,179 @@
+#include "redis/local_server.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <fcntl.h>
+#include <string_view>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+#include "base/escape.hpp"
+#include "redis/server_error.hpp"
+
+namespace rlock::redis {
+namespace {
+
+// Starting a server takes longer than a command: fifty processes on a slow machine wait for one.
+constexpr Milliseconds k_start_bound{20'000};
+constexpr Milliseconds k_poll{10};
+
+// The same for every process of the user, whatever its environment: cron and a shell must meet.
+std::string default_directory() { return "/tmp/rlock-" + std::to_string(::geteuid()); }
+
+[[noreturn]] void refuse(const std::string& directory, const std::string& why) {
+  throw Error(ExitStatus::config, "local:" + escape_for_terminal(directory) + ": " + why);
+}
+
+void make_private_directory(const std::string& directory) {
+  if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
+    refuse(directory, errno_text(errno));
+  }
+  struct stat status {};
+  if (::lstat(directory.c_str(), &status) != 0) refuse(directory, errno_text(errno));
+  if (!S_ISDIR(status.st_mode)) refuse(directory, "not a directory");
+  if (status.st_uid != ::geteuid()) refuse(directory, "the directory belongs to another user");
+  if ((status.st_mode & 07777) != 0700) {
+    refuse(directory, "the directory's mode must be 0700, for its owner alone");
+  }
+}
+
+void pause_shortly(const Patience& patience) {
+  pause({std::min(after(BootClock::now(), k_poll), patience.deadline), patience.wake_fd});
+}
+
+// Returns a descriptor that holds the directory's flock, or an invalid one if a server has it.
+// The server inherits the descriptor, so the lock is held exactly as long as the server lives, and
+// the program that cleans /tmp leaves a locked directory alone.
+Fd try_lock_directory(const std::string& directory) {
+  Fd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+  if (!fd.valid()) refuse(directory, errno_text(errno));
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) fd.reset();
+  return fd;
+}
+
+// What the server is started with; made before the fork.
+class Command {
+ public:
+  explicit Command(const std::string& directory)
+      : options_{"redis-server",
+                 "--port",
+                 "0",
+                 "--unixsocket",
+                 directory + "/redis.sock",
+                 "--unixsocketperm",
+                 "700",
+                 "--dir",
+                 directory,
+                 "--pidfile",
+                 directory + "/server.pid",
+                 "--daemonize",
+                 "no",
+                 "--logfile",
+                 directory + "/server.log",
+                 "--save",
+                 "",
+                 "--appendonly",
+                 "yes",
+                 "--maxmemory-policy",
+                 "noeviction"} {
+    for (const std::string& option : options_) argv_.push_back(option.c_str());
+    argv_.push_back(nullptr);
+    for (const char* program : {"redis-server", "valkey-server"}) {
+      for (const std::string& place : program_directories()) {
+        const std::string file = place + "/" + program;
+        if (::access(file.c_str(), X_OK) == 0) programs_.push_back(file);
+      }
+    }
+  }
+
+  [[nodiscard]] bool is_installed() const { return !programs_.empty(); }
+
+  // Becomes the server: in a session of its own, with nothing of ours but `lock_fd`.
+  [[noreturn]] void exec(int lock_fd) const {
+    ::setsid();
+    if (::fork() != 0) ::_exit(0);  // the server is nobody's child
+    const int null = ::open("/dev/null", O_RDWR);
+    for (const int fd : {0, 1, 2}) ::dup2(null, fd);
+    ::dup2(lock_fd, 3);
+    ::fcntl(3, F_SETFD, 0);  // not FD_CLOEXEC, also where `lock_fd` was 3 already
+    ::close_range(4, ~0U, 0);
+    for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    ::umask(077);
+    std::array<const char*, 2> environment = {"PATH=/usr/local/bin:/usr/bin:/bin", nullptr};
+    for (const std::string& file : programs_) {
+      ::execve(file.c_str(), const_cast<char* const*>(argv_.data()),
+               const_cast<char* const*>(environment.data()));
+    }
+    ::_exit(127);
+  }
+
+ private:
+  static std::vector<std::string> program_directories() {
+    std::vector<std::string> places = {"/usr/local/bin", "/usr/bin", "/usr/sbin"};
+    const char* path = ::getenv("PATH");
+    std::string_view rest = path == nullptr ? "" : path;
+    while (!rest.empty()) {
+      const std::size_t end = std::min(rest.find(':'), rest.size());
+      places.emplace_back(rest.substr(0, end));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    return places;
+  }
+
+  std::vector<std::string> options_;
+  std::vector<const char*> argv_;
+  std::vector<std::string> programs_;
+};
+
+void start_server(const std::string& directory, const Fd& lock) {
+  const Command command(directory);
+  if (!command.is_installed()) {
+    throw Unavailable("no server program is installed: install redis-server or valkey-server");
+  }
+  ::unlink((directory + "/redis.sock").c_str());  // of a server that was killed
+  const pid_t child = ::fork();
+  if (child < 0) throw Unavailable("fork: " + errno_text(errno));
+  if (child == 0) command.exec(lock.get());
+  while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+}  // namespace
+
+Fd connect_local(const std::string& directory, const Patience& patience) {
+  const std::string place = directory.empty() ? default_directory() : directory;
+  const std::string socket = place + "/redis.sock";
+  if (socket.size() >= sizeof(sockaddr_un::sun_path)) refuse(place, "the path is too long");
+  make_private_directory(place);
+  try {
+    return connect_unix(socket, patience);
+  } catch (const Unavailable&) {  // none runs: start one
+  }
+  const Patience longer{std::max(patience.deadline, after(BootClock::now(), k_start_bound)),
+                        patience.wake_fd};
+  // A server may have ended just now, so the lock may be free more than once; not for ever.
+  for (int starts = 0; starts < 3 && BootClock::now() < longer.deadline;) {
+    if (const Fd lock = try_lock_directory(place); lock.valid()) {
+      start_server(place, lock);
+      ++starts;
+    }
+    pause_shortly(longer);
+    try {
+      return connect_unix(socket, longer);
+    } catch (const Unavailable&) {  // not yet
+    }
+  }
+  throw Unavailable("the server does not start; see " + place + "/server.log");
+}
+
+}  // namespace rlock::redis

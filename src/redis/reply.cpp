@@ -1,0 +1,161 @@
+#include "redis/reply.hpp"
+
+#include <hiredis/hiredis.h>
+#include <hiredis/read.h>
+
+namespace rlock::redis {
+namespace {
+
+// hiredis calls these while it parses. Building Reply here, instead of copying hiredis' own reply
+// objects, lets an announced length be refused before memory is taken for it. Returning nullptr
+// ends the parse; exceptions must not cross the C frames, so bad_alloc ends the program.
+
+Reply* place(const redisReadTask* task) {
+  if (task->parent == nullptr) return new Reply;
+  auto& items = static_cast<Reply*>(task->parent->obj)->items;
+  // Items are made as they come, not as they are announced: memory is taken for what was received.
+  const auto at = static_cast<std::size_t>(task->idx);
+  if (items.size() <= at) items.resize(at + 1);
+  return &items[at];
+}
+
+// Takes `amount` from what the reply may still need. Returns false if that is too much.
+bool afford(const redisReadTask* task, std::size_t amount) {
+  auto& left = *static_cast<std::size_t*>(task->privdata);
+  if (amount > left) return false;
+  left -= amount;
+  return true;
+}
+
+// hiredis has had no bound on nested lists since 1.0. Freeing a reply recurses into them.
+bool is_too_deep(const redisReadTask* task) {
+  int depth = 0;
+  for (; task != nullptr; task = task->parent) ++depth;
+  return depth > 8;
+}
+
+// RESP3 has more kinds of text.
+std::optional<Reply::Type> string_type(int type) {
+  switch (type) {
+    case REDIS_REPLY_STRING:
+      return Reply::Type::string;
+    case REDIS_REPLY_STATUS:
+      return Reply::Type::status;
+    case REDIS_REPLY_ERROR:
+      return Reply::Type::error;
+    default:
+      return std::nullopt;
+  }
+}
+
+void* create_string(const redisReadTask* task, char* text, std::size_t length) noexcept {
+  const auto type = string_type(task->type);
+  if (!type || !afford(task, length)) return nullptr;
+  Reply* reply = place(task);
+  reply->type = *type;
+  reply->text.assign(text, length);
+  return reply;
+}
+
+// The number of elements is an int in hiredis 0.14 and a size_t since 1.0.
+template <typename Count>
+void* create_array(const redisReadTask* task, Count count) noexcept {
+  const auto size = static_cast<std::size_t>(count);
+  if (task->type != REDIS_REPLY_ARRAY || is_too_deep(task) || !afford(task, size)) return nullptr;
+  Reply* reply = place(task);
+  reply->type = Reply::Type::array;
+  return reply;
+}
+
+void* create_integer(const redisReadTask* task, long long value) noexcept {
+  Reply* reply = place(task);
+  reply->type = Reply::Type::integer;
+  reply->integer = value;
+  return reply;
+}
+
+void* create_nil(const redisReadTask* task) noexcept { return place(task); }
+
+// Only whole replies are freed: the items of an array belong to it.
+void free_reply(void* reply) noexcept { delete static_cast<Reply*>(reply); }
+
+// RESP3 has more types (hiredis knows them since 1.0). We never ask for RESP3, so they are refused;
+// left null, hiredis would hand out a type number as if it were a pointer.
+template <typename Functions>
+void refuse_resp3(Functions& functions) {
+  if constexpr (requires { functions.createDouble; }) {
+    functions.createDouble = [](const redisReadTask*, double, char*, std::size_t) -> void* {
+      return nullptr;
+    };
+    functions.createBool = [](const redisReadTask*, int) -> void* { return nullptr; };
+  }
+}
+
+redisReplyObjectFunctions make_functions() {
+  redisReplyObjectFunctions functions{};
+  refuse_resp3(functions);
+  functions.createString = create_string;
+  functions.createArray = create_array;
+  functions.createInteger = create_integer;
+  functions.createNil = create_nil;
+  functions.freeObject = free_reply;
+  return functions;
+}
+
+}  // namespace
+
+std::int64_t Reply::as_integer() const {
+  if (type != Type::integer) throw ProtocolError("expected a number");
+  return integer;
+}
+
+const std::string& Reply::as_text() const {
+  if (type != Type::string && type != Type::status) throw ProtocolError("expected a string");
+  return text;
+}
+
+std::optional<std::string> Reply::as_optional_text() const {
+  if (is_nil()) return std::nullopt;
+  return as_text();
+}
+
+const std::vector<Reply>& Reply::as_array(std::size_t least) const {
+  if (type != Type::array || items.size() < least) throw ProtocolError("expected a longer list");
+  return items;
+}
+
+void ReplyParser::FreeReader::operator()(redisReader* reader) const { redisReaderFree(reader); }
+
+ReplyParser::ReplyParser(std::size_t limit) : limit_(limit), left_(limit) {
+  static redisReplyObjectFunctions functions = make_functions();
+  reader_.reset(redisReaderCreateWithFunctions(&functions));
+  if (!reader_) throw Error(ExitStatus::internal, "out of memory");
+  reader_->privdata = &left_;
+  reader_->maxbuf = 0;  // keep the buffer between replies; it is freed with the reader
+}
+
+ReplyParser::~ReplyParser() = default;
+
+void ReplyParser::feed(std::string_view bytes) {
+  if (reader_->len - reader_->pos + bytes.size() > limit_) {
+    throw ProtocolError("a reply of more than " + std::to_string(limit_) + " bytes");
+  }
+  if (redisReaderFeed(reader_.get(), bytes.data(), bytes.size()) != REDIS_OK) {
+    throw ProtocolError(reader_->errstr);
+  }
+}
+
+std::optional<Reply> ReplyParser::next() {
+  void* object = nullptr;
+  if (redisReaderGetReply(reader_.get(), &object) != REDIS_OK) {
+    // "Out of memory" is what hiredis makes of our refusals.
+    const bool refused = reader_->err == REDIS_ERR_OOM;
+    throw ProtocolError(refused ? "a reply that is too large, or no RESP2" : reader_->errstr);
+  }
+  if (object == nullptr) return std::nullopt;
+  left_ = limit_;
+  const std::unique_ptr<Reply> reply(static_cast<Reply*>(object));
+  return std::move(*reply);
+}
+
+}  // namespace rlock::redis

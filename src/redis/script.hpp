@@ -1,0 +1,33 @@
+// A Lua script of lua/, as embedded at build time.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "redis/connection.hpp"
+
+namespace rlock::redis {
+
+struct Script {
+  std::string_view name;
+  std::string_view sha1;
+  std::string_view text;
+};
+
+// The keys (all in one cluster slot) and arguments of one call of a script.
+struct ScriptArgs {
+  std::vector<std::string> keys;
+  std::vector<std::string> args;
+};
+
+// Runs `script` by its SHA1, and by its text if the server does not know it. Returns the reply,
+// which may be an error reply. Throws as Connection::command.
+[[nodiscard]] Reply run_script(Connection& connection, const Script& script, const ScriptArgs& call,
+                               const Patience& patience);
+
+// Sends `script` by its text and does not wait for the reply. Throws as Connection::send.
+void send_script(Connection& connection, const Script& script, const ScriptArgs& call,
+                 const Patience& patience);
+
+}  // namespace rlock::redis

@@ -1,0 +1,39 @@
+// Errors that a server reports, and those of not reaching it.
+#pragma once
+
+#include <string>
+
+#include "base/error.hpp"
+
+namespace rlock::redis {
+
+// The server cannot be reached or did not answer in time. Whether a request that was on its way was
+// carried out is unknown.
+class Unavailable : public Error {
+ public:
+  explicit Unavailable(const std::string& message) : Error(ExitStatus::unavailable, message) {}
+};
+
+// The wake-up descriptor of a Client became readable during a request, whose outcome is unknown.
+class Interrupted : public std::exception {
+ public:
+  [[nodiscard]] const char* what() const noexcept override { return "interrupted"; }
+};
+
+// The server answered with an error.
+class ServerError : public Error {
+ public:
+  // `text` is the server's line, such as "LOADING Redis is loading the dataset in memory".
+  ServerError(const std::string& server, const std::string& text);
+
+  // Returns the first word, such as "LOADING".
+  [[nodiscard]] const std::string& code() const noexcept { return code_; }
+
+ private:
+  std::string code_;
+};
+
+// Returns the exit status for a server's error line.
+[[nodiscard]] ExitStatus status_of_server_error(const std::string& text);
+
+}  // namespace rlock::redis

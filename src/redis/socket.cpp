@@ -1,0 +1,197 @@
+#include "redis/socket.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <optional>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <thread>
+#include <vector>
+
+#include "base/quiet_thread.hpp"
+#include "redis/server_error.hpp"
+
+namespace rlock::redis {
+namespace {
+
+// The pause before the next address is tried beside the ones that have not answered (RFC 8305).
+constexpr Milliseconds k_next_address{250};
+
+struct Address {
+  sockaddr_storage storage{};
+  socklen_t length = 0;
+};
+
+struct Lookup {
+  std::mutex mutex;
+  Event done;
+  int error = 0;
+  std::vector<Address> addresses;
+};
+
+void look_up(const std::string& host, const std::string& port, int flags, Lookup& lookup) {
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICSERV | flags;
+  addrinfo* list = nullptr;
+  const int error = ::getaddrinfo(host.c_str(), port.c_str(), &hints, &list);
+  const std::lock_guard guard(lookup.mutex);
+  lookup.error = error;
+  if (error != 0) return;
+  for (const addrinfo* at = list; at != nullptr; at = at->ai_next) {
+    Address address;
+    std::memcpy(&address.storage, at->ai_addr, at->ai_addrlen);
+    address.length = at->ai_addrlen;
+    lookup.addresses.push_back(address);
+  }
+  ::freeaddrinfo(list);
+}
+
+// getaddrinfo cannot be given a deadline, so a name is looked up in a thread that is left behind
+// when it takes too long.
+std::vector<Address> resolve(const Endpoint& endpoint, const Patience& patience) {
+  const std::string port = std::to_string(endpoint.port);
+  Lookup numeric;
+  look_up(endpoint.host, port, AI_NUMERICHOST, numeric);
+  if (numeric.error == 0) return numeric.addresses;
+
+  const auto lookup = std::make_shared<Lookup>();
+  start_quiet_thread([lookup, host = endpoint.host, port] {
+    look_up(host, port, AI_ADDRCONFIG, *lookup);
+    if (lookup->error != 0) look_up(host, port, 0, *lookup);
+    lookup->done.raise();
+  }).detach();
+  if (!wait_for(lookup->done.fd(), POLLIN, patience)) {
+    throw Unavailable("no answer to the look-up of the host's name in time");
+  }
+  const std::lock_guard guard(lookup->mutex);
+  if (lookup->error != 0) throw Unavailable(::gai_strerror(lookup->error));
+  return lookup->addresses;
+}
+
+void configure_tcp(int fd) {
+  const auto set = [fd](int level, int option, int value) {
+    ::setsockopt(fd, level, option, &value, sizeof value);  // each is an improvement, none a need
+  };
+  set(IPPROTO_TCP, TCP_NODELAY, 1);
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, 10);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, 5);
+  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
+}
+
+// A connection attempt under way. `error` is 0 while it may still succeed.
+struct Attempt {
+  Fd fd;
+  int error = 0;
+};
+
+Attempt start(const Address& address) {
+  Attempt attempt;
+  const auto* name = reinterpret_cast<const sockaddr*>(&address.storage);
+  attempt.fd = Fd(::socket(name->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!attempt.fd.valid()) {
+    attempt.error = errno;
+  } else if (::connect(attempt.fd.get(), name, address.length) != 0 && errno != EINPROGRESS) {
+    attempt.error = errno;
+    attempt.fd.reset();
+  }
+  return attempt;
+}
+
+// Returns the connected socket among `attempts`, if any. Waits until `until` at the most.
+Fd first_connected(std::vector<Attempt>& attempts, TimePoint until, int wake_fd) {
+  std::vector<pollfd> polled;
+  for (const Attempt& attempt : attempts) {
+    polled.push_back({attempt.error == 0 ? attempt.fd.get() : -1, POLLOUT, 0});
+  }
+  polled.push_back({wake_fd, POLLIN, 0});
+  if (::poll(polled.data(), polled.size(), poll_timeout(until)) <= 0) return {};
+  if (polled.back().revents != 0) throw Interrupted();
+  for (std::size_t i = 0; i < attempts.size(); ++i) {
+    if (polled[i].revents == 0) continue;
+    int error = 0;
+    socklen_t size = sizeof error;
+    ::getsockopt(attempts[i].fd.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+    if (error == 0) return std::move(attempts[i].fd);
+    attempts[i].error = error;
+    attempts[i].fd.reset();
+  }
+  return {};
+}
+
+bool all_failed(const std::vector<Attempt>& attempts) {
+  return std::all_of(attempts.begin(), attempts.end(),
+                     [](const Attempt& attempt) { return attempt.error != 0; });
+}
+
+}  // namespace
+
+bool wait_for(int fd, short events, const Patience& patience) {
+  while (true) {
+    std::array<pollfd, 2> polled = {{{fd, events, 0}, {patience.wake_fd, POLLIN, 0}}};
+    const int ready = ::poll(polled.data(), polled.size(), poll_timeout(patience.deadline));
+    if (ready < 0 && errno != EINTR) throw Unavailable("poll: " + errno_text(errno));
+    if (ready <= 0) {
+      if (BootClock::now() >= patience.deadline) return false;
+      continue;
+    }
+    // The answer counts first: a signal that comes with it must not make it unknown.
+    if (polled[0].revents != 0) return true;
+    throw Interrupted();
+  }
+}
+
+void pause(const Patience& patience) {
+  [[maybe_unused]] const bool ready = wait_for(-1, 0, patience);  // poll() passes over -1
+}
+
+Fd connect_tcp(const Endpoint& endpoint, const Patience& patience) {
+  const std::vector<Address> addresses = resolve(endpoint, patience);
+  std::vector<Attempt> attempts;
+  while (true) {
+    if (attempts.size() < addresses.size()) attempts.push_back(start(addresses[attempts.size()]));
+    const bool more = attempts.size() < addresses.size();
+    const TimePoint next = after(BootClock::now(), k_next_address);
+    while (!all_failed(attempts)) {
+      const TimePoint until = more ? std::min(next, patience.deadline) : patience.deadline;
+      Fd fd = first_connected(attempts, until, patience.wake_fd);
+      if (fd.valid()) {
+        configure_tcp(fd.get());
+        return fd;
+      }
+      if (BootClock::now() >= patience.deadline) throw Unavailable("no answer in time");
+      if (more && BootClock::now() >= next) break;
+    }
+    if (!more && all_failed(attempts)) {
+      throw Unavailable(attempts.empty() ? "no address" : errno_text(attempts.front().error));
+    }
+  }
+}
+
+Fd connect_unix(const std::string& path, const Patience& patience) {
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  if (path.size() >= sizeof name.sun_path) throw Unavailable("the path is too long for a socket");
+  std::memcpy(name.sun_path, path.data(), path.size());
+  Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd.valid()) throw Unavailable(errno_text(errno));
+  while (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name) != 0) {
+    // EAGAIN: the server's backlog is full; there is nothing to poll for.
+    if (errno != EAGAIN && errno != EINTR) throw Unavailable(errno_text(errno));
+    if (BootClock::now() >= patience.deadline) throw Unavailable("no answer in time");
+    pause({after(BootClock::now(), Milliseconds(5)), patience.wake_fd});
+  }
+  return fd;
+}
+
+}  // namespace rlock::redis

@@ -1,0 +1,177 @@
+#include "redis/url.hpp"
+
+#include <charconv>
+#include <optional>
+
+#include "base/error.hpp"
+#include "base/percent.hpp"
+
+namespace rlock::redis {
+namespace {
+
+constexpr std::string_view k_syntax =
+    "redis://[user[:password]@]host[:port][/db], unix:///path.sock[?db=N] or local:[/dir]";
+
+[[noreturn]] void fail(const std::string& why) {
+  throw Error(ExitStatus::usage, "bad server URL: " + why + "; expected " + std::string(k_syntax));
+}
+
+// Returns the decoded text. A NUL would cut it short in system calls.
+std::string decoded(std::string_view text, const char* what) {
+  const auto result = percent_decode(text);
+  if (!result) fail(std::string("bad %-encoding in the ") + what);
+  if (result->find('\0') != std::string::npos) fail(std::string("NUL in the ") + what);
+  return *result;
+}
+
+// Removes `prefix` from `text` if it is there; schemes are not case-sensitive.
+bool take_prefix(std::string_view& text, std::string_view prefix) {
+  if (text.size() < prefix.size()) return false;
+  for (std::size_t i = 0; i < prefix.size(); ++i) {
+    const char c = text[i];
+    if ((c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c) != prefix[i]) return false;
+  }
+  text.remove_prefix(prefix.size());
+  return true;
+}
+
+std::optional<int> parse_number(std::string_view text, unsigned most) {
+  unsigned value = 0;  // takes no sign
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (text.empty() || error != std::errc() || rest != end || value > most) {
+    return std::nullopt;
+  }
+  return static_cast<int>(value);
+}
+
+int parse_database(std::string_view text) {
+  const auto number = parse_number(text, 1'000'000);
+  if (!number) fail("the database is a number from 0");
+  return *number;
+}
+
+Credentials parse_credentials(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  Credentials credentials;
+  credentials.user = decoded(text.substr(0, colon), "user");
+  if (colon != std::string_view::npos) {
+    credentials.password = decoded(text.substr(colon + 1), "password");
+  }
+  return credentials;
+}
+
+void parse_host_and_port(std::string_view text, Endpoint& endpoint) {
+  std::string_view port;
+  if (text.starts_with('[')) {
+    const std::size_t end = text.find(']');
+    if (end == std::string_view::npos) fail("'[' without ']' around the IPv6 address");
+    endpoint.host = decoded(text.substr(1, end - 1), "host");
+    port = text.substr(end + 1);
+    if (!port.empty() && !port.starts_with(':')) fail("only ':port' may follow ']'");
+  } else {
+    const std::size_t colon = text.find(':');
+    endpoint.host = decoded(text.substr(0, colon), "host");
+    if (colon != std::string_view::npos) port = text.substr(colon);
+    if (port.find(':', 1) != std::string_view::npos) fail("an IPv6 address needs brackets: [::1]");
+  }
+  if (endpoint.host.empty()) fail("no host");
+  if (port.empty()) return;
+  const auto number = parse_number(port.substr(1), 65535);
+  if (!number || *number == 0) fail("the port is a number from 1 to 65535");
+  endpoint.port = static_cast<std::uint16_t>(*number);
+}
+
+Endpoint parse_tcp(std::string_view rest) {
+  Endpoint endpoint;
+  if (rest.find_first_of("?#") != std::string_view::npos) {
+    fail("'?' and '#' have no meaning here (in a password, write %3F and %23)");
+  }
+  const std::size_t slash = rest.find('/');
+  std::string_view authority = rest.substr(0, slash);
+  const std::string_view path = slash == std::string_view::npos ? "" : rest.substr(slash + 1);
+  if (!path.empty()) endpoint.database = parse_database(path);
+  const std::size_t at = authority.rfind('@');
+  if (at != std::string_view::npos) {
+    endpoint.credentials = parse_credentials(authority.substr(0, at));
+    authority.remove_prefix(at + 1);
+  }
+  parse_host_and_port(authority, endpoint);
+  return endpoint;
+}
+
+Endpoint parse_unix(std::string_view rest) {
+  Endpoint endpoint;
+  endpoint.transport = Endpoint::Transport::unix_socket;
+  const std::size_t question = rest.find('?');
+  if (question != std::string_view::npos) {
+    std::string_view query = rest.substr(question + 1);
+    if (!take_prefix(query, "db=")) fail("only '?db=N' may follow the socket's path");
+    endpoint.database = parse_database(query);
+  }
+  std::string_view path = rest.substr(0, question);
+  if (path.starts_with("//")) path.remove_prefix(2);
+  endpoint.path = decoded(path, "path");
+  if (!endpoint.path.starts_with('/')) fail("the socket's path starts with '/': unix:///path.sock");
+  return endpoint;
+}
+
+Endpoint parse_local(std::string_view rest) {
+  Endpoint endpoint;
+  endpoint.transport = Endpoint::Transport::local;
+  if (rest.starts_with("//")) rest.remove_prefix(2);
+  endpoint.path = decoded(rest, "path");
+  if (!endpoint.path.empty() && !endpoint.path.starts_with('/')) {
+    fail("the directory starts with '/': local:/dir");
+  }
+  return endpoint;
+}
+
+std::string encode_path(std::string_view path) {
+  std::string out;
+  while (true) {
+    const std::size_t slash = path.find('/');
+    out += percent_encode(path.substr(0, slash));
+    if (slash == std::string_view::npos) return out;
+    out += '/';
+    path.remove_prefix(slash + 1);
+  }
+}
+
+}  // namespace
+
+std::string Endpoint::display() const {
+  const std::string db = std::to_string(database);
+  switch (transport) {
+    case Transport::unix_socket:
+      return "unix://" + encode_path(path) + (database == 0 ? "" : "?db=" + db);
+    case Transport::local:
+      // parse_local takes two slashes away.
+      return (path.starts_with("//") ? "local://" : "local:") + encode_path(path);
+    case Transport::tcp:
+      break;
+  }
+  const bool ipv6 = host.find(':') != std::string::npos;
+  const std::string name = percent_encode(host);
+  return "redis://" + (ipv6 ? "[" + name + "]" : name) + ":" + std::to_string(port) +
+         (database == 0 ? "" : "/" + db);
+}
+
+Endpoint parse_url(std::string_view url) {
+  std::string_view rest = url;
+  if (take_prefix(rest, "redis://")) return parse_tcp(rest);
+  if (take_prefix(rest, "unix:")) return parse_unix(rest);
+  if (take_prefix(rest, "local:")) return parse_local(rest);
+  if (take_prefix(rest, "rediss://")) {
+    throw Error(ExitStatus::usage, "rediss://: this build of rlock has no TLS");
+  }
+  for (const std::string_view later : {"redis-sentinel://", "redis-cluster://"}) {
+    if (take_prefix(rest, later)) {
+      throw Error(ExitStatus::usage,
+                  std::string(later) + ": this version of rlock has no Sentinel and no Cluster");
+    }
+  }
+  fail("no known scheme");
+}
+
+}  // namespace rlock::redis

@@ -1,0 +1,375 @@
+// acquire, renew, unlock: what they print, how they end, what they leave; and that a request which
+// is sent again after a lost reply counts once.
+#include <algorithm>
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "support/process.hpp"
+#include "support/proxy.hpp"
+#include "support/server.hpp"
+#include "support/wait_until.hpp"
+
+using namespace rlock::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+const std::string k_foreign = "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a7:42";
+
+bool is_one_message(const std::string& text) {
+  return text.starts_with("rlock: ") && text.ends_with('\n') &&
+         std::count(text.begin(), text.end(), '\n') == 1;
+}
+
+bool has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+Result invoke(const std::string& url, const Words& words, const ProcessOptions& options = {}) {
+  Words argv = rlock_argv("-r", url);
+  argv.insert(argv.end(), words.begin(), words.end());
+  return run(argv, options);
+}
+
+void check_silent(const Result& result, int status) {
+  CAPTURE(result.err);
+  CHECK(result.status == status);
+  CHECK(result.err.empty());
+  CHECK(result.out.empty());
+}
+
+void check_not_held(const Result& result) {
+  CAPTURE(result.err);
+  CHECK(result.status == 1);
+  CHECK(is_one_message(result.err));
+  CHECK(has(result.err, "job: not held"));
+  CHECK(result.out.empty());
+}
+
+// Takes `name` and returns the owner.
+std::string acquire(const std::string& url, const std::string& name) {
+  const Result result = invoke(url, {"acquire", "--no-watchdog", name});
+  CAPTURE(result.err);
+  REQUIRE(result.status == 0);
+  CHECK(result.err.empty());
+  REQUIRE(result.out.ends_with('\n'));
+  return result.out.substr(0, result.out.size() - 1);
+}
+
+bool is_owner(const std::string& text) {
+  const std::string shape = "xxxxxxxx-xxxx-4xxx-xxxx-xxxxxxxxxxxx:";
+  if (text.size() <= shape.size()) return false;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const bool hex = std::string_view("0123456789abcdef").find(text[i]) != std::string_view::npos;
+    if (shape[i] == 'x' ? !hex : text[i] != shape[i]) return false;
+  }
+  return text.find_first_not_of("0123456789", shape.size()) == std::string::npos;
+}
+
+Words without_latches(const Server& server) {
+  Words keys = server.keys();
+  std::erase_if(keys,
+                [](const std::string& key) { return key.starts_with("redisson_unlock_latch:"); });
+  return keys;
+}
+
+// What the server holds of somebody else's lock; to be the same afterwards.
+std::string foreign_lock(const Server& server) {
+  server.command({"HSET", "job", k_foreign, "2"});
+  server.command({"PEXPIRE", "job", "600000"});
+  server.command({"HSET", "rlock_info:{job}", k_foreign, "{}"});
+  return server.command({"DUMP", "job"});
+}
+
+}  // namespace
+
+TEST_CASE("acquire prints the owner and leaves Redisson's hash with a TTL") {
+  Server server;
+  const std::string owner = acquire(server.unix_url(), "job");
+  CHECK(is_owner(owner));
+  CHECK(server.list({"HGETALL", "job"}) == Words{owner, "1"});
+  const long ttl = std::stol(server.command({"PTTL", "job"}));
+  CHECK(ttl > 0);
+  CHECK(ttl <= 30'000);
+  CHECK(server.keys() == Words{"job", "rlock_info:{job}"});
+  CHECK(server.list({"HKEYS", "rlock_info:{job}"}) == Words{owner});
+  const long info_ttl = std::stol(server.command({"PTTL", "rlock_info:{job}"}));
+  CHECK(info_ttl > 0);
+  CHECK(info_ttl <= 30'000);
+}
+
+TEST_CASE("acquire takes the lease it was asked for, and two runs never share an owner") {
+  Server server;
+  REQUIRE(invoke(server.unix_url(), {"acquire", "--no-watchdog", "--lease", "90m", "job"}).status ==
+          0);
+  const long ttl = std::stol(server.command({"PTTL", "job"}));
+  CHECK(ttl > 5'000'000);
+  CHECK(ttl <= 5'400'000);
+  CHECK(acquire(server.unix_url(), "a") != acquire(server.unix_url(), "b"));
+}
+
+TEST_CASE("acquire --json prints one object") {
+  Server server;
+  const Result result =
+      invoke(server.unix_url(), {"--json", "acquire", "--no-watchdog", "--lease", "7s", "job"});
+  CHECK(result.status == 0);
+  const std::string owner = server.command({"HKEYS", "job"});
+  CHECK(result.out ==
+        "{\"name\":\"job\",\"owner\":\"" + owner +
+            "\",\"kind\":\"reentrant\",\"token\":null,\"lease_ms\":7000,\"count\":1}\n");
+}
+
+TEST_CASE("acquire keeps no lock whose owner it cannot tell") {
+  Server server;
+  const Result result = run({"sh", "-c", "exec \"$0\" \"$@\" > /dev/full", rlock_program(), "-r",
+                             server.unix_url(), "acquire", "--no-watchdog", "job"});
+  CHECK(result.status != 0);
+  CHECK(is_one_message(result.err));
+  CHECK(server.keys().empty());
+}
+
+TEST_CASE("unlock gives the hold back, once") {
+  Server server;
+  const std::string owner = acquire(server.unix_url(), "job");
+  check_silent(invoke(server.unix_url(), {"unlock", "--owner", owner, "job"}), 0);
+  CHECK(server.keys().empty());
+  check_not_held(invoke(server.unix_url(), {"unlock", "--owner", owner, "job"}));
+  CHECK(without_latches(server).empty());
+  check_silent(invoke(server.unix_url(), {"-q", "unlock", "--owner", owner, "job"}), 1);
+}
+
+TEST_CASE("unlock gives one of several holds back and leaves the lease as it is") {
+  Server server;
+  const std::string owner = acquire(server.unix_url(), "job");
+  server.command({"HINCRBY", "job", owner, "2"});
+  server.command({"PEXPIRE", "job", "500000"});
+  for (const char* left : {"2", "1"}) {
+    check_silent(invoke(server.unix_url(), {"unlock", "--owner", owner, "job"}), 0);
+    CHECK(server.command({"HGET", "job", owner}) == left);
+    CHECK(std::stol(server.command({"PTTL", "job"})) > 100'000);
+  }
+  check_silent(invoke(server.unix_url(), {"unlock", "--owner", owner, "job"}), 0);
+  CHECK(server.keys().empty());
+}
+
+TEST_CASE("unlock --force breaks anybody's lock and says so with -v only") {
+  Server server;
+  foreign_lock(server);
+  check_silent(invoke(server.unix_url(), {"unlock", "--force", "job"}), 0);
+  CHECK(server.keys().empty());
+  check_not_held(invoke(server.unix_url(), {"unlock", "--force", "job"}));
+  foreign_lock(server);
+  const Result told = invoke(server.unix_url(), {"-v", "unlock", "--force", "job"});
+  CHECK(told.status == 0);
+  CHECK(is_one_message(told.err));
+  CHECK(has(told.err, k_foreign));
+  CHECK(server.keys().empty());
+}
+
+TEST_CASE("unlock without an owner is a question, and unlock takes one of --owner and --force") {
+  Server server;
+  for (const Words& words :
+       {Words{"unlock", "job"}, Words{"unlock", "--owner", "x", "--force", "job"},
+        Words{"unlock", "--owner", "x"}, Words{"unlock", "--force", ""}}) {
+    const Result result = invoke(server.unix_url(), words);
+    CHECK(result.status == 64);
+    CHECK(is_one_message(result.err));
+  }
+}
+
+TEST_CASE("unlock inside a command finds the owner by itself") {
+  Server server;
+  // Two holds, so that exec's own is still there at the end.
+  const Result result = invoke(
+      server.unix_url(),
+      {"exec", "job", "--", "sh", "-c",
+       "redis-cli -s \"$2\" hincrby job \"$RLOCK_OWNER\" 1; \"$0\" -r \"$1\" unlock job; echo $?",
+       rlock_program(), server.unix_url(), server.unix_path()});
+  CAPTURE(result.err);
+  CHECK(result.status == 0);
+  CHECK(result.out == "2\n0\n");
+  CHECK(without_latches(server).empty());
+}
+
+TEST_CASE("exec says that the lock was lost if the command gives its hold away") {
+  Server server;
+  const Result result = invoke(server.unix_url(), {"exec", "job", "--", rlock_program(), "-r",
+                                                   server.unix_url(), "unlock", "job"});
+  CHECK(result.status == 79);
+  CHECK(is_one_message(result.err));
+  CHECK(without_latches(server).empty());
+}
+
+TEST_CASE("renew extends the lease, and never shortens it") {
+  Server server;
+  const std::string owner = acquire(server.unix_url(), "job");
+  check_silent(invoke(server.unix_url(), {"renew", "--owner", owner, "--lease", "10m", "job"}), 0);
+  CHECK(std::stol(server.command({"PTTL", "job"})) > 100'000);
+  CHECK(std::stol(server.command({"PTTL", "rlock_info:{job}"})) > 100'000);
+  check_silent(invoke(server.unix_url(), {"renew", "--owner", owner, "job"}), 0);
+  CHECK(std::stol(server.command({"PTTL", "job"})) > 100'000);
+  CHECK(server.command({"HGET", "job", owner}) == "1");
+}
+
+TEST_CASE("renew does not bring back a lock that is gone") {
+  Server server;
+  const std::string owner = acquire(server.unix_url(), "job");
+  server.command({"DEL", "job", "rlock_info:{job}"});
+  check_not_held(invoke(server.unix_url(), {"renew", "--owner", owner, "job"}));
+  CHECK(server.keys().empty());
+}
+
+TEST_CASE("S5: unlock and renew never touch another owner's lock") {
+  Server server;
+  const std::string before = foreign_lock(server);
+  const std::string ttl_of = server.command({"PEXPIRETIME", "job"});
+  for (const std::string& who : {std::string("u:1"), std::string(""), std::string("mode"),
+                                 k_foreign + "0", k_foreign.substr(0, 36), k_foreign + " "}) {
+    CAPTURE(who);
+    check_not_held(invoke(server.unix_url(), {"unlock", "--owner", who, "job"}));
+    check_not_held(invoke(server.unix_url(), {"renew", "--owner", who, "--lease", "1h", "job"}));
+  }
+  CHECK(server.command({"DUMP", "job"}) == before);
+  CHECK(server.command({"PEXPIRETIME", "job"}) == ttl_of);
+  CHECK(without_latches(server) == Words{"job", "rlock_info:{job}"});
+}
+
+TEST_CASE("S6: an acquire whose reply was lost is counted once") {
+  Server server;
+  Proxy proxy(server.port());
+  acquire(server.unix_url(), "warm");
+  proxy.cut_after_next_request("EVALSHA");
+  const std::string owner = acquire(proxy.url(), "job");
+  CHECK(proxy.cuts() == 1);
+  CHECK(server.list({"HGETALL", "job"}) == Words{owner, "1"});
+}
+
+TEST_CASE("S6: an exec whose replies were lost runs once and leaves nothing locked") {
+  Server server;
+  Proxy proxy(server.port());
+  REQUIRE(invoke(server.unix_url(), {"exec", "warm", "--", "true"}).status == 0);
+  for (const char* which : {"acquire", "release"}) {
+    CAPTURE(which);
+    if (std::string_view(which) == "acquire") proxy.cut_after_next_request("EVALSHA");
+    Process job(rlock_argv("exec", "-r", proxy.url(), "job", "--", "sh", "-c",
+                           "echo ready; cat > /dev/null"),
+                {.hold_stdin = true});
+    job.wait_for_stdout("ready");
+    CHECK(server.command({"HVALS", "job"}) == "1");
+    if (std::string_view(which) == "release") proxy.cut_after_next_request("EVALSHA");
+    job.close_stdin();
+    const Result result = job.wait();
+    CAPTURE(result.err);
+    CHECK(result.status == 0);
+    CHECK(result.out == "ready\n");
+    CHECK(result.err.empty());
+    CHECK(without_latches(server).empty());
+  }
+  CHECK(proxy.cuts() == 2);
+}
+
+TEST_CASE("S6: a re-entry whose reply was lost is counted once") {
+  Server server;
+  Proxy proxy(server.port());
+  REQUIRE(invoke(server.unix_url(), {"exec", "warm", "--", rlock_program(), "-r", server.unix_url(),
+                                     "exec", "warm", "--", "true"})
+              .status == 0);
+  Process outer(rlock_argv("exec", "-r", server.unix_url(), "job", "--", "sh", "-c",
+                           "echo outer; read go; \"$0\" exec -r \"$1\" job -- sh -c 'echo inner; "
+                           "read on'; echo back; read end; exit 0",
+                           rlock_program(), proxy.url()),
+                {.hold_stdin = true});
+  outer.wait_for_stdout("outer");
+  proxy.cut_after_next_request("EVALSHA");
+  outer.write_stdin("go\n");
+  outer.wait_for_stdout("inner");
+  CHECK(proxy.cuts() == 1);
+  CHECK(server.command({"HVALS", "job"}) == "2");
+  proxy.cut_after_next_request("EVALSHA");
+  outer.write_stdin("on\n");
+  outer.wait_for_stdout("back");
+  CHECK(proxy.cuts() == 2);
+  CHECK(server.command({"HVALS", "job"}) == "1");
+  outer.write_stdin("end\n");
+  const Result result = outer.wait();
+  CHECK(result.status == 0);
+  CHECK(result.err.empty());
+  CHECK(without_latches(server).empty());
+}
+
+TEST_CASE("S6: an unlock whose reply was lost takes one hold and succeeds") {
+  Server server;
+  Proxy proxy(server.port());
+  const std::string owner = acquire(server.unix_url(), "job");
+  const std::string warm = acquire(server.unix_url(), "warm");
+  REQUIRE(invoke(server.unix_url(), {"unlock", "--owner", warm, "warm"}).status == 0);
+  server.command({"HSET", "job", owner, "3"});
+  proxy.cut_after_next_request("EVALSHA");
+  check_silent(invoke(proxy.url(), {"unlock", "--owner", owner, "job"}), 0);
+  CHECK(proxy.cuts() == 1);
+  CHECK(server.command({"HGET", "job", owner}) == "2");
+  server.command({"HSET", "job", owner, "1"});
+  proxy.cut_after_next_request("EVALSHA");
+  check_silent(invoke(proxy.url(), {"unlock", "--owner", owner, "job"}), 0);
+  CHECK(proxy.cuts() == 2);
+  CHECK(without_latches(server).empty());
+  for (const std::string& key : server.keys()) CHECK(std::stol(server.command({"PTTL", key})) > 0);
+}
+
+TEST_CASE("S6: a forced unlock and a renewal whose replies were lost succeed") {
+  Server server;
+  Proxy proxy(server.port());
+  const std::string owner = acquire(server.unix_url(), "job");
+  REQUIRE(invoke(server.unix_url(), {"renew", "--owner", owner, "job"}).status == 0);
+  REQUIRE(invoke(server.unix_url(), {"unlock", "--force", "job"}).status == 0);
+  const std::string again = acquire(server.unix_url(), "job");
+  proxy.cut_after_next_request("EVALSHA");
+  check_silent(invoke(proxy.url(), {"renew", "--owner", again, "job"}), 0);
+  proxy.cut_after_next_request("EVALSHA");
+  check_silent(invoke(proxy.url(), {"unlock", "--force", "job"}), 0);
+  CHECK(proxy.cuts() == 2);
+  CHECK(without_latches(server).empty());
+}
+
+TEST_CASE("S6: a request that arrives after its run has given up takes no lock") {
+  Server server;
+  Proxy proxy(server.port());
+  acquire(server.unix_url(), "warm");
+  // The first connection stalls in the dark; it is told apart by being the proxy's.
+  proxy.set_mode(Mode::blackhole);
+  Process waiter(
+      rlock_argv("exec", "-r", proxy.url(), "--timeout", "60s", "job", "--", "echo", "ran"));
+  REQUIRE(wait_until([&] { return proxy.connections() >= 1; }));
+  waiter.signal(SIGTERM);
+  const Result result = waiter.wait();
+  CHECK(result.status == 128 + SIGTERM);
+  CHECK(result.out.empty());
+  proxy.set_mode(Mode::pass);
+  CHECK(wait_until([&] { return proxy.open_connections() == 0; }));
+  CHECK(wait_until([&] { return server.command({"EXISTS", "job"}) == "0"; }));
+  proxy.cut();
+  CHECK(wait_until([&] { return !has(server.command({"CLIENT", "LIST"}), "name=rlock"); }));
+  CHECK(server.command({"EXISTS", "job"}) == "0");
+}
+
+TEST_CASE("global options may stand before and after the command") {
+  Server server;
+  CHECK(run(rlock_argv("-r", server.unix_url(), "exec", "job", "--", "true")).status == 0);
+  CHECK(run(rlock_argv("exec", "-r", server.unix_url(), "job", "--", "true")).status == 0);
+  CHECK(run(rlock_argv("exec", "job", "-r", server.unix_url(), "--", "true")).status == 0);
+  CHECK(run(rlock_argv("inspect-queue", "job", "--json", "-r", server.unix_url())).status == 0);
+}
+
+TEST_CASE("on success rlock prints nothing of its own") {
+  Server server;
+  const Result result =
+      invoke(server.unix_url(), {"exec", "job", "--", "sh", "-c", "echo out; echo err >&2"});
+  CHECK(result.status == 0);
+  CHECK(result.out == "out\n");
+  CHECK(result.err == "err\n");
+}

@@ -1,0 +1,124 @@
+#!/usr/bin/env bash
+# The completions, in the shells that they are for.
+# Usage: completions_test.sh PROGRAM SOURCE_DIR (the program is not run)
+set -uo pipefail
+unset BASH_ENV ENV
+
+source_dir=$2
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+mkdir "$scratch/bin" "$scratch/home"
+printf '#!/bin/sh\n' >"$scratch/bin/rlocktestprogram"
+chmod +x "$scratch/bin/rlocktestprogram"
+touch "$scratch/home/rlocktestfile.toml"
+export PATH=$scratch/bin:$PATH HOME=$scratch/home XDG_CONFIG_HOME=$scratch/home
+failures=0
+
+# Each of these prints what a shell offers for the last word of the arguments, a candidate a line.
+
+bash_offers() {
+  # shellcheck disable=SC2016  # the inner bash expands it
+  timeout 20 bash --norc -c '
+    package=/usr/share/bash-completion/bash_completion
+    if [[ $1 == with-package ]]; then source "$package"; fi
+    source "$2/completions/rlock.bash" || exit 1
+    shift 2
+    COMP_WORDS=(rlock "$@") COMP_CWORD=$#
+    COMP_LINE=${COMP_WORDS[*]} COMP_POINT=${#COMP_LINE} COMP_TYPE=9 COMP_KEY=9
+    [[ $(complete -p rlock) == *" -F _rlock "* ]] || exit 1
+    _rlock rlock "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+    printf "%s\n" "${COMPREPLY[@]}"' bash "$bash_mode" "$source_dir" "$@" 2>/dev/null |
+    sed 's/ *$//'
+}
+
+# fish 4 also lists, behind them, candidates that merely contain the word's letters.
+fish_offers() {
+  # shellcheck disable=SC2016  # fish expands it
+  timeout 20 fish -c 'source $argv[1]/completions/rlock.fish; complete -C "rlock $argv[2..-1]"' \
+    "$source_dir" "$@" </dev/null | cut -f 1 | word=${!#} awk 'index($0, ENVIRON["word"]) == 1'
+}
+
+zsh_offers() {
+  timeout 60 zsh -f "$here/shell/zsh_capture.zsh" "$source_dir/completions" "rlock $*" </dev/null
+}
+
+# expect SHELL EXPECTED WORD...: exactly these candidates, sorted, joined by a space.
+expect() {
+  local shell=$1 expected=$2 found
+  shift 2
+  found=$("${shell}_offers" "$@" | sed '/^$/d' | LC_ALL=C sort -u | tr '\n' ' ')
+  if [[ ${found% } != "$expected" ]]; then
+    echo "FAIL: $label: rlock $*: offers '${found% }' instead of '$expected'"
+    failures=$((failures + 1))
+  fi
+}
+
+check() {
+  local shell=$1
+  label=$2
+  local all="acquire exec inspect-queue renew unlock watch"
+  expect "$shell" "exec" ex
+  expect "$shell" "$all" ""
+  expect "$shell" "$all" -r local: ""
+  expect "$shell" "--redis" --re
+  expect "$shell" "--on-lost" exec --on-l
+  expect "$shell" "ignore kill term" exec --on-lost ""
+  expect "$shell" "--on-lost" exec -n job --on-l
+  expect "$shell" "--redis" exec job --re
+  expect "$shell" "--owner" renew --ow
+  expect "$shell" "--force" unlock --fo
+  expect "$shell" "" unlock --on
+  expect "$shell" "reentrant" acquire --kind ""
+  expect "$shell" "always auto never" watch --color ""
+  expect "$shell" "" exec jo
+  # Behind --, the command's own completion.
+  expect "$shell" "rlocktestprogram" exec job -- rlocktestp
+  expect "$shell" "" unlock -- rlocktestp
+  expect "$shell" "rlocktestprogram" exec a -w 5 b -- rlocktestp
+}
+
+# A command's own options and files, where the shell knows them without more ado.
+check_nested() {
+  local shell=$1
+  expect "$shell" "exec" exec job -- rlock ex
+  expect "$shell" "--on-lost" exec job -- rlock exec --on-l
+}
+
+cd "$scratch/home" || exit 1
+
+bash_mode=alone
+check bash "bash"
+expect bash "rlocktestfile.toml" --config rlockt
+expect bash "term" exec --on-lost = te
+if [[ -r /usr/share/bash-completion/bash_completion ]]; then
+  bash_mode=with-package
+  check bash "bash with bash-completion"
+  check_nested bash
+else
+  echo "not tested: bash with bash-completion: it is not installed"
+fi
+
+if command -v fish >/dev/null; then
+  check fish "fish"
+  check_nested fish
+  expect fish "rlocktestfile.toml" --config rlockt
+  expect fish "--on-lost=term" exec --on-lost=te
+else
+  echo "not tested: fish: it is not installed"
+fi
+
+if command -v zsh >/dev/null; then
+  check zsh "zsh"
+  check_nested zsh
+  expect zsh "rlocktestfile.toml" --config rlockt
+  expect zsh "term" exec --on-lost=te
+else
+  echo "not tested: zsh: it is not installed"
+fi
+
+if ((failures > 0)); then
+  echo "$failures failures"
+  exit 1
+fi
+echo "ok"

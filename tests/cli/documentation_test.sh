@@ -1,0 +1,258 @@
+#!/usr/bin/env bash
+# --help, the manual pages, the completions and exit_status.hpp tell the same.
+# Usage: documentation_test.sh PROGRAM SOURCE_DIR
+set -uo pipefail
+export LC_ALL=C
+
+program=$1
+source_dir=$2
+failures=0
+
+fail() {
+  echo "FAIL: $*"
+  failures=$((failures + 1))
+}
+
+# --- sets: one word a line, sorted ---------------------------------------------------------------
+
+set_of() { tr -s ' \t,' '\n' | sed '/^$/d' | sort -u; }
+union() { printf '%s\n' "$@" | set_of; }
+without() { comm -23 <(set_of <<<"$1") <(set_of <<<"$2"); }
+
+# expect_same WHAT EXPECTED FOUND: says what is missing and what is unknown.
+expect_same() {
+  local word
+  for word in $(without "$2" "$3"); do fail "$1: $word is missing"; done
+  for word in $(without "$3" "$2"); do fail "$1: $word is unknown"; done
+}
+
+# expect_known WHAT KNOWN FOUND: says what is unknown.
+expect_known() {
+  local word
+  for word in $(without "$3" "$2"); do fail "$1: $word is unknown"; done
+}
+
+# --- what --help says ----------------------------------------------------------------------------
+
+help_text() { timeout 10 "$program" "$@" --help; }
+help_options() { help_text "$@" | sed -nE 's/^  (-[^ ]+).*/\1/p' | set_of; }
+
+# Prints "OPTION VALUE..." for every option with a fixed set of values.
+help_values() {
+  help_text "$@" | sed -nE 's/^  (-[^ ]*,)?(--[^ ]+) [A-Z]+:\{([^}]*)\}.*/\2 \3/p' | tr ',' ' '
+}
+
+commands=$(help_text | sed -n '/^Subcommands:/,$p' | sed -nE 's/^  ([a-z][a-z-]*) .*/\1/p' | set_of)
+global=$(help_options)
+everywhere=$(without "$global" "-V --version")
+[[ -n $commands && -n $global ]] || fail "$program --help: no commands or no options found"
+
+own_options() { without "$(help_options "$1")" "-h --help"; }
+
+every_option=$global
+for command in $commands; do every_option=$(union "$every_option" "$(own_options "$command")"); done
+
+# --- manual pages --------------------------------------------------------------------------------
+
+# Prints the options behind Fl on the macro lines of stdin, as they are typed.
+flags() {
+  awk '/^\./ {
+    in_flags = 0
+    for (i = 1; i <= NF; ++i) {
+      if ($i == "Fl" || $i == ".Fl") in_flags = 1
+      else if ($i ~ /^\.?[A-Z][a-z]$/) in_flags = 0
+      else if (in_flags && $i !~ /^[][|,.;:()]+$/ && $i != "-") print "-" $i
+    }
+  }' | set_of
+}
+
+section() { awk -v name="$2" '/^\.Sh / { inside = ($0 == ".Sh " name) } inside' "$1"; }
+
+# Prints "COMMAND OPTION..." for each line of an example that runs rlock.
+example_options() {
+  grep -E '^(\.Dl |[^.])' "$1" | sed 's/\\-/-/g' | sed -nE 's/^(.*[^a-z.-])?rlock +//p' |
+    sed -E 's/ -- .*//; s/ [|] .*//' | awk '{
+      line = ""
+      for (i = 1; i <= NF; ++i) if ($i ~ /^-/) { sub(/=.*/, "", $i); line = line " " $i }
+      for (i = 1; i <= NF; ++i) if ($i ~ /^[a-z][a-z-]*$/) { print $i line; break }
+    }'
+}
+
+check_page() {
+  local page=$1 expected=$2 name found line command
+  name=${page##*/}
+  if [[ ! -f $page ]]; then
+    fail "$name is missing"
+    return
+  fi
+  expect_same "$name" "$expected" "$(grep '^\.It ' "$page" | flags)"
+  expect_known "$name, SYNOPSIS" "$(union "$expected" "$everywhere")" \
+    "$(section "$page" SYNOPSIS | flags)"
+  expect_known "$name, text" "$every_option" "$(flags <"$page")"
+  for found in ENVIRONMENT "EXIT STATUS" EXAMPLES; do
+    [[ -n $(section "$page" "$found") ]] || fail "$name: no section $found"
+  done
+  while read -r command line; do
+    [[ -n $command ]] || continue
+    if ! grep -qx -- "$command" <<<"$commands"; then
+      fail "$name, example: rlock $command is unknown"
+    else
+      expect_known "$name, example of $command" \
+        "$(union "$everywhere" "$(own_options "$command")")" "$line"
+    fi
+  done < <(example_options "$page")
+}
+
+check_pages() {
+  local command variable
+  check_page "$source_dir/man/rlock.1" "$global"
+  for command in $commands; do
+    check_page "$source_dir/man/rlock-$command.1" "$(own_options "$command")"
+  done
+  expect_same "man: pages" "$(for command in $commands; do echo "rlock-$command.1"; done)" \
+    "$(cd "$source_dir/man" && ls -- rlock-*.1)"
+  expect_same "rlock.1: commands" "$commands" \
+    "$(sed -nE 's/^\.It Cm ([a-z-]+)$/\1/p' "$source_dir/man/rlock.1")"
+  for variable in $(without "$(help_text | grep -oE '\[env [A-Z_, ]+' | sed 's/^.env //')" \
+    "$(sed -nE 's/^\.It Ev //p' "$source_dir/man/rlock.1")"); do
+    fail "rlock.1: ENVIRONMENT: $variable is missing"
+  done
+}
+
+check_statuses() {
+  local header=$source_dir/src/base/exit_status.hpp known page
+  known=$(sed -nE 's/^ *[a-z_]+ = ([0-9]+),.*/\1/p' "$header" | set_of)
+  [[ -n $known ]] || fail "$header: no statuses found"
+  statuses() { section "$1" "EXIT STATUS" | sed -nE 's/^\.It ([0-9]+).*/\1/p' | set_of; }
+  expect_same "rlock.1: EXIT STATUS" "$known" "$(statuses "$source_dir/man/rlock.1")"
+  for page in "$source_dir"/man/*.1; do
+    expect_known "${page##*/}: EXIT STATUS" "$known" "$(statuses "$page")"
+  done
+}
+
+# --- completions ---------------------------------------------------------------------------------
+
+# Prints what bash offers for the last of the words.
+bash_offers() {
+  # shellcheck disable=SC2016  # the inner bash expands it
+  timeout 20 bash --norc -c '
+    source "$0/completions/rlock.bash" || exit 1
+    COMP_WORDS=(rlock "$@")
+    COMP_CWORD=$#
+    _rlock
+    printf "%s\n" "${COMPREPLY[@]}"' "$source_dir" "$@" | grep -vx -- -- | set_of
+}
+
+check_bash() {
+  local command option values
+  expect_same "rlock.bash: commands" "$commands" "$(bash_offers '')"
+  expect_same "rlock.bash" "$global" "$(bash_offers -)"
+  for command in $commands; do
+    expect_same "rlock.bash, $command" "$(union "$everywhere" "$(own_options "$command")")" \
+      "$(bash_offers "$command" -)"
+    while read -r option values; do
+      expect_same "rlock.bash, $command $option" "$values" "$(bash_offers "$command" "$option" '')"
+    done < <(help_values; help_values "$command")
+  done
+}
+
+# Prints the array $1 of _rlock, with the arrays that it contains.
+zsh_array() {
+  local line
+  sed -nE "/^  $1=\\(\$/,/^  \\)\$/p; s/^  $1=\\((.*)\\)\$/\\1/p" "$source_dir/completions/_rlock" |
+    while IFS= read -r line; do
+      if [[ $line =~ ^\ *\$([a-z_]+)$ ]]; then zsh_array "${BASH_REMATCH[1]}"; else echo "$line"; fi
+    done
+}
+
+# Options in specifications such as '(-n --no-wait)'{-w+,--wait=}'[text]:duration: '.
+zsh_options() {
+  zsh_array "$1" | sed -E 's/\([^)]*\)//g; s/\[[^]]*\]//g' | grep -oE -- '--?[A-Za-z][a-z-]*' | set_of
+}
+
+check_zsh() {
+  local file=$source_dir/completions/_rlock command array option values
+  expect_same "_rlock: commands" "$commands" \
+    "$(zsh_array subcommands | sed -nE "s/^ *'([a-z-]+):.*/\\1/p")"
+  expect_same "_rlock" "$global" "$(union "$(zsh_options global)" "$(zsh_options first)")"
+  for command in $commands; do
+    array=${command//-/_}_options
+    expect_same "_rlock, $command" "$(union "$everywhere" "$(own_options "$command")")" \
+      "$(union "$(zsh_options global)" "$(zsh_options "$array")")"
+    grep -qF -- "$command) _arguments -s \$global \$$array " "$file" ||
+      fail "_rlock: $command does not use $array"
+    while read -r option values; do
+      { zsh_array global; zsh_array "$array"; } | grep -F -- "$option=" | grep -qF -- ":($values)" ||
+        fail "_rlock, $command $option: not the values $values"
+    done < <(help_values; help_values "$command")
+  done
+}
+
+# Prints the lines of rlock.fish that hold for the command $1, or before a command if it is empty.
+fish_lines() {
+  sed -e ':a' -e '/\\$/N; s/\\\n//; ta' "$source_dir/completions/rlock.fish" |
+    sed -nE 's/^complete -c rlock //p' | awk -v command="$1" '{
+      line = $0
+      if (line ~ /^-n __rlock_before_dashes /) { print; next }
+      if (line !~ /^-n \047__rlock_in[^\047]*\047 /) next
+      condition = line
+      sub(/^-n \047__rlock_in/, "", condition)
+      sub(/\047 .*/, "", condition)
+      if (command == "" ? condition == "" : index(condition " ", " " command " ")) print
+    }'
+}
+
+fish_options() {
+  fish_lines "$1" | sed -E "s/ -[dna] '[^']*'//g" |
+    awk '{ for (i = 1; i < NF; ++i) {
+      if ($i == "-s") print "-" $(i + 1)
+      if ($i == "-l") print "--" $(i + 1)
+    } }' | set_of
+}
+
+check_fish() {
+  local command option values line
+  expect_same "rlock.fish: commands" "$commands" \
+    "$(fish_lines '' | sed -nE "s/^-n '__rlock_in' -a ([a-z-]+) .*/\\1/p")"
+  expect_same "rlock.fish" "$global" "$(fish_options '')"
+  for command in $commands; do
+    expect_same "rlock.fish, $command" "$(union "$everywhere" "$(own_options "$command")")" \
+      "$(fish_options "$command")"
+    while read -r option values; do
+      line=$(fish_lines "$command" | grep -E -- " -l ${option#--} ")
+      [[ $line == *" -a '$values' "* || $line == *" -a $values "* ]] ||
+        fail "rlock.fish, $command $option: not the values $values"
+    done < <(help_values; help_values "$command")
+  done
+  # Every line with an option must be one that was understood above.
+  local all understood
+  all=$(grep -cE '^complete -c rlock .*-[sl] ' "$source_dir/completions/rlock.fish")
+  understood=$({ fish_lines ''; for command in $commands; do fish_lines "$command"; done; } |
+    sort -u | grep -cE -- '-[sl] ')
+  [[ $all == "$understood" ]] || fail "rlock.fish: $all lines with options, $understood understood"
+}
+
+# -------------------------------------------------------------------------------------------------
+
+check_pages
+check_statuses
+check_bash
+check_zsh
+check_fish
+
+if command -v mandoc >/dev/null; then
+  for page in "$source_dir"/man/*.1; do
+    if ! output=$(timeout 20 mandoc -T lint -W warning "$page" 2>&1) || [[ -n $output ]]; then
+      fail "mandoc: $output"
+    fi
+  done
+elif ((failures == 0)); then
+  echo "skipped in part: mandoc is not installed, the pages' markup was not checked"
+  exit 77
+fi
+
+if ((failures > 0)); then
+  echo "$failures failures"
+  exit 1
+fi
+echo "ok: $(wc -w <<<"$commands") commands, $(wc -l <<<"$every_option") options"

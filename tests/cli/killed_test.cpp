@@ -1,0 +1,145 @@
+// S7: what is left when rlock itself is killed.
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "cli/beats.hpp"
+#include "support/process.hpp"
+#include "support/processes.hpp"
+#include "support/server.hpp"
+#include "support/wait_until.hpp"
+
+using namespace rlock::test;
+
+namespace {
+
+// A command under `rlock exec` that writes a line with its name and the time to a log as often as
+// it can, and so do its children: one deaf to SIGTERM, and a daemon in a session of its own.
+struct Job {
+  Server server;
+  std::string log = server.directory() + "/beats";
+  std::string mark = "job-" + server.directory();
+
+  [[nodiscard]] std::vector<std::string> argv(const std::vector<std::string>& options) const {
+    const std::string beat = write_beat_script(server);
+    std::vector<std::string> result = rlock_argv("exec", "-r", server.unix_url());
+    result.insert(result.end(), options.begin(), options.end());
+    result.insert(result.end(), {"job", "--", "sh", "-c",
+                                 "sh " + beat + " deaf deaf & (setsid sh " + beat +
+                                     " daemon deaf &) ; exec sh " + beat + " main"});
+    return result;
+  }
+  [[nodiscard]] ProcessOptions options() const { return {.env = {{"LOG", log}, {"MARK", mark}}}; }
+  [[nodiscard]] std::string beats() const {
+    std::ostringstream text;
+    text << std::ifstream(log).rdbuf();
+    return text.str();
+  }
+  void wait_until_all_beat() const {
+    REQUIRE(wait_until([&] {
+      const std::string text = beats();
+      return text.find("deaf ") != std::string::npos && text.find("daemon ") != std::string::npos &&
+             text.find("main ") != std::string::npos;
+    }));
+  }
+  [[nodiscard]] double last_beat() const {
+    std::istringstream text(beats());
+    double last = 0;
+    std::string name;
+    double when = 0;
+    while (text >> name >> when) last = std::max(last, when);
+    return last;
+  }
+  // Until when, on the clock of uptime(), the server holds the key at most.
+  [[nodiscard]] double lease_end() const {
+    const double left = std::stod(server.command({"PTTL", "job"})) / 1000;
+    return uptime() + left + 0.01;
+  }
+  // rlock, its guardian, the command and all that it started.
+  [[nodiscard]] bool all_gone() const { return processes_with(mark).empty(); }
+};
+
+}  // namespace
+
+TEST_CASE("S7: after kill -9 of rlock, nothing of the command lives longer than the lease") {
+  Job job;
+  std::vector<std::string> options{"--lease", "2s"};
+  bool whole_group = false;
+  SUBCASE("rlock alone") {}
+  SUBCASE("rlock's process group") { whole_group = true; }
+  SUBCASE("with --on-lost kill") { options.insert(options.end(), {"--on-lost", "kill"}); }
+  SUBCASE("with --no-watchdog") { options.emplace_back("--no-watchdog"); }
+
+  Process rlock(job.argv(options), job.options());
+  job.wait_until_all_beat();
+  whole_group ? rlock.signal_group(SIGKILL) : rlock.signal(SIGKILL);
+  CHECK(rlock.wait_exit().status == 128 + SIGKILL);
+  const double lease_end = job.lease_end();
+  CHECK(wait_until([&] { return job.all_gone(); }));
+  CHECK(job.last_beat() < lease_end);
+  // Nobody renews it any longer.
+  CHECK(wait_until([&] { return job.server.keys().empty(); }));
+}
+
+TEST_CASE("S7: with --on-lost ignore, too, a dead rlock leaves nothing behind") {
+  Job job;
+  Process rlock(job.argv({"--lease", "1s", "--on-lost", "ignore"}), job.options());
+  job.wait_until_all_beat();
+  rlock.signal(SIGKILL);
+  CHECK(wait_until([&] { return job.all_gone(); }));
+}
+
+TEST_CASE("S7: the command of a killed rlock gets SIGTERM and the time of --kill-after") {
+  Server server;
+  const std::string mark = "polite-" + server.directory();
+  Process rlock(
+      rlock_argv("exec", "-r", server.unix_url(), "--lease", "60s", "job", "--", "sh", "-c",
+                 "trap 'echo cleaned up; exit 0' TERM; echo started; "
+                 "while :; do sleep 0.02; done"),
+      {.env = {{"MARK", mark}}});
+  rlock.wait_for_stdout("started");
+  rlock.signal(SIGKILL);
+  CHECK(rlock.wait().out == "started\ncleaned up\n");
+  CHECK(wait_until([&] { return processes_with(mark).empty(); }));
+}
+
+TEST_CASE("S7: a stopped rlock does not let the command work on when the lease ends") {
+  Job job;
+  Process rlock(job.argv({"--lease", "1s"}), job.options());
+  job.wait_until_all_beat();
+  rlock.signal(SIGSTOP);
+  // What is left is rlock alone, still stopped.
+  CHECK(wait_until([&] { return processes_with(job.mark) == std::vector<pid_t>{rlock.pid()}; }));
+  CHECK(stopped(rlock.pid()));
+  REQUIRE(wait_until([&] { return job.server.command({"EXISTS", "job"}) == "0"; }));
+  job.server.command({"HSET", "job", "another:1", "1"});
+  rlock.signal(SIGCONT);
+  const Result result = rlock.wait_exit();
+  CHECK(result.status == 79);
+  CHECK(result.err.find("job: lock lost") != std::string::npos);
+  CHECK(job.server.command({"HGETALL", "job"}) == "another:1\n1");
+  CHECK(job.server.command({"PTTL", "job"}) == "-1");
+  CHECK(job.all_gone());
+}
+
+TEST_CASE("S7: a waiter that is killed leaves nothing") {
+  Server server;
+  server.command({"HSET", "job", "another:1", "1"});
+  const std::string mark = "waiter-" + server.directory();
+  Process rlock(rlock_argv("exec", "-q", "-r", server.unix_url(), "job", "--", "true"),
+                {.env = {{"MARK", mark}}});
+  REQUIRE(wait_until([&] {
+    return server.command({"PUBSUB", "NUMSUB", "redisson_lock__channel:{job}"}).ends_with("\n1");
+  }));
+  rlock.signal(SIGKILL);
+  rlock.wait();
+  CHECK(wait_until([&] { return processes_with(mark).empty(); }));
+  CHECK(server.keys() == std::vector<std::string>{"job"});
+  CHECK(server.command({"HGETALL", "job"}) == "another:1\n1");
+}

@@ -1,0 +1,239 @@
+// --redis local: the private server that rlock starts by itself.
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <signal.h>
+#include <string>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "support/process.hpp"
+#include "support/processes.hpp"
+#include "support/wait_until.hpp"
+
+using namespace rlock::test;
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+// The processes whose command line names `directory`: its servers (their environment is empty).
+std::vector<pid_t> servers_in(const std::string& directory) {
+  std::vector<pid_t> found;
+  for (const pid_t pid : processes_with(directory + "/redis.sock")) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/comm");
+    std::string name;
+    std::getline(file, name);
+    if (name.find("server") != std::string::npos) found.push_back(pid);
+  }
+  return found;
+}
+
+// A directory of this test, gone at its end with the servers in it.
+class Place {
+ public:
+  Place() {
+    std::string path = "/tmp/rlock-local-XXXXXX";
+    REQUIRE(::mkdtemp(path.data()) != nullptr);
+    root_ = path;
+  }
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+  ~Place() {
+    kill_processes_with(root_);
+    std::error_code ignored;
+    fs::remove_all(root_, ignored);
+  }
+  // Not there yet.
+  [[nodiscard]] std::string directory() const { return root_ + "/server"; }
+  [[nodiscard]] std::string url() const { return "local:" + directory(); }
+  [[nodiscard]] const std::string& root() const { return root_; }
+
+ private:
+  std::string root_;
+};
+
+bool is_one_message(const std::string& text) {
+  return text.starts_with("rlock: ") && text.ends_with('\n') &&
+         std::count(text.begin(), text.end(), '\n') == 1;
+}
+
+Words echo_argv(const std::string& url) {
+  return rlock_argv("exec", "-r", url, "job", "--", "echo", "ran");
+}
+
+void check_ran(const Result& result) {
+  CAPTURE(result.err);
+  CHECK(result.status == 0);
+  CHECK(result.out == "ran\n");
+  CHECK(result.err.empty());
+}
+
+void check_config_error(const std::string& url) {
+  const Result result = run(echo_argv(url));
+  CAPTURE(result.err);
+  CHECK(result.status == 78);
+  CHECK(is_one_message(result.err));
+  CHECK(result.out.empty());
+}
+
+mode_t mode_of(const std::string& path) {
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) == 0 ? status.st_mode & 07777 : 0;
+}
+
+}  // namespace
+
+TEST_CASE("local: many runs at once start exactly one server, in a private directory") {
+  Place place;
+  std::deque<Process> processes;
+  for (int i = 0; i < 50; ++i) processes.emplace_back(echo_argv(place.url()));
+  for (Process& process : processes) check_ran(process.wait());
+  CHECK(servers_in(place.directory()).size() == 1);
+  CHECK(mode_of(place.directory()) == 0700);
+  // Nobody else could enter, and nothing of the server is readable to others in any case.
+  for (const auto& entry : fs::directory_iterator(place.directory())) {
+    CAPTURE(entry.path().string());
+    CHECK((mode_of(entry.path()) & 077) == 0);
+  }
+}
+
+TEST_CASE("local: the server outlives its starter, whatever kills that") {
+  Place place;
+  Process starter(
+      rlock_argv("exec", "-r", place.url(), "job", "--", "sh", "-c", "echo ready; sleep 1000"));
+  starter.wait_for_stdout("ready");
+  const std::vector<pid_t> servers = servers_in(place.directory());
+  REQUIRE(servers.size() == 1);
+  const auto server = process_stat(servers[0]);
+  const auto own = process_stat(starter.pid());
+  REQUIRE(server);
+  REQUIRE(own);
+  CHECK(server->session != own->session);
+  CHECK(server->group != own->group);
+  starter.signal_group(SIGKILL);
+  starter.wait_exit();
+  CHECK(run(rlock_argv("unlock", "--force", "-r", place.url(), "job")).status == 0);
+  check_ran(run(echo_argv(place.url())));
+  CHECK(servers_in(place.directory()) == servers);
+}
+
+TEST_CASE("local: the server keeps nothing of its starter open") {
+  Place place;
+  // run() waits until nobody has stdout and stderr open: a server that had would let it time out.
+  check_ran(run(echo_argv(place.url()), {}, 30s));
+  const std::vector<pid_t> servers = servers_in(place.directory());
+  REQUIRE(servers.size() == 1);
+  std::ifstream environment("/proc/" + std::to_string(servers[0]) + "/environ");
+  std::string text;
+  std::getline(environment, text, '\1');
+  CHECK(text.find("HOME=") == std::string::npos);
+  CHECK(text.find(k_mark_variable) == std::string::npos);
+}
+
+TEST_CASE("local: a server that was killed is started again, and the locks are still there") {
+  Place place;
+  REQUIRE(run(rlock_argv("acquire", "--no-watchdog", "--lease", "1h", "-r", place.url(), "kept"))
+              .status == 0);
+  const std::vector<pid_t> servers = servers_in(place.directory());
+  REQUIRE(servers.size() == 1);
+  // Its log of changes is written once a second and at each turn of its loop: let it have a turn.
+  check_ran(run(echo_argv(place.url())));
+  ::kill(servers[0], SIGKILL);
+  REQUIRE(wait_until([&] { return !alive(servers[0]); }));
+  check_ran(run(echo_argv(place.url())));
+  const std::vector<pid_t> again = servers_in(place.directory());
+  REQUIRE(again.size() == 1);
+  CHECK(again != servers);
+  CHECK(run(rlock_argv("exec", "-n", "-r", place.url(), "kept", "--", "true")).status == 75);
+}
+
+TEST_CASE("local: a waiter survives the death of the server") {
+  Place place;
+  Process holder(
+      rlock_argv("exec", "-r", place.url(), "job", "--", "sh", "-c", "echo ready; cat > /dev/null"),
+      {.hold_stdin = true});
+  holder.wait_for_stdout("ready");
+  Process waiter(rlock_argv("exec", "-v", "-r", place.url(), "job", "--", "echo", "ran"));
+  const std::vector<pid_t> servers = servers_in(place.directory());
+  REQUIRE(servers.size() == 1);
+  REQUIRE(wait_until([&] { return waiter.running(); }));
+  ::kill(servers[0], SIGKILL);
+  holder.close_stdin();
+  CHECK(holder.wait().status == 0);
+  const Result result = waiter.wait();
+  CHECK(result.status == 0);
+  CHECK(result.out == "ran\n");
+  CHECK(servers_in(place.directory()).size() == 1);
+}
+
+TEST_CASE("local: a directory that is not private is refused with status 78") {
+  Place place;
+  SUBCASE("readable for others") {
+    fs::create_directory(place.directory());
+    ::chmod(place.directory().c_str(), 0755);
+    check_config_error(place.url());
+  }
+  SUBCASE("open to all, with the sticky bit") {
+    fs::create_directory(place.directory());
+    ::chmod(place.directory().c_str(), 01777);
+    check_config_error(place.url());
+  }
+  SUBCASE("a symbolic link to a private one") {
+    fs::create_directory(place.root() + "/real");
+    ::chmod((place.root() + "/real").c_str(), 0700);
+    fs::create_symlink(place.root() + "/real", place.directory());
+    check_config_error(place.url());
+    CHECK(fs::is_empty(place.root() + "/real"));
+  }
+  SUBCASE("a file") {
+    std::ofstream(place.directory()) << "x";
+    check_config_error(place.url());
+  }
+  SUBCASE("under something that is not there") { check_config_error(place.url() + "/a/b"); }
+  SUBCASE("another user's") {
+    if (::geteuid() != 0) return;
+    fs::create_directory(place.directory());
+    ::chmod(place.directory().c_str(), 0700);
+    REQUIRE(::chown(place.directory().c_str(), 65534, 65534) == 0);
+    check_config_error(place.url());
+  }
+  SUBCASE("too long a path for a socket") {
+    check_config_error("local:" + place.root() + "/" + std::string(120, 'x'));
+  }
+  CHECK(servers_in(place.directory()).empty());
+}
+
+TEST_CASE("local: a server that cannot start is told by status 69") {
+  Place place;
+  fs::create_directory(place.directory());
+  ::chmod(place.directory().c_str(), 0700);
+  SUBCASE("it ends before it listens") {
+    fs::create_directory(place.directory() + "/server.log");  // cannot be written
+    const Result result = run(echo_argv(place.url()));
+    CAPTURE(result.err);
+    CHECK(result.status == 69);
+    CHECK(is_one_message(result.err));
+    CHECK(result.err.find("server.log") != std::string::npos);
+    CHECK(wait_until([&] { return servers_in(place.directory()).empty(); }));
+    return;
+  }
+  SUBCASE("it ends when it has read its files") {}
+  fs::create_directory(place.directory() + "/appendonlydir");
+  // Neither a list of log files nor empty.
+  std::ofstream(place.directory() + "/appendonlydir/appendonly.aof.manifest") << "nonsense\n";
+  std::ofstream(place.directory() + "/appendonly.aof") << "nonsense\n";  // Redis before 7
+  const Result result = run(echo_argv(place.url()));
+  CAPTURE(result.err);
+  CHECK(result.status == 69);
+  CHECK(is_one_message(result.err));
+  CHECK(wait_until([&] { return servers_in(place.directory()).empty(); }));
+}

@@ -1,0 +1,225 @@
+// C1 and S2: signals that rlock gets, while it waits and while the command runs.
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "support/process.hpp"
+#include "support/processes.hpp"
+#include "support/proxy.hpp"
+#include "support/server.hpp"
+#include "support/wait_until.hpp"
+
+using namespace rlock::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+using Names = std::vector<std::pair<int, std::string>>;
+
+// Signals that end a process, those that do not, and a real-time one, with bash's names.
+const Names& forwarded_signals() {
+  static const Names names = {{SIGHUP, "HUP"},   {SIGINT, "INT"},   {SIGQUIT, "QUIT"},
+                              {SIGUSR1, "USR1"}, {SIGUSR2, "USR2"}, {SIGWINCH, "WINCH"},
+                              {SIGALRM, "ALRM"}, {SIGURG, "URG"},   {SIGPIPE, "PIPE"},
+                              {SIGCONT, "CONT"}, {SIGTERM, "TERM"}, {SIGRTMIN + 3, "RTMIN+3"}};
+  return names;
+}
+
+// A bash script that writes the name of each signal that it gets, and ends when `last` comes.
+// `wait` gives way to a trap at once; its sleep is out of reach of signals to the group.
+std::string note_signals(const std::string& last) {
+  std::string script;
+  for (const auto& [number, name] : forwarded_signals()) {
+    script += "trap 'echo got " + name + "' " + name + "\n";
+  }
+  script += "trap 'kill -9 $sleeper; echo end; exit 7' " + last + "\n";
+  return script +
+         "setsid sleep 1000 >/dev/null 2>&1 & sleeper=$!\necho ready\n"
+         "while :; do wait $sleeper; done\n";
+}
+
+std::string run_and_signal(Process& rlock, bool whole_group) {
+  rlock.wait_for_stdout("ready");
+  std::string expected = "ready\n";
+  for (const auto& [number, name] : forwarded_signals()) {
+    whole_group ? rlock.signal_group(number) : rlock.signal(number);
+    rlock.wait_for_stdout("got " + name + "\n");
+    expected += "got " + name + "\n";
+  }
+  rlock.signal(SIGRTMIN + 5);
+  return expected + "end\n";
+}
+
+std::unique_ptr<Process> start_waiter(const Server& server, const std::string& file,
+                                      const ProcessOptions& options = {}) {
+  server.command({"HSET", "job", "another:1", "1"});
+  server.command({"PEXPIRE", "job", "600000"});
+  auto waiter = std::make_unique<Process>(
+      rlock_argv("exec", "-r", server.unix_url(), "job", "--", "touch", file), options);
+  REQUIRE(wait_until([&] {
+    return server.command({"PUBSUB", "NUMSUB", "redisson_lock__channel:{job}"}).ends_with("\n1");
+  }));
+  return waiter;
+}
+
+}  // namespace
+
+TEST_CASE("C1: each signal reaches the command exactly once") {
+  Server server;
+  const std::vector<std::string> argv = rlock_argv("exec", "-r", server.unix_url(), "job", "--",
+                                                   "bash", "-c", note_signals("RTMIN+5"));
+  bool whole_group = false;
+  SUBCASE("sent to rlock") {}
+  SUBCASE("sent to rlock's process group") { whole_group = true; }
+
+  Process rlock(argv);
+  const std::string expected = run_and_signal(rlock, whole_group);
+  const Result result = rlock.wait();
+  CHECK(result.out == expected);
+  CHECK(result.err.find("rlock") == std::string::npos);  // bash tells of its sleep's end
+  CHECK(result.status == 7);
+  CHECK(wait_until([&] { return server.keys().empty(); }));
+}
+
+TEST_CASE("C1: a signal reaches the command's children, as it would from a terminal") {
+  Server server;
+  Process rlock(rlock_argv(
+      "exec", "-r", server.unix_url(), "job", "--", "bash", "-c",
+      "trap 'wait; echo parent; exit 3' TERM; "
+      "bash -c 'trap \"echo child; exit 0\" TERM; echo ready; while :; do sleep 0.02; done' & "
+      "wait; wait"));
+  rlock.wait_for_stdout("ready");
+  rlock.signal(SIGTERM);
+  const Result result = rlock.wait();
+  CHECK(result.out.find("child\n") != std::string::npos);
+  CHECK(result.status == 3);
+}
+
+TEST_CASE("C1: a command that handles SIGTERM keeps the lock until it has ended") {
+  Server server;
+  const std::string go = server.directory() + "/go";
+  Process rlock(rlock_argv(
+      "exec", "-r", server.unix_url(), "--lease", "1s", "job", "--", "sh", "-c",
+      "trap 'echo TERM' TERM; echo ready; while [ ! -e " + go + " ]; do sleep 0.02; done; exit 4"));
+  rlock.wait_for_stdout("ready");
+  rlock.signal(SIGTERM);
+  rlock.wait_for_stdout("TERM");
+  long before = std::stol(server.command({"PTTL", "job"}));
+  CHECK(wait_until([&] {  // it is still renewed
+    const long now = std::stol(server.command({"PTTL", "job"}));
+    return std::exchange(before, now) < now;
+  }));
+  CHECK(run({"touch", go}).status == 0);
+  const Result result = rlock.wait();
+  CHECK(result.status == 4);
+  CHECK(result.out == "ready\nTERM\n");
+  CHECK(wait_until([&] { return server.keys().empty(); }));
+}
+
+TEST_CASE("C1: a signal that ends the command is the exit status, and the lock is free") {
+  Server server;
+  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGRTMIN + 1}) {
+    Process rlock(rlock_argv("exec", "-r", server.unix_url(), "job", "--", "sh", "-c",
+                             "echo ready; exec sleep 1000"));
+    rlock.wait_for_stdout("ready");
+    rlock.signal(number);
+    const Result result = rlock.wait();
+    CHECK(result.status == 128 + number);
+    CHECK(result.err.empty());
+    CHECK(wait_until([&] { return server.keys().empty(); }));
+  }
+}
+
+TEST_CASE("C1: a command that stops and goes on without a terminal is left alone") {
+  Server server;
+  Process rlock(rlock_argv("exec", "-r", server.unix_url(), "job", "--", "sh", "-c",
+                           "echo $$; sleep 1000 & wait; exit 6"));
+  rlock.wait_for_stdout("\n");
+  const pid_t child = std::stoi(rlock.out());
+  rlock.signal(SIGTSTP);
+  REQUIRE(wait_until([&] { return stopped(child); }));
+  rlock.signal(SIGCONT);
+  REQUIRE(wait_until([&] { return !stopped(child); }));
+  ::kill(child, SIGUSR1);
+  CHECK(rlock.wait_exit().status == 128 + SIGUSR1);
+}
+
+TEST_CASE("S2: a signal while waiting ends rlock; the command is not run and no trace is left") {
+  Server server;
+  const std::string file = server.directory() + "/started";
+  for (const int number :
+       {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGPIPE, SIGRTMIN}) {
+    const auto waiter = start_waiter(server, file);
+    waiter->signal(number);
+    const Result result = waiter->wait();
+    CHECK(result.status == 128 + number);
+    CHECK(result.out.empty());
+    CHECK_FALSE(std::filesystem::exists(file));
+    CHECK(server.keys() == std::vector<std::string>{"job"});
+    CHECK(server.command({"HGETALL", "job"}) == "another:1\n1");
+  }
+}
+
+TEST_CASE("S2: a signal that comes just before the lock does wins") {
+  Server server;
+  const std::string file = server.directory() + "/started";
+  const auto waiter = start_waiter(server, file);
+  waiter->signal(SIGSTOP);
+  REQUIRE(wait_until([&] { return stopped(waiter->pid()); }));
+  CHECK(run(rlock_argv("unlock", "-r", server.unix_url(), "--force", "job")).status == 0);
+  waiter->signal(SIGTERM);
+  waiter->signal(SIGCONT);
+  CHECK(waiter->wait().status == 128 + SIGTERM);
+  CHECK_FALSE(std::filesystem::exists(file));
+  CHECK(wait_until([&] { return server.keys().empty(); }));
+}
+
+TEST_CASE("S2: a signal that comes between the grant and the start prevents the start") {
+  Server server;
+  Proxy proxy(server.port());
+  const std::string file = server.directory() + "/started";
+  proxy.set_delay(300ms);
+  Process rlock(rlock_argv("exec", "-r", proxy.url(), "job", "--", "touch", file));
+  REQUIRE(wait_until([&] { return server.command({"EXISTS", "job"}) == "1"; }));
+  proxy.set_mode(Mode::blackhole);  // the grant does not arrive before the signal
+  const bool in_time = !std::filesystem::exists(file);
+  rlock.signal(SIGTERM);
+  REQUIRE(wait_until([&] { return !rlock.running() || proxy.open_connections() == 0; }, 5s));
+  proxy.set_mode(Mode::pass);
+  const Result result = rlock.wait();
+  if (in_time) {
+    CHECK(result.status == 128 + SIGTERM);
+    CHECK_FALSE(std::filesystem::exists(file));
+  }
+  CHECK(wait_until([&] { return server.keys().empty(); }));
+}
+
+TEST_CASE("C2: signals that the caller ignores stay ignored, waiting or running") {
+  Server server;
+  const std::string file = server.directory() + "/started";
+  const auto waiter = start_waiter(server, file, {.ignore_signals = {SIGHUP, SIGINT}});
+  waiter->signal(SIGHUP);
+  waiter->signal(SIGINT);
+  CHECK(run(rlock_argv("unlock", "-r", server.unix_url(), "--force", "job")).status == 0);
+  CHECK(waiter->wait().status == 0);
+  CHECK(std::filesystem::exists(file));
+
+  Process rlock(
+      rlock_argv("exec", "-r", server.unix_url(), "job", "--", "sh", "-c", "echo ready; exec cat"),
+      {.hold_stdin = true, .ignore_signals = {SIGHUP, SIGINT}});
+  rlock.wait_for_stdout("ready");
+  rlock.signal(SIGHUP);
+  rlock.signal_group(SIGINT);
+  rlock.write_stdin("still there\n");
+  rlock.wait_for_stdout("still there");
+  rlock.close_stdin();
+  CHECK(rlock.wait().status == 0);
+}

@@ -1,0 +1,197 @@
+// watch: the events of a lock, live.
+#include <algorithm>
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "support/process.hpp"
+#include "support/server.hpp"
+#include "support/wait_until.hpp"
+
+using namespace rlock::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+const std::string k_owner = "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a7:42";
+
+bool has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::string event(const std::string& name, const std::string& what) {
+  return "\"name\":\"" + name + "\",\"event\":\"" + what + "\"";
+}
+
+std::string acquire(const Server& server, const std::string& name,
+                    const std::string& lease = "1h") {
+  const Result result =
+      run(rlock_argv("acquire", "--no-watchdog", "--lease", lease, "-r", server.unix_url(), name));
+  REQUIRE(result.status == 0);
+  return result.out.substr(0, result.out.find('\n'));
+}
+
+// Every line is one JSON object, for the server's own parser.
+void check_lines(const Server& server, const std::string& out) {
+  std::size_t start = 0;
+  while (start < out.size()) {
+    const std::size_t end = out.find('\n', start);
+    REQUIRE(end != std::string::npos);
+    const std::string line = out.substr(start, end - start);
+    CAPTURE(line);
+    CHECK(server.command({"EVAL",
+                          "local e = cjson.decode(ARGV[1]) "
+                          "return type(e.time_ms) .. type(e.name) .. type(e.event)",
+                          "0", line}) == "numberstringstring");
+    start = end + 1;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("watch tells the state first, then what happens") {
+  Server server;
+  Process watch(rlock_argv("watch", "--json", "-r", server.unix_url(), "job"));
+  watch.wait_for_stdout("\n");
+  CHECK(watch.out().starts_with("{\"time_ms\":"));
+  CHECK(has(watch.out(), event("job", "state") + ",\"state\":\"free\",\"owner\":null"));
+
+  const std::string owner = acquire(server, "job");
+  watch.wait_for_stdout(event("job", "held") + ",\"owner\":\"" + owner + "\"");
+  REQUIRE(
+      run(rlock_argv("renew", "--owner", owner, "--lease", "2h", "-r", server.unix_url(), "job"))
+          .status == 0);
+  watch.wait_for_stdout(event("job", "renewed") + ",\"owner\":\"" + owner + "\"");
+  REQUIRE(run(rlock_argv("unlock", "--owner", owner, "-r", server.unix_url(), "job")).status == 0);
+  watch.wait_for_stdout(event("job", "released") + ",\"owner\":\"" + owner + "\"");
+  CHECK_FALSE(has(watch.out(), "expired"));
+  watch.signal(SIGTERM);
+  const Result result = watch.wait();
+  CHECK(result.status == 128 + SIGTERM);
+  CHECK(result.err.empty());
+  check_lines(server, result.out);
+}
+
+TEST_CASE("watch tells a lock that is held at its start, and its expiry") {
+  Server server;
+  acquire(server, "job", "2s");
+  Process watch(rlock_argv("watch", "--json", "-r", server.unix_url(), "job"));
+  watch.wait_for_stdout(event("job", "state") + ",\"state\":\"held\"");
+  watch.wait_for_stdout(event("job", "expired"));
+  CHECK_FALSE(has(watch.out(), "released"));
+}
+
+TEST_CASE("watch tells a lock that is broken as released, also one without an expiry") {
+  Server server;
+  server.command({"HSET", "job", k_owner, "1"});
+  Process watch(rlock_argv("watch", "--json", "-r", server.unix_url(), "job"));
+  watch.wait_for_stdout(event("job", "state") + ",\"state\":\"held\"");
+  SUBCASE("by force") {
+    REQUIRE(run(rlock_argv("unlock", "--force", "-r", server.unix_url(), "job")).status == 0);
+  }
+  SUBCASE("by DEL") { server.command({"DEL", "job"}); }
+  SUBCASE("after more than one look at it") {
+    const auto looks = [&] {
+      const std::string stats = server.command({"INFO", "commandstats"});
+      const std::string key = "cmdstat_evalsha:calls=";
+      const std::size_t at = stats.find(key);
+      return at == std::string::npos ? 0 : std::stol(stats.substr(at + key.size()));
+    };
+    const long before = looks();
+    CHECK(wait_until([&] { return looks() >= before + 2; }));
+    server.command({"DEL", "job"});
+  }
+  watch.wait_for_stdout(event("job", "released") + ",\"owner\":\"" + k_owner + "\"");
+  CHECK_FALSE(has(watch.out(), "expired"));
+  CHECK_FALSE(has(watch.out(), "renewed"));
+}
+
+TEST_CASE("watch follows several locks and tells them apart") {
+  Server server;
+  Process watch(rlock_argv("watch", "--json", "-r", server.unix_url(), "one", "two words"));
+  watch.wait_for_stdout(event("two words", "state"));
+  CHECK(has(watch.out(), event("one", "state")));
+  acquire(server, "two words");
+  watch.wait_for_stdout(event("two words", "held"));
+  CHECK_FALSE(has(watch.out(), event("one", "held")));
+}
+
+TEST_CASE("watch tells who comes to a queue and who leaves it") {
+  Server server;
+  Process watch(rlock_argv("watch", "--json", "-r", server.unix_url(), "job"));
+  watch.wait_for_stdout(event("job", "state"));
+  server.command({"RPUSH", "redisson_lock_queue:{job}", "a:1"});
+  watch.wait_for_stdout(event("job", "queued") + ",\"owner\":\"a:1\"");
+  server.command({"DEL", "redisson_lock_queue:{job}"});
+  watch.wait_for_stdout(event("job", "left") + ",\"owner\":\"a:1\"");
+}
+
+TEST_CASE("watch outlives a restart of the server, which is one event") {
+  Server server;
+  const std::string owner = acquire(server, "job");
+  Process watch(rlock_argv("watch", "--json", "-r", server.unix_url(), "job"));
+  watch.wait_for_stdout(event("job", "state"));
+  server.stop();
+  watch.wait_for_stdout(event("job", "error") + ",\"message\":");
+  server.start();  // it has forgotten the lock
+  watch.wait_for_stdout("\"owner\":\"" + owner + "\",\"host\":null");
+  const std::string again = acquire(server, "job");
+  watch.wait_for_stdout(event("job", "held") + ",\"owner\":\"" + again + "\"");
+  watch.signal(SIGINT);
+  const Result result = watch.wait();
+  CHECK(result.status == 128 + SIGINT);
+  CHECK(result.err.empty());
+  const std::string error = event("job", "error");
+  CHECK(result.out.find(error) == result.out.rfind(error));
+  check_lines(server, result.out);
+}
+
+TEST_CASE("watch of a server that was never there fails") {
+  const Result result = run(rlock_argv("watch", "-r", "unix:///nonexistent.sock", "job"));
+  CHECK(result.status == 69);
+  CHECK(result.out.empty());
+}
+
+TEST_CASE("watch for people says the same in words, harmlessly") {
+  Server server;
+  const std::string name = "j\x1bob\n";
+  Process watch(rlock_argv("watch", "-r", server.unix_url(), name));
+  watch.wait_for_stdout(" j\\x1bob\\n is free\n");
+  server.command({"HSET", name,
+                  "own\x1b"
+                  "er",
+                  "1"});
+  server.command({"PEXPIRE", name, "600000"});
+  watch.wait_for_stdout(" held by own\\x1ber, expires in ");
+  server.stop();
+  watch.wait_for_stdout(" error: ");
+  watch.signal(SIGTERM);
+  const Result result = watch.wait();
+  CHECK(std::none_of(result.out.begin(), result.out.end(),
+                     [](char c) { return c != '\n' && static_cast<unsigned char>(c) < 0x20; }));
+}
+
+TEST_CASE("watch | head -1 ends quietly, also when nothing more happens") {
+  Server server;
+  const Result result = run(
+      {"sh", "-c", "\"$0\" watch -r \"$1\" job | head -n 1", rlock_program(), server.unix_url()},
+      {}, 30s);
+  CHECK(result.status == 0);
+  CHECK(std::count(result.out.begin(), result.out.end(), '\n') == 1);
+  CHECK(result.err.empty());
+}
+
+TEST_CASE("watch leaves no connection behind") {
+  Server server;
+  Process watch(rlock_argv("watch", "-r", server.unix_url(), "job"));
+  watch.wait_for_stdout("is free");
+  CHECK(has(server.command({"CLIENT", "LIST"}), "name=rlock"));
+  watch.signal(SIGTERM);
+  watch.wait();
+  CHECK(wait_until([&] { return !has(server.command({"CLIENT", "LIST"}), "name=rlock"); }));
+  CHECK(server.keys().empty());
+}

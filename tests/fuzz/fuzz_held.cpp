@@ -1,0 +1,48 @@
+// Any bytes as RLOCK_HELD. The input is three lines (a name, an owner, a run), and then the value.
+
+#include <string>
+
+#include "fuzz/require.hpp"
+#include "lock/held.hpp"
+
+using namespace rlock;
+using namespace rlock::fuzz;
+using lock::find_held;
+
+namespace {
+
+// Owners and runs are our own: never empty, and without the characters that separate them.
+bool is_ours(std::string_view text) {
+  return !text.empty() && text.find_first_of(" /") == std::string_view::npos;
+}
+
+bool same(const std::optional<lock::HeldEntry>& a, const std::optional<lock::HeldEntry>& b) {
+  if (!a || !b) return !a && !b;
+  return a->owner == b->owner && a->runs == b->runs;
+}
+
+}  // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  std::string_view held = as_text(data, size);
+  const std::string_view name = take_until(held, '\n');
+  const std::string_view owner = take_until(held, '\n');
+  const std::string_view run = take_until(held, '\n');
+
+  const auto before = find_held(held, name);
+  if (before) require(is_ours(before->owner), "an owner is one word");
+  if (!is_ours(owner) || !is_ours(run)) return 0;
+
+  const std::string after = lock::with_held(held, name, owner, run);
+  const auto found = find_held(after, name);
+  require(found && found->owner == owner, "what was written is found");
+  const bool known = before && before->owner == owner;
+  require(found->runs == (known ? before->runs + "/" : "") + std::string(run), "the run is added");
+  for (const std::string_view other : {"job", "a b", "other", ""}) {
+    if (other != name)
+      require(same(find_held(after, other), find_held(held, other)), "others stay");
+  }
+  const std::string twice = lock::with_held(after, name, owner, run);
+  require(find_held(twice, name)->runs == found->runs + "/" + std::string(run), "runs are counted");
+  return 0;
+}

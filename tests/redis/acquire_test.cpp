@@ -1,0 +1,147 @@
+// acquire.lua
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "lua_scripts.hpp"
+#include "redis/lock_fixture.hpp"
+
+using namespace rlock;
+using test::client_of;
+using test::make_lock;
+using test::Words;
+
+namespace {
+
+// The script itself, for one hold `id`.
+redis::Reply acquire(redis::Client& client, const std::string& owner, const std::string& id) {
+  return client.run(lua::acquire, {{"job", "rlock_info:{job}", "redisson_unlock_latch:{job}:" + id},
+                                   {"30000", owner, "web1", "42", "ann", "backup"}});
+}
+
+}  // namespace
+
+TEST_CASE("acquire: a free lock is taken with a TTL in one step") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  lock::ReentrantLock lock = make_lock("u:1");
+  const auto answer = lock.try_acquire(client);
+  REQUIRE(std::holds_alternative<lock::Lease>(answer));
+  CHECK(std::get<lock::Lease>(answer).count == 1);
+  CHECK(server.list({"HGETALL", "job"}) == Words{"u:1", "1"});
+  for (const char* key : {"job", "rlock_info:{job}"}) {
+    const long ttl = std::stol(server.command({"PTTL", key}));
+    CHECK(ttl > 0);
+    CHECK(ttl <= 30'000);
+  }
+  CHECK(server.keys() == Words{"job", "rlock_info:{job}"});
+}
+
+TEST_CASE("acquire: a busy lock tells its holder and is not touched") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  lock::ReentrantLock holder = make_lock("u:1", Milliseconds(600'000));
+  REQUIRE(std::holds_alternative<lock::Lease>(holder.try_acquire(client)));
+  const std::string before = server.command({"DUMP", "job"});
+  lock::ReentrantLock other = make_lock("u:2");
+  const auto answer = other.try_acquire(client);
+  REQUIRE(std::holds_alternative<lock::Busy>(answer));
+  const auto& busy = std::get<lock::Busy>(answer);
+  CHECK(busy.owner == "u:1");
+  CHECK(busy.holder.host == "web1");
+  CHECK(busy.holder.pid == 42);
+  CHECK(busy.holder.command == "backup");
+  REQUIRE(busy.ttl);
+  CHECK(*busy.ttl > Milliseconds(30'000));
+  CHECK(busy.held_for);
+  CHECK(server.command({"DUMP", "job"}) == before);
+  CHECK(server.command({"HLEN", "rlock_info:{job}"}) == "1");
+}
+
+TEST_CASE("S6: acquire sent again by the same hold counts once") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  for (int i = 0; i < 3; ++i) {
+    const auto items = acquire(client, "u:1", "a").as_array(2);
+    CHECK(items[0].as_integer() == 1);
+    CHECK(items[1].as_integer() == 1);
+  }
+  CHECK(server.list({"HGETALL", "job"}) == Words{"u:1", "1"});
+}
+
+TEST_CASE("S6: acquire that comes after its own release takes nothing") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  server.command({"SET", "redisson_unlock_latch:{job}:a", "1", "PX", "30000"});
+  CHECK(acquire(client, "u:1", "a").as_array(1)[0].as_integer() == 2);
+  CHECK(server.command({"EXISTS", "job"}) == "0");
+  CHECK(acquire(client, "u:1", "b").as_array(1)[0].as_integer() == 1);
+}
+
+TEST_CASE("acquire: does not shorten a lease that it finds to be its own") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  server.command({"HSET", "job", "u:1", "1"});
+  server.command({"PEXPIRE", "job", "600000"});
+  CHECK(acquire(client, "u:1", "a").as_array(1)[0].as_integer() == 1);
+  CHECK(std::stol(server.command({"PTTL", "job"})) > 30'000);
+  server.command({"PERSIST", "job"});  // and one without an end gets one
+  CHECK(acquire(client, "u:1", "a").as_array(1)[0].as_integer() == 1);
+  CHECK(std::stol(server.command({"PTTL", "job"})) > 0);
+}
+
+TEST_CASE("acquire: other kinds of lock are refused and not touched") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  const std::vector<Words> makers = {{"SET", "job", "x"},
+                                     {"RPUSH", "job", "x"},
+                                     {"SADD", "job", "x"},
+                                     {"ZADD", "job", "1", "x"},
+                                     {"HSET", "job", "mode", "read", "u:1", "1"}};
+  for (const Words& maker : makers) {
+    CAPTURE(maker[0]);
+    server.command({"DEL", "job"});
+    server.command(maker);
+    const std::string before = server.command({"DUMP", "job"});
+    lock::ReentrantLock lock = make_lock("u:1");
+    CHECK_THROWS_AS(static_cast<void>(lock.try_acquire(client)), Error);
+    CHECK(acquire(client, "u:1", "a").as_array(2)[0].as_integer() == 3);
+    CHECK(server.command({"DUMP", "job"}) == before);
+  }
+}
+
+TEST_CASE("acquire: whatever the side key holds, the lock is taken and its holder is told") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  const std::vector<Words> makers = {
+      {"SET", "rlock_info:{job}", "x"},
+      {"HSET", "rlock_info:{job}", "u:1", "{"},
+      {"HSET", "rlock_info:{job}", "u:1", "7"},
+      {"HSET", "rlock_info:{job}", "u:1", "{\"host\":[],\"pid\":{},\"since\":\"x\"}"},
+      {"HSET", "rlock_info:{job}", "u:1", "{\"pid\":1e400,\"since\":-1e99}"}};
+  for (const Words& maker : makers) {
+    server.command({"FLUSHALL"});
+    server.command({"HSET", "job", "u:1", "1"});
+    server.command(maker);
+    lock::ReentrantLock waiter = make_lock("u:2");
+    const auto answer = waiter.try_acquire(client);
+    REQUIRE(std::holds_alternative<lock::Busy>(answer));
+    CHECK(std::get<lock::Busy>(answer).owner == "u:1");
+    CHECK_FALSE(std::get<lock::Busy>(answer).ttl);
+    server.command({"DEL", "job"});
+    CHECK(std::holds_alternative<lock::Lease>(waiter.try_acquire(client)));
+    CHECK(server.command({"HGET", "job", "u:2"}) == "1");
+  }
+}
+
+TEST_CASE("acquire: an empty field, or several, are a lock that somebody holds") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  server.command({"HSET", "job", "", "1", "b:2", "1"});
+  lock::ReentrantLock lock = make_lock("u:1");
+  const auto answer = lock.try_acquire(client);
+  REQUIRE(std::holds_alternative<lock::Busy>(answer));
+  CHECK(std::get<lock::Busy>(answer).owner.empty());
+}

@@ -1,0 +1,124 @@
+// Client: sending again, what was left unanswered, and being interrupted.
+#include "redis/client.hpp"
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "base/fd.hpp"
+#include "lua_scripts.hpp"
+#include "redis/server_error.hpp"
+#include "redis/url.hpp"
+#include "support/fake_server.hpp"
+#include "support/proxy.hpp"
+#include "support/server.hpp"
+#include "support/wait_until.hpp"
+
+using namespace rlock;
+using namespace std::chrono_literals;
+
+namespace {
+
+redis::ClientOptions options_for(const std::string& url,
+                                 Milliseconds timeout = Milliseconds(10'000)) {
+  redis::ClientOptions options;
+  options.endpoint = redis::parse_url(url);
+  options.timeout = timeout;
+  return options;
+}
+
+// A request that changes nothing: is the lock "u:1"'s?
+const redis::ScriptArgs k_ask{{"job", "rlock_info:{job}"}, {"0", "u:1"}};
+
+}  // namespace
+
+TEST_CASE("client: a script that the server does not know is sent by its text") {
+  test::Server server;
+  redis::Client client(options_for(server.unix_url()));
+  for (int i = 0; i < 2; ++i) {
+    CHECK(client.run(lua::renew, k_ask).as_integer() == 0);
+    server.command({"SCRIPT", "FLUSH"});
+  }
+}
+
+TEST_CASE("client: a request whose reply is lost is sent again and counted as unanswered") {
+  test::Server server;
+  test::Proxy proxy(server.port());
+  redis::Client client(options_for(proxy.url()));
+  CHECK(client.run(lua::renew, k_ask).as_integer() == 0);
+  proxy.cut_after_next_request("EVALSHA");
+  int unanswered = 0;
+  CHECK(client.run(lua::renew, k_ask, &unanswered).as_integer() == 0);
+  CHECK(unanswered == 1);
+  CHECK(proxy.cuts() == 1);
+}
+
+TEST_CASE("client: survives a restart, and waits for a server that comes back in time") {
+  test::Server server;
+  redis::Client client(options_for(server.tcp_url(), Milliseconds(60'000)));
+  CHECK(client.run(lua::renew, k_ask).as_integer() == 0);
+  server.stop();
+  std::int64_t answer = -1;
+  std::thread asker([&] {
+    try {
+      answer = client.run(lua::renew, k_ask).as_integer();
+    } catch (const Error&) {  // then there is no answer
+    }
+  });
+  server.start();
+  asker.join();
+  CHECK(answer == 0);
+}
+
+TEST_CASE("client: a server that never was there is not waited for") {
+  redis::Client client(options_for("unix:///nonexistent.sock", Milliseconds(3'600'000)));
+  CHECK_THROWS_AS(client.run(lua::renew, k_ask), redis::Unavailable);
+}
+
+TEST_CASE("client: the timeout bounds a request") {
+  const test::FakeServer server;
+  redis::Client client(options_for(server.url(), Milliseconds(100)));
+  int unanswered = 0;
+  CHECK_THROWS_AS(client.run(lua::renew, k_ask, &unanswered), redis::Unavailable);
+  CHECK(unanswered == 1);
+}
+
+TEST_CASE("client: a deadline that is past sends nothing for long") {
+  const test::FakeServer server;
+  redis::Client client(options_for(server.url(), Milliseconds(3'600'000)));
+  CHECK_THROWS_AS(client.run(lua::renew, k_ask, nullptr, BootClock::now()), redis::Unavailable);
+}
+
+TEST_CASE("client: its wake descriptor ends a request") {
+  const test::FakeServer server;
+  const Event wake;
+  redis::ClientOptions options = options_for(server.url(), Milliseconds(3'600'000));
+  options.wake_fd = wake.fd();
+  redis::Client client(options);
+  wake.raise();
+  int unanswered = 0;
+  CHECK_THROWS_AS(client.run(lua::renew, k_ask, &unanswered), redis::Interrupted);
+}
+
+TEST_CASE("client: an error reply is no lost connection") {
+  test::Server server;
+  redis::Client client(options_for(server.unix_url()));
+  // snapshot.lua takes five keys.
+  CHECK_THROWS_AS(client.run(lua::snapshot, {{"job"}, {}}), redis::ServerError);
+  CHECK(client.run(lua::renew, k_ask).as_integer() == 0);
+  CHECK(server.command({"INFO", "stats"}).find("total_connections_received:") != std::string::npos);
+}
+
+TEST_CASE("client: what is sent behind a request is carried out after it") {
+  test::Server server;
+  redis::Client client(options_for(server.unix_url()));
+  CHECK_FALSE(client.send_behind({"SET", "x", "1"}));  // there is no connection yet
+  CHECK(client.run(lua::renew, k_ask).as_integer() == 0);
+  CHECK(client.send_behind({"SET", "x", "1"}));
+  CHECK(client.send_behind({"APPEND", "x", "2"}));
+  client.close_gently(Milliseconds(10'000));
+  CHECK(test::wait_until([&] { return server.command({"GET", "x"}) == "12"; }));
+  CHECK(client.run(lua::renew, k_ask).as_integer() == 0);
+}

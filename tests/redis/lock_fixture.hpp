@@ -1,0 +1,29 @@
+// What the tests of the scripts have in common.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lock/reentrant.hpp"
+#include "redis/client.hpp"
+#include "redis/url.hpp"
+#include "support/server.hpp"
+
+namespace rlock::test {
+
+using Words = std::vector<std::string>;
+
+// Returns a client of `server`, by its Unix socket.
+inline redis::Client client_of(const Server& server) {
+  redis::ClientOptions options;
+  options.endpoint = redis::parse_url(server.unix_url());
+  return redis::Client(options);
+}
+
+// Returns the lock "job" as `owner` sees it.
+inline lock::ReentrantLock make_lock(const std::string& owner,
+                                     Milliseconds lease = Milliseconds(30'000)) {
+  return {"job", owner, lock::About{"web1", 42, "ann", "backup"}, lease};
+}
+
+}  // namespace rlock::test

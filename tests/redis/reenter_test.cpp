@@ -1,0 +1,80 @@
+// reenter.lua
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "lua_scripts.hpp"
+#include "redis/lock_fixture.hpp"
+
+using namespace rlock;
+using test::client_of;
+using test::make_lock;
+using test::Words;
+
+namespace {
+
+std::vector<redis::Reply> reenter(redis::Client& client, const std::string& id) {
+  return client
+      .run(lua::reenter, {{"job", "redisson_unlock_latch:{job}:" + id}, {"30000", "u:1", "30000"}})
+      .as_array(1);
+}
+
+}  // namespace
+
+TEST_CASE("reenter: each hold counts one more, and leaves a long lease as it is") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  server.command({"HSET", "job", "u:1", "1"});
+  server.command({"PEXPIRE", "job", "600000"});
+  lock::ReentrantLock second = make_lock("u:1");
+  lock::ReentrantLock third = make_lock("u:1");
+  CHECK(second.reenter(client)->count == 2);
+  CHECK(third.reenter(client)->count == 3);
+  CHECK(std::stol(server.command({"PTTL", "job"})) > 30'000);
+  CHECK(third.release(client) == lock::Release::still_held);
+  CHECK(second.release(client) == lock::Release::still_held);
+  CHECK(server.list({"HGETALL", "job"}) == Words{"u:1", "1"});
+}
+
+TEST_CASE("reenter: extends a lease that is shorter than its own") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  server.command({"HSET", "job", "u:1", "1"});
+  server.command({"PEXPIRE", "job", "5000"});
+  lock::ReentrantLock inner = make_lock("u:1", Milliseconds(60'000));
+  CHECK(inner.reenter(client));
+  CHECK(std::stol(server.command({"PTTL", "job"})) > 5000);
+}
+
+TEST_CASE("reenter: who does not hold the lock gets nothing and changes nothing") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  lock::ReentrantLock lock = make_lock("u:1");
+  CHECK_FALSE(lock.reenter(client));
+  CHECK(server.keys().empty());
+  const std::vector<Words> makers = {{"HSET", "job", "u:2", "1"}, {"SET", "job", "u:1"}};
+  for (const Words& maker : makers) {
+    server.command({"DEL", "job"});
+    server.command(maker);
+    const std::string before = server.command({"DUMP", "job"});
+    CHECK_FALSE(lock.reenter(client));
+    CHECK(server.command({"DUMP", "job"}) == before);
+  }
+  CHECK(server.keys() == Words{"job"});
+}
+
+TEST_CASE("S6: reenter sent again counts once, and not after its release") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  server.command({"HSET", "job", "u:1", "1"});
+  for (int i = 0; i < 3; ++i) CHECK(reenter(client, "a")[1].as_integer() == 2);
+  CHECK(server.command({"HGET", "job", "u:1"}) == "2");
+  const auto released = client.run(
+      lua::release,
+      {{"job", "redisson_lock__channel:{job}", "rlock_info:{job}", "redisson_unlock_latch:{job}:a"},
+       {"u:1", "30000", "0"}});
+  CHECK(released.as_array(1)[0].as_integer() == 0);
+  CHECK(reenter(client, "a")[0].as_integer() == 2);
+  CHECK(server.command({"HGET", "job", "u:1"}) == "1");
+}

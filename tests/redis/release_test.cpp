@@ -1,0 +1,116 @@
+// release.lua
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "lua_scripts.hpp"
+#include "redis/lock_fixture.hpp"
+#include "support/net.hpp"
+#include "support/resp.hpp"
+#include "support/wait_until.hpp"
+
+using namespace rlock;
+using test::client_of;
+using test::make_lock;
+using test::Words;
+
+namespace {
+
+std::int64_t release(redis::Client& client, const std::string& owner, const std::string& id,
+                     const std::string& keep = "0") {
+  return client
+      .run(lua::release, {{"job", "redisson_lock__channel:{job}", "rlock_info:{job}",
+                           "redisson_unlock_latch:{job}:" + id},
+                          {owner, "30000", keep}})
+      .as_array(1)[0]
+      .as_integer();
+}
+
+}  // namespace
+
+TEST_CASE("release: the last hold frees the lock, tells the waiters and leaves nothing") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  test::RespClient listener(test::connect_unix(server.unix_path()));
+  listener.call({"SUBSCRIBE", "redisson_lock__channel:{job}"});
+  lock::ReentrantLock lock = make_lock("u:1");
+  REQUIRE(std::holds_alternative<lock::Lease>(lock.try_acquire(client)));
+  CHECK(lock.release(client) == lock::Release::freed);
+  CHECK(listener.call({"PING"}) == Words{"message", "redisson_lock__channel:{job}", "0"});
+  CHECK(test::wait_until([&] { return server.keys().empty(); }));
+}
+
+TEST_CASE("release: one of several holds leaves the lock and tells nobody") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  test::RespClient listener(test::connect_unix(server.unix_path()));
+  listener.call({"SUBSCRIBE", "redisson_lock__channel:{job}"});
+  server.command({"HSET", "job", "u:1", "2"});
+  server.command({"PEXPIRE", "job", "600000"});
+  lock::ReentrantLock lock = make_lock("u:1");
+  CHECK(lock.release(client) == lock::Release::still_held);
+  CHECK(server.list({"HGETALL", "job"}) == Words{"u:1", "1"});
+  CHECK(std::stol(server.command({"PTTL", "job"})) > 30'000);
+  CHECK(listener.call({"PING"}) == Words{"pong", ""});
+}
+
+TEST_CASE("S5: release by another owner changes nothing") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  server.command({"HSET", "job", "u:1", "1"});
+  const std::string before = server.command({"DUMP", "job"});
+  lock::ReentrantLock lock = make_lock("u:2");
+  CHECK(lock.release(client) == lock::Release::not_held);
+  CHECK(server.command({"DUMP", "job"}) == before);
+  server.command({"DEL", "job"});
+  CHECK(lock.release(client) == lock::Release::not_held);
+  for (const char* text : {"SET", "LPUSH"}) {
+    server.command({"DEL", "job"});
+    server.command({text, "job", "u:2"});
+    CHECK(make_lock("u:2").release(client) == lock::Release::not_held);
+    CHECK(server.command({"EXISTS", "job"}) == "1");
+  }
+}
+
+TEST_CASE("S6: release sent again by the same hold counts once and answers the same") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  server.command({"HSET", "job", "u:1", "3"});
+  server.command({"PEXPIRE", "job", "600000"});
+  for (int i = 0; i < 3; ++i) CHECK(release(client, "u:1", "a") == 0);
+  CHECK(server.command({"HGET", "job", "u:1"}) == "2");
+  CHECK(release(client, "u:1", "b") == 0);
+  for (int i = 0; i < 3; ++i) CHECK(release(client, "u:1", "c") == 1);
+  CHECK(server.command({"EXISTS", "job"}) == "0");
+  // Also when the owner holds it again meanwhile, by another hold.
+  server.command({"HSET", "job", "u:1", "1"});
+  CHECK(release(client, "u:1", "c") == 1);
+  CHECK(server.command({"HGET", "job", "u:1"}) == "1");
+  for (const std::string& key : server.keys()) {
+    if (key != "job") CHECK(std::stol(server.command({"PTTL", key})) > 0);
+  }
+}
+
+TEST_CASE("release: with a time to keep it, the lock stays until then and nobody is told") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  lock::ReentrantLock lock = make_lock("u:1");
+  REQUIRE(std::holds_alternative<lock::Lease>(lock.try_acquire(client)));
+  lock.release(client, Milliseconds(600'000));
+  CHECK(server.list({"HGETALL", "job"}) == Words{"u:1", "1"});
+  CHECK(std::stol(server.command({"PTTL", "job"})) > 30'000);
+  CHECK(release(client, "u:1", "z", "5000") == 0);
+  CHECK(std::stol(server.command({"PTTL", "job"})) <= 5000);
+}
+
+TEST_CASE("release: other holders' fields in the hash stay") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  server.command({"HSET", "job", "u:1", "1", "u:2", "1"});
+  server.command({"HSET", "rlock_info:{job}", "u:1", "{}", "u:2", "{}"});
+  CHECK(release(client, "u:1", "a") == 1);
+  CHECK(server.list({"HGETALL", "job"}) == Words{"u:2", "1"});
+  CHECK(server.list({"HKEYS", "rlock_info:{job}"}) == Words{"u:2"});
+}

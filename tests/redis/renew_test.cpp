@@ -1,0 +1,92 @@
+// renew.lua
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "redis/lock_fixture.hpp"
+
+using namespace rlock;
+using test::client_of;
+using test::make_lock;
+using test::Words;
+
+namespace {
+
+long ttl(const test::Server& server, const char* key) {
+  return std::stol(server.command({"PTTL", key}));
+}
+
+}  // namespace
+
+TEST_CASE("renew: extends the owner's lease and what is told of him, and never shortens it") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  lock::ReentrantLock first = make_lock("u:1", Milliseconds(30'000));
+  REQUIRE(std::holds_alternative<lock::Lease>(first.try_acquire(client)));
+  CHECK(make_lock("u:1", Milliseconds(600'000)).renew(client) == lock::Renewal::renewed);
+  CHECK(ttl(server, "job") > 30'000);
+  CHECK(ttl(server, "rlock_info:{job}") > 30'000);
+  CHECK(first.renew(client) == lock::Renewal::renewed);
+  CHECK(ttl(server, "job") > 30'000);
+  CHECK(server.list({"HGETALL", "job"}) == Words{"u:1", "1"});
+}
+
+TEST_CASE("renew: the lease's end is counted from before the request") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  lock::ReentrantLock lock = make_lock("u:1", Milliseconds(10'000));
+  REQUIRE(std::holds_alternative<lock::Lease>(lock.try_acquire(client)));
+  const TimePoint before = BootClock::now();
+  TimePoint end = after(before, Milliseconds(5000));
+  REQUIRE(lock.renew(client, &end) == lock::Renewal::renewed);
+  CHECK(end >= lock::lease_deadline(before, Milliseconds(10'000)));
+  CHECK(end <= lock::lease_deadline(BootClock::now(), Milliseconds(10'000)));
+}
+
+TEST_CASE("S4, S5: renew of a lock that is not ours says so and changes nothing") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  const lock::ReentrantLock lock = make_lock("u:2", Milliseconds(600'000));
+  CHECK(lock.renew(client) == lock::Renewal::lost);
+  CHECK(server.keys().empty());
+  const std::vector<Words> makers = {
+      {"HSET", "job", "u:1", "1"}, {"SET", "job", "u:2"}, {"RPUSH", "job", "u:2"}};
+  for (const Words& maker : makers) {
+    server.command({"DEL", "job"});
+    server.command(maker);
+    server.command({"PEXPIRE", "job", "50000"});
+    CHECK(lock.renew(client) == lock::Renewal::lost);
+    CHECK(lock.ask(client) == lock::Renewal::lost);
+    CHECK(ttl(server, "job") <= 50'000);
+  }
+  CHECK(server.keys() == Words{"job"});
+}
+
+TEST_CASE("renew: to ask changes nothing") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  server.command({"HSET", "job", "u:1", "1"});
+  server.command({"PEXPIRE", "job", "20000"});
+  CHECK(make_lock("u:1", Milliseconds(600'000)).ask(client) == lock::Renewal::renewed);
+  CHECK(ttl(server, "job") <= 20'000);
+}
+
+TEST_CASE("renew: does without a side key, and with one that is broken") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  const lock::ReentrantLock lock = make_lock("u:1", Milliseconds(60'000));
+  const std::vector<Words> makers = {{"DEL", "rlock_info:{job}"},
+                                     {"SET", "rlock_info:{job}", "x"},
+                                     {"HSET", "rlock_info:{job}", "u:1", "not JSON"},
+                                     {"HSET", "rlock_info:{job}", "u:1", "7"}};
+  for (const Words& maker : makers) {
+    server.command({"FLUSHALL"});
+    server.command({"HSET", "job", "u:1", "1"});
+    server.command({"PEXPIRE", "job", "1000"});
+    server.command(maker);
+    CHECK(lock.renew(client) == lock::Renewal::renewed);
+    CHECK(ttl(server, "job") > 1000);
+  }
+}

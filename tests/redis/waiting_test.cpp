@@ -1,0 +1,108 @@
+// wait_for_lock, without a process around it.
+#include "lock/waiting.hpp"
+
+#include <string>
+#include <thread>
+
+#include <doctest/doctest.h>
+
+#include "base/fd.hpp"
+#include "redis/client.hpp"
+#include "redis/server_error.hpp"
+#include "redis/url.hpp"
+#include "support/server.hpp"
+#include "support/wait_until.hpp"
+
+using namespace rlock;
+
+namespace {
+
+redis::ClientOptions options_for(const test::Server& server) {
+  redis::ClientOptions options;
+  options.endpoint = redis::parse_url(server.unix_url());
+  return options;
+}
+
+lock::ReentrantLock make_lock(const std::string& owner) {
+  return {"job", owner, {}, Milliseconds(30'000)};
+}
+
+bool comes_to_wait(const test::Server& server) {
+  return test::wait_until([&] {
+    return server.list({"PUBSUB", "NUMSUB", "redisson_lock__channel:{job}"}).back() == "1";
+  });
+}
+
+}  // namespace
+
+TEST_CASE(
+    "sleep_bound: until the lease ends, at most five seconds and a spread, and no busy loop") {
+  using lock::sleep_bound;
+  for (const unsigned spread : {0U, 500U, 999U}) {
+    CHECK(sleep_bound(std::nullopt, spread) >= Milliseconds(5000));
+    CHECK(sleep_bound(std::nullopt, spread) < Milliseconds(6000));
+    CHECK(sleep_bound(Milliseconds(3'600'000), spread) < Milliseconds(6000));
+    CHECK(sleep_bound(Milliseconds(0), spread) >= Milliseconds(50));
+    CHECK(sleep_bound(Milliseconds(1), spread) >= Milliseconds(50));
+    CHECK(sleep_bound(Milliseconds(2000), spread) > Milliseconds(2000));
+    CHECK(sleep_bound(Milliseconds(2000), spread) < Milliseconds(2100));
+  }
+}
+
+TEST_CASE("wait_for_lock: takes a free lock at once") {
+  test::Server server;
+  redis::Client client(options_for(server));
+  lock::ReentrantLock lock = make_lock("u:1");
+  CHECK(lock::wait_for_lock(lock, client, {BootClock::now()}));
+  CHECK(server.command({"HGET", "job", "u:1"}) == "1");
+}
+
+TEST_CASE("wait_for_lock: gives up at its deadline, with nothing left") {
+  test::Server server;
+  server.command({"HSET", "job", "u:2", "1"});
+  redis::Client client(options_for(server));
+  lock::ReentrantLock lock = make_lock("u:1");
+  int told = 0;
+  lock::WaitOptions options{after(BootClock::now(), Milliseconds(200))};
+  options.on_wait = [&](const lock::Busy& busy) {
+    CHECK(busy.owner == "u:2");
+    ++told;
+  };
+  CHECK_FALSE(lock::wait_for_lock(lock, client, options));
+  CHECK(told >= 1);
+  CHECK(server.keys() == std::vector<std::string>{"job"});
+  CHECK_FALSE(lock::wait_for_lock(lock, client, {BootClock::now()}));
+}
+
+TEST_CASE("wait_for_lock: is ended by the wake descriptor, with nothing left") {
+  test::Server server;
+  server.command({"HSET", "job", "u:2", "1"});
+  const Event wake;
+  redis::ClientOptions options = options_for(server);
+  options.wake_fd = wake.fd();
+  redis::Client client(options);
+  lock::ReentrantLock lock = make_lock("u:1");
+  std::thread waker([&] {
+    comes_to_wait(server);
+    wake.raise();
+  });
+  CHECK_THROWS_AS(static_cast<void>(lock::wait_for_lock(lock, client, {TimePoint::max()})),
+                  redis::Interrupted);
+  waker.join();
+  CHECK(server.keys() == std::vector<std::string>{"job"});
+}
+
+TEST_CASE("wait_for_lock: is woken by a message") {
+  test::Server server;
+  server.command({"HSET", "job", "u:2", "1"});
+  redis::Client client(options_for(server));
+  lock::ReentrantLock lock = make_lock("u:1");
+  std::thread releaser([&] {
+    comes_to_wait(server);
+    server.command({"DEL", "job"});
+    server.command({"PUBLISH", "redisson_lock__channel:{job}", "0"});
+  });
+  CHECK(lock::wait_for_lock(lock, client, {TimePoint::max()}));
+  releaser.join();
+  CHECK(server.command({"HGET", "job", "u:1"}) == "1");
+}

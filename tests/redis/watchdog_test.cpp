@@ -1,0 +1,99 @@
+// Watchdog: renews, says what is lost, and stops.
+#include "lock/watchdog.hpp"
+
+#include <atomic>
+#include <string>
+#include <variant>
+
+#include <doctest/doctest.h>
+
+#include "lock/reentrant.hpp"
+#include "redis/client.hpp"
+#include "redis/url.hpp"
+#include "support/proxy.hpp"
+#include "support/server.hpp"
+#include "support/wait_until.hpp"
+
+using namespace rlock;
+using lock::Watchdog;
+
+namespace {
+
+// A lock that is held, and its watchdog.
+struct Guarded {
+  Guarded(const std::string& url, Milliseconds lease) : lock("job", "u:1", {}, lease) {
+    redis::ClientOptions options;
+    options.endpoint = redis::parse_url(url);
+    redis::Client client(options);
+    const auto answer = lock.try_acquire(client);
+    REQUIRE(std::holds_alternative<lock::Lease>(answer));
+    Watchdog::Options how;
+    how.client = options;
+    how.on_renewed = [this](TimePoint) { ++renewals; };
+    how.on_verdict = [this] { ++verdicts; };
+    watchdog.emplace(lock, std::get<lock::Lease>(answer), std::move(how));
+  }
+
+  lock::ReentrantLock lock;
+  std::atomic<int> renewals = 0;
+  std::atomic<int> verdicts = 0;
+  std::optional<Watchdog> watchdog;
+};
+
+}  // namespace
+
+TEST_CASE("watchdog: keeps a lock beyond its first lease") {
+  test::Server server;
+  Guarded guarded(server.unix_url(), Milliseconds(3000));
+  CHECK(test::wait_until([&] { return guarded.renewals >= 4; }));
+  CHECK(server.command({"HGET", "job", "u:1"}) == "1");
+  CHECK(guarded.verdicts == 0);
+  guarded.watchdog->stop();
+  CHECK_FALSE(guarded.watchdog->verdict());
+}
+
+TEST_CASE("S4: watchdog: a lock that is gone or another's is lost") {
+  test::Server server;
+  Guarded guarded(server.unix_url(), Milliseconds(3000));
+  SUBCASE("deleted") { server.command({"DEL", "job"}); }
+  SUBCASE("stolen") {
+    server.command({"DEL", "job"});
+    server.command({"HSET", "job", "u:2", "1"});
+  }
+  CHECK(test::wait_until([&] { return guarded.verdicts == 1; }));
+  REQUIRE(guarded.watchdog->verdict());
+  CHECK(guarded.watchdog->verdict()->kind == Watchdog::Verdict::Kind::lost);
+  CHECK(server.command({"HEXISTS", "job", "u:1"}) == "0");
+}
+
+TEST_CASE("S3: watchdog: says that a lease is about to end when renewals fail, and why") {
+  test::Server server;
+  Guarded guarded(server.unix_url(), Milliseconds(2000));
+  server.stop();
+  CHECK(test::wait_until([&] { return guarded.verdicts == 1; }));
+  REQUIRE(guarded.watchdog->verdict());
+  CHECK(guarded.watchdog->verdict()->kind == Watchdog::Verdict::Kind::expiring);
+  CHECK(guarded.watchdog->verdict()->reason.find("redis") != std::string::npos);
+}
+
+TEST_CASE(
+    "S3: watchdog: an interruption of the network that is shorter than the lease is survived") {
+  test::Server server;
+  test::Proxy proxy(server.port());
+  Guarded guarded(proxy.url(), Milliseconds(60'000));
+  const auto asked = [&] { return server.command({"PTTL", "job"}); };
+  CHECK(std::stol(asked()) > 0);
+  proxy.cut();
+  CHECK(guarded.verdicts == 0);
+  guarded.watchdog->stop();
+}
+
+TEST_CASE("watchdog: stops at once, also while the server does not answer, and may stop twice") {
+  test::Server server;
+  Guarded guarded(server.unix_url(), Milliseconds(30'000));
+  server.pause();
+  guarded.watchdog->stop();
+  guarded.watchdog->stop();
+  CHECK(guarded.verdicts == 0);
+  server.resume();
+}

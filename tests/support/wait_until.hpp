@@ -1,0 +1,46 @@
+// Waiting for a condition with a bound; no test sleeps a fixed time.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <thread>
+
+namespace rlock::test {
+
+// A point in time after which a wait gives up.
+class Deadline {
+ public:
+  // bound: milliseconds from now.
+  explicit Deadline(std::chrono::milliseconds bound)
+      : end_(std::chrono::steady_clock::now() + bound) {}
+
+  [[nodiscard]] bool passed() const { return std::chrono::steady_clock::now() >= end_; }
+
+  // Returns the milliseconds left for poll(2): 0..cap.
+  [[nodiscard]] int left_ms(int cap = 60'000) const {
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(end_ - std::chrono::steady_clock::now())
+            .count();
+    return static_cast<int>(std::clamp<decltype(left)>(left, 0, cap));
+  }
+
+ private:
+  std::chrono::steady_clock::time_point end_;
+};
+
+// Calls condition each 5 ms until it returns true or bound (ms) has passed. Returns the last answer
+// of condition, which is called at least once. Passes on what condition throws.
+inline bool wait_until(const std::function<bool()>& condition,
+                       std::chrono::milliseconds bound = std::chrono::seconds(30)) {
+  const Deadline deadline(bound);
+  while (!condition()) {
+    if (deadline.passed()) {
+      return condition();
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return true;
+}
+
+}  // namespace rlock::test

@@ -1,0 +1,88 @@
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "base/error.hpp"
+#include "cli/app.hpp"
+
+using namespace rlock;
+
+namespace {
+
+// What the parser says against the words behind "rlock"; empty if it takes them.
+std::string complaint(const std::vector<const char*>& words) {
+  std::vector<const char*> argv{"rlock"};
+  argv.insert(argv.end(), words.begin(), words.end());
+  try {
+    const auto action = cli::parse(static_cast<int>(argv.size()), argv.data());
+    CHECK(action);
+    return "";
+  } catch (const Error& error) {
+    CHECK(error.status() == ExitStatus::usage);
+    return error.what();
+  }
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("good command lines are understood") {
+  CHECK(complaint({"exec", "job", "--", "true"}).empty());
+  CHECK(complaint({"exec", "-n", "a", "b", "--", "watch", "-n1", "--help", "--", "date"}).empty());
+  CHECK(complaint({"exec", "job", "-c", "echo hi"}).empty());
+  CHECK(complaint({"acquire", "--no-watchdog", "job"}).empty());
+  CHECK(complaint({"renew", "--owner", "x", "job"}).empty());
+  CHECK(complaint({"unlock", "--force", "job"}).empty());
+  CHECK(complaint({"unlock", "--owner", "x", "job"}).empty());
+  CHECK(complaint({"inspect-queue", "job"}).empty());
+  CHECK(complaint({"watch", "a", "b"}).empty());
+  CHECK(complaint({"--help"}).empty());
+  CHECK(complaint({"--version"}).empty());
+  CHECK(complaint({"exec", "--help"}).empty());
+}
+
+TEST_CASE("global options stand before or behind the command's name") {
+  CHECK(complaint({"-r", "redis://h", "--json", "inspect-queue", "job"}).empty());
+  CHECK(complaint({"inspect-queue", "job", "-r", "redis://h", "--json"}).empty());
+  CHECK(complaint({"exec", "--timeout", "1s", "job", "-q", "--", "true"}).empty());
+  CHECK(complaint({"-r", "redis://a", "-r", "redis://b", "inspect-queue", "job"}).empty());
+}
+
+TEST_CASE("a name may look like an option, behind two dashes") {
+  CHECK(complaint({"inspect-queue", "--", "-job"}).empty());
+  CHECK(complaint({"unlock", "--force", "--", "--help"}).empty());
+}
+
+TEST_CASE("a lock and an owner may have the name of a command") {
+  CHECK(complaint({"unlock", "--owner", "exec", "--", "job"}).empty());
+  CHECK(complaint({"inspect-queue", "exec"}).empty());
+  CHECK(complaint({"watch", "--", "exec", "-job"}).empty());
+  CHECK(complaint({"exec", "exec", "watch", "--", "exec", "--", "x"}).empty());
+}
+
+TEST_CASE("bad command lines are refused with a hint") {
+  CHECK(contains(complaint({}), "(see rlock --help)"));
+  CHECK(contains(complaint({"frobnicate"}), "(see rlock --help)"));
+  CHECK(contains(complaint({"inspect-queue"}), "NAME"));
+  CHECK(contains(complaint({"inspect-queue", "job", "--nonsense"}), "(see rlock inspect-queue"));
+  CHECK(contains(complaint({"exec", "--on-lost", "panic", "job", "--", "true"}), "--on-lost"));
+  CHECK_FALSE(complaint({"unlock", "--force", "--owner", "x", "job"}).empty());
+  CHECK_FALSE(complaint({"--color", "pink", "inspect-queue", "job"}).empty());
+}
+
+TEST_CASE("a refusal is one line without control characters") {
+  for (const char* word : {"--\x1b[2J", "a\nb", "\xff\xfe", "--color=\x1b"}) {
+    const std::string text = complaint({word});
+    CAPTURE(text);
+    CHECK_FALSE(text.empty());
+    CHECK(text.find_first_of("\x1b\n\xff") == std::string::npos);
+  }
+}
+
+TEST_CASE("even no argument at all, not even a name, is no crash") {
+  CHECK_THROWS_AS((void)cli::parse(0, nullptr), Error);
+}

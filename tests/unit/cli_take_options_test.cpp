@@ -1,0 +1,103 @@
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <doctest/doctest.h>
+
+#include "cli/take_options.hpp"
+
+using namespace rlock;
+using rlock::cli::TakeOptions;
+
+namespace {
+
+// The words come from the back.
+TakeOptions parse(std::vector<std::string> words) {
+  CLI::App app;
+  TakeOptions options;
+  options.add_to(app);
+  app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+  return options;
+}
+
+template <typename Function>
+std::string complaint(Function function) {
+  try {
+    (void)function();
+    return "";
+  } catch (const Error& error) {
+    CHECK(error.status() == ExitStatus::usage);
+    return error.what();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("without options: wait for ever, 30 s, renewed, 75") {
+  const TakeOptions options = parse({});
+  CHECK(options.wait_deadline() == TimePoint::max());
+  CHECK(options.lease_length() == Milliseconds(30'000));
+  CHECK_FALSE(options.no_watchdog);
+  CHECK(options.conflict_exit_status() == ExitStatus::not_acquired);
+  CHECK(options.kind == "reentrant");
+}
+
+TEST_CASE("a wait ends so long from now") {
+  const TimePoint before = BootClock::now();
+  const TimePoint deadline = parse({"--wait", "5m"}).wait_deadline();
+  CHECK(deadline >= before + std::chrono::minutes(5));
+  CHECK(deadline <= BootClock::now() + std::chrono::minutes(5));
+  CHECK(parse({"-w", "1h"}).wait_deadline() > deadline);
+}
+
+TEST_CASE("no wait, and a wait of nothing, end now") {
+  for (const auto& words :
+       {std::vector<std::string>{"-n"}, {"--no-wait"}, {"-w", "0"}, {"-w0"}, {"--wait=0s"}}) {
+    const TimePoint deadline = parse(words).wait_deadline();
+    CHECK(deadline <= BootClock::now());
+  }
+}
+
+TEST_CASE("the longest wait does not overflow") {
+  const TimePoint deadline = parse({"-w", "876000h"}).wait_deadline();
+  CHECK(deadline > BootClock::now() + std::chrono::hours(24 * 365 * 99));
+}
+
+TEST_CASE("a wait that is no duration is refused with the option's name") {
+  const TakeOptions options = parse({"--wait", "soon"});
+  const std::string text = complaint([&] { return options.wait_deadline(); });
+  CHECK(text.find("--wait: 'soon' is no duration") == 0);
+  CHECK(text.find("500ms, 30s") != std::string::npos);
+}
+
+TEST_CASE("a lease has 100 ms to 366 days") {
+  CHECK(parse({"--lease", "100ms"}).lease_length() == Milliseconds(100));
+  CHECK(parse({"--lease", "8784h"}).lease_length() == std::chrono::hours(8784));
+  for (const char* lease : {"99ms", "0", "8784.1h", "876000h", "x", "", "-1s", "30 s", "\x1b[2J"}) {
+    CAPTURE(lease);
+    TakeOptions options;
+    options.lease = lease;
+    const std::string text = complaint([&] { return options.lease_length(); });
+    CHECK(text.find("--lease: ") == 0);
+    CHECK(text.find('\x1b') == std::string::npos);
+  }
+}
+
+TEST_CASE("the status for a conflict is 0 to 255") {
+  CHECK(static_cast<int>(parse({"-E", "0"}).conflict_exit_status()) == 0);
+  CHECK(static_cast<int>(parse({"-E255"}).conflict_exit_status()) == 255);
+  CHECK(static_cast<int>(parse({"--conflict-exit-code", "1"}).conflict_exit_status()) == 1);
+  for (const char* status : {"256", "-1", "+1", "", "x", "1x", " 1", "1.5", "99999999999"}) {
+    CAPTURE(status);
+    TakeOptions options;
+    options.conflict_status = status;
+    const std::string text = complaint([&] { return options.conflict_exit_status(); });
+    CHECK(text.find("-E: ") == 0);
+    CHECK(text.find("expected 0 to 255") != std::string::npos);
+  }
+}
+
+TEST_CASE("a kind that this version has not is refused") {
+  CHECK_THROWS_AS(parse({"--kind", "fairest"}), CLI::ParseError);
+  CHECK(parse({"--kind", "reentrant"}).kind == "reentrant");
+}

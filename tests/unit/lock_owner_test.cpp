@@ -1,0 +1,48 @@
+#include <pwd.h>
+#include <set>
+#include <unistd.h>
+
+#include <doctest/doctest.h>
+
+#include "lock/owner.hpp"
+#include "unit/scratch.hpp"
+
+using namespace rlock::lock;
+
+TEST_CASE("an owner is a UUID and our pid") {
+  const std::string owner = fresh_owner();
+  CHECK(owner.size() == 37 + std::to_string(::getpid()).size());
+  CHECK(owner.ends_with(":" + std::to_string(::getpid())));
+  CHECK(owner.find_first_of("/ =") == std::string::npos);  // it stands in RLOCK_HELD
+}
+
+TEST_CASE("no two owners are equal") {
+  std::set<std::string> seen;
+  for (int i = 0; i < 100; ++i) seen.insert(fresh_owner());
+  CHECK(seen.size() == 100);
+}
+
+TEST_CASE("what is said about a process is its program's name, without path and arguments") {
+  CHECK(about_this_process("/usr/bin/backup").command == "backup");
+  CHECK(about_this_process("backup").command == "backup");
+  CHECK(about_this_process("").command.empty());
+  CHECK(about_this_process("caf\xe9").command == "caf\\xe9");
+  CHECK(about_this_process("x").pid == ::getpid());
+  CHECK_FALSE(about_this_process("x").host.empty());
+}
+
+TEST_CASE("the user's name is LOGNAME, else USER, else that of the uid") {
+  rlock::test::Environment environment;
+  environment.set("LOGNAME", "alice");
+  environment.set("USER", "bob");
+  CHECK(about_this_process("x").user == "alice");
+  environment.set("LOGNAME", "");
+  CHECK(about_this_process("x").user == "bob");
+  environment.set("LOGNAME", std::nullopt);
+  environment.set("USER", "b\xff");
+  CHECK(about_this_process("x").user == "b\\xff");
+  environment.set("USER", std::nullopt);
+  const passwd* entry = ::getpwuid(::geteuid());
+  const std::string name = entry != nullptr ? entry->pw_name : std::to_string(::geteuid());
+  CHECK(about_this_process("x").user == name);
+}
