@@ -57,16 +57,26 @@ void HeldLocks::for_each(const std::function<void(const lock::ReentrantLock&)>& 
 }
 
 void HeldLocks::report_loss() const {
+  const auto reason = [this](const Hold& hold) -> std::optional<std::string> {
+    if (const auto verdict = hold.watchdog ? hold.watchdog->verdict() : std::nullopt) {
+      return verdict->reason;
+    }
+    if (!options_.renew || BootClock::now() >= end()) return "its lease has ended";
+    return std::nullopt;
+  };
+  const auto tell = [](const Hold& hold, const std::string& why) {
+    say(escape_for_terminal(hold.taken.lock->name()) + ": lock lost: " + why);
+  };
   bool told = false;
   for (const Hold& hold : holds_) {
-    const auto verdict = hold.watchdog ? hold.watchdog->verdict() : std::nullopt;
-    const bool ended = !options_.renew || BootClock::now() >= end();
-    if (!verdict && !ended) continue;
-    told = true;
-    say(escape_for_terminal(hold.taken.lock->name()) +
-        ": lock lost: " + (verdict ? verdict->reason : "its lease has ended"));
+    if (const auto why = reason(hold)) {
+      tell(hold, *why);
+      told = true;
+    }
   }
-  if (!told) say("lock lost while the command was stopped");
+  if (told) return;
+  // The guardian was quicker than the watchdogs, or the server did not confirm it after a stop.
+  for (const Hold& hold : holds_) tell(hold, "it was not confirmed in time");
 }
 
 std::vector<std::string> HeldLocks::release(Milliseconds keep) noexcept {

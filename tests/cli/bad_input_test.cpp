@@ -150,5 +150,6 @@ TEST_CASE("a full disk behind stdout is told") {
   const Result result = run({"sh", "-c", "exec \"$0\" \"$@\" > /dev/full", rlock_program(), "-r",
                              server.unix_url(), "inspect-queue", "job"});
   CHECK(result.status != 0);
+  CAPTURE(result.err);
   CHECK(result.err.starts_with("rlock: stdout: "));
 }

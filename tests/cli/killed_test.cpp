@@ -122,6 +122,7 @@ TEST_CASE("S7: a stopped rlock does not let the command work on when the lease e
   rlock.signal(SIGCONT);
   const Result result = rlock.wait_exit();
   CHECK(result.status == 79);
+  CAPTURE(result.err);
   CHECK(result.err.find("job: lock lost") != std::string::npos);
   CHECK(job.server.command({"HGETALL", "job"}) == "another:1\n1");
   CHECK(job.server.command({"PTTL", "job"}) == "-1");

@@ -159,6 +159,7 @@ TEST_CASE("S3: when the server goes away, all that CMD started is dead before th
   const Result result = family.rlock().wait_exit();
   CHECK(family.alive().empty());
   CHECK(result.status == 79);
+  CAPTURE(result.err);
   CHECK(result.err.starts_with("rlock: job: lock lost: "));
   CHECK(family.last_beat() < lease_end);
   server.resume();
@@ -184,6 +185,7 @@ TEST_CASE("S1: a command is not started when replies take longer than the lease"
   const Result result = run(rlock_argv("exec", "-r", proxy.url(), "--lease", "300ms", "job", "--",
                                        "touch", go_file(server)));
   CHECK(result.status == 69);
+  CAPTURE(result.err);
   CHECK(result.err.find("longer than the lease") != std::string::npos);
   CHECK_FALSE(std::filesystem::exists(go_file(server)));
   CHECK(released(server));
@@ -294,6 +296,7 @@ TEST_CASE("S4: a lock that is lost ends the command and its family at once, with
   const Result result = family.rlock().wait_exit();
   CHECK(family.alive().empty());
   CHECK(result.status == 79);
+  CAPTURE(result.err);
   CHECK(result.err.starts_with("rlock: job: lock lost: "));
   INFO(result.err);
   CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
@@ -308,6 +311,7 @@ TEST_CASE("S4: a server that comes back without its data means that the lock is 
   server.start();
   const Result result = rlock.wait();
   CHECK(result.status == 79);
+  CAPTURE(result.err);
   CHECK(result.err.starts_with("rlock: job: lock lost: "));
 }
 
@@ -320,6 +324,7 @@ TEST_CASE("S4: of several locks, the loss of any one counts") {
     server.command({"DEL", lost});
     const Result result = rlock.wait();
     CHECK(result.status == 79);
+    CAPTURE(result.err);
     CHECK(result.err.starts_with("rlock: " + std::string(lost) + ": lock lost: "));
     // The other lock is given back.
     CHECK(wait_until([&] { return server.command({"EXISTS", "a", "b"}) == "0"; }));
@@ -366,6 +371,7 @@ TEST_CASE("S4: --on-lost says what happens to the command") {
     const Result result = rlock->wait();
     CHECK(result.out == "started\ndone\n");
     CHECK(result.status == 79);
+    CAPTURE(result.err);
     CHECK(result.err.starts_with("rlock: job: lock lost: "));
     CHECK(only_the_thief_is_left(server));
   }
@@ -389,6 +395,7 @@ TEST_CASE("S5: whoever has the lock after us keeps it untouched") {
     say_go(server);
     const Result result = rlock.wait();
     CHECK(result.status == 79);  // it was lost while CMD ran
+    CAPTURE(result.err);
     CHECK(result.err.starts_with("rlock: job: lock lost: "));
     CHECK(only_the_thief_is_left(server));
   }

@@ -84,6 +84,7 @@ TEST_CASE("C1: each signal reaches the command exactly once") {
   const std::string expected = run_and_signal(rlock, whole_group);
   const Result result = rlock.wait();
   CHECK(result.out == expected);
+  CAPTURE(result.err);
   CHECK(result.err.find("rlock") == std::string::npos);  // bash tells of its sleep's end
   CHECK(result.status == 7);
   CHECK(wait_until([&] { return server.keys().empty(); }));

@@ -135,6 +135,7 @@ TEST_CASE("--no-watchdog: the command ends before the lease does, and nobody ren
   }));
   const Result result = rlock.wait();
   CHECK(result.status == 79);
+  CAPTURE(result.err);
   CHECK(result.err.starts_with("rlock: job: lock lost: "));
   CHECK_FALSE(grew);
   CHECK(last_number(result.out) < lease_end);
@@ -158,6 +159,7 @@ TEST_CASE("--wait: gives up in time, and takes the lock when it becomes free bef
   CHECK(uptime() - start >= 0.28);
   CHECK(result.status == 75);
   CHECK(result.out.empty());
+  CAPTURE(result.err);
   CHECK(result.err.starts_with("rlock: job: "));
   CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
   server.command({"PEXPIRE", "job", "300"});
