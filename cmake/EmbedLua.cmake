@@ -1,14 +1,24 @@
 # Turns lua/*.lua into one generated header: the text of each script and its SHA1, which is the
-# name that the server gives it (SCRIPT LOAD). Runs at configure time; a changed script reconfigures.
+# name that the server gives it (SCRIPT LOAD). A line "--#include FILE" stands for lua/include/FILE.
+# Runs at configure time; a changed script reconfigures.
 function(rlock_embed_lua output)
   file(GLOB scripts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/lua/*.lua)
+  file(GLOB includes CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/lua/include/*.lua)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${scripts} ${includes})
   set(body "// Generated from lua/ by cmake/EmbedLua.cmake.\n#pragma once\n\n#include \"redis/script.hpp\"\n\n")
   string(APPEND body "namespace rlock::lua {\n")
   foreach(script IN LISTS scripts)
-    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${script})
     get_filename_component(name ${script} NAME_WE)
     file(READ ${script} text)
-    file(SHA1 ${script} sha1)
+    foreach(include IN LISTS includes)
+      get_filename_component(file ${include} NAME)
+      file(READ ${include} included)
+      string(REPLACE "--#include ${file}\n" "${included}" text "${text}")
+    endforeach()
+    if(text MATCHES "--#include ([^\n]*)")
+      message(FATAL_ERROR "${script}: there is no lua/include/${CMAKE_MATCH_1}")
+    endif()
+    string(SHA1 sha1 "${text}")
     string(APPEND body "inline constexpr redis::Script ${name}{\"${name}\", \"${sha1}\", R\"LUA(${text})LUA\"};\n")
   endforeach()
   string(APPEND body "}  // namespace rlock::lua\n")

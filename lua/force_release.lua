@@ -1,13 +1,20 @@
--- Breaks a lock, whoever holds it, and wakes the waiters; may be sent again.
--- KEYS: lock, channel, info, latch of this request
+-- Breaks a lock, whoever holds it, and wakes a waiter; may be sent again.
+-- KEYS: lock, channel, info, latch of this request, queue, scores
 -- ARGV: how long to remember this request (ms)
 -- Returns {1, owner...} broken, with the owners it was taken from; {2} the lock was free;
 --   {3, type} the name is in use by another kind of lock.
-local lock, channel, info, latch = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local lock, channel, info, latch, queue, scores =
+  KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 if redis.call('exists', latch) == 1 then return {1} end
+--#include now.lua
+--#include info.lua
+--#include queue.lua
 
 local kind = redis.call('type', lock).ok
-if kind == 'none' then return {2} end
+if kind == 'none' then
+  wake()
+  return {2}
+end
 if kind ~= 'hash' then return {3, kind} end
 if redis.call('hexists', lock, 'mode') == 1 then return {3, 'read-write lock'} end
 
@@ -17,6 +24,6 @@ for _, owner in ipairs(redis.call('hkeys', lock)) do
   redis.pcall('hdel', info, owner)
 end
 redis.call('del', lock)
-redis.pcall('publish', channel, '0')
+wake()
 redis.call('set', latch, '1', 'px', ARGV[1])
 return answer

@@ -1,10 +1,13 @@
--- Gives one hold back and wakes the waiters after the last one; may be sent again.
--- KEYS: lock, channel, info, latch of this hold
--- ARGV: owner, how long to remember this request (ms), how long to keep the lock all the same (ms)
+-- Gives one hold back, or the place in the queue, and wakes a waiter where the lock becomes free;
+-- may be sent again.
+-- KEYS: lock, channel, info, latch of this hold, queue, scores
+-- ARGV: owner, how long to remember this request (ms), how long to keep the lock all the same (ms),
+--   what the owner added to the deadlines behind him (ms; 0: he cannot be in the queue)
 -- Returns {1} the lock is free now, {0} the owner still holds it (or keeps it until its TTL ends),
 --   {2} the owner did not hold it. The latch remembers the answer, and bars a late acquire.
-local lock, channel, info, latch = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local owner, remember, keep = ARGV[1], ARGV[2], tonumber(ARGV[3])
+local lock, channel, info, latch, queue, scores =
+  KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local owner, remember, keep, wait = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 
 local seen = redis.call('get', latch)
 if seen and seen ~= 'entered' then return {tonumber(seen)} end
@@ -12,10 +15,19 @@ local function answer(result)
   redis.pcall('set', latch, result, 'px', remember)
   return {result}
 end
+--#include now.lua
+--#include info.lua
+--#include queue.lua
 
 local count = false
 if redis.call('type', lock).ok == 'hash' then count = redis.call('hget', lock, owner) end
-if not count then return answer(2) end
+if not count then
+  if wait > 0 then
+    leave(owner, wait)
+    if redis.call('exists', lock) == 0 then wake() end
+  end
+  return answer(2)
+end
 
 if tonumber(count) > 1 then
   -- Setting the expiry to what it is opens the script for writing when the server is out of memory.
@@ -31,5 +43,5 @@ if keep > 0 then
 end
 redis.call('hdel', lock, owner)
 redis.pcall('hdel', info, owner)
-if redis.call('exists', lock) == 0 then redis.pcall('publish', channel, '0') end
+if redis.call('exists', lock) == 0 then wake() end
 return answer(1)

@@ -27,7 +27,7 @@ std::string describe(const Taken& taken, const Globals& globals) {
   nlohmann::ordered_json json;
   json["name"] = to_utf8(taken.lock->name());
   json["owner"] = taken.lock->owner();
-  json["kind"] = "reentrant";
+  json["kind"] = lock::kind_name(taken.lock->kind());
   json["token"] = nullptr;
   json["lease_ms"] = taken.lease.length.count();
   json["count"] = taken.lease.count;
@@ -42,8 +42,10 @@ int run_acquire(const Globals& globals, const AcquireOptions& options) {
                 "--lease that is long enough");
   }
   const ExitStatus conflict = options.take.conflict_exit_status();
-  const Request request{options.name, lock::fresh_owner(), lock::about_this_process("rlock"),
-                        options.take.lease_length(), options.take.wait_deadline()};
+  Request request{options.name, lock::fresh_owner(), lock::about_this_process("rlock"),
+                  options.take.lease_length(), options.take.wait_deadline()};
+  request.kind = options.take.lock_kind();
+  request.fair_wait = options.take.fair_wait_length();
   redis::ClientOptions client_options = globals.client_options();
   process::Signals signals;
   client_options.wake_fd = signals.fd();

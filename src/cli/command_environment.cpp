@@ -22,14 +22,16 @@ std::vector<std::string> make_environment(const HeldLocks& locks, const std::str
   }
   std::string names;
   std::string owner;
+  std::string kind;
   locks.for_each([&](const lock::ReentrantLock& lock) {
     names += (names.empty() ? "" : "\n") + lock.name();
     if (owner.empty()) owner = lock.owner();
+    kind = lock::kind_name(lock.kind());
     held = lock::with_held(held, lock.name(), lock.owner(), run);
   });
   result.push_back("RLOCK_NAME=" + names);
   result.push_back("RLOCK_OWNER=" + owner);
-  result.push_back("RLOCK_KIND=reentrant");
+  result.push_back("RLOCK_KIND=" + kind);
   result.push_back("RLOCK_HELD=" + held);
   return result;
 }

@@ -43,7 +43,9 @@ struct ExecOptions {
 struct Plan {
   std::vector<std::string> names;  // sorted: two runs with the same names never wait for each other
   std::vector<std::string> command;
+  lock::Kind kind;
   Milliseconds lease;
+  Milliseconds fair_wait;
   TimePoint wait_deadline;
   ExitStatus conflict;
   bool renew;
@@ -70,7 +72,9 @@ Plan make_plan(const ExecOptions& options, const Behind& behind) {
   } else {
     plan.command = behind.words;
   }
+  plan.kind = options.take.lock_kind();
   plan.lease = options.take.lease_length();
+  plan.fair_wait = options.take.fair_wait_length();
   plan.wait_deadline = options.take.wait_deadline();
   plan.conflict = options.take.conflict_exit_status();
   plan.renew = !options.take.no_watchdog;
@@ -190,7 +194,10 @@ int run_exec(const Globals& globals, const ExecOptions& options, const Behind& b
   try {
     for (const std::string& name : plan.names) {
       locks.start_watchdogs();  // of those that are kept while we wait for the next
-      const Request request{name, owner, about, plan.lease, plan.wait_deadline, set_up_guardian};
+      Request request{name, owner, about, plan.lease, plan.wait_deadline};
+      request.kind = plan.kind;
+      request.fair_wait = plan.fair_wait;
+      request.on_busy = set_up_guardian;
       auto taken = take(request, globals, client);
       if (!taken) {
         locks.release(Milliseconds(0));

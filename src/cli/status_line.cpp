@@ -34,12 +34,15 @@ void StatusLine::update(const lock::Busy& busy) {
   if (!enabled_ || ::tcgetpgrp(STDERR_FILENO) != ::getpgrp()) return;
   const auto waited = std::chrono::floor<Milliseconds>(BootClock::now() - start_);
   if (waited < k_patience) return;
-  std::string line = "rlock: " + escape_for_terminal(name_) + ": waiting " +
-                     format_duration(waited) + " for " + describe_holder(busy.owner, busy.holder);
+  std::string line =
+      "rlock: " + escape_for_terminal(name_) + ": waiting " + format_duration(waited) + " for ";
+  const bool is_free = busy.ttl == Milliseconds(0) && busy.owner.empty();
+  line += is_free ? "its turn" : describe_holder(busy.owner, busy.holder);
   if (busy.held_for && busy.held_for->count() >= 0) {
     line += ", who has held it for " + format_duration(*busy.held_for);
   }
   if (!busy.ttl) line += " and without an expiry";
+  if (busy.place) line += "; place " + std::to_string(*busy.place + 1) + " in the queue";
   const std::size_t room = columns() - 1;
   if (line.size() > room) {
     line.resize(room);

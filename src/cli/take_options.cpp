@@ -6,20 +6,37 @@
 
 #include "base/escape.hpp"
 #include "cli/globals.hpp"
-#include "lock/lease.hpp"
+#include "lock/fair.hpp"
 
 namespace rlock::cli {
 namespace {
 
 // A server keeps expiry times as 64-bit milliseconds; nobody means more than a year.
 constexpr Milliseconds k_longest_lease = std::chrono::hours(24 * 366);
+// Each waiter adds it to the deadlines of those behind it.
+constexpr Milliseconds k_longest_fair_wait = std::chrono::hours(1);
+
+Milliseconds parse_in_range(const std::string& option, const std::string& text,
+                            Milliseconds shortest, Milliseconds longest, const char* range) {
+  const Milliseconds length = parse_duration_option(option, text);
+  if (length < shortest || length > longest) {
+    throw Error(ExitStatus::usage, option + ": '" + escape_for_terminal(text) +
+                                       "' is out of range; expected " + range);
+  }
+  return length;
+}
 
 }  // namespace
 
 void TakeOptions::add_to(CLI::App& app) {
-  app.add_option("--kind", kind, "Kind of lock: reentrant")
-      ->type_name("KIND")
-      ->check(CLI::IsMember({"reentrant"}));
+  CLI::Option* kind_option =
+      app.add_option("--kind", kind, "Kind of lock: reentrant or fair [reentrant]")
+          ->type_name("KIND")
+          ->check(CLI::IsMember({"reentrant", "fair"}));
+  app.add_flag("--fair", fair, "First come, first served: --kind fair")->excludes(kind_option);
+  app.add_option("--fair-wait", fair_wait,
+                 "How long this run may keep its place in the queue when it is dead [15s]")
+      ->type_name("DUR");
   app.add_option("-w,--wait", wait, "Give up after so long [wait for ever]")->type_name("DUR");
   app.add_flag("-n,--no-wait", no_wait, "Do not wait: --wait 0");
   app.add_option("--lease", lease, "How long the lock outlives a crash; renewed every third [30s]")
@@ -37,13 +54,18 @@ TimePoint TakeOptions::wait_deadline() const {
   return after(BootClock::now(), parse_duration_option("--wait", *wait));
 }
 
+lock::Kind TakeOptions::lock_kind() const {
+  return fair || kind == "fair" ? lock::Kind::fair : lock::Kind::reentrant;
+}
+
 Milliseconds TakeOptions::lease_length() const {
-  const Milliseconds length = parse_duration_option("--lease", lease);
-  if (length < lock::k_shortest_lease || length > k_longest_lease) {
-    throw Error(ExitStatus::usage, "--lease: '" + escape_for_terminal(lease) +
-                                       "' is out of range; expected 100ms to 8784h");
-  }
-  return length;
+  return parse_in_range("--lease", lease, lock::k_shortest_lease, k_longest_lease,
+                        "100ms to 8784h");
+}
+
+Milliseconds TakeOptions::fair_wait_length() const {
+  return parse_in_range("--fair-wait", fair_wait, lock::k_shortest_fair_wait, k_longest_fair_wait,
+                        "15s to 1h");
 }
 
 ExitStatus TakeOptions::conflict_exit_status() const {

@@ -6,6 +6,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "lock/reentrant.hpp"
 
 namespace CLI {
 class App;
@@ -15,6 +16,8 @@ namespace rlock::cli {
 
 struct TakeOptions {
   std::string kind = "reentrant";
+  bool fair = false;
+  std::string fair_wait = "15s";
   std::optional<std::string> wait;
   bool no_wait = false;
   std::string lease = "30s";
@@ -23,9 +26,11 @@ struct TakeOptions {
 
   void add_to(CLI::App& app);
 
+  [[nodiscard]] lock::Kind lock_kind() const;
   // Throw Error (usage).
   [[nodiscard]] TimePoint wait_deadline() const;
   [[nodiscard]] Milliseconds lease_length() const;
+  [[nodiscard]] Milliseconds fair_wait_length() const;
   [[nodiscard]] ExitStatus conflict_exit_status() const;
 };
 

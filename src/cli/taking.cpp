@@ -6,6 +6,7 @@
 #include "base/escape.hpp"
 #include "cli/message.hpp"
 #include "cli/status_line.hpp"
+#include "lock/fair.hpp"
 #include "lock/held.hpp"
 #include "lock/waiting.hpp"
 
@@ -30,26 +31,46 @@ std::optional<Taken> reenter(const Request& request, redis::Client& client) {
   }
 }
 
+std::unique_ptr<lock::ReentrantLock> make_lock(const Request& request) {
+  if (request.kind == lock::Kind::fair) {
+    return std::make_unique<lock::FairLock>(request.name, request.owner, request.about,
+                                            request.lease, request.fair_wait);
+  }
+  return std::make_unique<lock::ReentrantLock>(request.name, request.owner, request.about,
+                                               request.lease);
+}
+
 }  // namespace
 
 std::optional<Taken> take(const Request& request, const Globals& globals, redis::Client& client) {
   if (auto taken = reenter(request, client)) return taken;
 
-  auto lock = std::make_unique<lock::ReentrantLock>(request.name, request.owner, request.about,
-                                                    request.lease);
+  auto lock = make_lock(request);
   const std::string name = escape_for_terminal(request.name);
   StatusLine status_line(request.name,
                          globals.quiet ? StatusLine::Show::never : StatusLine::Show::on_terminal);
+  const auto warn = [&](const std::string& text) {
+    if (globals.quiet) return;
+    status_line.clear();
+    say(name + ": " + text);
+  };
   bool warned = false;
+  bool warned_of_mix = false;
+  const auto warn_of_mix = [&] {
+    if (!warned_of_mix && lock->is_mixed()) {
+      warn("used as a plain and as a fair lock: it still excludes, but not in order");
+      warned_of_mix = true;
+    }
+  };
   lock::WaitOptions options{request.deadline};
   options.on_wait = [&](const lock::Busy& busy) {
     request.on_busy();
-    if (!busy.ttl && !warned && !globals.quiet) {
-      status_line.clear();
-      say(name + ": held without an expiry by " + describe_holder(busy.owner, busy.holder) +
-          ": it will not end by itself (rlock unlock --force)");
+    if (!busy.ttl && !warned) {
+      warn("held without an expiry by " + describe_holder(busy.owner, busy.holder) +
+           ": it will not end by itself (rlock unlock --force)");
       warned = true;
     }
+    warn_of_mix();
     status_line.update(busy);
   };
   options.on_outage = [&](const Error& error) {
@@ -58,6 +79,7 @@ std::optional<Taken> take(const Request& request, const Globals& globals, redis:
     say(name + ": still waiting: " + error.what());
   };
   const auto lease = lock::wait_for_lock(*lock, client, options);
+  warn_of_mix();
   if (!lease) return std::nullopt;
   return Taken{std::move(lock), *lease};
 }

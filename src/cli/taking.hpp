@@ -26,6 +26,8 @@ struct Request {
   lock::About about;
   Milliseconds lease{};
   TimePoint deadline;
+  lock::Kind kind = lock::Kind::reentrant;
+  Milliseconds fair_wait{};  // of a fair lock
   // Called when there is a wait, before it: what can be prepared then need not be done after it.
   std::function<void()> on_busy = [] {};
 };

@@ -21,6 +21,11 @@ struct KeyNames {
     return latch_prefix + std::string(id);
   }
 
+  // Returns the channel on which this waiter of a fair lock is called.
+  [[nodiscard]] std::string waiter_channel(const std::string& owner) const {
+    return channel + ":" + owner;
+  }
+
   std::string lock;     // hash: owner -> hold count
   std::string channel;  // a message on it says that the lock became free
   std::string queue;    // list: waiting owners of a fair lock

@@ -36,19 +36,26 @@ std::int64_t number(const std::string& digits) {
 }
 
 Busy parse_busy(const std::vector<redis::Reply>& items) {
+  constexpr std::int64_t k_no_expiry = -1;
   Busy busy;
   const std::int64_t ttl = items[1].as_integer();
-  if (ttl >= 0) busy.ttl = Milliseconds(ttl);
+  if (ttl != k_no_expiry) busy.ttl = Milliseconds(std::max<std::int64_t>(ttl, 0));
   busy.owner = items[2].as_text();
   busy.holder.host = items[3].as_text();
   busy.holder.pid = static_cast<pid_t>(number(items[4].as_text()));
   busy.holder.command = items[5].as_text();
   const std::string& since = items[6].as_text();
   if (!since.empty()) busy.held_for = Milliseconds(number(items[7].as_text()) - number(since));
+  if (items.size() > 10 && items[9].as_integer() != -1) {
+    busy.ask_after = Milliseconds(items[10].as_integer());
+    if (items[9].as_integer() >= 0) busy.place = static_cast<int>(items[9].as_integer());
+  }
   return busy;
 }
 
 }  // namespace
+
+std::string kind_name(Kind kind) { return kind == Kind::fair ? "fair" : "reentrant"; }
 
 ReentrantLock::ReentrantLock(const std::string& name, std::string owner, About about,
                              Milliseconds lease)
@@ -73,19 +80,28 @@ redis::Reply ReentrantLock::run(redis::Client& client, const redis::Script& scri
   }
 }
 
-std::variant<Lease, Busy> ReentrantLock::try_acquire(redis::Client& client) {
+std::variant<Lease, Busy> ReentrantLock::try_acquire(redis::Client& client, Join /*join*/) {
+  return request(client, lua::acquire, {keys_.queue}, {});
+}
+
+std::variant<Lease, Busy> ReentrantLock::request(redis::Client& client, const redis::Script& script,
+                                                 std::vector<std::string> more_keys,
+                                                 const std::vector<std::string>& more) {
+  redis::ScriptArgs call{
+      {keys_.lock, keys_.info, keys_.latch(hold_id_)},
+      {text(lease_), owner_, about_.host, std::to_string(about_.pid), about_.user, about_.command}};
+  call.keys.insert(call.keys.end(), more_keys.begin(), more_keys.end());
+  call.args.insert(call.args.end(), more.begin(), more.end());
   const TimePoint asked = BootClock::now();
-  const redis::Reply reply = run(client, lua::acquire,
-                                 {{keys_.lock, keys_.info, keys_.latch(hold_id_)},
-                                  {text(lease_), owner_, about_.host, std::to_string(about_.pid),
-                                   about_.user, about_.command}});
+  const redis::Reply reply = run(client, script, call);
   const auto& items = reply.as_array(1);
   switch (items[0].as_integer()) {
     case 0:
-      return parse_busy(reply.as_array(8));
+      is_mixed_ = is_mixed_ || reply.as_array(9)[8].as_integer() == 1;
+      return parse_busy(items);
     case 1:
-      return Lease{lease_, lease_deadline(asked, lease_),
-                   static_cast<int>(reply.as_array(2)[1].as_integer())};
+      is_mixed_ = is_mixed_ || reply.as_array(3)[2].as_integer() == 1;
+      return Lease{lease_, lease_deadline(asked, lease_), static_cast<int>(items[1].as_integer())};
     case 3:
       refuse_kind(name(), reply.as_array(2)[1].as_text());
     default:
@@ -120,8 +136,9 @@ Renewal ReentrantLock::ask(redis::Client& client) const {
 }
 
 redis::ScriptArgs ReentrantLock::release_args(Milliseconds keep) const {
-  return {{keys_.lock, keys_.channel, keys_.info, keys_.latch(hold_id_)},
-          {owner_, text(k_remember), text(keep)}};
+  return {
+      {keys_.lock, keys_.channel, keys_.info, keys_.latch(hold_id_), keys_.queue, keys_.timeout},
+      {owner_, text(k_remember), text(keep), text(added_wait())}};
 }
 
 Release ReentrantLock::release(redis::Client& client, Milliseconds keep) {
@@ -160,9 +177,10 @@ std::optional<std::vector<std::string>> force_release(redis::Client& client,
   const KeyNames keys(name);
   const std::string latch = keys.latch(random_hex(k_id_bytes));
   int unanswered = 0;
-  const redis::Reply reply =
-      client.run(lua::force_release,
-                 {{keys.lock, keys.channel, keys.info, latch}, {text(k_remember)}}, &unanswered);
+  const redis::Reply reply = client.run(
+      lua::force_release,
+      {{keys.lock, keys.channel, keys.info, latch, keys.queue, keys.timeout}, {text(k_remember)}},
+      &unanswered);
   if (unanswered == 0) client.send_behind({"DEL", latch});
   const auto& items = reply.as_array(1);
   if (items[0].as_integer() == 2) return std::nullopt;

@@ -13,13 +13,24 @@
 
 namespace rlock::lock {
 
-// Somebody else holds the lock.
+enum class Kind { reentrant, fair };
+
+// Returns the kind's name, as in the options, the environment and the JSON.
+[[nodiscard]] std::string kind_name(Kind kind);
+
+// Somebody else holds the lock, or it is somebody else's turn.
 struct Busy {
-  std::optional<Milliseconds> ttl;  // nothing: it has no expiry
+  std::optional<Milliseconds> ttl;  // nothing: it has no expiry; 0 where it is free
   std::string owner;                // empty where unknown, and so are the fields of `holder`
   About holder;
   std::optional<Milliseconds> held_for;
+  std::optional<int> place;               // in the queue of a fair lock, where 0 is the head
+  std::optional<Milliseconds> ask_after;  // if so, when to ask again although nobody calls
 };
+
+// Whether to queue for a fair lock that is busy. One who does not subscribe first can be called
+// before he listens.
+enum class Join { no, yes };
 
 enum class Renewal { renewed, lost };
 enum class Release { freed, still_held, not_held };
@@ -30,14 +41,21 @@ enum class Release { freed, still_held, not_held };
 class ReentrantLock {
  public:
   ReentrantLock(const std::string& name, std::string owner, About about, Milliseconds lease);
+  ReentrantLock(const ReentrantLock&) = delete;
+  ReentrantLock& operator=(const ReentrantLock&) = delete;
+  virtual ~ReentrantLock() = default;
 
   [[nodiscard]] const std::string& name() const noexcept { return keys_.lock; }
   [[nodiscard]] const std::string& owner() const noexcept { return owner_; }
-  [[nodiscard]] const std::string& channel() const noexcept { return keys_.channel; }
   [[nodiscard]] Milliseconds lease() const noexcept { return lease_; }
+  [[nodiscard]] virtual Kind kind() const noexcept { return Kind::reentrant; }
+  // Returns the channel on which a waiter is called.
+  [[nodiscard]] virtual std::string channel() const { return keys_.channel; }
+  // Returns whether a request has found the name in use for plain and fair locks at once.
+  [[nodiscard]] bool is_mixed() const noexcept { return is_mixed_; }
 
   // Takes the lock if it is free. Call it again after Busy, or where the lease came too late.
-  [[nodiscard]] std::variant<Lease, Busy> try_acquire(redis::Client& client);
+  [[nodiscard]] virtual std::variant<Lease, Busy> try_acquire(redis::Client& client, Join join);
 
   // Adds a hold for an owner who holds the lock already. Returns nothing if he does not.
   [[nodiscard]] std::optional<Lease> reenter(redis::Client& client);
@@ -56,7 +74,21 @@ class ReentrantLock {
   // be reached, in a quarter of a second at the most. Does nothing where there is no such request.
   void abandon(redis::Client& client, Milliseconds keep = Milliseconds(0)) noexcept;
 
+  // Ends a wait: abandons the request, and gives the place in the queue back.
+  virtual void give_up(redis::Client& client) noexcept { abandon(client); }
+
+ protected:
+  // Sends an acquire script. `more` follows the arguments that all of them have.
+  [[nodiscard]] std::variant<Lease, Busy> request(redis::Client& client,
+                                                  const redis::Script& script,
+                                                  std::vector<std::string> more_keys,
+                                                  const std::vector<std::string>& more);
+
+  [[nodiscard]] const KeyNames& keys() const noexcept { return keys_; }
+
  private:
+  // Returns what this owner adds to the deadlines of those who queue behind it.
+  [[nodiscard]] virtual Milliseconds added_wait() const noexcept { return Milliseconds(0); }
   [[nodiscard]] redis::ScriptArgs release_args(Milliseconds keep) const;
   [[nodiscard]] redis::Reply run(redis::Client& client, const redis::Script& script,
                                  const redis::ScriptArgs& call);
@@ -66,6 +98,7 @@ class ReentrantLock {
   About about_;
   Milliseconds lease_;
   std::string hold_id_;
+  bool is_mixed_ = false;
   int unanswered_ = 0;  // requests that changed something, or not
 };
 

@@ -63,6 +63,15 @@ void sleep_on(redis::Subscription& subscription, int wake_fd, TimePoint until,
   }
 }
 
+Milliseconds sleep_length(const Busy& busy) {
+  const unsigned spread = random_below(1000);
+  // Only the head of a queue has to notice that a lease has ended.
+  if (busy.ask_after && busy.place != 0) {
+    return *busy.ask_after + *busy.ask_after * spread / 5000;
+  }
+  return sleep_bound(busy.ttl, spread);
+}
+
 class Wait {
  public:
   Wait(ReentrantLock& lock, redis::Client& client, const WaitOptions& options)
@@ -70,7 +79,7 @@ class Wait {
 
   std::optional<Lease> run() {
     // The first request decides whether the server is there at all: no patience with it.
-    auto answer = lock_.try_acquire(client_);
+    auto answer = lock_.try_acquire(client_, Join::no);
     while (true) {
       if (const Lease* lease = std::get_if<Lease>(&answer)) {
         // A lease that ended on its way here is none: ask again, which extends it if it is ours.
@@ -92,7 +101,7 @@ class Wait {
   std::variant<Lease, Busy> ask_again() {
     while (true) {
       try {
-        auto answer = lock_.try_acquire(client_);
+        auto answer = lock_.try_acquire(client_, Join::yes);
         outage_.over();
         return answer;
       } catch (const Error& error) {
@@ -115,8 +124,7 @@ class Wait {
   void sleep(const Busy& busy) {
     options_.on_wait(busy);
     const TimePoint asleep = BootClock::now();
-    const TimePoint until =
-        std::min(after(asleep, sleep_bound(busy.ttl, random_below(1000))), options_.deadline);
+    const TimePoint until = std::min(after(asleep, sleep_length(busy)), options_.deadline);
     try {
       if (!subscription_) {
         subscription_.emplace(client_.options(), std::vector{lock_.channel()});
@@ -155,10 +163,10 @@ std::optional<Lease> wait_for_lock(ReentrantLock& lock, redis::Client& client,
                                    const WaitOptions& options) {
   try {
     auto lease = Wait(lock, client, options).run();
-    if (!lease) lock.abandon(client);
+    if (!lease) lock.give_up(client);
     return lease;
   } catch (...) {
-    lock.abandon(client);
+    lock.give_up(client);
     throw;
   }
 }

@@ -17,7 +17,8 @@ namespace {
 
 // The script itself, for one hold `id`.
 redis::Reply acquire(redis::Client& client, const std::string& owner, const std::string& id) {
-  return client.run(lua::acquire, {{"job", "rlock_info:{job}", "redisson_unlock_latch:{job}:" + id},
+  return client.run(lua::acquire, {{"job", "rlock_info:{job}", "redisson_unlock_latch:{job}:" + id,
+                                    "redisson_lock_queue:{job}"},
                                    {"30000", owner, "web1", "42", "ann", "backup"}});
 }
 
@@ -27,7 +28,7 @@ TEST_CASE("acquire: a free lock is taken with a TTL in one step") {
   test::Server server;
   redis::Client client = client_of(server);
   lock::ReentrantLock lock = make_lock("u:1");
-  const auto answer = lock.try_acquire(client);
+  const auto answer = lock.try_acquire(client, lock::Join::no);
   REQUIRE(std::holds_alternative<lock::Lease>(answer));
   CHECK(std::get<lock::Lease>(answer).count == 1);
   CHECK(server.list({"HGETALL", "job"}) == Words{"u:1", "1"});
@@ -43,10 +44,10 @@ TEST_CASE("acquire: a busy lock tells its holder and is not touched") {
   test::Server server;
   redis::Client client = client_of(server);
   lock::ReentrantLock holder = make_lock("u:1", Milliseconds(600'000));
-  REQUIRE(std::holds_alternative<lock::Lease>(holder.try_acquire(client)));
+  REQUIRE(std::holds_alternative<lock::Lease>(holder.try_acquire(client, lock::Join::no)));
   const std::string before = server.command({"DUMP", "job"});
   lock::ReentrantLock other = make_lock("u:2");
-  const auto answer = other.try_acquire(client);
+  const auto answer = other.try_acquire(client, lock::Join::no);
   REQUIRE(std::holds_alternative<lock::Busy>(answer));
   const auto& busy = std::get<lock::Busy>(answer);
   CHECK(busy.owner == "u:1");
@@ -106,7 +107,7 @@ TEST_CASE("acquire: other kinds of lock are refused and not touched") {
     server.command(maker);
     const std::string before = server.command({"DUMP", "job"});
     lock::ReentrantLock lock = make_lock("u:1");
-    CHECK_THROWS_AS(static_cast<void>(lock.try_acquire(client)), Error);
+    CHECK_THROWS_AS(static_cast<void>(lock.try_acquire(client, lock::Join::no)), Error);
     CHECK(acquire(client, "u:1", "a").as_array(2)[0].as_integer() == 3);
     CHECK(server.command({"DUMP", "job"}) == before);
   }
@@ -126,12 +127,12 @@ TEST_CASE("acquire: whatever the side key holds, the lock is taken and its holde
     server.command({"HSET", "job", "u:1", "1"});
     server.command(maker);
     lock::ReentrantLock waiter = make_lock("u:2");
-    const auto answer = waiter.try_acquire(client);
+    const auto answer = waiter.try_acquire(client, lock::Join::no);
     REQUIRE(std::holds_alternative<lock::Busy>(answer));
     CHECK(std::get<lock::Busy>(answer).owner == "u:1");
     CHECK_FALSE(std::get<lock::Busy>(answer).ttl);
     server.command({"DEL", "job"});
-    CHECK(std::holds_alternative<lock::Lease>(waiter.try_acquire(client)));
+    CHECK(std::holds_alternative<lock::Lease>(waiter.try_acquire(client, lock::Join::no)));
     CHECK(server.command({"HGET", "job", "u:2"}) == "1");
   }
 }
@@ -141,7 +142,7 @@ TEST_CASE("acquire: an empty field, or several, are a lock that somebody holds")
   redis::Client client = client_of(server);
   server.command({"HSET", "job", "", "1", "b:2", "1"});
   lock::ReentrantLock lock = make_lock("u:1");
-  const auto answer = lock.try_acquire(client);
+  const auto answer = lock.try_acquire(client, lock::Join::no);
   REQUIRE(std::holds_alternative<lock::Busy>(answer));
   CHECK(std::get<lock::Busy>(answer).owner.empty());
 }

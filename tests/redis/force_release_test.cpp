@@ -52,7 +52,8 @@ TEST_CASE("S6: force_release sent again does not break the next holder's lock") 
   test::Server server;
   redis::Client client = client_of(server);
   const redis::ScriptArgs call{
-      {"job", "redisson_lock__channel:{job}", "rlock_info:{job}", "redisson_unlock_latch:{job}:a"},
+      {"job", "redisson_lock__channel:{job}", "rlock_info:{job}", "redisson_unlock_latch:{job}:a",
+       "redisson_lock_queue:{job}", "redisson_lock_timeout:{job}"},
       {"30000"}};
   server.command({"HSET", "job", "u:1", "1"});
   CHECK(client.run(lua::force_release, call).as_array(1)[0].as_integer() == 1);

@@ -72,8 +72,9 @@ TEST_CASE("S6: reenter sent again counts once, and not after its release") {
   CHECK(server.command({"HGET", "job", "u:1"}) == "2");
   const auto released = client.run(
       lua::release,
-      {{"job", "redisson_lock__channel:{job}", "rlock_info:{job}", "redisson_unlock_latch:{job}:a"},
-       {"u:1", "30000", "0"}});
+      {{"job", "redisson_lock__channel:{job}", "rlock_info:{job}", "redisson_unlock_latch:{job}:a",
+        "redisson_lock_queue:{job}", "redisson_lock_timeout:{job}"},
+       {"u:1", "30000", "0", "0"}});
   CHECK(released.as_array(1)[0].as_integer() == 0);
   CHECK(reenter(client, "a")[0].as_integer() == 2);
   CHECK(server.command({"HGET", "job", "u:1"}) == "1");

@@ -22,8 +22,9 @@ std::int64_t release(redis::Client& client, const std::string& owner, const std:
                      const std::string& keep = "0") {
   return client
       .run(lua::release, {{"job", "redisson_lock__channel:{job}", "rlock_info:{job}",
-                           "redisson_unlock_latch:{job}:" + id},
-                          {owner, "30000", keep}})
+                           "redisson_unlock_latch:{job}:" + id, "redisson_lock_queue:{job}",
+                           "redisson_lock_timeout:{job}"},
+                          {owner, "30000", keep, "0"}})
       .as_array(1)[0]
       .as_integer();
 }
@@ -36,7 +37,7 @@ TEST_CASE("release: the last hold frees the lock, tells the waiters and leaves n
   test::RespClient listener(test::connect_unix(server.unix_path()));
   listener.call({"SUBSCRIBE", "redisson_lock__channel:{job}"});
   lock::ReentrantLock lock = make_lock("u:1");
-  REQUIRE(std::holds_alternative<lock::Lease>(lock.try_acquire(client)));
+  REQUIRE(std::holds_alternative<lock::Lease>(lock.try_acquire(client, lock::Join::no)));
   CHECK(lock.release(client) == lock::Release::freed);
   CHECK(listener.call({"PING"}) == Words{"message", "redisson_lock__channel:{job}", "0"});
   CHECK(test::wait_until([&] { return server.keys().empty(); }));
@@ -97,7 +98,7 @@ TEST_CASE("release: with a time to keep it, the lock stays until then and nobody
   test::Server server;
   redis::Client client = client_of(server);
   lock::ReentrantLock lock = make_lock("u:1");
-  REQUIRE(std::holds_alternative<lock::Lease>(lock.try_acquire(client)));
+  REQUIRE(std::holds_alternative<lock::Lease>(lock.try_acquire(client, lock::Join::no)));
   lock.release(client, Milliseconds(600'000));
   CHECK(server.list({"HGETALL", "job"}) == Words{"u:1", "1"});
   CHECK(std::stol(server.command({"PTTL", "job"})) > 30'000);

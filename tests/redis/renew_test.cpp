@@ -24,7 +24,7 @@ TEST_CASE("renew: extends the owner's lease and what is told of him, and never s
   test::Server server;
   redis::Client client = client_of(server);
   lock::ReentrantLock first = make_lock("u:1", Milliseconds(30'000));
-  REQUIRE(std::holds_alternative<lock::Lease>(first.try_acquire(client)));
+  REQUIRE(std::holds_alternative<lock::Lease>(first.try_acquire(client, lock::Join::no)));
   CHECK(make_lock("u:1", Milliseconds(600'000)).renew(client) == lock::Renewal::renewed);
   CHECK(ttl(server, "job") > 30'000);
   CHECK(ttl(server, "rlock_info:{job}") > 30'000);
@@ -37,7 +37,7 @@ TEST_CASE("renew: the lease's end is counted from before the request") {
   test::Server server;
   redis::Client client = client_of(server);
   lock::ReentrantLock lock = make_lock("u:1", Milliseconds(10'000));
-  REQUIRE(std::holds_alternative<lock::Lease>(lock.try_acquire(client)));
+  REQUIRE(std::holds_alternative<lock::Lease>(lock.try_acquire(client, lock::Join::no)));
   const TimePoint before = BootClock::now();
   TimePoint end = after(before, Milliseconds(5000));
   REQUIRE(lock.renew(client, &end) == lock::Renewal::renewed);

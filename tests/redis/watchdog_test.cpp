@@ -25,7 +25,7 @@ struct Guarded {
     redis::ClientOptions options;
     options.endpoint = redis::parse_url(url);
     redis::Client client(options);
-    const auto answer = lock.try_acquire(client);
+    const auto answer = lock.try_acquire(client, lock::Join::no);
     REQUIRE(std::holds_alternative<lock::Lease>(answer));
     Watchdog::Options how;
     how.client = options;

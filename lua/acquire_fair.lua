@@ -1,0 +1,135 @@
+-- Takes a fair lock for an owner who does not hold it yet, or queues him; may be sent again.
+-- KEYS: lock, info, latch of this hold, queue, scores
+-- ARGV: lease (ms), owner, host, pid, user, command, channel,
+--   wait: how long the owner may keep his place when dead (ms); 0 does not queue him
+-- Returns as acquire.lua, and with {0, ...} after mixed: place in the queue (0 is the head; -1: not
+--   queued; -2: there is more to sweep, ask again at once), after how many ms to ask again.
+local lock, info, queue, scores, owner = KEYS[1], KEYS[2], KEYS[4], KEYS[5], ARGV[2]
+local channel = ARGV[7]
+local lease, wait = tonumber(ARGV[1]), tonumber(ARGV[8])
+if redis.call('exists', KEYS[3]) == 1 then return {2} end
+--#include now.lua
+--#include info.lua
+--#include taking.lua
+--#include queue.lua
+
+-- Makes order at an end of the queue (0 or -1): Redisson's script can fail on a member without score.
+local function drop_scoreless(at, pop)
+  for _ = 1, k_most_dropped do
+    local member = redis.call('lindex', queue, at)
+    if not member or score_of(member) then return end
+    local entry = known(member)
+    if entry and tonumber(entry.due) then return end
+    redis.call(pop, queue)
+  end
+end
+
+-- Removes scores whose owner is not in the queue, and who would wait for ever if he lived. Only
+-- those at the ends can do harm, and looking for one takes time.
+local function drop_orphans()
+  local length = redis.call('llen', queue)
+  if redis.call('zcard', scores) <= length then return end
+  if length == 0 then return redis.call('del', scores) end
+  for _, command in ipairs({'zrange', 'zrevrange'}) do
+    for _, member in ipairs(redis.call(command, scores, 0, 9)) do
+      if not redis.call('lpos', queue, member) then redis.call('zrem', scores, member) end
+    end
+  end
+end
+
+-- Puts a waiter back whom somebody else has dropped: before the first who came later.
+local function put_back(since)
+  local members = redis.call('lrange', queue, 0, 99)
+  for i, member in ipairs(members) do
+    local entry = known(member)
+    if entry and tonumber(entry.due) and (tonumber(entry.since) or 0) > since then
+      redis.call('linsert', queue, 'before', member, owner)
+      return i - 1
+    end
+  end
+  return redis.call('rpush', queue, owner) - 1
+end
+
+-- Returns the owner's place, after queueing him if he was not.
+local function take_place(about)
+  local place = redis.call('lpos', queue, owner)
+  local before = known(owner)
+  local was_queued = before and tonumber(before.due)
+  if was_queued then about.since = tonumber(before.since) or now end
+  if place then return place end
+  drop_scoreless(0, 'lpop')
+  drop_scoreless(-1, 'rpop')
+  if was_queued then return put_back(about.since) end
+  return redis.call('rpush', queue, owner) - 1
+end
+
+-- Returns Redisson's deadline for this place: what is left of the lease, and the waits of all who
+-- are before it and of its own.
+local function deadline(place)
+  local score = now + math.max(redis.call('pttl', lock), 0) + wait
+  if place == 0 then return score end
+  local near = math.min(place, 100)
+  local ahead = redis.call('lrange', queue, 0, near - 1)
+  local entries = redis.pcall('hmget', info, unpack(ahead))
+  for i = 1, near do
+    score = score + (not entries.err and entries[i] and wait or k_peer_wait)
+  end
+  local theirs = math.max(redis.call('llen', queue) - count_ours(), 0)
+  theirs = math.min(theirs, place - near)
+  score = score + theirs * k_peer_wait + (place - near - theirs) * wait
+  -- The waiter before may have a longer wait of its own.
+  local before = score_of(redis.call('lindex', queue, place - 1))
+  if before and before - score < k_far then score = math.max(score, before + wait) end
+  return score
+end
+
+-- Says that the owner lives. Returns after how many ms he is to ask again: the further back, the
+-- later.
+local function refresh(about, place)
+  local ask_after = math.min(5000 + 10 * place, 30000)
+  redis.call('zadd', scores, deadline(place), owner)
+  about.due = now + math.max(wait - 6500, ask_after * 1.2 + 2500)
+  tell(owner, about, math.max(lease, k_longest_silence))
+  for _, key in ipairs({queue, scores}) do
+    if count_ours() >= redis.call('llen', queue) then
+      redis.call('pexpire', key, k_queue_ttl)
+    else
+      redis.call('persist', key)  -- as Redisson knows it
+    end
+  end
+  return ask_after
+end
+
+local kind = other_kind()
+if kind then return {3, kind} end
+for key, expected in pairs({[queue] = 'list', [scores] = 'zset'}) do
+  kind = redis.call('type', key).ok
+  if kind ~= 'none' and kind ~= expected then return {3, kind .. ' in place of its queue'} end
+end
+
+local me = {host = ARGV[3], pid = tonumber(ARGV[4]), user = ARGV[5], command = ARGV[6],
+            kind = 'fair', since = now, seen = now}
+local is_free = redis.call('exists', lock) == 0
+local head, has_more = nil, false
+if is_free then head, has_more = live_head() end
+if (is_free and (head or owner) == owner) or redis.call('hexists', lock, owner) == 1 then
+  if head == owner then redis.call('lpop', queue) end
+  local was_queued = redis.call('zrem', scores, owner) == 1
+  redis.pcall('hdel', info, 'called')
+  local count = hold(me)
+  if was_queued then shorten_deadlines(wait, 0) end
+  drop_orphans()
+  return {1, count, 0}
+end
+-- Nobody else may have told him, or the message is lost.
+if head and not has_more and not called_at(head) then call(head) end
+
+local place, ask_after = has_more and -2 or -1, 0
+if wait > 0 and not has_more then
+  place = take_place(me)
+  ask_after = refresh(me, place)
+end
+local answer, holders_kind = busy()
+answer[9] = holders_kind == 'reentrant' and 1 or 0
+answer[10], answer[11] = place, ask_after
+return answer

@@ -1,0 +1,16 @@
+-- The side key that tells who the owners are. Needs the local info.
+
+-- Returns what `info` tells of an owner, or nil.
+local function known(of)
+  local text = redis.pcall('hget', info, of)
+  if type(text) ~= 'string' then return nil end
+  local ok, about = pcall(cjson.decode, text)
+  return ok and type(about) == 'table' and about or nil
+end
+
+-- Who holds or wants the lock is a courtesy: trouble with its key must not leave the rest half done.
+local function tell(of, about, span)
+  redis.pcall('hset', info, of, cjson.encode(about))
+  local left = redis.pcall('pttl', info)
+  if type(left) == 'number' and left < span then redis.pcall('pexpire', info, span) end
+end

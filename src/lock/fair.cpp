@@ -1,0 +1,35 @@
+#include "lock/fair.hpp"
+
+#include <utility>
+
+#include "lua_scripts.hpp"
+
+namespace rlock::lock {
+
+FairLock::FairLock(const std::string& name, std::string owner, About about, Milliseconds lease,
+                   Milliseconds wait)
+    : ReentrantLock(name, std::move(owner), std::move(about), lease), wait_(wait) {}
+
+std::variant<Lease, Busy> FairLock::try_acquire(redis::Client& client, Join join) {
+  const bool queues = join == Join::yes;
+  has_queued_ = has_queued_ || queues;
+  const auto wait = queues ? std::to_string(wait_.count()) : "0";
+  while (true) {
+    auto answer =
+        request(client, lua::acquire_fair, {keys().queue, keys().timeout}, {keys().channel, wait});
+    // The server takes garbage out of a long queue step by step.
+    const Busy* busy = std::get_if<Busy>(&answer);
+    if (busy == nullptr || busy->ask_after != Milliseconds(0)) return answer;
+  }
+}
+
+void FairLock::give_up(redis::Client& client) noexcept {
+  if (!has_queued_) return abandon(client);
+  client.set_wake_fd(-1);
+  try {
+    release(client);
+  } catch (const std::exception&) {  // then those behind find it dead
+  }
+}
+
+}  // namespace rlock::lock

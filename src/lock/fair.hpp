@@ -1,0 +1,31 @@
+// The fair lock in Redisson's layout: first come, first served.
+#pragma once
+
+#include "lock/reentrant.hpp"
+
+namespace rlock::lock {
+
+inline constexpr Milliseconds k_default_fair_wait{15'000};
+inline constexpr Milliseconds k_shortest_fair_wait{15'000};  // a waiter shows its life every 6 s
+
+class FairLock final : public ReentrantLock {
+ public:
+  // `wait`: how long a waiter may keep its place after its death.
+  FairLock(const std::string& name, std::string owner, About about, Milliseconds lease,
+           Milliseconds wait);
+
+  [[nodiscard]] Kind kind() const noexcept override { return Kind::fair; }
+  [[nodiscard]] std::string channel() const override { return keys().waiter_channel(owner()); }
+  [[nodiscard]] std::variant<Lease, Busy> try_acquire(redis::Client& client, Join join) override;
+
+  // Takes as long as a request may take.
+  void give_up(redis::Client& client) noexcept override;
+
+ private:
+  [[nodiscard]] Milliseconds added_wait() const noexcept override { return wait_; }
+
+  Milliseconds wait_;
+  bool has_queued_ = false;
+};
+
+}  // namespace rlock::lock
