@@ -21,8 +21,11 @@ local function score_of(waiter)
 end
 
 local function listens(waiter)
-  local reply = redis.pcall('pubsub', 'numsub', channel .. ':' .. waiter)
-  return not reply.err and reply[2] > 0
+  for _, command in ipairs({'numsub', 'shardnumsub'}) do
+    local reply = redis.pcall('pubsub', command, channel .. ':' .. waiter)
+    if not reply.err and reply[2] > 0 then return true end
+  end
+  return false
 end
 
 -- Returns when this waiter was told that the lock is free, or nil.

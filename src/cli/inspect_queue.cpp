@@ -1,5 +1,8 @@
 // rlock inspect-queue: shows one atomic snapshot of a lock.
 
+#include <array>
+#include <cmath>
+#include <cstdio>
 #include <memory>
 
 #include <CLI/CLI.hpp>
@@ -32,6 +35,26 @@ std::string describe_party(const Snapshot& snapshot, const lock::Party& party) {
   return text;
 }
 
+std::string describe_waiter(const Snapshot& snapshot, const lock::Waiter& waiter) {
+  std::string text = describe_party(snapshot, waiter);
+  if (!waiter.deadline_ms) {
+    text += ", without a deadline";
+  } else if (const std::int64_t left = *waiter.deadline_ms - snapshot.time_ms; left > 0) {
+    text += ", deadline in " + format_duration(Milliseconds(left));
+  } else {
+    text += ", deadline passed " + format_duration(Milliseconds(-left)) + " ago";
+  }
+  return text + (!waiter.alive ? ", alive or dead" : *waiter.alive ? "" : ", dead");
+}
+
+// Scores are milliseconds; a whole number is written as one.
+std::string describe_score(double score) {
+  std::array<char, 32> text{};
+  const bool whole = std::abs(score) < 9e15 && std::trunc(score) == score;
+  std::snprintf(text.data(), text.size(), whole ? "%.0f" : "%g", score);
+  return text.data();
+}
+
 std::string describe_state(const Snapshot& snapshot) {
   if (!snapshot.held) return "free";
   const std::string kind = "held (" + kind_name(snapshot.kind) + "), ";
@@ -49,7 +72,7 @@ std::string to_text(const Snapshot& snapshot) {
   std::size_t position = 0;
   for (const lock::Waiter& waiter : snapshot.waiters) {
     text +=
-        "  waiter " + std::to_string(++position) + "  " + describe_party(snapshot, waiter) + "\n";
+        "  waiter " + std::to_string(++position) + "  " + describe_waiter(snapshot, waiter) + "\n";
   }
   if (snapshot.token) text += "  token     " + std::to_string(*snapshot.token) + "\n";
   for (const auto& [field, value] : snapshot.hash) {
@@ -59,7 +82,7 @@ std::string to_text(const Snapshot& snapshot) {
     text += "  queue     " + escape_for_terminal(member) + "\n";
   }
   for (const auto& [member, score] : snapshot.scores) {
-    text += "  deadline  " + escape_for_terminal(member) + " " + std::to_string(score) + "\n";
+    text += "  deadline  " + escape_for_terminal(member) + " " + describe_score(score) + "\n";
   }
   for (const lock::Problem& problem : snapshot.problems) {
     text += "  problem   " + problem.code + ": " + escape_for_terminal(problem.detail) + "; " +

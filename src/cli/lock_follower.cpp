@@ -54,7 +54,10 @@ std::vector<LockEvent> LockFollower::look(Snapshot now) {
       events.push_back({"renewed", holder});
     }
     add_missing(events, "queued", now.queue, last_->queue);
-    add_missing(events, "left", last_->queue, now.queue);
+    // Whoever holds the lock now has not gone away.
+    std::vector<std::string> here = now.queue;
+    here.push_back(holder);
+    add_missing(events, "left", last_->queue, here);
   }
   message_ = false;
   last_ = std::move(now);

@@ -64,7 +64,7 @@ Json waiters_json(const Snapshot& snapshot) {
     json["deadline_ms"] = or_null(waiter.deadline_ms);
     json["expires_in_ms"] =
         waiter.deadline_ms ? Json(*waiter.deadline_ms - snapshot.time_ms) : Json(nullptr);
-    json["alive"] = nullptr;
+    json["alive"] = or_null(waiter.alive);
     add_about(json, waiter);
     list.push_back(std::move(json));
   }

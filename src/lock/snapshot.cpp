@@ -6,6 +6,8 @@
 #include <unordered_map>
 
 #include "lock/key_names.hpp"
+#include "lock/owner_info.hpp"
+#include "lock/snapshot_problems.hpp"
 #include "lua_scripts.hpp"
 
 namespace rlock::lock {
@@ -24,7 +26,10 @@ enum Place : std::size_t {
   k_token,
   k_queue_type,
   k_scores_type,
+  k_info_type,
   k_info,
+  k_listeners,
+  k_elsewhere,
   k_places
 };
 
@@ -36,49 +41,36 @@ std::optional<std::int64_t> to_number(const std::string& text) {
   return value;
 }
 
-// Times that others wrote may be anything; between these bounds their differences do not overflow.
-constexpr std::int64_t k_furthest = 9'000'000'000'000'000;
-
 std::int64_t to_time(double score) {
-  constexpr auto k_limit = static_cast<double>(k_furthest);
+  constexpr auto k_limit = static_cast<double>(k_furthest_ms);
   return score == score ? static_cast<std::int64_t>(std::clamp(score, -k_limit, k_limit)) : 0;
 }
 
-std::optional<std::int64_t> to_time(const std::string& text) {
-  const auto time = to_number(text);
-  if (!time) return std::nullopt;
-  return std::clamp(*time, -k_furthest, k_furthest);
-}
+using Infos = std::unordered_map<std::string, OwnerInfo>;
 
-using Parties = std::unordered_map<std::string, Party>;
-
-Parties parse_info(const Replies& entries) {
-  Parties parties;
-  for (const redis::Reply& entry : entries) {
-    const Replies& fields = entry.as_array(7);
-    Party party;
-    party.owner = fields[0].as_text();
-    About about;
-    about.host = fields[1].as_text();
-    about.user = fields[2].as_text();
-    about.command = fields[3].as_text();
-    about.pid = static_cast<pid_t>(to_number(fields[4].as_text()).value_or(0));
-    party.since_ms = to_time(fields[5].as_text());
-    party.about = about;
-    parties.emplace(party.owner, party);
+Infos parse_infos(const Replies& items) {
+  Infos infos;
+  for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
+    infos.emplace(items[i].as_text(), parse_owner_info(items[i + 1].as_text()));
   }
-  return parties;
+  return infos;
 }
 
-Party party_of(const Parties& known, const std::string& owner) {
-  const auto found = known.find(owner);
-  return found == known.end() ? Party{owner, std::nullopt, std::nullopt} : found->second;
+const OwnerInfo* find(const Infos& infos, const std::string& owner) {
+  const auto found = infos.find(owner);
+  return found == infos.end() ? nullptr : &found->second;
 }
 
-Holder make_holder(const Parties& known, Snapshot::Kind kind, const std::string& field,
+Party party_of(const Infos& infos, const std::string& owner) {
+  const OwnerInfo* info = find(infos, owner);
+  if (info == nullptr) return {owner, std::nullopt, std::nullopt};
+  return {owner, info->about, info->since_ms};
+}
+
+Holder make_holder(const Infos& infos, Snapshot::Kind kind, const std::string& field,
                    const std::string& value) {
   Holder holder;
-  static_cast<Party&>(holder) = party_of(known, field);
+  static_cast<Party&>(holder) = party_of(infos, field);
   holder.count = to_number(value).value_or(1);
   if (kind == Snapshot::Kind::read_write) {
     holder.mode = field.ends_with(":write") ? Holder::Mode::write : Holder::Mode::read;
@@ -86,32 +78,53 @@ Holder make_holder(const Parties& known, Snapshot::Kind kind, const std::string&
   return holder;
 }
 
-Snapshot::Kind find_kind(const std::string& type, const Snapshot& snapshot) {
+Snapshot::Kind find_kind(const std::string& type, const Snapshot& snapshot, const Infos& infos) {
   if (type == "string") return Snapshot::Kind::simple;
   if (type != "hash" && type != "none") return Snapshot::Kind::unknown;
+  bool is_fair = !snapshot.queue.empty() || !snapshot.scores.empty();
   for (const auto& [field, value] : snapshot.hash) {
     if (field == "mode") return Snapshot::Kind::read_write;
+    const OwnerInfo* info = find(infos, field);
+    is_fair = is_fair || (info != nullptr && info->kind == "fair");
   }
-  if (!snapshot.queue.empty() || !snapshot.scores.empty()) return Snapshot::Kind::fair;
+  if (is_fair) return Snapshot::Kind::fair;
   return type == "none" ? Snapshot::Kind::none : Snapshot::Kind::reentrant;
 }
 
-void find_problems(Snapshot& snapshot, const Replies& items) {
-  const auto wrong = [&](const char* what, const std::string& type) {
-    snapshot.problems.push_back({"wrong_kind", std::string(what) + " is a " + type,
-                                 "no lock keeps such a value there; see what wrote it"});
-  };
-  if (snapshot.held && snapshot.ttl_ms == -1) {
-    const bool ours = snapshot.kind == Snapshot::Kind::reentrant;
-    snapshot.problems.push_back({"no_expiry", "the lock has no expiry and will never end by itself",
-                                 ours ? "if its holder is gone: rlock unlock --force NAME"
-                                      : "if its holder is gone, delete the key"});
+// `listeners`: how many listen on the waiter's channel, if that is known.
+std::optional<bool> is_alive(const Waiter& waiter, const OwnerInfo* info,
+                             std::optional<std::int64_t> listeners, bool elsewhere,
+                             std::int64_t now) {
+  if (info != nullptr && info->due_ms) return now <= *info->due_ms;
+  if (listeners && *listeners > 0) return true;
+  if (!waiter.deadline_ms || *waiter.deadline_ms <= now) return false;
+  if (listeners && !elsewhere) return false;
+  return std::nullopt;
+}
+
+void add_waiters(Snapshot& snapshot, const Replies& items, const Infos& infos) {
+  std::unordered_map<std::string, double> deadlines;
+  const Replies& scores = items[k_scores].as_array();
+  for (std::size_t i = 0; i + 1 < scores.size(); i += 2) {
+    const double score = std::strtod(scores[i + 1].as_text().c_str(), nullptr);
+    snapshot.scores.emplace_back(scores[i].as_text(), score);
+    deadlines.emplace(scores[i].as_text(), score);
   }
-  if (snapshot.kind == Snapshot::Kind::unknown) wrong("the lock's key", items[k_type].as_text());
-  const std::string& queue_type = items[k_queue_type].as_text();
-  const std::string& scores_type = items[k_scores_type].as_text();
-  if (queue_type != "list" && queue_type != "none") wrong("the queue's key", queue_type);
-  if (scores_type != "zset" && scores_type != "none") wrong("the deadlines' key", scores_type);
+  const Replies& listeners = items[k_listeners].as_array();
+  const bool elsewhere = items[k_elsewhere].as_integer() == 1;
+  for (const redis::Reply& member : items[k_queue].as_array()) {
+    const std::size_t place = snapshot.queue.size();
+    snapshot.queue.push_back(member.as_text());
+    Waiter waiter;
+    static_cast<Party&>(waiter) = party_of(infos, member.as_text());
+    if (const auto found = deadlines.find(waiter.owner); found != deadlines.end()) {
+      waiter.deadline_ms = to_time(found->second);
+    }
+    std::optional<std::int64_t> count;
+    if (place < listeners.size()) count = listeners[place].as_integer();
+    waiter.alive = is_alive(waiter, find(infos, waiter.owner), count, elsewhere, snapshot.time_ms);
+    snapshot.waiters.push_back(std::move(waiter));
+  }
 }
 
 }  // namespace
@@ -119,12 +132,13 @@ void find_problems(Snapshot& snapshot, const Replies& items) {
 Snapshot take_snapshot(redis::Client& client, const std::string& name) {
   const KeyNames keys(name);
   const redis::Reply reply =
-      client.run(lua::snapshot, {{keys.lock, keys.info, keys.queue, keys.timeout, keys.token}, {}});
+      client.run(lua::snapshot,
+                 {{keys.lock, keys.info, keys.queue, keys.timeout, keys.token}, {keys.channel}});
   const Replies& items = reply.as_array(k_places);
 
   Snapshot snapshot;
   snapshot.name = name;
-  snapshot.time_ms = to_time(items[k_now].as_text()).value_or(0);
+  snapshot.time_ms = to_number(items[k_now].as_text()).value_or(0);
   const std::string& type = items[k_type].as_text();
   snapshot.held = type != "none";
   if (snapshot.held) snapshot.ttl_ms = items[k_ttl].as_integer();
@@ -136,32 +150,20 @@ Snapshot take_snapshot(redis::Client& client, const std::string& name) {
       snapshot.hash.emplace_back(content[i].as_text(), content[i + 1].as_text());
     }
   }
-  const Parties known = parse_info(items[k_info].as_array());
-  std::unordered_map<std::string, double> deadlines;
-  const Replies& scores = items[k_scores].as_array();
-  for (std::size_t i = 0; i + 1 < scores.size(); i += 2) {
-    const double score = std::strtod(scores[i + 1].as_text().c_str(), nullptr);
-    snapshot.scores.emplace_back(scores[i].as_text(), score);
-    deadlines.emplace(scores[i].as_text(), score);
-  }
-  for (const redis::Reply& member : items[k_queue].as_array()) {
-    snapshot.queue.push_back(member.as_text());
-    Waiter waiter;
-    static_cast<Party&>(waiter) = party_of(known, member.as_text());
-    if (const auto found = deadlines.find(waiter.owner); found != deadlines.end()) {
-      waiter.deadline_ms = to_time(found->second);
-    }
-    snapshot.waiters.push_back(std::move(waiter));
-  }
-  snapshot.kind = find_kind(type, snapshot);
+  const Infos infos = parse_infos(items[k_info].as_array());
+  add_waiters(snapshot, items, infos);
+  snapshot.kind = find_kind(type, snapshot, infos);
   for (const auto& [field, value] : snapshot.hash) {
     if (snapshot.kind == Snapshot::Kind::read_write && field == "mode") continue;
-    snapshot.holders.push_back(make_holder(known, snapshot.kind, field, value));
+    snapshot.holders.push_back(make_holder(infos, snapshot.kind, field, value));
   }
   if (snapshot.kind == Snapshot::Kind::simple && !content.empty()) {
-    snapshot.holders.push_back(make_holder(known, snapshot.kind, content[0].as_text(), "1"));
+    snapshot.holders.push_back(make_holder(infos, snapshot.kind, content[0].as_text(), "1"));
   }
-  find_problems(snapshot, items);
+  snapshot.problems = find_problems(snapshot, {{keys.lock, type},
+                                               {keys.queue, items[k_queue_type].as_text()},
+                                               {keys.timeout, items[k_scores_type].as_text()},
+                                               {keys.info, items[k_info_type].as_text()}});
   return snapshot;
 }
 

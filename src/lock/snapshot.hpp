@@ -26,6 +26,7 @@ struct Holder : Party {
 
 struct Waiter : Party {
   std::optional<std::int64_t> deadline_ms;  // of the server's clock
+  std::optional<bool> alive;                // nothing: it cannot be told
 };
 
 struct Problem {

@@ -1,0 +1,116 @@
+#include "lock/snapshot_problems.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <unordered_set>
+
+#include "base/duration.hpp"
+
+namespace rlock::lock {
+namespace {
+
+// No waiter's deadline is later than those of Redisson's own waiters, by so much for each place,
+// unless a clock was wrong.
+constexpr std::int64_t k_redisson_wait_ms = 300'000;
+constexpr std::int64_t k_far_ms = 3'600'000;
+
+const char* const k_swept =
+    "the next rlock exec --fair NAME removes it, as soon as the lock is free";
+
+std::string span(std::int64_t ms) { return format_duration(Milliseconds(ms)); }
+
+// Returns "OWNER" or "OWNER and N more", or nothing for none.
+std::optional<std::string> name_all(const std::vector<std::string>& owners) {
+  if (owners.empty()) return std::nullopt;
+  if (owners.size() == 1) return owners[0];
+  return owners[0] + " and " + std::to_string(owners.size() - 1) + " more";
+}
+
+std::vector<std::string> waiters_that(
+    const Snapshot& snapshot, const std::function<bool(const Waiter&, std::int64_t)>& condition) {
+  std::vector<std::string> found;
+  std::int64_t place = 0;
+  for (const Waiter& waiter : snapshot.waiters) {
+    if (condition(waiter, ++place)) found.push_back(waiter.owner);
+  }
+  return found;
+}
+
+std::vector<std::string> orphans(const Snapshot& snapshot) {
+  const std::unordered_set<std::string> queue(snapshot.queue.begin(), snapshot.queue.end());
+  std::vector<std::string> found;
+  for (const auto& [member, score] : snapshot.scores) {
+    if (!queue.contains(member)) found.push_back(member);
+  }
+  return found;
+}
+
+void find_wrong_kinds(std::vector<Problem>& problems, const std::vector<KeyType>& types) {
+  const std::vector<std::string> expected[] = {
+      {"hash", "string", "none"}, {"list", "none"}, {"zset", "none"}, {"hash", "none"}};
+  std::vector<std::string> wrong;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    const auto& allowed = expected[i];
+    if (std::find(allowed.begin(), allowed.end(), types[i].type) != allowed.end()) continue;
+    wrong.push_back(types[i].key + " is a " + types[i].type);
+  }
+  if (const auto all = name_all(wrong)) {
+    problems.push_back({"wrong_kind", *all, "no lock keeps such a value there; see what wrote it"});
+  }
+}
+
+void find_dead_head(std::vector<Problem>& problems, const Snapshot& snapshot) {
+  if (snapshot.waiters.empty()) return;
+  const Waiter& head = snapshot.waiters.front();
+  if (head.alive != false) return;
+  std::string detail = "the first waiter, " + head.owner + ", is dead";
+  if (head.deadline_ms && *head.deadline_ms > snapshot.time_ms) {
+    detail += "; waiters of Redisson wait for it for another " +
+              span(*head.deadline_ms - snapshot.time_ms);
+  }
+  problems.push_back({"dead_head", detail, k_swept});
+}
+
+}  // namespace
+
+std::vector<Problem> find_problems(const Snapshot& snapshot, const std::vector<KeyType>& types) {
+  std::vector<Problem> problems;
+  if (snapshot.held && snapshot.ttl_ms == -1) {
+    const bool ours =
+        snapshot.kind == Snapshot::Kind::reentrant || snapshot.kind == Snapshot::Kind::fair;
+    problems.push_back({"no_expiry", "the lock has no expiry and will never end by itself",
+                        ours ? "if its holder is gone: rlock unlock --force NAME"
+                             : "if its holder is gone, delete the key"});
+  }
+  find_wrong_kinds(problems, types);
+  find_dead_head(problems, snapshot);
+  const auto scoreless = waiters_that(
+      snapshot, [](const Waiter& waiter, std::int64_t) { return !waiter.deadline_ms; });
+  if (const auto all = name_all(scoreless)) {
+    problems.push_back(
+        {"member_without_score",
+         "in the queue without a deadline: " + *all + "; Redisson does not get past it at the head",
+         k_swept});
+  }
+  if (const auto all = name_all(orphans(snapshot))) {
+    problems.push_back({"score_without_member",
+                        "a deadline, but no place in the queue: " + *all +
+                            "; if it lives, Redisson never lets it have its turn",
+                        k_swept});
+  }
+  const std::int64_t left = std::max<std::int64_t>(snapshot.ttl_ms.value_or(0), 0);
+  const auto far = waiters_that(snapshot, [&](const Waiter& waiter, std::int64_t place) {
+    return waiter.deadline_ms &&
+           *waiter.deadline_ms - snapshot.time_ms - left > place * k_redisson_wait_ms + k_far_ms;
+  });
+  if (const auto all = name_all(far)) {
+    problems.push_back(
+        {"deadline_far_ahead",
+         "a deadline that is too far ahead: " + *all + "; the clock of its host may be wrong",
+         "compare that clock with the server's"});
+  }
+  return problems;
+}
+
+}  // namespace rlock::lock

@@ -1,0 +1,21 @@
+// What is wrong with a lock.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lock/snapshot.hpp"
+
+namespace rlock::lock {
+
+struct KeyType {
+  std::string key;
+  std::string type;  // as the server's TYPE has it
+};
+
+// Returns the problems of a snapshot, each code once. `types`: of the lock, of its queue, of the
+// queue's deadlines and of the side key, in this order.
+[[nodiscard]] std::vector<Problem> find_problems(const Snapshot& snapshot,
+                                                 const std::vector<KeyType>& types);
+
+}  // namespace rlock::lock
