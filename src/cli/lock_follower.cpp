@@ -13,8 +13,9 @@ using lock::Snapshot;
 // Two readings of one expiry differ by the server's rounding; a renewal moves it by far more.
 constexpr std::int64_t k_same_expiry_ms = 50;
 
-std::string holder_of(const Snapshot& snapshot) {
-  return snapshot.holders.empty() ? "" : snapshot.holders.front().owner;
+lock::Party holder_of(const Snapshot& snapshot) {
+  if (snapshot.holders.empty()) return {};
+  return snapshot.holders.front();
 }
 
 std::int64_t expiry_of(const Snapshot& snapshot) {
@@ -23,12 +24,15 @@ std::int64_t expiry_of(const Snapshot& snapshot) {
   return ttl < 0 ? k_never : snapshot.time_ms + ttl;
 }
 
-// Adds an event for each member of `here` that is not in `there`.
-void add_missing(std::vector<LockEvent>& events, const char* what,
-                 const std::vector<std::string>& here, const std::vector<std::string>& there) {
-  const std::unordered_set<std::string> known(there.begin(), there.end());
-  for (const std::string& member : here) {
-    if (!known.contains(member)) events.push_back({what, member});
+// Adds an event for each waiter of `here` who is not one of `there`, nor `holder`.
+void add_missing(std::vector<LockEvent>& events, const char* what, const Snapshot& here,
+                 const Snapshot& there, const std::string& holder) {
+  std::unordered_set<std::string> known(there.queue.begin(), there.queue.end());
+  known.insert(holder);
+  std::size_t position = 0;
+  for (const lock::Waiter& waiter : here.waiters) {
+    ++position;
+    if (!known.contains(waiter.owner)) events.push_back({what, waiter, position});
   }
 }
 
@@ -39,25 +43,23 @@ LockFollower::LockFollower(std::string name)
 
 std::vector<LockEvent> LockFollower::look(Snapshot now) {
   std::vector<LockEvent> events;
-  const std::string holder = holder_of(now);
+  const lock::Party holder = holder_of(now);
   if (!last_) {
     events.push_back({"state", holder});
   } else {
-    const std::string before = holder_of(*last_);
-    if (before != holder) {
+    const lock::Party before = holder_of(*last_);
+    if (before.owner != holder.owner) {
       // Who releases says so on the channel; an expiry says nothing. Gone before its time without a
       // message, a lock was deleted by hand.
       const bool released = message_ || now.time_ms < expiry_of(*last_);
-      if (!before.empty()) events.push_back({released ? "released" : "expired", before});
-      if (!holder.empty()) events.push_back({"held", holder});
+      if (!before.owner.empty()) events.push_back({released ? "released" : "expired", before});
+      if (!holder.owner.empty()) events.push_back({"held", holder});
     } else if (now.held && expiry_of(now) > expiry_of(*last_) + k_same_expiry_ms) {
       events.push_back({"renewed", holder});
     }
-    add_missing(events, "queued", now.queue, last_->queue);
+    add_missing(events, "queued", now, *last_, "");
     // Whoever holds the lock now has not gone away.
-    std::vector<std::string> here = now.queue;
-    here.push_back(holder);
-    add_missing(events, "left", last_->queue, here);
+    add_missing(events, "left", *last_, now, holder.owner);
   }
   message_ = false;
   last_ = std::move(now);

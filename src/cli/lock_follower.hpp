@@ -1,6 +1,7 @@
 // What happened to a lock between two snapshots of it.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,7 +12,8 @@ namespace rlock::cli {
 
 struct LockEvent {
   std::string what;   // "state", "held", "released", "expired", "renewed", "queued" or "left"
-  std::string owner;  // whose event it is; empty if nobody's
+  lock::Party party;  // whose event it is; an empty owner if nobody's
+  std::size_t position = 0;  // of "queued": the place in the queue; 1 is the next
 };
 
 class LockFollower {

@@ -39,32 +39,34 @@ class Printer {
 
   void event(const LockEvent& event, const Snapshot& snapshot) const {
     const std::string& what = event.what;
-    const std::string& owner = event.owner;
-    const lock::Holder* holder = nullptr;
-    for (const lock::Holder& candidate : snapshot.holders) {
-      if (candidate.owner == owner) holder = &candidate;
-    }
+    const lock::Party& party = event.party;
+    const bool is_of_queue = what == "queued" || what == "left";
     if (json_) {
       Json json = start(snapshot.time_ms, snapshot.name, what);
       if (what == "state") json["state"] = snapshot.held ? "held" : "free";
-      json["owner"] = owner.empty() ? Json(nullptr) : Json(to_utf8(owner));
-      const bool known = holder != nullptr && holder->about;
-      json["host"] = known ? Json(to_utf8(holder->about->host)) : Json(nullptr);
-      json["pid"] = known ? Json(holder->about->pid) : Json(nullptr);
-      json["command"] = known ? Json(to_utf8(holder->about->command)) : Json(nullptr);
+      json["owner"] = party.owner.empty() ? Json(nullptr) : Json(to_utf8(party.owner));
+      json["host"] = party.about ? Json(to_utf8(party.about->host)) : Json(nullptr);
+      json["pid"] = party.about ? Json(party.about->pid) : Json(nullptr);
+      json["command"] = party.about ? Json(to_utf8(party.about->command)) : Json(nullptr);
       json["ttl_ms"] = snapshot.ttl_ms ? Json(*snapshot.ttl_ms) : Json(nullptr);
+      if (what == "queued") json["position"] = event.position;
+      json["waiters"] = snapshot.waiters.size();
       print(json.dump() + "\n");
       return;
     }
     std::string text = what;
     if (text == "state") text = snapshot.held ? "is held" : "is free";
-    if (!owner.empty()) {
-      const bool known = holder != nullptr && holder->about;
-      text += " by " + describe_holder(owner, known ? *holder->about : lock::About{});
+    if (!party.owner.empty()) {
+      text += " by " + describe_holder(party.owner, party.about.value_or(lock::About{}));
     }
     const std::int64_t ttl = snapshot.ttl_ms.value_or(0);
-    if (ttl > 0) text += ", expires in " + format_duration(Milliseconds(ttl));
-    if (ttl < 0) text += ", without an expiry";
+    if (!is_of_queue && ttl > 0) text += ", expires in " + format_duration(Milliseconds(ttl));
+    if (!is_of_queue && ttl < 0) text += ", without an expiry";
+    if (what == "queued") text += ", place " + std::to_string(event.position);
+    if (is_of_queue || what == "state") {
+      const std::size_t waiters = snapshot.waiters.size();
+      if (waiters > 0 || is_of_queue) text += ", " + std::to_string(waiters) + " waiting";
+    }
     line(snapshot.time_ms, snapshot.name, text);
   }
 

@@ -13,7 +13,7 @@ struct KeyType {
   std::string type;  // as the server's TYPE has it
 };
 
-// Returns the problems of a snapshot, each code once. `types`: of the lock, of its queue, of the
+// Returns the problems of a snapshot. `types`: of the lock, of its queue, of the
 // queue's deadlines and of the side key, in this order.
 [[nodiscard]] std::vector<Problem> find_problems(const Snapshot& snapshot,
                                                  const std::vector<KeyType>& types);
