@@ -197,7 +197,7 @@ TEST_CASE("inspect-queue survives side keys of the wrong type and names them") {
   server.command({"HSET", "redisson_lock_token:{job}", "x", "y"});
   const std::string json = json_of(server, "job");
   CHECK(value(server, json, ".state") == "held");
-  CHECK(count(server, json, ".problems") == "2");
+  CHECK(count(server, json, ".problems") == "3");
   CHECK(value(server, json, ".problems[1].code") == "wrong_kind");
   text_of(server, "job");
 }

@@ -138,7 +138,7 @@ TEST_CASE("watch outlives a restart of the server, which is one event") {
   server.stop();
   watch.wait_for_stdout(event("job", "error") + ",\"message\":");
   server.start();  // it has forgotten the lock
-  watch.wait_for_stdout("\"owner\":\"" + owner + "\",\"host\":null");
+  watch.wait_for_stdout(event("job", "released") + ",\"owner\":\"" + owner + "\"");
   const std::string again = acquire(server, "job");
   watch.wait_for_stdout(event("job", "held") + ",\"owner\":\"" + again + "\"");
   watch.signal(SIGINT);
