@@ -68,7 +68,10 @@ complete -c rlock -n __rlock_before_dashes -l color -x -a 'auto always never' -d
 complete -c rlock -n __rlock_before_dashes -s h -l help -d 'Print a summary and exit'
 complete -c rlock -n '__rlock_in' -s V -l version -d 'Print the version and exit'
 
-complete -c rlock -n '__rlock_in exec acquire' -l kind -x -a reentrant -d 'Kind of lock'
+complete -c rlock -n '__rlock_in exec acquire' -l kind -x -a 'reentrant fair' -d 'Kind of lock'
+complete -c rlock -n '__rlock_in exec acquire' -l fair -d 'First come, first served'
+complete -c rlock -n '__rlock_in exec acquire' -l fair-wait -x \
+    -d 'How long a dead waiter keeps its place'
 complete -c rlock -n '__rlock_in exec acquire' -s w -l wait -x -d 'Give up after so long'
 complete -c rlock -n '__rlock_in exec acquire' -s n -l no-wait -d 'Do not wait'
 complete -c rlock -n '__rlock_in exec acquire renew' -l lease -x -d 'How long the lock is kept'

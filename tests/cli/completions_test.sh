@@ -69,7 +69,7 @@ check() {
   expect "$shell" "--owner" renew --ow
   expect "$shell" "--force" unlock --fo
   expect "$shell" "" unlock --on
-  expect "$shell" "reentrant" acquire --kind ""
+  expect "$shell" "fair reentrant" acquire --kind ""
   expect "$shell" "always auto never" watch --color ""
   expect "$shell" "" exec jo
   # Behind --, the command's own completion.

@@ -453,25 +453,6 @@ TEST_CASE("R2: a password where the server has none is told by status 77") {
   check_refused(invoke("redis://nobody:secret@127.0.0.1:" + port, k_commands[0]), 77);
 }
 
-TEST_CASE("R3: rlock works for a user with few rights") {
-  Server server({.args = {"--requirepass", "root"}});
-  server.command({"ACL",      "SETUSER",  "small",     "on",
-                  ">pw",      "~job",     "~*:{job}*", "&redisson_lock__channel:{job}",
-                  "-@all",    "+evalsha", "+eval",     "+subscribe",
-                  "+publish", "+exists",  "+type",     "+hexists",
-                  "+time",    "+hlen",    "+hkeys",    "+hget",
-                  "+hset",    "+pttl",    "+pexpire",  "+get",
-                  "+set",     "+hincrby", "+hdel",     "+del",
-                  "+hgetall", "+lrange",  "+zrange"});
-  const std::string url = "redis://small:pw@127.0.0.1:" + std::to_string(server.port());
-  const Result result = invoke(url, {"exec", "job", "--", "echo", "ran"});
-  CHECK(result.status == 0);
-  CHECK(result.out == "ran\n");
-  CHECK(result.err.empty());
-  CHECK(invoke(url, {"inspect-queue", "job"}).status == 0);
-  CHECK(server.keys().empty());
-}
-
 TEST_CASE("a name that is another kind of thing is told by status 76 and left alone") {
   Server server;
   server.command({"SET", "text", "a token"});

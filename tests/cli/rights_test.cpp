@@ -1,0 +1,96 @@
+// R3: the rights that the man page lists are enough.
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "support/process.hpp"
+#include "support/server.hpp"
+#include "support/wait_until.hpp"
+
+using namespace rlock::test;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+// The words of the literal blocks in rlock(1), section "Access control": the first is the command,
+// the second what fair locks need besides.
+std::vector<Words> documented_rights() {
+  std::ifstream page(std::string(RLOCK_SOURCE_DIR) + "/man/rlock.1");
+  std::vector<Words> blocks;
+  bool is_section = false;
+  bool is_block = false;
+  for (std::string line; std::getline(page, line);) {
+    if (line.starts_with(".S")) is_section = line == ".Ss Access control";
+    if (line.starts_with(".Bd") && is_section) blocks.emplace_back();
+    if (line.starts_with(".")) {
+      is_block = is_section && line.starts_with(".Bd");
+    } else if (is_block) {
+      std::istringstream words(line);
+      for (std::string word; words >> word;) blocks.back().push_back(word);
+    }
+  }
+  return blocks;
+}
+
+std::string url_of(const Server& server) {
+  return "redis://locker:password@127.0.0.1:" + std::to_string(server.port());
+}
+
+Result invoke(const Server& server, const Words& words) {
+  std::vector<std::string> argv = rlock_argv("-r", url_of(server));
+  argv.insert(argv.end(), words.begin(), words.end());
+  return run(argv);
+}
+
+}  // namespace
+
+TEST_CASE("R3: plain locks work for a user with the documented rights") {
+  const auto blocks = documented_rights();
+  REQUIRE(blocks.size() == 2);
+  Server server;
+  REQUIRE(server.command(blocks[0]) == "OK");
+  const Result result = invoke(server, {"exec", "job", "--", "echo", "ran"});
+  CAPTURE(result.err);
+  CHECK(result.status == 0);
+  CHECK(result.out == "ran\n");
+  CHECK(result.err.empty());
+  CHECK(invoke(server, {"inspect-queue", "job"}).status == 0);
+  CHECK(invoke(server, {"acquire", "--no-watchdog", "-q", "job"}).status == 0);
+  CHECK(invoke(server, {"unlock", "--force", "job"}).status == 0);
+  CHECK(server.keys().empty());
+}
+
+TEST_CASE("R3: fair locks work for a user with the rights documented for them") {
+  const auto blocks = documented_rights();
+  REQUIRE(blocks.size() == 2);
+  Server server;
+  Words rights = blocks[0];
+  SUBCASE("all of them") { rights.insert(rights.end(), blocks[1].begin(), blocks[1].end()); }
+  SUBCASE("without those that can be left out") {
+    for (const std::string& right : blocks[1]) {
+      if (!right.starts_with("+pubsub") && right != "+info") rights.push_back(right);
+    }
+  }
+  REQUIRE(server.command(rights) == "OK");
+  const std::string queue = "redisson_lock_queue:{job}";
+  server.command({"HSET", "job", "another:1", "1"});
+  server.command({"PEXPIRE", "job", "600000"});
+  Process first(rlock_argv("exec", "--fair", "-r", url_of(server), "job", "--", "echo", "first"));
+  REQUIRE(wait_until([&] { return server.command({"LLEN", queue}) == "1"; }));
+  Process second(rlock_argv("exec", "--fair", "-r", url_of(server), "job", "--", "echo", "second"));
+  REQUIRE(wait_until([&] { return server.command({"LLEN", queue}) == "2"; }));
+  // Garbage and one of Redisson's waiters take other ways through the scripts.
+  server.command({"RPUSH", queue, "garbage:1", "java:1"});
+  server.command({"ZADD", "redisson_lock_timeout:{job}", "9999999999999", "java:1"});
+  CHECK(invoke(server, {"exec", "--fair", "-w", "100ms", "job", "--", "true"}).status == 75);
+  CHECK(invoke(server, {"inspect-queue", "job"}).status == 0);
+  CHECK(invoke(server, {"unlock", "--force", "job"}).status == 0);
+  CHECK(first.wait().out == "first\n");
+  CHECK(second.wait().out == "second\n");
+  CHECK(first.err().empty());
+  CHECK(second.err().empty());
+}
