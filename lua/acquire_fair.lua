@@ -90,8 +90,9 @@ local function refresh(about, place)
   redis.call('zadd', scores, deadline(place), owner)
   about.due = now + math.max(wait - 6500, ask_after * 1.2 + 2500)
   tell(owner, about, math.max(lease, k_longest_silence))
+  local all_ours = count_ours() >= redis.call('llen', queue)
   for _, key in ipairs({queue, scores}) do
-    if count_ours() >= redis.call('llen', queue) then
+    if all_ours then
       redis.call('pexpire', key, k_queue_ttl)
     else
       redis.call('persist', key)  -- as Redisson knows it
@@ -121,8 +122,11 @@ if (is_free and (head or owner) == owner) or redis.call('hexists', lock, owner) 
   drop_orphans()
   return {1, count, 0}
 end
--- Nobody else may have told him, or the message is lost.
-if head and not has_more and not called_at(head) then call(head) end
+if not is_free then
+  redis.pcall('hdel', info, 'called')  -- whoever was called came too late
+elseif head and not has_more and not called_at(head) then
+  call(head)  -- nobody else has told him
+end
 
 local place, ask_after = has_more and -2 or -1, 0
 if wait > 0 and not has_more then
