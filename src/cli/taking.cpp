@@ -13,14 +13,21 @@
 namespace rlock::cli {
 namespace {
 
+std::unique_ptr<lock::ReentrantLock> make_lock(const Request& request, const std::string& owner) {
+  if (request.kind == lock::Kind::fair) {
+    return std::make_unique<lock::FairLock>(request.name, owner, request.about, request.lease,
+                                            request.fair_wait);
+  }
+  return std::make_unique<lock::ReentrantLock>(request.name, owner, request.about, request.lease);
+}
+
 // Re-enters the lock if a process above us holds it. What RLOCK_HELD says is only a hint: the
 // server knows.
 std::optional<Taken> reenter(const Request& request, redis::Client& client) {
   const char* held = std::getenv(lock::k_held_variable);
   const auto entry = lock::find_held(held == nullptr ? "" : held, request.name);
   if (!entry) return std::nullopt;
-  auto lock = std::make_unique<lock::ReentrantLock>(request.name, entry->owner, request.about,
-                                                    request.lease);
+  auto lock = make_lock(request, entry->owner);
   try {
     const auto lease = lock->reenter(client);
     if (!lease) return std::nullopt;
@@ -31,21 +38,12 @@ std::optional<Taken> reenter(const Request& request, redis::Client& client) {
   }
 }
 
-std::unique_ptr<lock::ReentrantLock> make_lock(const Request& request) {
-  if (request.kind == lock::Kind::fair) {
-    return std::make_unique<lock::FairLock>(request.name, request.owner, request.about,
-                                            request.lease, request.fair_wait);
-  }
-  return std::make_unique<lock::ReentrantLock>(request.name, request.owner, request.about,
-                                               request.lease);
-}
-
 }  // namespace
 
 std::optional<Taken> take(const Request& request, const Globals& globals, redis::Client& client) {
   if (auto taken = reenter(request, client)) return taken;
 
-  auto lock = make_lock(request);
+  auto lock = make_lock(request, request.owner);
   const std::string name = escape_for_terminal(request.name);
   StatusLine status_line(request.name,
                          globals.quiet ? StatusLine::Show::never : StatusLine::Show::on_terminal);
