@@ -45,8 +45,10 @@ class Family {
   Family(const Server& server, const std::string& url, const std::vector<std::string>& options)
       : log_(server.directory() + "/beats"), mark_("family-" + server.directory()) {
     const std::string beat = write_beat_script(server);
-    const std::string script = "sh " + beat + " child & sh " + beat + " deaf deaf & (setsid sh " +
-                               beat + " daemon deaf &) ; (env -i LOG=\"$LOG\" setsid sh " + beat +
+    // A shell whose child is killed before itself says so on stderr, where only rlock is to speak.
+    const std::string script = "exec 2>/dev/null; sh " + beat + " child & sh " + beat +
+                               " deaf deaf & (setsid sh " + beat +
+                               " daemon deaf &) ; (env -i LOG=\"$LOG\" setsid sh " + beat +
                                " bare deaf &) ; exec sh " + beat + " main";
     std::vector<std::string> argv = rlock_argv("exec", "-r", url);
     argv.insert(argv.end(), options.begin(), options.end());

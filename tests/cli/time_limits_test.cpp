@@ -25,9 +25,10 @@ Strings exec(const Server& server, const Strings& options, const std::string& sc
   return argv;
 }
 
-// Writes the time to stdout as often as it can.
+// Writes the time to stdout as often as it can, and nothing to stderr: a shell whose child is
+// killed before itself would say so there.
 const char* const k_beat =
-    "while :; do read -r now rest </proc/uptime; echo $now; sleep 0.02; done";
+    "exec 2>/dev/null; while :; do read -r now rest </proc/uptime; echo $now; sleep 0.02; done";
 
 double last_number(const std::string& text) {
   std::istringstream stream(text);
