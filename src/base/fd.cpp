@@ -53,4 +53,9 @@ void Alarm::set(TimePoint when) const noexcept {
   ::timerfd_settime(fd_.get(), TFD_TIMER_ABSTIME, &spec, nullptr);
 }
 
+bool Alarm::has_rung() const noexcept {
+  std::uint64_t count = 0;
+  return ::read(fd_.get(), &count, sizeof count) > 0;
+}
+
 }  // namespace rlock

@@ -53,6 +53,8 @@ class Alarm {
   [[nodiscard]] int fd() const noexcept { return fd_.get(); }
   // Rings at `when`; at once if that is past. TimePoint::max() means never.
   void set(TimePoint when) const noexcept;
+  // Returns true once for each time that has come and has not been moved since.
+  [[nodiscard]] bool has_rung() const noexcept;
 
  private:
   Fd fd_;

@@ -48,23 +48,22 @@ void close_all_but(int one, int other) {
   ::close_range(high + 1, ~0U, 0);
 }
 
-// Returns true when rlock has died, false when `until` has come.
-bool wait_for_death(int life_line, const Alarm& alarm, TimePoint until) {
-  alarm.set(until);
+// Returns true when rlock has died, false when the time of SIGKILL has come.
+bool wait_for_death(int life_line, const Alarm& alarm) {
   std::array<pollfd, 2> polled = {{{life_line, POLLIN, 0}, {alarm.fd(), POLLIN, 0}}};
-  while (::poll(polled.data(), polled.size(), -1) < 0 && errno == EINTR) {
+  while (true) {
+    if (::poll(polled.data(), polled.size(), -1) < 0) continue;
+    if ((polled[0].revents & (POLLHUP | POLLIN)) != 0) return true;
+    // rlock may have moved the time just now.
+    if (alarm.has_rung()) return false;
   }
-  return (polled[0].revents & (POLLHUP | POLLIN)) != 0;
 }
 
-void sleep_until(const Alarm& alarm, TimePoint when) {
-  alarm.set(when);
-  pollfd polled{alarm.fd(), POLLIN, 0};
-  ::poll(&polled, 1, -1);
-}
+// The alarm is not ours alone: rlock, should it go on, still sets it.
+void sleep_until(TimePoint when) { ::poll(nullptr, 0, poll_timeout(when)); }
 
-void kill_all(const Alarm& alarm, const Tree& tree) {
-  while (!kill_now(tree)) sleep_until(alarm, BootClock::now() + Milliseconds(10));
+void kill_all(const Tree& tree) {
+  while (!kill_now(tree)) sleep_until(BootClock::now() + Milliseconds(10));
 }
 
 }  // namespace
@@ -80,7 +79,6 @@ Guardian::Guardian(const std::string& marker, Milliseconds grace) {
   shared_->kill_time = TimePoint::max().time_since_epoch().count();
   Fd read_end(pipe[0]);
   life_line_ = Fd(pipe[1]);
-  const Alarm alarm;
   const pid_t guarded = ::getpid();
   pid_ = ::fork();
   if (pid_ < 0) throw Error(ExitStatus::unavailable, "cannot fork: " + errno_text(errno));
@@ -96,30 +94,25 @@ Guardian::Guardian(const std::string& marker, Milliseconds grace) {
   life_line_.reset();
   rename_process(guarded);
   // Holding the terminal, a pipe's end or a working directory would keep others waiting.
-  close_all_but(read_end.get(), alarm.fd());
+  close_all_but(read_end.get(), alarm_.fd());
   [[maybe_unused]] const int moved = ::chdir("/");
 
-  const auto kill_time = [this] {
-    return TimePoint(TimePoint::duration(shared_->kill_time.load()));
-  };
-  bool died = false;
-  for (TimePoint until = kill_time(); !died; until = kill_time()) {
-    died = wait_for_death(read_end.get(), alarm, until);
-    if (!died && kill_time() <= BootClock::now()) break;
-  }
+  const bool died = wait_for_death(read_end.get(), alarm_);
   const Tree tree{0, guarded, shared_->group, marker};
   if (died && grace > Milliseconds(0)) {
     terminate(tree);
-    const TimePoint last = std::min(after(BootClock::now(), grace), kill_time());
+    const TimePoint kill_time{TimePoint::duration(shared_->kill_time.load())};
+    const TimePoint last = std::min(after(BootClock::now(), grace), kill_time);
     while (BootClock::now() < last && !find_processes(tree).empty()) {
-      sleep_until(alarm, std::min(last, after(BootClock::now(), Milliseconds(50))));
+      sleep_until(std::min(last, after(BootClock::now(), Milliseconds(50))));
     }
   }
-  kill_all(alarm, tree);
+  kill_all(tree);
   ::_exit(0);
 }
 
 void Guardian::set_kill_time(TimePoint when) noexcept {
+  alarm_.set(when);
   shared_->kill_time = when.time_since_epoch().count();
 }
 

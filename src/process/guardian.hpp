@@ -36,6 +36,7 @@ class Guardian {
   struct Shared;
 
   Shared* shared_ = nullptr;  // memory that both processes see
+  Alarm alarm_;               // both processes' too: setting it here moves the guardian's
   Fd life_line_;              // closed by the kernel when rlock dies
   pid_t pid_ = -1;
   Fd handle_;  // of the guardian's process

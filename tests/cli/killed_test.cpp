@@ -19,6 +19,12 @@ using namespace rlock::test;
 
 namespace {
 
+const std::string k_channel = "redisson_lock__channel:{job}";
+
+bool is_awaited(const Server& server) {
+  return server.command({"PUBSUB", "NUMSUB", k_channel}).ends_with("\n1");
+}
+
 // A command under `rlock exec` that writes a line with its name and the time to a log as often as
 // it can, and so do its children: one deaf to SIGTERM, and a daemon in a session of its own.
 struct Job {
@@ -111,12 +117,25 @@ TEST_CASE("S7: the command of a killed rlock gets SIGTERM and the time of --kill
 
 TEST_CASE("S7: a stopped rlock does not let the command work on when the lease ends") {
   Job job;
-  Process rlock(job.argv({"--lease", "1s"}), job.options());
+  bool waits = false;
+  SUBCASE("that had the lock at once") {}
+  SUBCASE("that had to wait for it") { waits = true; }
+
+  if (waits) job.server.command({"HSET", "job", "another:1", "1"});
+  Process rlock(job.argv({"-q", "--lease", "3s"}), job.options());
+  if (waits) {
+    REQUIRE(wait_until([&] { return is_awaited(job.server); }));
+    job.server.command({"DEL", "job"});
+    job.server.command({"PUBLISH", k_channel, "0"});
+  }
   job.wait_until_all_beat();
   rlock.signal(SIGSTOP);
+  REQUIRE(wait_until([&] { return stopped(rlock.pid()); }));  // it renews no longer
+  const double lease_end = job.lease_end();
   // What is left is rlock alone, still stopped.
   CHECK(wait_until([&] { return processes_with(job.mark) == std::vector<pid_t>{rlock.pid()}; }));
   CHECK(stopped(rlock.pid()));
+  CHECK(job.last_beat() < lease_end);
   REQUIRE(wait_until([&] { return job.server.command({"EXISTS", "job"}) == "0"; }));
   job.server.command({"HSET", "job", "another:1", "1"});
   rlock.signal(SIGCONT);
@@ -135,9 +154,7 @@ TEST_CASE("S7: a waiter that is killed leaves nothing") {
   const std::string mark = "waiter-" + server.directory();
   Process rlock(rlock_argv("exec", "-q", "-r", server.unix_url(), "job", "--", "true"),
                 {.env = {{"MARK", mark}}});
-  REQUIRE(wait_until([&] {
-    return server.command({"PUBSUB", "NUMSUB", "redisson_lock__channel:{job}"}).ends_with("\n1");
-  }));
+  REQUIRE(wait_until([&] { return is_awaited(server); }));
   rlock.signal(SIGKILL);
   rlock.wait();
   CHECK(wait_until([&] { return processes_with(mark).empty(); }));
