@@ -114,8 +114,14 @@ std::vector<pid_t> find_processes(const Tree& tree) {
 
 void terminate(const Tree& tree) {
   const std::vector<pid_t> processes = find_processes(tree);
+  const bool whole = tree.group != 0;
   for (const int signal : {SIGTERM, SIGCONT}) {
-    for (const pid_t pid : processes) ::kill(pid, signal);
+    // All of the group in one go: a script must not see its program end and start the next one
+    // before it is told to end itself.
+    if (whole) ::kill(-tree.group, signal);
+    for (const pid_t pid : processes) {
+      if (!whole || ::getpgid(pid) != tree.group) ::kill(pid, signal);
+    }
   }
 }
 
