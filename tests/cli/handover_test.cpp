@@ -92,7 +92,7 @@ TEST_CASE("handover: a forced unlock wakes the waiters") {
 
 TEST_CASE("handover: a waiter gets a lock whose holder was killed, when the lease ends") {
   Server server;
-  Process holder(rlock_argv("exec", "--lease", "1s", "-r", server.unix_url(), "job", "--", "sh",
+  Process holder(rlock_argv("exec", "--lease", "3s", "-r", server.unix_url(), "job", "--", "sh",
                             "-c", "echo ready; cat > /dev/null"),
                  {.hold_stdin = true});
   holder.wait_for_stdout("ready");

@@ -75,7 +75,7 @@ struct Job {
 
 TEST_CASE("S7: after kill -9 of rlock, nothing of the command lives longer than the lease") {
   Job job;
-  std::vector<std::string> options{"--lease", "2s"};
+  std::vector<std::string> options{"--lease", "4s"};
   bool whole_group = false;
   SUBCASE("rlock alone") {}
   SUBCASE("rlock's process group") { whole_group = true; }

@@ -245,8 +245,8 @@ TEST_CASE("R2: a stopped server keeps no command from being refused in time") {
 TEST_CASE("R2: a release that the stopped server cannot answer is told, and done later") {
   Server server;
   load_scripts(server);
-  Process job(rlock_argv("exec", "-r", server.tcp_url(), "--timeout", "300ms", "job", "--", "sh",
-                         "-c", "echo ready; read x; exit 5"),
+  Process job(rlock_argv("exec", "-r", server.tcp_url(), "--timeout", "1s", "job", "--", "sh", "-c",
+                         "echo ready; read x; exit 5"),
               {.hold_stdin = true});
   job.wait_for_stdout("ready");
   server.pause();
@@ -406,9 +406,10 @@ TEST_CASE("R2: too many clients are told by status 69 and their name") {
   for (const std::string& url : {server.tcp_url(), server.unix_url()}) {
     const Result result = invoke(url, {"exec", "job", "--", "echo", "ran"}, "500ms");
     check_refused(result, 69);
-    // The server closes the connection at once, so that its reason may be lost on the way.
+    // The server closes the connection at once, so that its reason may be lost on the way, and of
+    // several attempts the last may come too late for an answer.
     const bool told = has(result.err, "max number of clients");
-    CHECK((told || has(result.err, "connection")));
+    CHECK((told || has(result.err, "connection") || has(result.err, "no answer")));
   }
   admin.call({"CONFIG", "SET", "maxclients", "100"});
   CHECK(server.keys().empty());

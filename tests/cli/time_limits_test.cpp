@@ -73,7 +73,7 @@ TEST_CASE("--at-most: a command that takes longer is ended with its family, stat
   const ProcessOptions options{.env = {{"MARK", mark}}};
   Result result;
   SUBCASE("by SIGTERM") {
-    result = run(exec(server, {"--at-most", "200ms"},
+    result = run(exec(server, {"--at-most", "2s"},  // time enough for the trap
                       "trap 'echo TERM; exit 3' TERM; "
                       "while :; do sleep 0.02; done"),
                  options);

@@ -296,7 +296,7 @@ TEST_CASE("W6: a waiter survives the loss of scripts and connections") {
 TEST_CASE("W6: a waiter outlives a server that is out of order for a while") {
   Server server;
   hold(server, "job");
-  Process waiter(rlock_argv("exec", "-v", "-r", server.tcp_url(), "--timeout", "300ms", "job", "--",
+  Process waiter(rlock_argv("exec", "-v", "-r", server.tcp_url(), "--timeout", "1s", "job", "--",
                             "echo", "got"));
   REQUIRE(comes_to_wait(server, "job"));
   SUBCASE("stopped") {
@@ -330,8 +330,8 @@ TEST_CASE("W6: a waiter outlives a server that is out of order for a while") {
 TEST_CASE("W6: a waiter does not wait for a server beyond its own time") {
   Server server;
   hold(server, "job");
-  Process waiter(rlock_argv("exec", "-w", "2s", "--timeout", "500ms", "-r", server.unix_url(),
-                            "job", "--", "echo", "got"));
+  Process waiter(rlock_argv("exec", "-w", "5s", "--timeout", "1s", "-r", server.unix_url(), "job",
+                            "--", "echo", "got"));
   REQUIRE(comes_to_wait(server, "job"));
   server.stop();
   const Result result = waiter.wait();

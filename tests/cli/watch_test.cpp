@@ -78,7 +78,7 @@ TEST_CASE("watch tells the state first, then what happens") {
 
 TEST_CASE("watch tells a lock that is held at its start, and its expiry") {
   Server server;
-  acquire(server, "job", "2s");
+  acquire(server, "job", "5s");
   Process watch(rlock_argv("watch", "--json", "-r", server.unix_url(), "job"));
   watch.wait_for_stdout(event("job", "state") + ",\"state\":\"held\"");
   watch.wait_for_stdout(event("job", "expired"));

@@ -91,7 +91,7 @@ TEST_CASE("support: a fake server says what it is told") {
     RespClient two(connect_loopback(endless.port()));
     CHECK(two.call({"AUTH", "x"}) == Strings{"OK"});
     CHECK_THROWS_AS(two.call({"GET", "x"}, 100ms), std::runtime_error);
-    CHECK(endless.sent() > 100'000);
+    CHECK(wait_until([&] { return endless.sent() > 100'000; }));
   }
   CHECK(wait_until([&] { return endless.open_connections() == 0; }));
 
