@@ -92,9 +92,10 @@ TEST_CASE("handover: a forced unlock wakes the waiters") {
 
 TEST_CASE("handover: a waiter gets a lock whose holder was killed, when the lease ends") {
   Server server;
-  Process holder(rlock_argv("exec", "--lease", "3s", "-r", server.unix_url(), "job", "--", "sh",
-                            "-c", "echo ready; cat > /dev/null"),
-                 {.hold_stdin = true});
+  Process holder(
+      rlock_argv("exec", "--lease", "6s", "--kill-after", "100ms", "-r", server.unix_url(), "job",
+                 "--", "sh", "-c", "echo ready; cat > /dev/null"),
+      {.hold_stdin = true});
   holder.wait_for_stdout("ready");
   Process waiter(rlock_argv("exec", "-r", server.unix_url(), "job", "--", "echo", "got"));
   REQUIRE(comes_to_wait(server, "job", 1));
