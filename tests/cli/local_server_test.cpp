@@ -13,8 +13,10 @@
 
 #include <doctest/doctest.h>
 
+#include "support/net.hpp"
 #include "support/process.hpp"
 #include "support/processes.hpp"
+#include "support/resp.hpp"
 #include "support/wait_until.hpp"
 
 using namespace rlock::test;
@@ -165,11 +167,16 @@ TEST_CASE("local: a waiter survives the death of the server") {
   Process waiter(rlock_argv("exec", "-v", "-r", place.url(), "job", "--", "echo", "ran"));
   const std::vector<pid_t> servers = servers_in(place.directory());
   REQUIRE(servers.size() == 1);
-  REQUIRE(wait_until([&] { return waiter.running(); }));
+  // A run that meets the server as it dies has nothing yet to survive with: let it wait first.
+  RespClient client(connect_unix(place.directory() + "/redis.sock"));
+  REQUIRE(wait_until([&] {
+    return client.call({"PUBSUB", "NUMSUB", "redisson_lock__channel:{job}"}).back() == "1";
+  }));
   ::kill(servers[0], SIGKILL);
   holder.close_stdin();
   CHECK(holder.wait().status == 0);
   const Result result = waiter.wait();
+  CAPTURE(result.err);
   CHECK(result.status == 0);
   CHECK(result.out == "ran\n");
   CHECK(servers_in(place.directory()).size() == 1);
