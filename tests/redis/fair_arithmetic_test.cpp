@@ -1,0 +1,167 @@
+// The deadlines in a fair lock's queue: Redisson's arithmetic, where both kinds of client meet.
+#include <deque>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "lock/fair.hpp"
+#include "redis/lock_fixture.hpp"
+#include "support/fair_lock.hpp"
+#include "support/wait_until.hpp"
+
+using namespace rlock;
+using lock::FairLock;
+using test::deadline_ahead;
+using test::k_info;
+using test::k_queue;
+using test::k_scores;
+using test::Peer;
+using test::queue;
+using test::Words;
+
+namespace {
+
+constexpr long long k_lease = 30'000;
+constexpr long long k_ours = 15'000;
+constexpr long long k_theirs = Peer::k_wait.count();
+
+struct Fixture {
+  test::Server server;
+  redis::Client client = test::client_of(server);
+  std::deque<FairLock> locks;
+
+  FairLock& make(const std::string& owner, Milliseconds wait = Milliseconds(k_ours)) {
+    return locks.emplace_back("job", owner, lock::About{}, Milliseconds(k_lease), wait);
+  }
+  bool asks(FairLock& lock) {
+    return std::holds_alternative<lock::Lease>(lock.try_acquire(client, lock::Join::yes));
+  }
+  // Time passes between the parts of a test, never the other way: a deadline that was set to be
+  // `expected` ahead is less ahead now, but not by much.
+  void check_deadline(const std::string& owner, long long expected) const {
+    CAPTURE(owner);
+    const long long ahead = deadline_ahead(server, owner);
+    CHECK(ahead <= expected);
+    CHECK(ahead > expected - 10'000);
+  }
+  // Whether queue and scores are to vanish by themselves.
+  [[nodiscard]] bool will_vanish() const {
+    const long first = std::stol(server.command({"PTTL", k_queue}));
+    const long second = std::stol(server.command({"PTTL", k_scores}));
+    CHECK((first > 0) == (second > 0));
+    return first > 0 && second > 0;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("fair deadlines: what is left of the lease, and the waits of all before and one's own") {
+  Fixture f;
+  REQUIRE(f.asks(f.make("u:0")));
+  for (const char* owner : {"u:1", "u:2"}) CHECK_FALSE(f.asks(f.make(owner)));
+  Peer peer(f.server, "r:3");
+  CHECK_FALSE(peer.acquire());
+  CHECK_FALSE(f.asks(f.make("u:4")));
+  CHECK_FALSE(f.asks(f.make("u:5")));
+  f.check_deadline("u:1", k_lease + k_ours);
+  f.check_deadline("u:2", k_lease + 2 * k_ours);
+  f.check_deadline("r:3", k_lease + 2 * k_ours + k_theirs);
+  f.check_deadline("u:4", k_lease + 3 * k_ours + k_theirs);
+  f.check_deadline("u:5", k_lease + 4 * k_ours + k_theirs);
+}
+
+TEST_CASE("fair deadlines: a waiter that asks again raises its own, and only that") {
+  Fixture f;
+  REQUIRE(f.asks(f.make("u:0")));
+  for (const char* owner : {"u:1", "u:2"}) CHECK_FALSE(f.asks(f.make(owner)));
+  f.server.command({"PEXPIRE", "job", "600000"});
+  const std::string second = f.server.command({"ZSCORE", k_scores, "u:2"});
+  CHECK_FALSE(f.asks(f.locks[1]));
+  f.check_deadline("u:1", 600'000 + k_ours);
+  CHECK(f.server.command({"ZSCORE", k_scores, "u:2"}) == second);
+}
+
+TEST_CASE("fair deadlines: a Redisson waiter gets back what rlock's had added, once") {
+  Fixture f;
+  REQUIRE(f.asks(f.make("u:0")));
+  for (const char* owner : {"u:1", "u:2"}) CHECK_FALSE(f.asks(f.make(owner)));
+  Peer first(f.server, "r:1");
+  Peer second(f.server, "r:2");
+  CHECK_FALSE(first.acquire());
+  CHECK_FALSE(f.asks(f.make("u:3")));
+  CHECK_FALSE(second.acquire());
+  const auto scores = [&] {
+    return std::vector{std::stoll(f.server.command({"ZSCORE", k_scores, "r:1"})),
+                       std::stoll(f.server.command({"ZSCORE", k_scores, "r:2"}))};
+  };
+  const auto before = scores();
+
+  SUBCASE("when they give up: those behind only, and not when the request comes twice") {
+    f.locks[3].give_up(f.client);  // between the two
+    CHECK(scores() == std::vector{before[0], before[1] - k_ours});
+    for (int i = 0; i < 2; ++i) f.locks[1].give_up(f.client);
+    CHECK(scores() == std::vector{before[0] - k_ours, before[1] - 2 * k_ours});
+  }
+  SUBCASE("when the next one takes the lock") {
+    CHECK(f.locks[0].release(f.client) == lock::Release::freed);
+    for (int i = 0; i < 2; ++i) CHECK(f.asks(f.locks[1]));
+    CHECK(scores() == std::vector{before[0] - k_ours, before[1] - k_ours});
+    CHECK(f.locks[1].release(f.client) == lock::Release::freed);
+    CHECK(f.asks(f.locks[2]));
+    CHECK(scores() == std::vector{before[0] - 2 * k_ours, before[1] - 2 * k_ours});
+  }
+  SUBCASE("but rlock's own waiters see to theirs themselves") {
+    const std::string ours = f.server.command({"ZSCORE", k_scores, "u:3"});
+    f.locks[1].give_up(f.client);
+    CHECK(f.server.command({"ZSCORE", k_scores, "u:3"}) == ours);
+  }
+}
+
+TEST_CASE("fair deadlines: rlock's survive the grant of a Redisson waiter before them") {
+  Fixture f;
+  REQUIRE(f.asks(f.make("u:0")));
+  Peer peer(f.server, "r:1");
+  CHECK_FALSE(peer.acquire());
+  CHECK_FALSE(f.asks(f.make("u:2")));
+  CHECK(f.locks[0].release(f.client) == lock::Release::freed);
+  REQUIRE(peer.acquire());
+  // Redisson drops a head whose deadline has passed, as soon as anybody asks.
+  f.check_deadline("u:2", k_lease + k_ours);
+  CHECK_FALSE(Peer(f.server, "r:3").acquire());
+  CHECK(queue(f.server) == Words{"u:2", "r:3"});
+  peer.unlock();
+  CHECK(f.asks(f.locks[1]));
+}
+
+TEST_CASE("fair deadlines: queue and scores vanish by themselves while all waiters are rlock's") {
+  Fixture f;
+  REQUIRE(f.asks(f.make("u:0")));
+  for (const char* owner : {"u:1", "u:2"}) CHECK_FALSE(f.asks(f.make(owner)));
+  CHECK(f.will_vanish());
+  Peer peer(f.server, "r:1");
+  CHECK_FALSE(peer.acquire());
+  CHECK_FALSE(f.asks(f.locks[1]));
+  CHECK_FALSE(f.will_vanish());
+  peer.leave();
+  CHECK_FALSE(f.asks(f.locks[2]));
+  CHECK(f.will_vanish());
+}
+
+TEST_CASE("a Redisson defect: deadlines hours ahead do not add up to more") {
+  Fixture f;
+  REQUIRE(f.asks(f.make("u:0")));
+  // A thread that would wait for 8 hours and has left, and one whose clock is a day ahead.
+  for (const char* hours : {"8", "24"}) {
+    const long long at = test::server_time(f.server) + std::stoll(hours) * 3'600'000;
+    f.server.command({"RPUSH", k_queue, std::string("r:") + hours});
+    f.server.command({"ZADD", k_scores, std::to_string(at), std::string("r:") + hours});
+  }
+  CHECK_FALSE(f.asks(f.make("u:1")));
+  f.check_deadline("u:1", k_lease + 2 * k_theirs + k_ours);
+  CHECK(f.locks[0].release(f.client) == lock::Release::freed);
+  CHECK(f.asks(f.locks[1]));
+  CHECK(queue(f.server).empty());
+  CHECK(f.server.command({"EXISTS", k_scores}) == "0");
+}

@@ -1,0 +1,208 @@
+// acquire_fair.lua, and release.lua and force_release.lua where there is a queue.
+#include "lock/fair.hpp"
+
+#include <deque>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "lua_scripts.hpp"
+#include "redis/lock_fixture.hpp"
+#include "support/fair_lock.hpp"
+#include "support/wait_until.hpp"
+
+using namespace rlock;
+using lock::Busy;
+using lock::FairLock;
+using lock::Join;
+using test::client_of;
+using test::k_channel;
+using test::k_info;
+using test::k_queue;
+using test::k_scores;
+using test::Peer;
+using test::queue;
+using test::Words;
+
+namespace {
+
+struct Fixture {
+  test::Server server;
+  redis::Client client = client_of(server);
+  std::deque<FairLock> locks;
+
+  FairLock& make(const std::string& owner, Milliseconds lease = Milliseconds(30'000)) {
+    return locks.emplace_back("job", owner, lock::About{"web1", 42, "ann", "backup"}, lease,
+                              lock::k_default_fair_wait);
+  }
+  // Queues new waiters, in this order, behind whoever holds the lock.
+  void line_up(const Words& owners) {
+    for (const std::string& owner : owners) CHECK_FALSE(asks(make(owner)));
+  }
+  // Asks, and queues if need be; returns whether it was granted.
+  bool asks(FairLock& lock) {
+    return std::holds_alternative<lock::Lease>(lock.try_acquire(client, Join::yes));
+  }
+  void hold_by_other() const {
+    server.command({"HSET", "job", "other:1", "1"});
+    server.command({"PEXPIRE", "job", "600000"});
+  }
+  [[nodiscard]] bool is_empty() const {
+    return test::wait_until([&] { return server.keys().empty(); });
+  }
+};
+
+}  // namespace
+
+TEST_CASE("acquire_fair: a free lock is taken with a TTL in one step, without a queue") {
+  Fixture f;
+  const auto answer = f.make("u:1").try_acquire(f.client, Join::no);
+  REQUIRE(std::holds_alternative<lock::Lease>(answer));
+  CHECK(std::get<lock::Lease>(answer).count == 1);
+  CHECK(f.server.list({"HGETALL", "job"}) == Words{"u:1", "1"});
+  CHECK(f.server.keys() == Words{"job", k_info});
+  for (const char* key : {"job", k_info.c_str()}) {
+    const long ttl = std::stol(f.server.command({"PTTL", key}));
+    CHECK(ttl > 0);
+    CHECK(ttl <= 30'000);
+  }
+  CHECK(f.locks[0].release(f.client) == lock::Release::freed);
+  CHECK(f.is_empty());
+}
+
+TEST_CASE("acquire_fair: who must not queue yet is told of the holder and leaves nothing") {
+  Fixture f;
+  f.hold_by_other();
+  const auto answer = f.make("u:1").try_acquire(f.client, Join::no);
+  REQUIRE(std::holds_alternative<Busy>(answer));
+  CHECK(std::get<Busy>(answer).owner == "other:1");
+  CHECK_FALSE(std::get<Busy>(answer).place);
+  CHECK(f.server.keys() == Words{"job"});
+}
+
+TEST_CASE("acquire_fair: a waiter is told its place, and to ask less often far back") {
+  Fixture f;
+  f.hold_by_other();
+  const auto ask = [&](const std::string& owner) {
+    return std::get<Busy>(f.make(owner).try_acquire(f.client, Join::yes));
+  };
+  for (int place = 0; place < 3; ++place) {
+    const Busy busy = ask("u:" + std::to_string(place));
+    CHECK(busy.place == place);
+    CHECK(busy.ask_after == Milliseconds(5000 + 10 * place));
+  }
+  f.server.command({"EVAL",
+                    "for i = 1, 3000 do redis.call('rpush', KEYS[1], 'p:' .. i) "
+                    "redis.call('zadd', KEYS[2], 9e12, 'p:' .. i) end",
+                    "2", k_queue, k_scores});
+  const Busy last = ask("u:last");
+  CHECK(last.place == 3003);
+  CHECK(last.ask_after == Milliseconds(30'000));
+}
+
+TEST_CASE("W4: only the head of the queue gets a lock that is free") {
+  Fixture f;
+  f.hold_by_other();
+  f.line_up({"u:1", "u:2", "u:3"});
+  f.server.command({"DEL", "job"});
+  CHECK_FALSE(f.asks(f.locks[2]));
+  CHECK_FALSE(f.asks(f.locks[1]));
+  CHECK_FALSE(f.asks(f.make("u:4")));
+  CHECK(f.server.command({"EXISTS", "job"}) == "0");
+  for (FairLock& lock : f.locks) {
+    CHECK(f.asks(lock));
+    CHECK(lock.release(f.client) == lock::Release::freed);
+  }
+  CHECK(f.is_empty());
+}
+
+TEST_CASE("S6: a place that is asked for again and again is one place, and so is a grant") {
+  Fixture f;
+  f.hold_by_other();
+  f.line_up({"u:1", "u:2"});
+  for (FairLock& lock : f.locks) CHECK_FALSE(f.asks(lock));
+  CHECK(queue(f.server) == Words{"u:1", "u:2"});
+  CHECK(f.server.command({"ZCARD", k_scores}) == "2");
+  f.server.command({"DEL", "job"});
+  for (int i = 0; i < 3; ++i) CHECK(f.asks(f.locks[0]));
+  CHECK(f.server.list({"HGETALL", "job"}) == Words{"u:1", "1"});
+  CHECK(queue(f.server) == Words{"u:2"});
+}
+
+TEST_CASE("S6: a request that comes after its own giving up takes neither lock nor place") {
+  Fixture f;
+  const Words keys = {"job", k_info, "redisson_unlock_latch:{job}:a", k_queue, k_scores};
+  const auto request = [&] {
+    return f.client
+        .run(lua::acquire_fair,
+             {keys, {"30000", "u:1", "web1", "42", "ann", "backup", k_channel, "15000"}})
+        .as_array(1)[0]
+        .as_integer();
+  };
+  f.hold_by_other();
+  REQUIRE(request() == 0);
+  for (int i = 0; i < 2; ++i) {
+    f.client.run(lua::release, {{"job", k_channel, k_info, keys[2], k_queue, k_scores},
+                                {"u:1", "30000", "0", "15000"}});
+    CHECK(queue(f.server).empty());
+  }
+  CHECK(request() == 2);
+  f.server.command({"DEL", "job"});
+  CHECK(request() == 2);
+  CHECK(f.server.keys() == Words{keys[2]});
+  CHECK(std::stol(f.server.command({"PTTL", keys[2]})) > 0);
+}
+
+TEST_CASE("release: exactly the head of the queue is called") {
+  Fixture f;
+  REQUIRE(f.asks(f.make("u:1")));
+  Peer first(f.server, "r:1");
+  Peer second(f.server, "r:2");
+  for (Peer* peer : {&first, &second}) {
+    peer->listen();
+    CHECK_FALSE(peer->acquire());
+  }
+  SUBCASE("by its owner") { CHECK(f.locks[0].release(f.client) == lock::Release::freed); }
+  SUBCASE("by force") { CHECK(lock::force_release(f.client, "job") == Words{"u:1"}); }
+  SUBCASE("also when the lock was deleted by hand: it can be broken all the same") {
+    f.server.command({"DEL", "job"});
+    CHECK_FALSE(lock::force_release(f.client, "job"));
+  }
+  SUBCASE("by a waiter at the head who gives up when it is his turn") {
+    f.server.command({"LPUSH", k_queue, "u:2"});
+    f.server.command({"DEL", "job"});
+    CHECK(f.make("u:2").release(f.client) == lock::Release::not_held);
+  }
+  CHECK(first.messages() == 1);
+  CHECK(second.messages() == 0);
+  CHECK(queue(f.server) == Words{"r:1", "r:2"});
+}
+
+TEST_CASE("W3: a waiter that gives up leaves nothing, wherever it stands, and nobody is called") {
+  Fixture f;
+  f.hold_by_other();
+  Peer peer(f.server, "r:1");
+  peer.listen();
+  f.line_up({"u:1", "u:2"});
+  CHECK_FALSE(peer.acquire());
+  f.line_up({"u:3"});
+  for (FairLock& lock : f.locks) lock.give_up(f.client);
+  CHECK(queue(f.server) == Words{"r:1"});
+  CHECK(f.server.list({"ZRANGE", k_scores, "0", "-1"}) == Words{"r:1"});
+  CHECK(f.server.command({"HLEN", k_info}) == "0");
+  CHECK(peer.messages() == 0);
+  peer.leave();
+  CHECK(test::wait_until([&] { return f.server.keys() == Words{"job"}; }));
+}
+
+TEST_CASE("S5: release by a stranger takes nobody's place") {
+  Fixture f;
+  f.hold_by_other();
+  f.line_up({"u:1"});
+  CHECK(f.make("u:9").release(f.client) == lock::Release::not_held);
+  lock::ReentrantLock plain = test::make_lock("u:1");
+  CHECK(plain.release(f.client) == lock::Release::not_held);
+  CHECK(queue(f.server) == Words{"u:1"});
+}
