@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "net.hpp"
+#include "process.hpp"
 #include "wait_until.hpp"
 
 namespace rlock::test {
@@ -98,11 +99,35 @@ void make_overdue(const Server& server, const std::string& owner) {
   if (changed != "done") throw std::runtime_error("no waiter of rlock's: " + owner);
 }
 
+void date_back_call(const Server& server, std::chrono::milliseconds by) {
+  server.command({"EVAL",
+                  "local text = redis.call('hget', KEYS[1], 'called') "
+                  "if not text then return end local called = cjson.decode(text) "
+                  "called.at = called.at - ARGV[1] "
+                  "return redis.call('hset', KEYS[1], 'called', cjson.encode(called))",
+                  "1", k_info, std::to_string(by.count())});
+}
+
 long script_calls(const Server& server) {
   const std::string stats = server.command({"INFO", "commandstats"});
   const std::string key = "cmdstat_evalsha:calls=";
   const std::size_t at = stats.find(key);
   return at == std::string::npos ? 0 : std::stol(stats.substr(at + key.size()));
+}
+
+void let_go(const Server& server) {
+  server.command({"DEL", "job"});
+  const std::string head = server.command({"LINDEX", k_queue, "0"});
+  server.command({"PUBLISH", k_channel + ":" + head, "0"});
+}
+
+std::vector<std::string> fair_argv(const Server& server, const std::vector<std::string>& options,
+                                   const std::vector<std::string>& command) {
+  auto argv = rlock_argv("exec", "--fair", "-r", server.unix_url());
+  argv.insert(argv.end(), options.begin(), options.end());
+  argv.insert(argv.end(), {"job", "--"});
+  argv.insert(argv.end(), command.begin(), command.end());
+  return argv;
 }
 
 std::string Peer::run(const std::string& script, const std::vector<std::string>& args) {

@@ -32,8 +32,18 @@ long long deadline_ahead(const Server& server, const std::string& owner);
 // time that it takes to be sure.
 void make_overdue(const Server& server, const std::string& owner);
 
+// As if the waiter that was called had had so much more time to come.
+void date_back_call(const Server& server, std::chrono::milliseconds by);
+
 // Requests so far: scripts run by their SHA1, which is how rlock sends each.
 long script_calls(const Server& server);
+
+// Whoever waits gets the lock: it is deleted, and the head of the queue is called.
+void let_go(const Server& server);
+
+// argv of rlock exec --fair OPTIONS job -- COMMAND.
+std::vector<std::string> fair_argv(const Server& server, const std::vector<std::string>& options,
+                                   const std::vector<std::string>& command);
 
 // One thread of a service that uses Redisson's fair lock "job", by the service's own clock.
 class Peer {

@@ -1,0 +1,172 @@
+// Plain and fair locks of one name: they exclude each other, wake each other, and say so.
+#include <algorithm>
+#include <deque>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "support/fair_lock.hpp"
+#include "support/net.hpp"
+#include "support/process.hpp"
+#include "support/resp.hpp"
+#include "support/server.hpp"
+#include "support/wait_until.hpp"
+
+using namespace rlock::test;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+const std::string k_warning =
+    "rlock: job: used as a plain and as a fair lock: it still excludes, but not in order\n";
+
+Words argv_of(const Server& server, const std::string& kind, const Words& options,
+              const Words& command) {
+  Words argv = rlock_argv("exec", "--kind", kind, "-r", server.unix_url());
+  argv.insert(argv.end(), options.begin(), options.end());
+  argv.insert(argv.end(), {"job", "--"});
+  argv.insert(argv.end(), command.begin(), command.end());
+  return argv;
+}
+
+const Words k_hold = {"sh", "-c", "echo held; cat"};
+
+bool comes_to_wait(const Server& server, const std::string& kind) {
+  if (kind == "fair") return comes_to_queue(server, 1);
+  return wait_until([&] { return server.list({"PUBSUB", "NUMSUB", k_channel}).back() == "1"; });
+}
+
+}  // namespace
+
+TEST_CASE("plain and fair: each excludes the other, everybody has a turn, and nothing is left") {
+  Server server;
+  const std::string file = server.directory() + "/turns";
+  std::deque<Process> processes;
+  for (int i = 0; i < 10; ++i) {
+    processes.emplace_back(
+        argv_of(server, i % 2 == 0 ? "fair" : "reentrant", {"-q"},
+                {"sh", "-c", "echo in $2 >>$1; echo out $2 >>$1", "sh", file, std::to_string(i)}));
+  }
+  for (Process& process : processes) {
+    const Result result = process.wait();
+    CHECK(result.status == 0);
+    CHECK(result.err.empty());
+  }
+  std::ifstream turns(file);
+  std::string in;
+  std::string out;
+  int count = 0;
+  while (std::getline(turns, in) && std::getline(turns, out)) {
+    CHECK(in.substr(0, 3) == "in ");
+    CHECK(out == "out " + in.substr(3));
+    ++count;
+  }
+  CHECK(count == 10);
+  CHECK(wait_until([&] { return server.keys().empty(); }));
+}
+
+TEST_CASE("plain and fair: a release of either kind calls a waiter of each, and of the queue one") {
+  for (const std::string kind : {"fair", "reentrant"}) {
+    CAPTURE(kind);
+    Server server;
+    Process holder(argv_of(server, kind, {}, k_hold), {.hold_stdin = true});
+    holder.wait_for_stdout("held");
+    Peer first(server, "r:1");
+    Peer second(server, "r:2");
+    for (Peer* peer : {&first, &second}) {
+      peer->listen();
+      CHECK_FALSE(peer->acquire());
+    }
+    RespClient plain(connect_unix(server.unix_path()));
+    plain.call({"SUBSCRIBE", k_channel});
+    holder.close_stdin();
+    CHECK(holder.wait().status == 0);
+    CHECK(first.messages() == 1);
+    CHECK(second.messages() == 0);
+    CHECK(plain.call({"PING"}) == Words{"message", k_channel, "0"});
+    CHECK(first.acquire());
+  }
+}
+
+TEST_CASE("plain and fair: whoever comes second waits, is warned once, and is woken") {
+  for (const std::string kind : {"fair", "reentrant"}) {
+    CAPTURE(kind);
+    Server server;
+    Process holder(argv_of(server, kind, {}, k_hold), {.hold_stdin = true});
+    holder.wait_for_stdout("held");
+    const std::string second = kind == "fair" ? "reentrant" : "fair";
+
+    const Result refused = run(argv_of(server, second, {"-n"}, {"true"}));
+    CHECK(refused.status == 75);
+    CHECK(refused.err == k_warning + "rlock: job: not acquired: held by another\n");
+    const Result quiet = run(argv_of(server, second, {"-n", "-q"}, {"true"}));
+    CHECK(quiet.status == 75);
+    CHECK(quiet.err.empty());
+
+    Process waiter(argv_of(server, second, {}, {"echo", "got"}));
+    REQUIRE(comes_to_wait(server, second));
+    holder.close_stdin();
+    const Result held = holder.wait();
+    CHECK(held.status == 0);
+    CHECK(held.err.empty());
+    const Result got = waiter.wait();
+    CHECK(got.status == 0);
+    CHECK(got.out == "got\n");
+    CHECK(got.err == k_warning);
+    CHECK(wait_until([&] { return server.keys().empty(); }));
+  }
+}
+
+TEST_CASE("plain and fair: whoever overtakes the queue is warned, and its head keeps its place") {
+  Server server;
+  server.command({"HSET", "job", "other:1", "1"});
+  server.command({"PEXPIRE", "job", "600000"});
+  std::deque<Process> waiters;
+  for (const char* word : {"1", "2"}) {
+    waiters.emplace_back(
+        argv_of(server, "fair", {},
+                {"sh", "-c", "echo $2 >>$1", "sh", server.directory() + "/turns", word}));
+    REQUIRE(comes_to_queue(server, waiters.size()));
+  }
+  const Words owners = queue(server);
+  server.command({"DEL", "job"});  // nobody is called
+  Process plain(argv_of(server, "reentrant", {}, k_hold), {.hold_stdin = true});
+  plain.wait_for_stdout("held");
+  CHECK(queue(server) == owners);
+  plain.close_stdin();
+  const Result result = plain.wait();
+  CHECK(result.status == 0);
+  CHECK(result.err == k_warning);
+  for (Process& waiter : waiters) CHECK(waiter.wait().status == 0);
+  std::ostringstream turns;
+  turns << std::ifstream(server.directory() + "/turns").rdbuf();
+  CHECK(turns.str() == "1\n2\n");
+}
+
+TEST_CASE("plain and fair: a lock that is deleted by hand strands nobody: it can be broken") {
+  // A Redisson defect: its waiters sleep until the lease that they saw would have ended.
+  Server server;
+  Process holder(argv_of(server, "fair", {"--on-lost", "ignore"}, k_hold), {.hold_stdin = true});
+  holder.wait_for_stdout("held");
+  Process fair(argv_of(server, "fair", {"-q"}, {"echo", "got"}));
+  REQUIRE(comes_to_queue(server, 1));
+  Process plain(argv_of(server, "reentrant", {"-q"}, {"echo", "got"}));
+  REQUIRE(comes_to_wait(server, "reentrant"));
+  Peer peer(server, "r:1");
+  peer.listen();
+  CHECK_FALSE(peer.acquire());
+  server.command({"DEL", "job"});
+  const Result broken = run(rlock_argv("unlock", "--force", "-r", server.unix_url(), "job"));
+  CHECK(broken.status == 1);
+  CHECK(broken.err == "rlock: job: not held by anybody\n");
+  for (Process* process : {&fair, &plain}) CHECK(process->wait().out == "got\n");
+  // The last of the two to release the lock has called the next.
+  CHECK(peer.messages() >= 1);
+  CHECK(peer.acquire());
+  holder.close_stdin();
+  CHECK(holder.wait().status == 79);
+}
