@@ -98,6 +98,35 @@ TEST_CASE("the status for a conflict is 0 to 255") {
 }
 
 TEST_CASE("a kind that this version has not is refused") {
-  CHECK_THROWS_AS(parse({"--kind", "fairest"}), CLI::ParseError);
-  CHECK(parse({"--kind", "reentrant"}).kind == "reentrant");
+  for (const char* kind : {"fairest", "Fair", "", "read"}) {
+    CAPTURE(kind);
+    CHECK_THROWS_AS(parse({"--kind", kind}), CLI::ParseError);
+  }
+}
+
+TEST_CASE("a lock is fair by --fair or --kind fair, of which one is enough") {
+  CHECK(parse({}).lock_kind() == lock::Kind::reentrant);
+  CHECK(parse({"--kind", "reentrant"}).lock_kind() == lock::Kind::reentrant);
+  CHECK(parse({"--kind=fair"}).lock_kind() == lock::Kind::fair);
+  CHECK(parse({"--fair"}).lock_kind() == lock::Kind::fair);
+  for (const char* kind : {"fair", "reentrant"}) {
+    CHECK_THROWS_AS(parse({"--fair", "--kind", kind}), CLI::ParseError);
+  }
+}
+
+TEST_CASE("a dead waiter may keep its place for 15 s to 1 h") {
+  CHECK(parse({}).fair_wait_length() == Milliseconds(15'000));
+  CHECK(parse({"--fair-wait", "15s"}).fair_wait_length() == Milliseconds(15'000));
+  CHECK(parse({"--fair-wait", "1h"}).fair_wait_length() == std::chrono::hours(1));
+  for (const char* wait : {"14999ms", "0", "3600001ms", "876000h", "x", "", "-1s", "\x1b[2J"}) {
+    CAPTURE(wait);
+    TakeOptions options;
+    options.fair_wait = wait;
+    const std::string text = complaint([&] { return options.fair_wait_length(); });
+    CHECK(text.find("--fair-wait: ") == 0);
+    CHECK(text.find('\x1b') == std::string::npos);
+  }
+  const TakeOptions options = parse({"--fair-wait", "14s"});
+  const std::string text = complaint([&] { return options.fair_wait_length(); });
+  CHECK(text.find("expected 15s to 1h") != std::string::npos);
 }
