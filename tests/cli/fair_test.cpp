@@ -168,7 +168,7 @@ TEST_CASE("fair: who does not want to wait does not queue") {
     CHECK(result.status == status);
     CHECK(result.out.empty());
     CHECK(result.err == "rlock: job: not acquired: held by another\n");
-    CHECK(server.keys() == Words{"job"});
+    CHECK(wait_until([&] { return server.keys() == Words{"job"}; }));
   };
   refuse({"-n"}, 75);
   refuse({"--wait", "0", "-E", "9"}, 9);

@@ -118,6 +118,53 @@ TEST_CASE("W4: only the head of the queue gets a lock that is free") {
   CHECK(f.is_empty());
 }
 
+TEST_CASE("W4: waiters that others dropped come back in their order, whoever asks first") {
+  Fixture f;
+  f.hold_by_other();
+  for (const char* owner : {"u:1", "u:2", "u:3"}) {
+    f.line_up({owner});
+    const long long then = test::server_time(f.server);
+    CHECK(test::wait_until([&] { return test::server_time(f.server) > then; }));
+  }
+  f.server.command({"DEL", k_queue, k_scores});
+  for (const std::size_t i : {2U, 0U, 1U}) CHECK_FALSE(f.asks(f.locks[i]));
+  CHECK(queue(f.server) == Words{"u:1", "u:2", "u:3"});
+  CHECK(f.server.command({"ZCARD", k_scores}) == "3");
+}
+
+TEST_CASE("W5: the dead are dropped when the lock is free, and only then; the living stay") {
+  Fixture f;
+  f.hold_by_other();
+  f.line_up({"u:1", "u:2", "u:3", "u:4"});
+  for (const char* owner : {"u:1", "u:2", "u:4"}) test::make_overdue(f.server, owner);
+  CHECK_FALSE(f.asks(f.locks[2]));
+  CHECK_FALSE(f.asks(f.locks[1]));  // it was only late
+  CHECK(queue(f.server) == Words{"u:1", "u:2", "u:3", "u:4"});
+  f.server.command({"DEL", "job"});
+  CHECK_FALSE(f.asks(f.locks[2]));
+  CHECK(queue(f.server) == Words{"u:2", "u:3", "u:4"});
+  CHECK(f.asks(f.locks[1]));
+  CHECK(f.locks[1].release(f.client) == lock::Release::freed);
+  CHECK(f.asks(f.locks[2]));
+  CHECK(f.locks[2].release(f.client) == lock::Release::freed);
+  CHECK(queue(f.server).empty());
+}
+
+TEST_CASE("a Redisson defect: members without a score, at which its script stops, are dropped") {
+  Fixture f;
+  f.hold_by_other();
+  f.line_up({"u:1"});
+  for (const char* owner : {"dead:1", "dead:2"}) {
+    f.server.command({"LPUSH", k_queue, owner});
+    f.server.command({"RPUSH", k_queue, owner});
+  }
+  f.line_up({"u:2"});
+  CHECK(queue(f.server) == Words{"u:1", "u:2"});
+  Peer peer(f.server, "r:1");
+  CHECK_FALSE(peer.acquire());
+  CHECK(test::deadline_ahead(f.server, "r:1") > Peer::k_wait.count());
+}
+
 TEST_CASE("S6: a place that is asked for again and again is one place, and so is a grant") {
   Fixture f;
   f.hold_by_other();
