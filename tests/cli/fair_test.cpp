@@ -147,6 +147,16 @@ TEST_CASE("fair re-entry: a nested exec does not wait behind those in the queue"
   CHECK(wait_until([&] { return server.keys().empty(); }));
 }
 
+TEST_CASE("fair re-entry: the nested command hears of its lock's kind") {
+  Server server;
+  const Words nested = {"sh", "-c", "\"$RLOCK\" exec --fair job -- printenv RLOCK_KIND"};
+  const Result result =
+      run(fair_argv(server, {}, nested),
+          {.env = {{"RLOCK", rlock_program()}, {"RLOCK_REDIS", server.unix_url()}}});
+  CHECK(result.status == 0);
+  CHECK(result.out == "fair\n");
+}
+
 TEST_CASE("fair: the command hears of its lock's kind, and a free lock needs no queue") {
   Server server;
   for (const char* option : {"--fair", "--kind=fair"}) {

@@ -132,6 +132,22 @@ TEST_CASE("W4: waiters that others dropped come back in their order, whoever ask
   CHECK(f.server.command({"ZCARD", k_scores}) == "3");
 }
 
+TEST_CASE("W4: a waiter that was called, but found that another was faster, keeps its place") {
+  Fixture f;
+  REQUIRE(f.asks(f.make("u:0")));
+  for (const char* owner : {"u:1", "u:2"}) CHECK_FALSE(f.asks(f.make(owner)));
+  CHECK(f.locks[0].release(f.client) == lock::Release::freed);
+  lock::ReentrantLock plain = test::make_lock("p:1");
+  REQUIRE(std::holds_alternative<lock::Lease>(plain.try_acquire(f.client, Join::yes)));
+  CHECK_FALSE(f.asks(f.locks[1]));                       // it comes at once, as it should
+  test::date_back_call(f.server, Milliseconds(20'000));  // the plain lock is held for a while
+  for (FairLock* lock : {&f.locks[1], &f.locks[2]}) CHECK_FALSE(f.asks(*lock));
+  CHECK(plain.release(f.client) == lock::Release::freed);
+  CHECK(queue(f.server) == Words{"u:1", "u:2"});
+  CHECK_FALSE(f.asks(f.locks[2]));
+  CHECK(f.asks(f.locks[1]));
+}
+
 TEST_CASE("W5: the dead are dropped when the lock is free, and only then; the living stay") {
   Fixture f;
   f.hold_by_other();
