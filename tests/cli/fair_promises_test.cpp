@@ -1,0 +1,113 @@
+// Promises about fair locks that rlock does not keep yet.
+#include <chrono>
+#include <csignal>
+#include <deque>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "support/fair_lock.hpp"
+#include "support/net.hpp"
+#include "support/process.hpp"
+#include "support/resp.hpp"
+#include "support/server.hpp"
+#include "support/wait_until.hpp"
+
+using namespace rlock::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+using Words = std::vector<std::string>;
+using Clock = std::chrono::steady_clock;
+
+std::string contents(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+void hold_by_other(const Server& server, const char* ms = "600000") {
+  server.command({"HSET", "job", "other:1", "1"});
+  server.command({"PEXPIRE", "job", ms});
+}
+
+// The words of the command in the manual that makes a user with few rights.
+Words rights_for_plain_locks() {
+  const std::string page = contents(RLOCK_SOURCE_DIR "/man/rlock.1");
+  const std::size_t from = page.find("ACL SETUSER");
+  std::istringstream text(page.substr(from, page.find("\n.Ed", from) - from));
+  Words words;
+  for (std::string word; text >> word;) words.push_back(word);
+  return words;
+}
+
+}  // namespace
+
+TEST_CASE("W3: a pause of the server that is longer than rlock waits for answers leaves no place") {
+  // A Redisson defect: nobody tries again to leave the queue.
+  Server server;
+  hold_by_other(server);
+  Process waiter(fair_argv(server, {"--timeout", "300ms"}, {"echo", "got"}));
+  REQUIRE(comes_to_queue(server, 1));
+  server.command({"CLIENT", "PAUSE", "2500", "WRITE"});
+  waiter.signal(SIGTERM);
+  CHECK(waiter.wait().status == 128 + SIGTERM);
+  // A read is answered also while writes wait.
+  CHECK(wait_until([&] { return queue(server).empty(); }, 5s));
+}
+
+TEST_CASE("R3: the rights for plain locks are enough to wake waiters where services queue, too") {
+  Server server;
+  server.command(rights_for_plain_locks());
+  Process holder(rlock_argv("exec", "-q", "-r",
+                            "redis://locker:password@127.0.0.1:" + std::to_string(server.port()),
+                            "job", "--", "sh", "-c", "echo held; cat"),
+                 {.hold_stdin = true});
+  holder.wait_for_stdout("held");
+  Peer peer(server, "r:1");
+  CHECK_FALSE(peer.acquire());
+  RespClient plain(connect_unix(server.unix_path()));
+  plain.call({"SUBSCRIBE", k_channel});
+  holder.close_stdin();
+  const Result result = holder.wait();
+  CHECK(result.status == 0);
+  CHECK(result.err == "");
+  CHECK(server.command({"EXISTS", "job"}) == "0");
+  CHECK(plain.call({"PING"}).at(0) == "message");
+}
+
+TEST_CASE("W4: an outage of the server changes no order, though the lock's lease ends in it") {
+  Server server;
+  hold_by_other(server, "3000");
+  const std::string file = server.directory() + "/turns";
+  std::deque<Process> waiters;
+  std::string expected;
+  for (const char* word : {"1", "2", "3", "4", "5", "6"}) {
+    waiters.emplace_back(fair_argv(server, {}, {"sh", "-c", "echo $2 >>$1", "sh", file, word}));
+    REQUIRE(comes_to_queue(server, waiters.size()));
+    expected += std::string(word) + "\n";
+  }
+  const Clock::time_point start = Clock::now();
+  server.pause();
+  wait_until([&] { return Clock::now() - start > 10s; });
+  server.resume();
+  for (Process& waiter : waiters) CHECK(waiter.wait().status == 0);
+  CHECK(contents(file) == expected);
+}
+
+TEST_CASE("R2: a signal ends the wait also while the server is stopped and its timeout is long") {
+  Server server;
+  hold_by_other(server);
+  Process waiter(fair_argv(server, {"--timeout", "100s"}, {"echo", "got"}));
+  REQUIRE(comes_to_queue(server, 1));
+  server.pause();
+  waiter.signal(SIGTERM);
+  CHECK(wait_until([&] { return !waiter.running(); }, 10s));
+  server.resume();
+  CHECK(waiter.wait().status == 128 + SIGTERM);
+  CHECK(wait_until([&] { return queue(server).empty(); }, 5s));
+}

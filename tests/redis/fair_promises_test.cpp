@@ -1,0 +1,139 @@
+// Promises about the queue that the scripts do not keep yet.
+#include <deque>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "lock/fair.hpp"
+#include "redis/lock_fixture.hpp"
+#include "support/fair_lock.hpp"
+#include "support/net.hpp"
+#include "support/resp.hpp"
+#include "support/wait_until.hpp"
+
+using namespace rlock;
+using lock::FairLock;
+using test::deadline_ahead;
+using test::k_info;
+using test::k_queue;
+using test::k_scores;
+using test::Peer;
+using test::queue;
+using test::Words;
+
+namespace {
+
+constexpr long long k_ours = 15'000;
+
+struct Fixture {
+  test::Server server;
+  redis::Client client = test::client_of(server);
+  std::deque<FairLock> locks;
+
+  FairLock& make(const std::string& owner, Milliseconds wait = Milliseconds(k_ours)) {
+    return locks.emplace_back("job", owner, lock::About{}, Milliseconds(30'000), wait);
+  }
+  bool asks(lock::ReentrantLock& lock) {
+    return std::holds_alternative<lock::Lease>(lock.try_acquire(client, lock::Join::yes));
+  }
+  // The lock becomes free without a word, as when its lease ends.
+  void expire() const { server.command({"DEL", "job"}); }
+};
+
+}  // namespace
+
+TEST_CASE("W4: a waiter that others dropped gets its place back also after a grant in between") {
+  Fixture f;
+  REQUIRE(f.asks(f.make("u:0")));
+  for (const char* owner : {"u:1", "u:2", "u:3"}) CHECK_FALSE(f.asks(f.make(owner)));
+  // A thread whose clock is an hour ahead drops the head and leaves.
+  f.server.command({"LPOP", k_queue});
+  f.server.command({"ZREM", k_scores, "u:1"});
+  CHECK(f.locks[0].release(f.client) == lock::Release::freed);
+  REQUIRE(f.asks(f.locks[2]));
+  CHECK_FALSE(f.asks(f.locks[1]));
+  CHECK(queue(f.server) == Words{"u:1", "u:3"});
+}
+
+TEST_CASE("W5: waiters that come and go do not keep a dead head alive") {
+  Fixture f;
+  REQUIRE(f.asks(f.make("u:0")));
+  Peer dead(f.server, "r:1");
+  CHECK_FALSE(dead.acquire());
+  CHECK_FALSE(f.asks(f.make("u:1")));
+  CHECK(f.locks[0].release(f.client) == lock::Release::freed);
+  for (int i = 0; i < 5; ++i) {
+    test::date_back_call(f.server, Milliseconds(3'000));
+    FairLock& impatient = f.make("u:2" + std::to_string(i));
+    CHECK_FALSE(f.asks(impatient));
+    impatient.give_up(f.client);
+  }
+  CHECK(f.asks(f.locks[1]));
+}
+
+TEST_CASE("fair deadlines: the queue does not vanish under a Redisson waiter that is left in it") {
+  Fixture f;
+  REQUIRE(f.asks(f.make("u:0")));
+  CHECK_FALSE(f.asks(f.make("u:1")));
+  REQUIRE(std::stol(f.server.command({"PTTL", k_queue})) > 0);
+  Peer peer(f.server, "r:1");
+  CHECK_FALSE(peer.acquire());
+  SUBCASE("after a grant") {
+    CHECK(f.locks[0].release(f.client) == lock::Release::freed);
+    CHECK(f.asks(f.locks[1]));
+  }
+  SUBCASE("after giving up") { f.locks[1].give_up(f.client); }
+  CHECK(queue(f.server) == Words{"r:1"});
+  CHECK(f.server.command({"PTTL", k_queue}) == "-1");
+  CHECK(f.server.command({"PTTL", k_scores}) == "-1");
+}
+
+TEST_CASE("fair deadlines: holders that were killed are not taken for waiters") {
+  Fixture f;
+  REQUIRE(f.asks(f.make("dead:0")));
+  CHECK_FALSE(f.asks(f.make("u:1")));
+  f.expire();
+  REQUIRE(f.asks(f.locks[1]));
+  CHECK_FALSE(f.asks(f.make("u:2")));
+  Peer peer(f.server, "r:1");
+  CHECK_FALSE(peer.acquire());
+  CHECK_FALSE(f.asks(f.locks[2]));
+  CHECK(f.server.command({"PTTL", k_queue}) == "-1");
+  const long long before = std::stoll(f.server.command({"ZSCORE", k_scores, "r:1"}));
+  f.locks[2].give_up(f.client);
+  CHECK(std::stoll(f.server.command({"ZSCORE", k_scores, "r:1"})) == before - k_ours);
+}
+
+TEST_CASE("fair deadlines: a longer wait of one's own is added once, not for all before") {
+  Fixture f;
+  REQUIRE(f.asks(f.make("u:0")));
+  for (const char* owner : {"u:1", "u:2", "u:3"}) CHECK_FALSE(f.asks(f.make(owner)));
+  CHECK_FALSE(f.asks(f.make("u:4", Milliseconds(3'600'000))));
+  CHECK(deadline_ahead(f.server, "u:4") <= 30'000 + 3 * k_ours + 3'600'000);
+}
+
+TEST_CASE("W3: who gives up after being called leaves no key") {
+  Fixture f;
+  REQUIRE(f.asks(f.make("u:0")));
+  CHECK_FALSE(f.asks(f.make("u:1")));
+  CHECK(f.locks[0].release(f.client) == lock::Release::freed);
+  f.locks[1].give_up(f.client);
+  CHECK(test::wait_until([&] { return f.server.keys().empty(); }, std::chrono::seconds(2)));
+}
+
+TEST_CASE(
+    "W5: a long queue of garbage is gone when the lock becomes free, and its heir is called") {
+  Fixture f;
+  REQUIRE(f.asks(f.make("u:0")));
+  f.server.command({"EVAL",
+                    "for i = 1, 50000 do redis.call('rpush', KEYS[1], 'r:' .. i) "
+                    "redis.call('zadd', KEYS[2], i, 'r:' .. i) end",
+                    "2", k_queue, k_scores});
+  CHECK_FALSE(f.asks(f.make("u:1")));
+  test::RespClient listener(test::connect_unix(f.server.unix_path()));
+  listener.call({"SUBSCRIBE", test::k_channel + ":u:1"});
+  CHECK(f.locks[0].release(f.client) == lock::Release::freed);
+  CHECK(listener.call({"PING"}).at(0) == "message");
+}
