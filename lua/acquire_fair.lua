@@ -71,12 +71,10 @@ local function deadline(place)
   local near = math.min(place, 100)
   local ahead = redis.call('lrange', queue, 0, near - 1)
   local entries = redis.pcall('hmget', info, unpack(ahead))
-  for i = 1, near do
-    score = score + (not entries.err and entries[i] and wait or k_peer_wait)
-  end
+  for i = 1, near do score = score + (entries[i] and k_our_wait or k_peer_wait) end
   local theirs = math.max(redis.call('llen', queue) - count_ours(), 0)
   theirs = math.min(theirs, place - near)
-  score = score + theirs * k_peer_wait + (place - near - theirs) * wait
+  score = score + theirs * k_peer_wait + (place - near - theirs) * k_our_wait
   -- The waiter before may have a longer wait of its own.
   local before = score_of(redis.call('lindex', queue, place - 1))
   if before and before - score < k_far then score = math.max(score, before + wait) end
@@ -112,13 +110,16 @@ local me = {host = ARGV[3], pid = tonumber(ARGV[4]), user = ARGV[5], command = A
             kind = 'fair', since = now, seen = now}
 local is_free = redis.call('exists', lock) == 0
 local head, has_more = nil, false
-if is_free then head, has_more = live_head() end
+if is_free then
+  local before = known(owner)
+  head, has_more = live_head(before and (tonumber(before.due) or 0) >= now)
+end
 if (is_free and (head or owner) == owner) or redis.call('hexists', lock, owner) == 1 then
   if head == owner then redis.call('lpop', queue) end
   local was_queued = redis.call('zrem', scores, owner) == 1
   redis.pcall('hdel', info, 'called')
   local count = hold(me)
-  if was_queued then shorten_deadlines(wait, 0) end
+  shorten_deadlines(was_queued and wait or 0, 0)
   drop_orphans()
   return {1, count, 0}
 end

@@ -22,10 +22,7 @@ end
 local count = false
 if redis.call('type', lock).ok == 'hash' then count = redis.call('hget', lock, owner) end
 if not count then
-  if wait > 0 then
-    leave(owner, wait)
-    if redis.call('exists', lock) == 0 then wake() end
-  end
+  if wait > 0 then leave(owner, wait) end
   return answer(2)
 end
 

@@ -6,12 +6,13 @@
 -- again by the time that it said (`due` in info); another when its deadline has passed and nobody
 -- listens on its channel; and each when it was called and did not come.
 
-local k_peer_wait = 300000  -- what each of Redisson's waiters adds to the deadlines behind it
+local k_our_wait = 15000    -- what a waiter of rlock's adds to the deadlines behind it
+local k_peer_wait = 300000  -- and one of Redisson's
 local k_far = 3600000       -- no deadline of a head is so far ahead, unless a clock was wrong
 local k_time_to_come = 8000
 local k_longest_silence = 60000  -- of rlock's waiters, at least
-local k_most_dropped = 10000  -- in one script
-local k_queue_ttl = 300000    -- where all waiters are rlock's, who extend it
+local k_most_dropped = 100000    -- in one script
+local k_queue_ttl = 300000       -- where all waiters are rlock's, who extend it
 
 local function is_list() return redis.call('type', queue).ok == 'list' end
 
@@ -34,31 +35,60 @@ local function called_at(waiter)
   return called and called.owner == waiter and tonumber(called.at) or nil
 end
 
-local function is_dead(waiter)
+-- Returns the waiter's entry, decoded from `text`, if it is one of rlock's.
+local function entry_of_ours(text)
+  if not text then return nil end
+  local ok, entry = pcall(cjson.decode, text)
+  return ok and type(entry) == 'table' and tonumber(entry.due) and entry or nil
+end
+
+-- Returns whether a waiter is dead. After an outage all of rlock's are late, and come one after the
+-- other: only who was in time himself (`in_time`) may judge by that.
+local function is_dead(waiter, score, text, in_time)
   local at = called_at(waiter)
-  local stays_away = at and now - at > k_time_to_come
-  local entry = known(waiter)
-  if entry and tonumber(entry.due) then return stays_away or now > tonumber(entry.due) end
-  local score = score_of(waiter)
+  local stays_away = at and now - at > (in_time and k_time_to_come or k_longest_silence)
+  local entry = entry_of_ours(text)
+  if entry then return stays_away or in_time and now > tonumber(entry.due) end
+  score = score and tonumber(score)
   if not score then return true end
   if listens(waiter) then return stays_away and score <= now end
   return stays_away or score <= now or score - now > k_far
 end
 
+local function forget(waiter)
+  if called_at(waiter) then redis.pcall('hdel', info, 'called') end
+  redis.pcall('hdel', info, waiter)
+end
+
 -- Returns the first waiter that lives, or nil, and whether there was too much to sweep. The lock
--- must be free.
-local function live_head()
+-- must be free. Without the right to look, there is no queue.
+local function live_head(in_time)
   if not is_list() then return nil, false end
-  for _ = 1, k_most_dropped do
-    local head = redis.call('lindex', queue, 0)
-    if not head then
+  local dropped, size = 0, 1
+  while dropped < k_most_dropped do
+    local heads = redis.pcall('lrange', queue, 0, size - 1)
+    if heads.err then return nil, false end
+    if #heads == 0 then
       redis.pcall('del', scores)
       return nil, false
     end
-    if not is_dead(head) then return head, false end
-    redis.call('lpop', queue)
-    redis.pcall('zrem', scores, head)
-    redis.pcall('hdel', info, head)
+    local found = redis.pcall('zmscore', scores, unpack(heads))
+    local entries = redis.pcall('hmget', info, unpack(heads))
+    local dead = 0
+    for i, head in ipairs(heads) do
+      if not is_dead(head, found[i], entries[i], in_time) then break end
+      dead = i
+      if entries[i] then forget(head) end
+    end
+    if dead > 0 then
+      redis.pcall('ltrim', queue, dead, -1)
+      redis.pcall('zrem', scores, unpack(heads, 1, dead))
+      redis.pcall('persist', queue)  -- Redisson's may be all that are left
+      redis.pcall('persist', scores)
+    end
+    if dead < #heads then return heads[dead + 1], false end
+    dropped = dropped + dead
+    size = math.min(size * 10, 1000)
   end
   return redis.call('lindex', queue, 0) or nil, true
 end
@@ -72,7 +102,7 @@ end
 -- Wakes who is waiting for a lock that has just become free: the head of the queue, and a plain
 -- waiter.
 local function wake()
-  local head = live_head()
+  local head = live_head(false)
   if head then call(head) end
   redis.pcall('publish', channel, '0')
 end
@@ -90,26 +120,35 @@ end
 
 -- The waiters from `first` (0 is the head) on no longer have a waiter of ours before them, who had
 -- added `wait` (ms) to their deadlines. Ours refresh theirs themselves, so that nothing has to be
--- done where all are ours.
+-- done where all are ours. Makes order in info.
 local function shorten_deadlines(wait, first)
   local ours = count_ours()
-  if not is_list() or ours == redis.call('llen', queue) then return end
-  local members = redis.call('lrange', queue, 0, -1)
+  local members = {}
+  if is_list() then
+    if ours == redis.call('llen', queue) then return end
+    members = redis.call('lrange', queue, 0, -1)
+  elseif ours == 0 then
+    return
+  end
   local present = {}
   for from = 1, #members, 1000 do
     local some = {unpack(members, from, math.min(from + 999, #members))}
     local entries = redis.pcall('hmget', info, unpack(some))
     for i, member in ipairs(some) do
-      local is_ours = not entries.err and entries[i]
       present[member] = true
-      if not is_ours and from + i - 2 >= first and score_of(member) then
+      if not entries[i] and from + i - 2 >= first and wait > 0 and score_of(member) then
         redis.call('zincrby', scores, -wait, member)
       end
     end
   end
-  if ours > #members then  -- some were dropped by others
-    for _, field in ipairs(redis.call('hkeys', info)) do
-      if not present[field] and redis.call('hexists', lock, field) == 0 then
+  redis.pcall('persist', queue)  -- as Redisson's waiters know it
+  redis.pcall('persist', scores)
+  if ours <= #members then return end
+  -- Holders that were killed, and waiters that others dropped; of these, who lives comes back.
+  for _, field in ipairs(redis.call('hkeys', info)) do
+    if not present[field] and redis.call('hexists', lock, field) == 0 then
+      local entry = known(field)
+      if not entry or not tonumber(entry.due) or tonumber(entry.due) < now then
         redis.call('hdel', info, field)
       end
     end
@@ -118,13 +157,12 @@ end
 
 -- Takes a waiter of ours out of the queue.
 local function leave(waiter, wait)
-  if is_list() then
-    local place = redis.call('lpos', queue, waiter)
-    redis.call('lrem', queue, 0, waiter)
-    redis.pcall('hdel', info, waiter)
-    if place and score_of(waiter) then shorten_deadlines(wait, place) end
-  else
-    redis.pcall('hdel', info, waiter)
-  end
-  redis.pcall('zrem', scores, waiter)
+  local place = is_list() and redis.call('lpos', queue, waiter)
+  if place then redis.call('lrem', queue, 0, waiter) end
+  local was_queued = redis.pcall('zrem', scores, waiter) == 1
+  forget(waiter)
+  if place and was_queued then shorten_deadlines(wait, place) end
+  if redis.call('exists', lock) == 1 then return end
+  local head = live_head(false)
+  if head and not called_at(head) then call(head) end
 end

@@ -139,7 +139,10 @@ int run_command(const Plan& plan, HeldLocks& locks, redis::Client& client,
     locks.release(Milliseconds(0));
     return static_cast<int>(ExitStatus::lost);
   }
+  const auto is_over = [&] { return BootClock::now() >= kill_deadline(); };
   guardian.set_group(supervisor.start(command));
+  // Where rlock was stopped just before, the guardian came too early.
+  if (is_over()) supervisor.kill_command();
   Supervisor::Result result;
   try {
     result = supervisor.run();
@@ -148,7 +151,8 @@ int run_command(const Plan& plan, HeldLocks& locks, redis::Client& client,
     throw;
   }
   guardian.dismiss();
-  // Past that time, it was the guardian who ended the command.
+  // Past that time, it was the guardian who ended the command, and it may have missed a daemon.
+  if (is_over()) supervisor.kill_command();
   const bool lost = result.lost || BootClock::now() >= lock::kill_time(locks.end(), plan.lease);
   if (lost) locks.report_loss();
   const auto ran = std::chrono::ceil<Milliseconds>(BootClock::now() - start);

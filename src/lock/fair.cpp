@@ -5,6 +5,12 @@
 #include "lua_scripts.hpp"
 
 namespace rlock::lock {
+namespace {
+
+// Long enough for a server that makes a pause, short enough for a user who has typed Ctrl-C.
+constexpr Milliseconds k_give_up_bound{4000};
+
+}  // namespace
 
 FairLock::FairLock(const std::string& name, std::string owner, About about, Milliseconds lease,
                    Milliseconds wait)
@@ -26,6 +32,7 @@ std::variant<Lease, Busy> FairLock::try_acquire(redis::Client& client, Join join
 void FairLock::give_up(redis::Client& client) noexcept {
   if (!has_queued_) return abandon(client);
   client.set_wake_fd(-1);
+  client.set_timeout(k_give_up_bound);
   try {
     release(client);
   } catch (const std::exception&) {  // then those behind find it dead

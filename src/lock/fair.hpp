@@ -18,7 +18,7 @@ class FairLock final : public ReentrantLock {
   [[nodiscard]] std::string channel() const override { return keys().waiter_channel(owner()); }
   [[nodiscard]] std::variant<Lease, Busy> try_acquire(redis::Client& client, Join join) override;
 
-  // Takes as long as a request may take.
+  // Takes four seconds at the most.
   void give_up(redis::Client& client) noexcept override;
 
  private:

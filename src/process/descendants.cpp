@@ -114,13 +114,16 @@ std::vector<pid_t> find_processes(const Tree& tree) {
 
 void terminate(const Tree& tree) {
   const std::vector<pid_t> processes = find_processes(tree);
-  const bool whole = tree.group != 0;
+  const auto is_in_group = [&](pid_t pid) { return ::getpgid(pid) == tree.group; };
+  // Without a process of ours in it, the number may be another group's by now.
+  const bool whole =
+      tree.group != 0 && std::any_of(processes.begin(), processes.end(), is_in_group);
   for (const int signal : {SIGTERM, SIGCONT}) {
     // All of the group in one go: a script must not see its program end and start the next one
     // before it is told to end itself.
     if (whole) ::kill(-tree.group, signal);
     for (const pid_t pid : processes) {
-      if (!whole || ::getpgid(pid) != tree.group) ::kill(pid, signal);
+      if (!whole || !is_in_group(pid)) ::kill(pid, signal);
     }
   }
 }
