@@ -38,11 +38,11 @@ local function drop_orphans()
 end
 
 -- Puts a waiter back whom somebody else has dropped: before the first who came later.
-local function put_back(since)
+local function put_back(came)
   local members = redis.call('lrange', queue, 0, 99)
   for i, member in ipairs(members) do
     local entry = known(member)
-    if entry and tonumber(entry.due) and (tonumber(entry.since) or 0) > since then
+    if entry and tonumber(entry.due) and (tonumber(entry.came) or 0) > came then
       redis.call('linsert', queue, 'before', member, owner)
       return i - 1
     end
@@ -52,14 +52,20 @@ end
 
 -- Returns the owner's place, after queueing him if he was not.
 local function take_place(about)
-  local place = redis.call('lpos', queue, owner)
   local before = known(owner)
   local was_queued = before and tonumber(before.due)
-  if was_queued then about.since = tonumber(before.since) or now end
-  if place then return place end
+  about.came = string.format('%.0f', time[1] * 1000000 + time[2])
+  if was_queued then about.since, about.came = before.since, before.came end
+  -- The order of the scores tells from which end to look.
+  local rank = redis.call('zrank', scores, owner)
+  if rank or was_queued then
+    local end_to_start = rank and rank * 2 > redis.call('llen', queue)
+    local place = redis.call('lpos', queue, owner, 'rank', end_to_start and -1 or 1)
+    if place then return place end
+  end
   drop_scoreless(0, 'lpop')
   drop_scoreless(-1, 'rpop')
-  if was_queued then return put_back(about.since) end
+  if was_queued then return put_back(tonumber(about.came) or 0) end
   return redis.call('rpush', queue, owner) - 1
 end
 
@@ -85,9 +91,9 @@ end
 -- later.
 local function refresh(about, place)
   local ask_after = math.min(5000 + 10 * place, 30000)
-  redis.call('zadd', scores, deadline(place), owner)
   about.due = now + math.max(wait - 6500, ask_after * 1.2 + 2500)
   tell(owner, about, math.max(lease, k_longest_silence))
+  redis.call('zadd', scores, deadline(place), owner)
   local all_ours = count_ours() >= redis.call('llen', queue)
   for _, key in ipairs({queue, scores}) do
     if all_ours then

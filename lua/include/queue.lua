@@ -74,6 +74,7 @@ local function live_head(in_time)
     end
     local found = redis.pcall('zmscore', scores, unpack(heads))
     local entries = redis.pcall('hmget', info, unpack(heads))
+    if found.err then return heads[1], false end
     local dead = 0
     for i, head in ipairs(heads) do
       if not is_dead(head, found[i], entries[i], in_time) then break end
@@ -90,7 +91,7 @@ local function live_head(in_time)
     dropped = dropped + dead
     size = math.min(size * 10, 1000)
   end
-  return redis.call('lindex', queue, 0) or nil, true
+  return redis.pcall('lindex', queue, 0) or nil, true
 end
 
 -- Tells a waiter that the lock is free.

@@ -272,6 +272,6 @@ TEST_CASE(
   CHECK(Clock::now() - killed < 30s);
   CHECK(turns(server) == "5\n7\n");
   // The one at the end is found by whoever comes next.
-  CHECK(run(fair_argv(server, {"-n"}, {"true"})).status == 0);
+  CHECK(run(fair_argv(server, {}, {"true"})).status == 0);
   CHECK(wait_until([&] { return server.keys().empty(); }));
 }
