@@ -53,9 +53,7 @@ int run_acquire(const Globals& globals, const AcquireOptions& options) {
   try {
     const auto taken = take(request, globals, client);
     if (!taken) {
-      if (!globals.quiet) {
-        say(escape_for_terminal(options.name) + ": not acquired: held by another");
-      }
+      if (!globals.quiet) say(describe_refusal(options.name, request.kind));
       return static_cast<int>(conflict);
     }
     if (const auto signal = signal_to_end(signals)) {

@@ -205,7 +205,7 @@ int run_exec(const Globals& globals, const ExecOptions& options, const Behind& b
       auto taken = take(request, globals, client);
       if (!taken) {
         locks.release(Milliseconds(0));
-        if (!globals.quiet) say(escape_for_terminal(name) + ": not acquired: held by another");
+        if (!globals.quiet) say(describe_refusal(name, plan.kind));
         return static_cast<int>(plan.conflict);
       }
       set_up_guardian();

@@ -82,6 +82,11 @@ std::optional<Taken> take(const Request& request, const Globals& globals, redis:
   return Taken{std::move(lock), *lease};
 }
 
+std::string describe_refusal(const std::string& name, lock::Kind kind) {
+  return escape_for_terminal(name) + ": not acquired: held by another" +
+         (kind == lock::Kind::fair ? ", or others are first" : "");
+}
+
 std::optional<process::Signal> signal_to_end(process::Signals& signals) {
   while (const auto signal = signals.next()) {
     if (process::ends_process(signal->number) && !signal->from_self) return signal;

@@ -36,6 +36,9 @@ struct Request {
 [[nodiscard]] std::optional<Taken> take(const Request& request, const Globals& globals,
                                         redis::Client& client);
 
+// Returns why `take` returned nothing, for people.
+[[nodiscard]] std::string describe_refusal(const std::string& name, lock::Kind kind);
+
 // Returns a signal that asks this process to end, if one has come.
 [[nodiscard]] std::optional<process::Signal> signal_to_end(process::Signals& signals);
 
