@@ -2,6 +2,7 @@
 #include <chrono>
 #include <csignal>
 #include <initializer_list>
+#include <memory>
 
 #include <doctest/doctest.h>
 
@@ -80,9 +81,14 @@ TEST_CASE_FIXTURE(Fleet, "Java gets on when the waiter of rlock before it was ki
   dead.process().signal_group(SIGKILL);
   CHECK(dead.process().wait().status == 128 + SIGKILL);
   expect_remains();
+  const std::unique_ptr<Client> last = prompter(k_lock);
   holder.release();
   REQUIRE(behind.gets_it(k_soon));
   behind.release();
+  if (last) {
+    REQUIRE(last->gets_it());
+    last->release();
+  }
 }
 
 TEST_CASE_FIXTURE(Fleet, "a lock whose holder is killed goes to the head of the queue") {

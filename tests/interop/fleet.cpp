@@ -1,5 +1,6 @@
 #include "fleet.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -123,6 +124,25 @@ Peer& Fleet::java() { return shared()->java; }
 std::unique_ptr<Client> Fleet::client(Side side, const Lock& lock) {
   if (side == Side::java) return std::make_unique<JavaClient>(java(), lock);
   return std::make_unique<RlockClient>(server(), lock);
+}
+
+std::unique_ptr<Client> Fleet::prompter(const Lock& lock) {
+  if (lock.kind != "fair" || java().has_fair_wait()) return nullptr;
+  return client(Side::rlock, lock);
+}
+
+void Fleet::take_turns(std::vector<Client*> clients) {
+  while (!clients.empty()) {
+    auto turn = clients.end();
+    REQUIRE(wait_until([&] {
+      turn = std::find_if(clients.begin(), clients.end(), [](Client* c) { return c->has_it(); });
+      return turn != clients.end();
+    }));
+    CHECK(std::count_if(clients.begin(), clients.end(), [](Client* c) { return c->has_it(); }) ==
+          1);
+    (*turn)->release();
+    clients.erase(turn);
+  }
 }
 
 Result Fleet::rlock(const Lock& lock, const std::string& command, const Words& options) {

@@ -98,6 +98,14 @@ class Fleet {
   // One who wants the lock from now on, with a long lease.
   static std::unique_ptr<Client> client(Side side, const Lock& lock);
 
+  // Who stands behind a waiter of Java that no message wakes, where that is an old one (before
+  // 3.32): if it looks a millisecond before the lock becomes free to it, it then sleeps until
+  // somebody tells it. nullptr where there is no need.
+  static std::unique_ptr<Client> prompter(const Lock& lock);
+
+  // All get the lock and give it back, one at a time, in any order.
+  static void take_turns(std::vector<Client*> clients);
+
   // rlock COMMAND with this server and kind, to its end.
   static Result rlock(const Lock& lock, const std::string& command,
                       const std::vector<std::string>& options = {});

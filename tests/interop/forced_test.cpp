@@ -1,28 +1,11 @@
 // Locks that are broken by force: the waiters go on, and the holder is told.
-#include <memory>
 #include <string>
 
 #include <doctest/doctest.h>
 
 #include "fleet.hpp"
-#include "support/wait_until.hpp"
 
 using namespace rlock::test;
-
-namespace {
-
-// All that wait get the lock, one after the other.
-void check_turns(Client& one, Client& other) {
-  REQUIRE(wait_until([&] { return one.has_it() || other.has_it(); }));
-  Client& first = one.has_it() ? one : other;
-  Client& second = one.has_it() ? other : one;
-  CHECK_FALSE(second.has_it());
-  first.release();
-  REQUIRE(second.gets_it());
-  second.release();
-}
-
-}  // namespace
 
 TEST_CASE_FIXTURE(Fleet, "rlock unlock --force takes a lock from Java and wakes a waiter of Java") {
   const Lock lock = lock_of_each_kind();
@@ -82,7 +65,7 @@ TEST_CASE_FIXTURE(Fleet, "forceUnlock ends a command that rlock runs, with statu
   const Result lost = holder.process().wait();
   CHECK(lost.status == 79);
   CHECK(lost.err.starts_with("rlock: job: "));
-  check_turns(java_waiter, rlock_waiter);
+  take_turns({&java_waiter, &rlock_waiter});
 }
 
 TEST_CASE_FIXTURE(Fleet, "rlock unlock --force lets both sides have their turn") {
@@ -94,5 +77,5 @@ TEST_CASE_FIXTURE(Fleet, "rlock unlock --force lets both sides have their turn")
   RlockClient rlock_waiter(server(), lock);
   REQUIRE(come_to_wait(lock, 2));
   CHECK(rlock(lock, "unlock", {"--force"}).status == 0);
-  check_turns(java_waiter, rlock_waiter);
+  take_turns({&java_waiter, &rlock_waiter});
 }

@@ -9,7 +9,6 @@
 #include <doctest/doctest.h>
 
 #include "fleet.hpp"
-#include "support/wait_until.hpp"
 
 using namespace rlock::test;
 using namespace std::chrono_literals;
@@ -58,16 +57,9 @@ TEST_CASE_FIXTURE(Fleet, "one release wakes one of many waiters, and in the end 
   // A JVM listens once for all its threads.
   REQUIRE(come_to_wait(lock, lock.kind == "fair" ? 5 : 4));
   holder->release();
-  while (!waiters.empty()) {
-    std::size_t turn = waiters.size();
-    REQUIRE(wait_until([&] {
-      for (turn = 0; turn < waiters.size() && !waiters[turn]->has_it();) ++turn;
-      return turn < waiters.size();
-    }));
-    for (std::size_t i = 0; i < waiters.size(); ++i) CHECK(waiters[i]->has_it() == (i == turn));
-    waiters[turn]->release();
-    waiters.erase(waiters.begin() + static_cast<std::ptrdiff_t>(turn));
-  }
+  std::vector<Client*> all;
+  for (const std::unique_ptr<Client>& waiter : waiters) all.push_back(waiter.get());
+  take_turns(all);
 }
 
 TEST_CASE_FIXTURE(Fleet, "messages, not polls, hand a lock to and fro") {

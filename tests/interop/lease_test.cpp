@@ -72,11 +72,17 @@ TEST_CASE_FIXTURE(Fleet, "a lease of rlock ends by itself, and its late unlock h
   REQUIRE(taken.status == 0);
   const std::string owner = taken.out.substr(0, taken.out.find('\n'));
   JavaClient next(java(), lock);
+  REQUIRE(come_to_wait(lock));
+  const std::unique_ptr<Client> behind = prompter(lock);
   REQUIRE(next.gets_it());
   CHECK(rlock(lock, "renew", {"--owner", owner}).status == 1);
   CHECK(rlock(lock, "unlock", {"--owner", owner}).status == 1);
   CHECK(next.thread().call("isHeld", lock) == "true");
   next.release();
+  if (behind) {
+    REQUIRE(behind->gets_it());
+    behind->release();
+  }
 }
 
 TEST_CASE_FIXTURE(Fleet, "Java learns from its unlock that its lease has ended") {

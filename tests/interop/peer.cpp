@@ -71,7 +71,9 @@ Peer::Peer(const std::string& address, const PeerOptions& options)
   if (!out.starts_with("ready ")) {
     throw std::runtime_error("unexpected greeting: " + out);
   }
-  uuid_ = out.substr(6, read_ - 7);
+  const std::size_t space = out.find(' ', 6);
+  uuid_ = out.substr(6, space - 6);
+  has_fair_wait_ = out.substr(space + 1, read_ - space - 2) == "true";
 }
 
 int Peer::send(const std::string& thread, const std::vector<std::string>& words) {

@@ -43,6 +43,9 @@ class Peer {
   // The first part of its owners' names.
   [[nodiscard]] const std::string& uuid() const { return uuid_; }
 
+  // True for a Redisson that has fairLockWaitTimeout: 3.46 or newer.
+  [[nodiscard]] bool has_fair_wait() const { return has_fair_wait_; }
+
   // Sends a request for a thread and returns its number.
   int send(const std::string& thread, const std::vector<std::string>& words);
   // Returns the answer to a request if it is there: the value, or "error CLASS MESSAGE". Throws
@@ -59,6 +62,7 @@ class Peer {
 
   Process process_;
   std::string uuid_;
+  bool has_fair_wait_ = false;
   int sent_ = 0;
   std::size_t read_ = 0;  // how much of the output has been taken apart
   std::map<int, std::string> answers_{};

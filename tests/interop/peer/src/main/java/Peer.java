@@ -5,6 +5,7 @@ import java.io.PrintStream;
 import java.net.URLDecoder;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.BlockingQueue;
@@ -21,7 +22,7 @@ import org.redisson.config.Config;
  * A Redisson client that is driven by lines, so that tests in another language can have one.
  *
  * <p>Arguments: address of the server, lockWatchdogTimeout (ms), fairLockWaitTimeout (ms; set where
- * this Redisson has it). Says "ready UUID" when it is connected, then answers each line
+ * this Redisson has it). Says "ready UUID HAS_FAIR_WAIT" when it is connected, then answers each line
  * {@code ID THREAD COMMAND [KIND NAME [NUMBER...]]} by {@code ID ok VALUE} or
  * {@code ID error CLASS MESSAGE}; names and messages are percent-encoded. Lines for one THREAD (any
  * word) run in turn on a real thread, since Redisson's owner is UUID:thread id; several threads run
@@ -29,6 +30,7 @@ import org.redisson.config.Config;
  */
 public final class Peer {
   private static final PrintStream OUT = System.out;
+  private static final String FAIR_WAIT = "setFairLockWaitTimeout";
 
   private final RedissonClient redisson;
   private final Map<String, Worker> workers = new HashMap<>();
@@ -39,7 +41,7 @@ public final class Peer {
 
   public static void main(String[] args) throws IOException {
     Peer peer = new Peer(Redisson.create(config(args[0], args[1], args[2])));
-    say("ready " + peer.redisson.getId());
+    say("ready " + peer.redisson.getId() + " " + hasFairWait());
     peer.serve();
     // A shutdown would tidy up, which a process that is gone cannot.
     Runtime.getRuntime().halt(0);
@@ -48,13 +50,12 @@ public final class Peer {
   private static Config config(String address, String watchdogMs, String fairWaitMs) {
     Config config = new Config();
     config.setThreads(4).setNettyThreads(2).setLockWatchdogTimeout(Long.parseLong(watchdogMs));
-    try {
-      Config.class.getMethod("setFairLockWaitTimeout", long.class)
-          .invoke(config, Long.parseLong(fairWaitMs));
-    } catch (NoSuchMethodException tooOld) {
-      // Before 3.46 it is five minutes.
-    } catch (ReflectiveOperationException e) {
-      throw new IllegalStateException(e);
+    if (hasFairWait()) {
+      try {
+        Config.class.getMethod(FAIR_WAIT, long.class).invoke(config, Long.parseLong(fairWaitMs));
+      } catch (ReflectiveOperationException e) {
+        throw new IllegalStateException(e);
+      }
     }
     config.useSingleServer()
         .setAddress(address)
@@ -64,6 +65,11 @@ public final class Peer {
         .setSubscriptionConnectionPoolSize(4)
         .setSubscriptionsPerConnection(50);
     return config;
+  }
+
+  // Before 3.46 it is always five minutes.
+  private static boolean hasFairWait() {
+    return Arrays.stream(Config.class.getMethods()).anyMatch(m -> m.getName().equals(FAIR_WAIT));
   }
 
   private void serve() throws IOException {
