@@ -6,7 +6,10 @@
 
 #include <doctest/doctest.h>
 
+#include "support/fair_lock.hpp"
+#include "support/net.hpp"
 #include "support/process.hpp"
+#include "support/resp.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
 
@@ -93,4 +96,23 @@ TEST_CASE("R3: fair locks work for a user with the rights documented for them") 
   CHECK(second.wait().out == "second\n");
   CHECK(first.err().empty());
   CHECK(second.err().empty());
+}
+
+TEST_CASE("R3: the rights for plain locks are enough to wake waiters where services queue, too") {
+  Server server;
+  REQUIRE(server.command(documented_rights().at(0)) == "OK");
+  Process holder(
+      rlock_argv("exec", "-q", "-r", url_of(server), "job", "--", "sh", "-c", "echo held; cat"),
+      {.hold_stdin = true});
+  holder.wait_for_stdout("held");
+  Peer peer(server, "r:1");
+  CHECK_FALSE(peer.acquire());
+  RespClient plain(connect_unix(server.unix_path()));
+  plain.call({"SUBSCRIBE", k_channel});
+  holder.close_stdin();
+  const Result result = holder.wait();
+  CHECK(result.status == 0);
+  CHECK(result.err == "");
+  CHECK(server.command({"EXISTS", "job"}) == "0");
+  CHECK(plain.call({"PING"}).at(0) == "message");
 }

@@ -1,13 +1,10 @@
 // The deadlines in a fair lock's queue: Redisson's arithmetic, where both kinds of client meet.
-#include <deque>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include <doctest/doctest.h>
 
-#include "lock/fair.hpp"
-#include "redis/lock_fixture.hpp"
+#include "redis/fair_fixture.hpp"
 #include "support/fair_lock.hpp"
 #include "support/wait_until.hpp"
 
@@ -27,17 +24,7 @@ constexpr long long k_lease = 30'000;
 constexpr long long k_ours = 15'000;
 constexpr long long k_theirs = Peer::k_wait.count();
 
-struct Fixture {
-  test::Server server;
-  redis::Client client = test::client_of(server);
-  std::deque<FairLock> locks;
-
-  FairLock& make(const std::string& owner, Milliseconds wait = Milliseconds(k_ours)) {
-    return locks.emplace_back("job", owner, lock::About{}, Milliseconds(k_lease), wait);
-  }
-  bool asks(FairLock& lock) {
-    return std::holds_alternative<lock::Lease>(lock.try_acquire(client, lock::Join::yes));
-  }
+struct Fixture : test::FairFixture {
   // Time passes between the parts of a test, never the other way: a deadline that was set to be
   // `expected` ahead is less ahead now, but not by much.
   void check_deadline(const std::string& owner, long long expected) const {

@@ -1,7 +1,4 @@
 // acquire_fair.lua, and release.lua and force_release.lua where there is a queue.
-#include "lock/fair.hpp"
-
-#include <deque>
 #include <string>
 #include <variant>
 #include <vector>
@@ -9,7 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "lua_scripts.hpp"
-#include "redis/lock_fixture.hpp"
+#include "redis/fair_fixture.hpp"
 #include "support/fair_lock.hpp"
 #include "support/wait_until.hpp"
 
@@ -17,7 +14,6 @@ using namespace rlock;
 using lock::Busy;
 using lock::FairLock;
 using lock::Join;
-using test::client_of;
 using test::k_channel;
 using test::k_info;
 using test::k_queue;
@@ -28,27 +24,7 @@ using test::Words;
 
 namespace {
 
-struct Fixture {
-  test::Server server;
-  redis::Client client = client_of(server);
-  std::deque<FairLock> locks;
-
-  FairLock& make(const std::string& owner, Milliseconds lease = Milliseconds(30'000)) {
-    return locks.emplace_back("job", owner, lock::About{"web1", 42, "ann", "backup"}, lease,
-                              lock::k_default_fair_wait);
-  }
-  // Queues new waiters, in this order, behind whoever holds the lock.
-  void line_up(const Words& owners) {
-    for (const std::string& owner : owners) CHECK_FALSE(asks(make(owner)));
-  }
-  // Asks, and queues if need be; returns whether it was granted.
-  bool asks(FairLock& lock) {
-    return std::holds_alternative<lock::Lease>(lock.try_acquire(client, Join::yes));
-  }
-  void hold_by_other() const {
-    server.command({"HSET", "job", "other:1", "1"});
-    server.command({"PEXPIRE", "job", "600000"});
-  }
+struct Fixture : test::FairFixture {
   [[nodiscard]] bool is_empty() const {
     return test::wait_until([&] { return server.keys().empty(); });
   }

@@ -1,4 +1,4 @@
-// Promises about fair locks that rlock does not keep yet.
+// Fair locks on a server that stands still for a while.
 #include <chrono>
 #include <csignal>
 #include <deque>
@@ -10,9 +10,7 @@
 #include <doctest/doctest.h>
 
 #include "support/fair_lock.hpp"
-#include "support/net.hpp"
 #include "support/process.hpp"
-#include "support/resp.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
 
@@ -35,16 +33,6 @@ void hold_by_other(const Server& server, const char* ms = "600000") {
   server.command({"PEXPIRE", "job", ms});
 }
 
-// The words of the command in the manual that makes a user with few rights.
-Words rights_for_plain_locks() {
-  const std::string page = contents(RLOCK_SOURCE_DIR "/man/rlock.1");
-  const std::size_t from = page.find("ACL SETUSER");
-  std::istringstream text(page.substr(from, page.find("\n.Ed", from) - from));
-  Words words;
-  for (std::string word; text >> word;) words.push_back(word);
-  return words;
-}
-
 }  // namespace
 
 TEST_CASE("W3: a pause of the server that is longer than rlock waits for answers leaves no place") {
@@ -58,26 +46,6 @@ TEST_CASE("W3: a pause of the server that is longer than rlock waits for answers
   CHECK(waiter.wait().status == 128 + SIGTERM);
   // A read is answered also while writes wait.
   CHECK(wait_until([&] { return queue(server).empty(); }, 5s));
-}
-
-TEST_CASE("R3: the rights for plain locks are enough to wake waiters where services queue, too") {
-  Server server;
-  server.command(rights_for_plain_locks());
-  Process holder(rlock_argv("exec", "-q", "-r",
-                            "redis://locker:password@127.0.0.1:" + std::to_string(server.port()),
-                            "job", "--", "sh", "-c", "echo held; cat"),
-                 {.hold_stdin = true});
-  holder.wait_for_stdout("held");
-  Peer peer(server, "r:1");
-  CHECK_FALSE(peer.acquire());
-  RespClient plain(connect_unix(server.unix_path()));
-  plain.call({"SUBSCRIBE", k_channel});
-  holder.close_stdin();
-  const Result result = holder.wait();
-  CHECK(result.status == 0);
-  CHECK(result.err == "");
-  CHECK(server.command({"EXISTS", "job"}) == "0");
-  CHECK(plain.call({"PING"}).at(0) == "message");
 }
 
 TEST_CASE("W4: an outage of the server changes no order, though the lock's lease ends in it") {

@@ -1,13 +1,11 @@
-// Promises about the queue that the scripts do not keep yet.
-#include <deque>
+// Queues that something has gone wrong with: others' clocks, the dead, garbage, and who comes and
+// goes.
 #include <string>
-#include <variant>
 #include <vector>
 
 #include <doctest/doctest.h>
 
-#include "lock/fair.hpp"
-#include "redis/lock_fixture.hpp"
+#include "redis/fair_fixture.hpp"
 #include "support/fair_lock.hpp"
 #include "support/net.hpp"
 #include "support/resp.hpp"
@@ -27,20 +25,7 @@ namespace {
 
 constexpr long long k_ours = 15'000;
 
-struct Fixture {
-  test::Server server;
-  redis::Client client = test::client_of(server);
-  std::deque<FairLock> locks;
-
-  FairLock& make(const std::string& owner, Milliseconds wait = Milliseconds(k_ours)) {
-    return locks.emplace_back("job", owner, lock::About{}, Milliseconds(30'000), wait);
-  }
-  bool asks(lock::ReentrantLock& lock) {
-    return std::holds_alternative<lock::Lease>(lock.try_acquire(client, lock::Join::yes));
-  }
-  // The lock becomes free without a word, as when its lease ends.
-  void expire() const { server.command({"DEL", "job"}); }
-};
+using Fixture = test::FairFixture;
 
 }  // namespace
 

@@ -1,0 +1,40 @@
+// A server, and those who want its fair lock "job".
+#pragma once
+
+#include <deque>
+#include <string>
+#include <variant>
+
+#include <doctest/doctest.h>
+
+#include "lock/fair.hpp"
+#include "redis/lock_fixture.hpp"
+
+namespace rlock::test {
+
+struct FairFixture {
+  Server server;
+  redis::Client client = client_of(server);
+  std::deque<lock::FairLock> locks;
+
+  lock::FairLock& make(const std::string& owner, Milliseconds wait = lock::k_default_fair_wait,
+                       Milliseconds lease = Milliseconds(30'000)) {
+    return locks.emplace_back("job", owner, lock::About{"web1", 42, "ann", "backup"}, lease, wait);
+  }
+  // Asks, and queues if need be; returns whether it was granted.
+  bool asks(lock::FairLock& lock) {
+    return std::holds_alternative<lock::Lease>(lock.try_acquire(client, lock::Join::yes));
+  }
+  // Queues new waiters, in this order, behind whoever holds the lock.
+  void line_up(const Words& owners) {
+    for (const std::string& owner : owners) CHECK_FALSE(asks(make(owner)));
+  }
+  void hold_by_other() const {
+    server.command({"HSET", "job", "other:1", "1"});
+    server.command({"PEXPIRE", "job", "600000"});
+  }
+  // The lock becomes free without a word, as when its lease ends.
+  void expire() const { server.command({"DEL", "job"}); }
+};
+
+}  // namespace rlock::test
