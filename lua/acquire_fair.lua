@@ -125,6 +125,9 @@ if (is_free and (head or owner) == owner) or redis.call('hexists', lock, owner) 
   local was_queued = redis.call('zrem', scores, owner) == 1
   redis.pcall('hdel', info, 'called')
   local count = hold(me)
+  local last = redis.pcall('hget', info, 'holder')
+  if type(last) == 'string' and last ~= owner then redis.pcall('hdel', info, last) end
+  redis.pcall('hset', info, 'holder', owner)
   shorten_deadlines(was_queued and wait or 0, 0)
   drop_orphans()
   return {1, count, 0}

@@ -21,7 +21,7 @@ if redis.call('hexists', lock, 'mode') == 1 then return {3, 'read-write lock'} e
 local answer = {1}
 for _, owner in ipairs(redis.call('hkeys', lock)) do
   answer[#answer + 1] = owner
-  redis.pcall('hdel', info, owner)
+  forget_holder(owner)
 end
 redis.call('del', lock)
 wake()

@@ -22,6 +22,7 @@ end
 local count = false
 if redis.call('type', lock).ok == 'hash' then count = redis.call('hget', lock, owner) end
 if not count then
+  forget_holder(owner)
   if wait > 0 then leave(owner, wait) end
   return answer(2)
 end
@@ -39,6 +40,6 @@ if keep > 0 then
   return answer(0)
 end
 redis.call('hdel', lock, owner)
-redis.pcall('hdel', info, owner)
+forget_holder(owner)
 if redis.call('exists', lock) == 0 then wake() end
 return answer(1)

@@ -14,3 +14,11 @@ local function tell(of, about, span)
   local left = redis.pcall('pttl', info)
   if type(left) == 'number' and left < span then redis.pcall('pexpire', info, span) end
 end
+
+-- Removes what is told of one who holds the lock no longer; of one who waits for it, nothing.
+local function forget_holder(of)
+  local about = known(of)
+  if about and tonumber(about.due) then return end
+  redis.pcall('hdel', info, of)
+  if redis.pcall('hget', info, 'holder') == of then redis.pcall('hdel', info, 'holder') end
+end

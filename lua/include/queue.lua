@@ -10,6 +10,7 @@ local k_our_wait = 15000    -- what a waiter of rlock's adds to the deadlines be
 local k_peer_wait = 300000  -- and one of Redisson's
 local k_far = 3600000       -- no deadline of a head is so far ahead, unless a clock was wrong
 local k_time_to_come = 8000
+local k_patience = 15000         -- with one that listens: a thread may have left its subscription
 local k_longest_silence = 60000  -- of rlock's waiters, at least
 local k_most_dropped = 100000    -- in one script
 local k_queue_ttl = 300000       -- where all waiters are rlock's, who extend it
@@ -51,7 +52,7 @@ local function is_dead(waiter, score, text, in_time)
   if entry then return stays_away or in_time and now > tonumber(entry.due) end
   score = score and tonumber(score)
   if not score then return true end
-  if listens(waiter) then return stays_away and score <= now end
+  if listens(waiter) then return stays_away and (score <= now or now - at > k_patience) end
   return stays_away or score <= now or score - now > k_far
 end
 
@@ -108,13 +109,17 @@ local function wake()
   redis.pcall('publish', channel, '0')
 end
 
--- Returns how many waiters are rlock's: all that info tells of, except the holder.
+-- Returns how many waiters are rlock's: all that info tells of, except the holder, and the last
+-- holder of a fair lock, who may have been killed.
 local function count_ours()
   local all = redis.pcall('hlen', info)
   if type(all) ~= 'number' then return 0 end
   local count = all - redis.call('hexists', info, 'called')
+  local last = redis.call('hget', info, 'holder')
+  if last then count = count - 1 - redis.call('hexists', info, last) end
   if redis.call('type', lock).ok == 'hash' and redis.call('hlen', lock) == 1 then
-    count = count - redis.call('hexists', info, redis.call('hkeys', lock)[1])
+    local holder = redis.call('hkeys', lock)[1]
+    if holder ~= last then count = count - redis.call('hexists', info, holder) end
   end
   return count
 end
@@ -147,7 +152,7 @@ local function shorten_deadlines(wait, first)
   if ours <= #members then return end
   -- Holders that were killed, and waiters that others dropped; of these, who lives comes back.
   for _, field in ipairs(redis.call('hkeys', info)) do
-    if not present[field] and redis.call('hexists', lock, field) == 0 then
+    if not present[field] and field ~= 'holder' and redis.call('hexists', lock, field) == 0 then
       local entry = known(field)
       if not entry or not tonumber(entry.due) or tonumber(entry.due) < now then
         redis.call('hdel', info, field)
