@@ -40,7 +40,7 @@ TEST_CASE_FIXTURE(Fleet, "a waiter of Java that times out lets rlock pass") {
   JavaClient holder(java(), k_lock);
   REQUIRE(holder.gets_it());
   JavaThread thread(java());
-  JavaCall call = thread.start("tryLock", k_lock, {1500, -1});
+  JavaCall call = thread.start("tryLock", k_lock, {6000, -1});
   REQUIRE(come_to_wait(k_lock));
   RlockClient behind(server(), k_lock);
   REQUIRE(come_to_wait(k_lock, 2));

@@ -66,7 +66,7 @@ TEST_CASE_FIXTURE(Fleet, "a lease of Java ends by itself, and its late unlock ha
 
 TEST_CASE_FIXTURE(Fleet, "a lease of rlock ends by itself, and its late unlock harms nobody") {
   const Lock lock = lock_of_each_kind();
-  std::vector<std::string> options{"--no-watchdog", "--lease", "1500ms"};
+  std::vector<std::string> options{"--no-watchdog", "--lease", "6s"};
   if (lock.kind == "fair") options.emplace_back("--fair");
   const Result taken = rlock(lock, "acquire", options);
   REQUIRE(taken.status == 0);
