@@ -10,6 +10,7 @@ local lease = tonumber(ARGV[1])
 if redis.call('exists', KEYS[3]) == 1 then return {2} end
 --#include now.lua
 --#include info.lua
+--#include kind.lua
 --#include taking.lua
 local kind = other_kind()
 if kind then return {3, kind} end
@@ -21,6 +22,4 @@ if redis.call('exists', lock) == 1 and redis.call('hexists', lock, owner) == 0 t
   answer[9] = holders_kind == 'fair' and 1 or mixed
   return answer
 end
-local count = hold({host = ARGV[3], pid = tonumber(ARGV[4]), user = ARGV[5], command = ARGV[6],
-                    kind = 'reentrant', since = now, seen = now})
-return {1, count, mixed}
+return {1, hold(about_owner('reentrant')), mixed}

@@ -10,6 +10,7 @@ local lease, wait = tonumber(ARGV[1]), tonumber(ARGV[8])
 if redis.call('exists', KEYS[3]) == 1 then return {2} end
 --#include now.lua
 --#include info.lua
+--#include kind.lua
 --#include taking.lua
 --#include queue.lua
 
@@ -17,9 +18,7 @@ if redis.call('exists', KEYS[3]) == 1 then return {2} end
 local function drop_scoreless(at, pop)
   for _ = 1, k_most_dropped do
     local member = redis.call('lindex', queue, at)
-    if not member or score_of(member) then return end
-    local entry = known(member)
-    if entry and tonumber(entry.due) then return end
+    if not member or score_of(member) or as_waiter(known(member)) then return end
     redis.call(pop, queue)
   end
 end
@@ -41,8 +40,8 @@ end
 local function put_back(came)
   local members = redis.call('lrange', queue, 0, 99)
   for i, member in ipairs(members) do
-    local entry = known(member)
-    if entry and tonumber(entry.due) and (tonumber(entry.came) or 0) > came then
+    local entry = as_waiter(known(member))
+    if entry and (tonumber(entry.came) or 0) > came then
       redis.call('linsert', queue, 'before', member, owner)
       return i - 1
     end
@@ -50,22 +49,21 @@ local function put_back(came)
   return redis.call('rpush', queue, owner) - 1
 end
 
--- Returns the owner's place, after queueing him if he was not.
-local function take_place(about)
-  local before = known(owner)
-  local was_queued = before and tonumber(before.due)
+-- Returns the owner's place, after queueing him if he was not. `before`: what was told of him as a
+-- waiter, or nil.
+local function take_place(about, before)
   about.came = string.format('%.0f', time[1] * 1000000 + time[2])
-  if was_queued then about.since, about.came = before.since, before.came end
+  if before then about.since, about.came = before.since, before.came end
   -- The order of the scores tells from which end to look.
   local rank = redis.call('zrank', scores, owner)
-  if rank or was_queued then
+  if rank or before then
     local end_to_start = rank and rank * 2 > redis.call('llen', queue)
     local place = redis.call('lpos', queue, owner, 'rank', end_to_start and -1 or 1)
     if place then return place end
   end
   drop_scoreless(0, 'lpop')
   drop_scoreless(-1, 'rpop')
-  if was_queued then return put_back(tonumber(about.came) or 0) end
+  if before then return put_back(tonumber(about.came) or 0) end
   return redis.call('rpush', queue, owner) - 1
 end
 
@@ -112,14 +110,11 @@ for key, expected in pairs({[queue] = 'list', [scores] = 'zset'}) do
   if kind ~= 'none' and kind ~= expected then return {3, kind .. ' in place of its queue'} end
 end
 
-local me = {host = ARGV[3], pid = tonumber(ARGV[4]), user = ARGV[5], command = ARGV[6],
-            kind = 'fair', since = now, seen = now}
+local me = about_owner('fair')
+local before = as_waiter(known(owner))
 local is_free = redis.call('exists', lock) == 0
 local head, has_more = nil, false
-if is_free then
-  local before = known(owner)
-  head, has_more = live_head(before and (tonumber(before.due) or 0) >= now)
-end
+if is_free then head, has_more = live_head(before and before.due >= now) end
 if (is_free and (head or owner) == owner) or redis.call('hexists', lock, owner) == 1 then
   if head == owner then redis.call('lpop', queue) end
   local was_queued = redis.call('zrem', scores, owner) == 1
@@ -140,7 +135,7 @@ end
 
 local place, ask_after = has_more and -2 or -1, 0
 if wait > 0 and not has_more then
-  place = take_place(me)
+  place = take_place(me, before)
   ask_after = refresh(me, place)
 end
 local answer, holders_kind = busy()

@@ -8,15 +8,15 @@ local lock, channel, info, latch, queue, scores =
 if redis.call('exists', latch) == 1 then return {1} end
 --#include now.lua
 --#include info.lua
+--#include kind.lua
 --#include queue.lua
 
-local kind = redis.call('type', lock).ok
-if kind == 'none' then
+local kind = other_kind()
+if kind then return {3, kind} end
+if redis.call('exists', lock) == 0 then
   wake()
   return {2}
 end
-if kind ~= 'hash' then return {3, kind} end
-if redis.call('hexists', lock, 'mode') == 1 then return {3, 'read-write lock'} end
 
 local answer = {1}
 for _, owner in ipairs(redis.call('hkeys', lock)) do

@@ -1,11 +1,18 @@
 -- The side key that tells who the owners are. Needs the local info.
 
--- Returns what `info` tells of an owner, or nil.
-local function known(of)
-  local text = redis.pcall('hget', info, of)
+local function decode(text)
   if type(text) ~= 'string' then return nil end
   local ok, about = pcall(cjson.decode, text)
   return ok and type(about) == 'table' and about or nil
+end
+
+-- Returns what `info` tells of an owner, or nil.
+local function known(of) return decode(redis.pcall('hget', info, of)) end
+
+-- Returns `about` with the number `due` if it tells of a waiter, or nil.
+local function as_waiter(about)
+  if about then about.due = tonumber(about.due) end
+  return about and about.due and about or nil
 end
 
 -- Who holds or wants the lock is a courtesy: trouble with its key must not leave the rest half done.
@@ -17,8 +24,7 @@ end
 
 -- Removes what is told of one who holds the lock no longer; of one who waits for it, nothing.
 local function forget_holder(of)
-  local about = known(of)
-  if about and tonumber(about.due) then return end
+  if as_waiter(known(of)) then return end
   redis.pcall('hdel', info, of)
   if redis.pcall('hget', info, 'holder') == of then redis.pcall('hdel', info, 'holder') end
 end

@@ -36,20 +36,13 @@ local function called_at(waiter)
   return called and called.owner == waiter and tonumber(called.at) or nil
 end
 
--- Returns the waiter's entry, decoded from `text`, if it is one of rlock's.
-local function entry_of_ours(text)
-  if not text then return nil end
-  local ok, entry = pcall(cjson.decode, text)
-  return ok and type(entry) == 'table' and tonumber(entry.due) and entry or nil
-end
-
 -- Returns whether a waiter is dead. After an outage all of rlock's are late, and come one after the
 -- other: only who was in time himself (`in_time`) may judge by that.
 local function is_dead(waiter, score, text, in_time)
   local at = called_at(waiter)
   local stays_away = at and now - at > (in_time and k_time_to_come or k_longest_silence)
-  local entry = entry_of_ours(text)
-  if entry then return stays_away or in_time and now > tonumber(entry.due) end
+  local entry = as_waiter(decode(text))
+  if entry then return stays_away or in_time and now > entry.due end
   score = score and tonumber(score)
   if not score then return true end
   if listens(waiter) then return stays_away and (score <= now or now - at > k_patience) end
@@ -153,10 +146,8 @@ local function shorten_deadlines(wait, first)
   -- Holders that were killed, and waiters that others dropped; of these, who lives comes back.
   for _, field in ipairs(redis.call('hkeys', info)) do
     if not present[field] and field ~= 'holder' and redis.call('hexists', lock, field) == 0 then
-      local entry = known(field)
-      if not entry or not tonumber(entry.due) or tonumber(entry.due) < now then
-        redis.call('hdel', info, field)
-      end
+      local entry = as_waiter(known(field))
+      if not entry or entry.due < now then redis.call('hdel', info, field) end
     end
   end
 end

@@ -1,13 +1,10 @@
 -- What the scripts that take a lock have in common. Needs the locals lock, owner, lease (ms) and
--- now (ms), and include/info.lua.
+-- now (ms), their arguments 3 to 6 (host, pid, user, command), and include/info.lua.
 
--- Returns what else the name is in use for, or nil.
-local function other_kind()
-  local kind = redis.call('type', lock).ok
-  if kind == 'hash' then
-    return redis.call('hexists', lock, 'mode') == 1 and 'read-write lock' or nil
-  end
-  if kind ~= 'none' then return kind end
+-- Returns what to tell of the owner who takes a lock of this kind.
+local function about_owner(kind)
+  return {host = ARGV[3], pid = tonumber(ARGV[4]), user = ARGV[5], command = ARGV[6], kind = kind,
+          since = now, seen = now}
 end
 
 -- Makes the owner the holder; nothing is counted twice. Returns the hold count.

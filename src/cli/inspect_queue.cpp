@@ -1,7 +1,6 @@
 // rlock inspect-queue: shows one atomic snapshot of a lock.
 
 #include <array>
-#include <cmath>
 #include <cstdio>
 #include <memory>
 
@@ -47,11 +46,9 @@ std::string describe_waiter(const Snapshot& snapshot, const lock::Waiter& waiter
   return text + (!waiter.alive ? ", alive or dead" : *waiter.alive ? "" : ", dead");
 }
 
-// Scores are milliseconds; a whole number is written as one.
 std::string describe_score(double score) {
   std::array<char, 32> text{};
-  const bool whole = std::abs(score) < 9e15 && std::trunc(score) == score;
-  std::snprintf(text.data(), text.size(), whole ? "%.0f" : "%g", score);
+  std::snprintf(text.data(), text.size(), is_whole(score) ? "%.0f" : "%g", score);
   return text.data();
 }
 

@@ -79,15 +79,16 @@ Json raw_json(const Snapshot& snapshot) {
   for (const std::string& member : snapshot.queue) raw["queue"].push_back(to_utf8(member));
   raw["zset"] = Json::array();
   for (const auto& [member, score] : snapshot.scores) {
-    // Scores are milliseconds; a whole number is written as one. JSON has no infinity.
-    const bool whole = std::abs(score) < 9e15 && std::trunc(score) == score;
-    Json number = whole ? Json(static_cast<std::int64_t>(score)) : Json(score);
+    // JSON has no infinity.
+    Json number = is_whole(score) ? Json(static_cast<std::int64_t>(score)) : Json(score);
     raw["zset"].push_back({{"member", to_utf8(member)}, {"score", std::move(number)}});
   }
   return raw;
 }
 
 }  // namespace
+
+bool is_whole(double score) { return std::abs(score) < 9e15 && std::trunc(score) == score; }
 
 std::string kind_name(Snapshot::Kind kind) {
   switch (kind) {
