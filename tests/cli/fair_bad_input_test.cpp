@@ -30,11 +30,6 @@ bool is_one_message(const std::string& text) {
          std::count(text.begin(), text.end(), '\n') == 1;
 }
 
-void hold_by_other(const Server& server) {
-  server.command({"HSET", "job", "other:1", "1"});
-  server.command({"PEXPIRE", "job", "600000"});
-}
-
 // A queue of so many members r:1, r:2, ... with scores 1, 2, ... or without.
 void fill(const Server& server, int count, bool with_scores) {
   server.command({"EVAL",

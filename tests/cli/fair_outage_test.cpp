@@ -28,11 +28,6 @@ std::string contents(const std::string& path) {
   return text.str();
 }
 
-void hold_by_other(const Server& server, const char* ms = "600000") {
-  server.command({"HSET", "job", "other:1", "1"});
-  server.command({"PEXPIRE", "job", ms});
-}
-
 }  // namespace
 
 TEST_CASE("W3: a pause of the server that is longer than rlock waits for answers leaves no place") {
@@ -50,7 +45,7 @@ TEST_CASE("W3: a pause of the server that is longer than rlock waits for answers
 
 TEST_CASE("W4: an outage of the server changes no order, though the lock's lease ends in it") {
   Server server;
-  hold_by_other(server, "3000");
+  hold_by_other(server, 3s);
   const std::string file = server.directory() + "/turns";
   std::deque<Process> waiters;
   std::string expected;

@@ -25,11 +25,6 @@ namespace {
 using Words = std::vector<std::string>;
 using Clock = std::chrono::steady_clock;
 
-void hold_by_other(const Server& server) {
-  server.command({"HSET", "job", "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a7:42", "1"});
-  server.command({"PEXPIRE", "job", "600000"});
-}
-
 // Nothing of a waiter is left, but the notes that stop a late request, for a while.
 bool no_trace(const Server& server) {
   return wait_until([&] {

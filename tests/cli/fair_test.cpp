@@ -29,11 +29,6 @@ bool has(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
-void hold_by_other(const Server& server) {
-  server.command({"HSET", "job", "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a7:42", "1"});
-  server.command({"PEXPIRE", "job", "600000"});
-}
-
 // A command that writes when it begins and when it ends.
 Words turn(const Server& server, const std::string& who) {
   return {"sh", "-c", "echo in $2 >>$1; echo out $2 >>$1", "sh", server.directory() + "/turns",

@@ -47,7 +47,7 @@ struct Fixture : test::FairFixture {
 TEST_CASE("fair deadlines: what is left of the lease, and the waits of all before and one's own") {
   Fixture f;
   REQUIRE(f.asks(f.make("u:0")));
-  for (const char* owner : {"u:1", "u:2"}) CHECK_FALSE(f.asks(f.make(owner)));
+  f.line_up({"u:1", "u:2"});
   Peer peer(f.server, "r:3");
   CHECK_FALSE(peer.acquire());
   CHECK_FALSE(f.asks(f.make("u:4")));
@@ -62,7 +62,7 @@ TEST_CASE("fair deadlines: what is left of the lease, and the waits of all befor
 TEST_CASE("fair deadlines: a waiter that asks again raises its own, and only that") {
   Fixture f;
   REQUIRE(f.asks(f.make("u:0")));
-  for (const char* owner : {"u:1", "u:2"}) CHECK_FALSE(f.asks(f.make(owner)));
+  f.line_up({"u:1", "u:2"});
   f.server.command({"PEXPIRE", "job", "600000"});
   const std::string second = f.server.command({"ZSCORE", k_scores, "u:2"});
   CHECK_FALSE(f.asks(f.locks[1]));
@@ -73,7 +73,7 @@ TEST_CASE("fair deadlines: a waiter that asks again raises its own, and only tha
 TEST_CASE("fair deadlines: a Redisson waiter gets back what rlock's had added, once") {
   Fixture f;
   REQUIRE(f.asks(f.make("u:0")));
-  for (const char* owner : {"u:1", "u:2"}) CHECK_FALSE(f.asks(f.make(owner)));
+  f.line_up({"u:1", "u:2"});
   Peer first(f.server, "r:1");
   Peer second(f.server, "r:2");
   CHECK_FALSE(first.acquire());
@@ -125,7 +125,7 @@ TEST_CASE("fair deadlines: rlock's survive the grant of a Redisson waiter before
 TEST_CASE("fair deadlines: queue and scores vanish by themselves while all waiters are rlock's") {
   Fixture f;
   REQUIRE(f.asks(f.make("u:0")));
-  for (const char* owner : {"u:1", "u:2"}) CHECK_FALSE(f.asks(f.make(owner)));
+  f.line_up({"u:1", "u:2"});
   CHECK(f.will_vanish());
   Peer peer(f.server, "r:1");
   CHECK_FALSE(peer.acquire());

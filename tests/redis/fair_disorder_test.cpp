@@ -32,7 +32,7 @@ using Fixture = test::FairFixture;
 TEST_CASE("W4: a waiter that others dropped gets its place back also after a grant in between") {
   Fixture f;
   REQUIRE(f.asks(f.make("u:0")));
-  for (const char* owner : {"u:1", "u:2", "u:3"}) CHECK_FALSE(f.asks(f.make(owner)));
+  f.line_up({"u:1", "u:2", "u:3"});
   // A thread whose clock is an hour ahead drops the head and leaves.
   f.server.command({"LPOP", k_queue});
   f.server.command({"ZREM", k_scores, "u:1"});
@@ -94,7 +94,7 @@ TEST_CASE("fair deadlines: holders that were killed are not taken for waiters") 
 TEST_CASE("fair deadlines: a longer wait of one's own is added once, not for all before") {
   Fixture f;
   REQUIRE(f.asks(f.make("u:0")));
-  for (const char* owner : {"u:1", "u:2", "u:3"}) CHECK_FALSE(f.asks(f.make(owner)));
+  f.line_up({"u:1", "u:2", "u:3"});
   CHECK_FALSE(f.asks(f.make("u:4", Milliseconds(3'600'000))));
   CHECK(deadline_ahead(f.server, "u:4") <= 30'000 + 3 * k_ours + 3'600'000);
 }

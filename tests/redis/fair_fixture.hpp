@@ -9,6 +9,7 @@
 
 #include "lock/fair.hpp"
 #include "redis/lock_fixture.hpp"
+#include "support/fair_lock.hpp"
 
 namespace rlock::test {
 
@@ -29,10 +30,7 @@ struct FairFixture {
   void line_up(const Words& owners) {
     for (const std::string& owner : owners) CHECK_FALSE(asks(make(owner)));
   }
-  void hold_by_other() const {
-    server.command({"HSET", "job", "other:1", "1"});
-    server.command({"PEXPIRE", "job", "600000"});
-  }
+  void hold_by_other() const { test::hold_by_other(server); }
   // The lock becomes free without a word, as when its lease ends.
   void expire() const { server.command({"DEL", "job"}); }
 };

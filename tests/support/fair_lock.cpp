@@ -115,6 +115,11 @@ long script_calls(const Server& server) {
   return at == std::string::npos ? 0 : std::stol(stats.substr(at + key.size()));
 }
 
+void hold_by_other(const Server& server, std::chrono::milliseconds lease) {
+  server.command({"HSET", "job", "other:1", "1"});
+  server.command({"PEXPIRE", "job", std::to_string(lease.count())});
+}
+
 void let_go(const Server& server) {
   server.command({"DEL", "job"});
   const std::string head = server.command({"LINDEX", k_queue, "0"});

@@ -38,6 +38,10 @@ void date_back_call(const Server& server, std::chrono::milliseconds by);
 // Requests so far: scripts run by their SHA1, which is how rlock sends each.
 long script_calls(const Server& server);
 
+// The lock is held by "other:1", for so long.
+void hold_by_other(const Server& server,
+                   std::chrono::milliseconds lease = std::chrono::minutes(10));
+
 // Whoever waits gets the lock: it is deleted, and the head of the queue is called.
 void let_go(const Server& server);
 
