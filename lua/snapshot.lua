@@ -5,6 +5,7 @@
 --   {queue member...}, {member, score...}, token or nil, type of queue, type of timeout, type of
 --   info, {owner, JSON...} of info, {listeners...} on the channel of each of the first waiters (as
 --   far as the server tells), 1 if there may be listeners elsewhere}.
+--#read-only
 local lock, info, queue, scores, token = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local function type_of(key) return redis.call('type', key).ok end
 --#include now.lua

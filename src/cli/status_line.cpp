@@ -1,11 +1,12 @@
 #include "cli/status_line.hpp"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 #include <utility>
 
 #include "base/duration.hpp"
 #include "base/escape.hpp"
+#include "base/text_width.hpp"
+#include "cli/terminal_size.hpp"
 
 namespace rlock::cli {
 namespace {
@@ -14,12 +15,6 @@ constexpr Milliseconds k_patience{1000};
 
 void write_stderr(const std::string& text) {
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
-}
-
-std::size_t columns() {
-  winsize size{};
-  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
-  return size.ws_col;
 }
 
 }  // namespace
@@ -43,12 +38,8 @@ void StatusLine::update(const lock::Busy& busy) {
   }
   if (!busy.ttl) line += " and without an expiry";
   if (busy.place) line += "; place " + std::to_string(*busy.place + 1) + " in the queue";
-  const std::size_t room = columns() - 1;
-  if (line.size() > room) {
-    line.resize(room);
-    while (!line.empty() && (static_cast<unsigned char>(line.back()) & 0x80U) != 0) line.pop_back();
-  }
-  write_stderr("\r\x1b[K" + line);
+  const std::size_t columns = terminal_columns(STDERR_FILENO).value_or(80);
+  write_stderr("\r\x1b[K" + fit(line, columns - 1));
   shown_ = true;
 }
 

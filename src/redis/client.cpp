@@ -22,22 +22,15 @@ Connection& Client::connect(TimePoint deadline) {
   return *connection_;
 }
 
-Reply Client::run(const Script& script, const ScriptArgs& call, int* unanswered,
-                  TimePoint deadline) {
-  deadline = std::min(deadline, after(BootClock::now(), options_.timeout));
+template <typename Action>
+auto Client::insist(Action action, int* unanswered, TimePoint deadline) {
   while (true) {
     try {
       Connection& connection = connect(deadline);
       out_of_step_ = true;
-      Reply reply = run_script(connection, script, call, Patience{deadline, options_.wake_fd});
+      auto answer = action(connection);
       out_of_step_ = false;
-      if (reply.type != Reply::Type::error) return reply;
-      // A private server that was just started reads its log of changes first: that is no fault.
-      const bool starting = options_.endpoint.transport == Endpoint::Transport::local &&
-                            reply.text.starts_with("LOADING");
-      if (!starting || after(BootClock::now(), k_pause_before_retry) >= deadline) {
-        throw ServerError(options_.endpoint.display(), reply.text);
-      }
+      if (answer) return std::move(*answer);
     } catch (const Unavailable&) {
       if (out_of_step_ && unanswered != nullptr) ++*unanswered;
       const TimePoint now = BootClock::now();
@@ -54,6 +47,41 @@ Reply Client::run(const Script& script, const ScriptArgs& call, int* unanswered,
     }
     pause({after(BootClock::now(), k_pause_before_retry), options_.wake_fd});
   }
+}
+
+Reply Client::run(const Script& script, const ScriptArgs& call, int* unanswered,
+                  TimePoint deadline) {
+  deadline = std::min(deadline, after(BootClock::now(), options_.timeout));
+  const auto action = [&](Connection& connection) -> std::optional<Reply> {
+    Reply reply = run_script(connection, script, call, Patience{deadline, options_.wake_fd});
+    if (reply.type != Reply::Type::error) return reply;
+    out_of_step_ = false;
+    // A private server that was just started reads its log of changes first: that is no fault.
+    const bool starting = options_.endpoint.transport == Endpoint::Transport::local &&
+                          reply.text.starts_with("LOADING");
+    if (!starting || after(BootClock::now(), k_pause_before_retry) >= deadline) {
+      throw ServerError(options_.endpoint.display(), reply.text);
+    }
+    return std::nullopt;
+  };
+  return insist(action, unanswered, deadline);
+}
+
+std::vector<Reply> Client::run_all(const Script& script, const std::vector<ScriptArgs>& calls) {
+  const TimePoint deadline = after(BootClock::now(), options_.timeout);
+  const auto action = [&](Connection& connection) {
+    return std::optional(
+        run_scripts(connection, script, calls, options_.timeout, options_.wake_fd));
+  };
+  return insist(action, nullptr, deadline);
+}
+
+Reply Client::command(const Args& args) {
+  const TimePoint deadline = after(BootClock::now(), options_.timeout);
+  const auto action = [&](Connection& connection) {
+    return std::optional(connection.command(args, Patience{deadline, options_.wake_fd}));
+  };
+  return insist(action, nullptr, deadline);
 }
 
 template <typename Action>

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "redis/connection.hpp"
 #include "redis/script.hpp"
@@ -30,6 +31,15 @@ class Client {
   Reply run(const Script& script, const ScriptArgs& call, int* unanswered = nullptr,
             TimePoint deadline = TimePoint::max());
 
+  // Runs a script, which must only read, once for each of `calls`, with one round trip for all.
+  // Each reply has the client's timeout. Returns the replies in order; they may be errors.
+  // Throws Unavailable, ProtocolError, Interrupted.
+  std::vector<Reply> run_all(const Script& script, const std::vector<ScriptArgs>& calls);
+
+  // Sends a command, which must bear being sent again. Returns the reply, which may be an error.
+  // Throws Unavailable, ProtocolError, Interrupted.
+  Reply command(const Args& args);
+
   // Sends a script, or a command, on the connection that the last request went out on, behind it,
   // without waiting for an answer. Returns false if that could not be done.
   bool send_behind(const Script& script, const ScriptArgs& call) noexcept;
@@ -52,6 +62,10 @@ class Client {
 
  private:
   Connection& connect(TimePoint deadline);
+  // Does `action` on a connection, and again on a new one when that breaks, until it returns
+  // something.
+  template <typename Action>
+  auto insist(Action action, int* unanswered, TimePoint deadline);
   template <typename Action>
   bool best_effort(Action action) noexcept;
 

@@ -90,11 +90,20 @@ void Connection::authenticate(const Endpoint& endpoint, const Patience& patience
 
 Reply Connection::command(const Args& args, const Patience& patience) {
   write(format(args), patience);
-  for (; unwanted_ > 0; --unwanted_) {
-    const Reply reply = receive(patience);
-    if (is_refusal(reply)) throw ServerError(server_, reply.text);
-  }
+  skip_unwanted(patience);
   return receive(patience);
+}
+
+std::vector<Reply> Connection::commands(const std::vector<Args>& requests, Milliseconds timeout,
+                                        int wake_fd) {
+  const auto patience = [&] { return Patience{after(BootClock::now(), timeout), wake_fd}; };
+  std::string bytes;
+  for (const Args& request : requests) bytes += format(request);
+  write(bytes, patience());
+  skip_unwanted(patience());
+  std::vector<Reply> replies;
+  while (replies.size() < requests.size()) replies.push_back(receive(patience()));
+  return replies;
 }
 
 void Connection::send(const Args& args, const Patience& patience) {
@@ -114,6 +123,13 @@ std::optional<Reply> Connection::try_receive() {
       --unwanted_;
     }
     if (!read_some()) return std::nullopt;
+  }
+}
+
+void Connection::skip_unwanted(const Patience& patience) {
+  for (; unwanted_ > 0; --unwanted_) {
+    const Reply reply = receive(patience);
+    if (is_refusal(reply)) throw ServerError(server_, reply.text);
   }
 }
 

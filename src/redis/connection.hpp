@@ -29,6 +29,11 @@ class Connection {
   // Throws Unavailable, ProtocolError, Interrupted; then the connection is good for `send` only.
   [[nodiscard]] Reply command(const Args& args, const Patience& patience);
 
+  // Sends all requests, then returns their replies in order; each has `timeout`. Throws as
+  // `command`.
+  [[nodiscard]] std::vector<Reply> commands(const std::vector<Args>& requests, Milliseconds timeout,
+                                            int wake_fd);
+
   // Sends a request whose reply will be thrown away. Throws Unavailable, Interrupted.
   void send(const Args& args, const Patience& patience);
 
@@ -47,6 +52,7 @@ class Connection {
  private:
   void authenticate(const Endpoint& endpoint, const Patience& patience);
   void write(std::string_view bytes, const Patience& patience);
+  void skip_unwanted(const Patience& patience);
   [[nodiscard]] Reply receive(const Patience& patience);
   bool read_some();
 

@@ -11,16 +11,53 @@ Args eval_args(std::string_view command, std::string_view script, const std::str
   return args;
 }
 
+struct Commands {
+  std::string_view by_sha;
+  std::string_view by_text;
+};
+
+Reply run(Connection& connection, const Commands& commands, const Script& script,
+          const ScriptArgs& call, const Patience& patience) {
+  const std::string key_count = std::to_string(call.keys.size());
+  Reply reply =
+      connection.command(eval_args(commands.by_sha, script.sha1, key_count, call), patience);
+  if (reply.type == Reply::Type::error && reply.text.starts_with("NOSCRIPT")) {
+    reply = connection.command(eval_args(commands.by_text, script.text, key_count, call), patience);
+  }
+  return reply;
+}
+
 }  // namespace
 
 Reply run_script(Connection& connection, const Script& script, const ScriptArgs& call,
                  const Patience& patience) {
-  const std::string key_count = std::to_string(call.keys.size());
-  Reply reply = connection.command(eval_args("EVALSHA", script.sha1, key_count, call), patience);
-  if (reply.type == Reply::Type::error && reply.text.starts_with("NOSCRIPT")) {
-    reply = connection.command(eval_args("EVAL", script.text, key_count, call), patience);
+  if (script.access == Script::Access::read) {
+    Reply reply = run(connection, {"EVALSHA_RO", "EVAL_RO"}, script, call, patience);
+    const bool is_refused =
+        reply.type == Reply::Type::error &&
+        (reply.text.starts_with("ERR unknown command") || reply.text.starts_with("NOPERM"));
+    if (!is_refused) return reply;
   }
-  return reply;
+  return run(connection, {"EVALSHA", "EVAL"}, script, call, patience);
+}
+
+std::vector<Reply> run_scripts(Connection& connection, const Script& script,
+                               const std::vector<ScriptArgs>& calls, Milliseconds timeout,
+                               int wake_fd) {
+  std::vector<std::string> key_counts;
+  for (const ScriptArgs& call : calls) key_counts.push_back(std::to_string(call.keys.size()));
+  std::vector<Args> requests;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    requests.push_back(eval_args("EVALSHA_RO", script.sha1, key_counts[i], calls[i]));
+  }
+  std::vector<Reply> replies = connection.commands(requests, timeout, wake_fd);
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    if (replies[i].type != Reply::Type::error) continue;
+    // Not known yet, or no such command there.
+    replies[i] = run_script(connection, script, calls[i],
+                            Patience{after(BootClock::now(), timeout), wake_fd});
+  }
+  return replies;
 }
 
 void send_script(Connection& connection, const Script& script, const ScriptArgs& call,

@@ -10,9 +10,12 @@
 namespace rlock::redis {
 
 struct Script {
+  enum class Access { write, read };
+
   std::string_view name;
   std::string_view sha1;
   std::string_view text;
+  Access access = Access::write;
 };
 
 // The keys (all in one cluster slot) and arguments of one call of a script.
@@ -21,10 +24,18 @@ struct ScriptArgs {
   std::vector<std::string> args;
 };
 
-// Runs `script` by its SHA1, and by its text if the server does not know it. Returns the reply,
-// which may be an error reply. Throws as Connection::command.
+// Runs `script` by its SHA1, and by its text if the server does not know it; one that only reads
+// runs where the server itself forbids it to write, if that is known and allowed there (Redis 7).
+// Returns the reply, which may be an error reply. Throws as Connection::command.
 [[nodiscard]] Reply run_script(Connection& connection, const Script& script, const ScriptArgs& call,
                                const Patience& patience);
+
+// Runs `script`, which must only read, once for each of `calls`, in one round trip. Returns the
+// replies in order, each of which may be an error; each has `timeout`. Throws as
+// Connection::command.
+[[nodiscard]] std::vector<Reply> run_scripts(Connection& connection, const Script& script,
+                                             const std::vector<ScriptArgs>& calls,
+                                             Milliseconds timeout, int wake_fd);
 
 // Sends `script` by its text and does not wait for the reply. Throws as Connection::send.
 void send_script(Connection& connection, const Script& script, const ScriptArgs& call,

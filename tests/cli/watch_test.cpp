@@ -97,7 +97,7 @@ TEST_CASE("watch tells a lock that is broken as released, also one without an ex
   SUBCASE("after more than one look at it") {
     const auto looks = [&] {
       const std::string stats = server.command({"INFO", "commandstats"});
-      const std::string key = "cmdstat_evalsha:calls=";
+      const std::string key = "cmdstat_evalsha_ro:calls=";
       const std::size_t at = stats.find(key);
       return at == std::string::npos ? 0 : std::stol(stats.substr(at + key.size()));
     };

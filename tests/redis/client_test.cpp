@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include "base/fd.hpp"
+#include "lock/key_names.hpp"
 #include "lua_scripts.hpp"
 #include "redis/server_error.hpp"
 #include "redis/url.hpp"
@@ -31,6 +32,11 @@ redis::ClientOptions options_for(const std::string& url,
 
 // A request that changes nothing: is the lock "u:1"'s?
 const redis::ScriptArgs k_ask{{"job", "rlock_info:{job}"}, {"0", "u:1"}};
+
+redis::ScriptArgs snapshot_of(const std::string& name) {
+  const lock::KeyNames keys(name);
+  return {{keys.lock, keys.info, keys.queue, keys.timeout, keys.token}, {keys.channel}};
+}
 
 }  // namespace
 
@@ -121,4 +127,56 @@ TEST_CASE("client: what is sent behind a request is carried out after it") {
   client.close_gently(Milliseconds(10'000));
   CHECK(test::wait_until([&] { return server.command({"GET", "x"}) == "12"; }));
   CHECK(client.run(lua::renew, k_ask).as_integer() == 0);
+}
+
+TEST_CASE("client: a script that only reads runs where the server lets it not write") {
+  test::Server server;
+  redis::Client client(options_for(server.unix_url()));
+  const redis::ScriptArgs call = snapshot_of("job");
+  CHECK(client.run(lua::snapshot, call).as_array().size() > 1);
+  CHECK(server.command({"INFO", "commandstats"}).find("cmdstat_evalsha_ro:") != std::string::npos);
+  CHECK(server.command({"INFO", "commandstats"}).find("cmdstat_evalsha:") == std::string::npos);
+}
+
+TEST_CASE("client: a script that only reads runs where there is no, or no right to, EVALSHA_RO") {
+  test::ServerOptions options;
+  SUBCASE("unknown, as before Redis 7") {
+    options.args = {"--rename-command", "EVALSHA_RO", "", "--rename-command", "EVAL_RO", ""};
+  }
+  SUBCASE("forbidden") {
+    options.args = {"--user", "default", "on", "nopass", "~*", "&*", "+@all", "-evalsha_ro"};
+  }
+  test::Server server(options);
+  redis::Client client(options_for(server.unix_url()));
+  CHECK(client.run(lua::snapshot, snapshot_of("job")).as_array().size() > 1);
+  CHECK(client.run_all(lua::snapshot, {snapshot_of("job")}).at(0).as_array().size() > 1);
+}
+
+TEST_CASE("client: many calls of a script are answered in order, also one not loaded yet") {
+  test::Server server;
+  std::vector<redis::ScriptArgs> calls;
+  for (int i = 0; i < 500; ++i) {
+    server.command({"SET", "job" + std::to_string(i), std::to_string(i)});
+    calls.push_back(snapshot_of("job" + std::to_string(i)));
+  }
+  redis::Client client(options_for(server.unix_url()));
+  for (int round = 0; round < 2; ++round) {
+    const std::vector<redis::Reply> replies = client.run_all(lua::snapshot, calls);
+    REQUIRE(replies.size() == calls.size());
+    for (std::size_t i = 0; i < replies.size(); ++i) {
+      CHECK(replies[i].as_array(4)[3].as_array(1)[0].as_text() == std::to_string(i));
+    }
+  }
+  CHECK(client.command({"PING"}).as_text() == "PONG");
+}
+
+TEST_CASE("client: a command is sent again after a lost reply, and its error is a reply") {
+  test::Server server;
+  test::Proxy proxy(server.port());
+  redis::Client client(options_for(proxy.url()));
+  CHECK(client.command({"GET", "a"}).is_nil());
+  proxy.cut_after_next_request("PING");
+  CHECK(client.command({"PING"}).as_text() == "PONG");
+  CHECK(proxy.cuts() == 1);
+  CHECK(client.command({"NONSENSE"}).type == redis::Reply::Type::error);
 }

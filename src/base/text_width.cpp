@@ -1,0 +1,70 @@
+#include "base/text_width.hpp"
+
+#include <clocale>
+#include <cwchar>
+#include <locale.h>
+
+namespace rlock {
+namespace {
+
+// The C library knows the widths, but only of the locale in use: that is UTF-8 while one of these
+// lives, whatever the user's is.
+class Utf8 {
+ public:
+  Utf8() : before_(::uselocale(locale())) {}
+  Utf8(const Utf8&) = delete;
+  Utf8& operator=(const Utf8&) = delete;
+  ~Utf8() { ::uselocale(before_); }
+
+ private:
+  static locale_t locale() {
+    static const locale_t utf8 = ::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+    return utf8;  // 0, if there is none, leaves the locale as it is
+  }
+
+  locale_t before_;
+};
+
+struct Character {
+  std::size_t bytes;
+  std::size_t columns;
+};
+
+Character first_of(std::string_view text) {
+  wchar_t character = 0;
+  std::mbstate_t state{};
+  const std::size_t bytes = std::mbrtowc(&character, text.data(), text.size(), &state);
+  if (bytes == 0 || bytes > text.size()) return {1, 1};
+  const int columns = ::wcwidth(character);
+  return {bytes, columns < 0 ? 1 : static_cast<std::size_t>(columns)};
+}
+
+}  // namespace
+
+std::size_t display_width(std::string_view text) {
+  const Utf8 utf8;
+  std::size_t width = 0;
+  while (!text.empty()) {
+    const Character character = first_of(text);
+    width += character.columns;
+    text.remove_prefix(character.bytes);
+  }
+  return width;
+}
+
+std::string fit(std::string_view text, std::size_t columns) {
+  if (display_width(text) <= columns) return std::string(text);
+  if (columns == 0) return "";
+  const Utf8 utf8;
+  std::size_t width = 0;
+  std::size_t end = 0;
+  while (end < text.size()) {
+    const Character character = first_of(text.substr(end));
+    if (width + character.columns > columns - 1) break;
+    width += character.columns;
+    end += character.bytes;
+  }
+  return std::string(text.substr(0, end)) + "…";
+}
+
+}  // namespace rlock

@@ -1,0 +1,17 @@
+// How much room a text takes on a terminal.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace rlock {
+
+// Returns how many columns a line of UTF-8 takes: wide characters take two, combining ones none.
+// `text` must be harmless for a terminal already (escape_for_terminal).
+[[nodiscard]] std::size_t display_width(std::string_view text);
+
+// Returns `text` if it fits into `columns`, or as much of it as leaves room for a closing "…".
+[[nodiscard]] std::string fit(std::string_view text, std::size_t columns);
+
+}  // namespace rlock

@@ -1,0 +1,32 @@
+#include <doctest/doctest.h>
+
+#include "base/text_width.hpp"
+
+using rlock::display_width;
+using rlock::fit;
+
+TEST_CASE("display_width counts columns, not bytes") {
+  CHECK(display_width("") == 0);
+  CHECK(display_width("backup") == 6);
+  CHECK(display_width("Zürich") == 6);
+  CHECK(display_width("日本") == 4);
+  CHECK(display_width("e\u0301") == 1);
+}
+
+TEST_CASE("display_width takes what is not UTF-8 for one column a byte") {
+  CHECK(display_width("a\xff\xc3") == 3);
+}
+
+TEST_CASE("fit leaves what fits and marks what it cuts") {
+  CHECK(fit("backup", 6) == "backup");
+  CHECK(fit("backup", 5) == "back…");
+  CHECK(fit("backup", 1) == "…");
+  CHECK(fit("backup", 0) == "");
+  CHECK(fit("", 0) == "");
+}
+
+TEST_CASE("fit never cuts a character in two") {
+  CHECK(fit("日本語", 5) == "日本…");
+  CHECK(fit("日本語", 4) == "日…");
+  CHECK(fit("üüü", 2) == "ü…");
+}
