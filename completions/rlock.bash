@@ -4,7 +4,7 @@
 _rlock_options() {
   local global="-r --redis --timeout --user --password-file --config --json -q --quiet -v --verbose
     --color -h --help"
-  local taking="--kind --fair --fair-wait -w --wait -n --no-wait --lease --no-watchdog -E --conflict-exit-code"
+  local taking="--kind --fair --fair-wait -w --wait -n --no-wait --lease --no-watchdog --note --no-info -E --conflict-exit-code"
   case $1 in
     exec) _rlock_opts="$taking -c --on-lost --kill-after --at-least --at-most $global" ;;
     acquire) _rlock_opts="$taking $global" ;;
@@ -62,7 +62,7 @@ _rlock() {
       mapfile -t COMPREPLY < <(compgen -f -- "$current")
       return
       ;;
-    -r | --redis | --timeout | --user | -w | --wait | --fair-wait | --lease | -E | --conflict-exit-code | -c | \
+    -r | --redis | --timeout | --user | -w | --wait | --fair-wait | --lease | --note | -E | --conflict-exit-code | -c | \
       --kill-after | --at-least | --at-most | --owner) return ;;
     *)
       if [[ $current == -* ]]; then

@@ -76,6 +76,8 @@ complete -c rlock -n '__rlock_in exec acquire' -s w -l wait -x -d 'Give up after
 complete -c rlock -n '__rlock_in exec acquire' -s n -l no-wait -d 'Do not wait'
 complete -c rlock -n '__rlock_in exec acquire renew' -l lease -x -d 'How long the lock is kept'
 complete -c rlock -n '__rlock_in exec acquire' -l no-watchdog -d 'Do not renew the lease'
+complete -c rlock -n '__rlock_in exec acquire' -l note -x -d 'Words that others see beside the owner'
+complete -c rlock -n '__rlock_in exec acquire' -l no-info -d 'Do not tell others host, process, user and program'
 complete -c rlock -n '__rlock_in exec acquire' -s E -l conflict-exit-code -x \
     -d 'Exit status when not acquired'
 complete -c rlock -n '__rlock_in exec' -s c -x -d 'Run a line of shell'

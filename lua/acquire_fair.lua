@@ -1,12 +1,12 @@
 -- Takes a fair lock for an owner who does not hold it yet, or queues him; may be sent again.
 -- KEYS: lock, info, latch of this hold, queue, scores
--- ARGV: lease (ms), owner, host, pid, user, command, channel,
+-- ARGV: lease (ms), owner, what to tell of him (JSON, or nothing), channel,
 --   wait: how long the owner may keep his place when dead (ms); 0 does not queue him
 -- Returns as acquire.lua, and with {0, ...} after mixed: place in the queue (0 is the head; -1: not
 --   queued; -2: there is more to sweep, ask again at once), after how many ms to ask again.
 local lock, info, queue, scores, owner = KEYS[1], KEYS[2], KEYS[4], KEYS[5], ARGV[2]
-local channel = ARGV[7]
-local lease, wait = tonumber(ARGV[1]), tonumber(ARGV[8])
+local channel = ARGV[4]
+local lease, wait = tonumber(ARGV[1]), tonumber(ARGV[5])
 if redis.call('exists', KEYS[3]) == 1 then return {2} end
 --#include now.lua
 --#include info.lua
@@ -139,6 +139,6 @@ if wait > 0 and not has_more then
   ask_after = refresh(me, place)
 end
 local answer, holders_kind = busy()
-answer[9] = holders_kind == 'reentrant' and 1 or 0
-answer[10], answer[11] = place, ask_after
+answer[6] = holders_kind == 'reentrant' and 1 or 0
+answer[7], answer[8] = place, ask_after
 return answer

@@ -36,6 +36,12 @@ if tonumber(count) > 1 then
 end
 if keep > 0 then
   redis.call('pexpire', lock, keep)
+  -- From now on the lock ends by its TTL: not with the process.
+  local about = known(owner)
+  if about then
+    about.process = nil
+    tell(owner, about, keep)
+  end
   redis.pcall('pexpire', info, keep)
   return answer(0)
 end

@@ -1,30 +1,27 @@
 -- What the scripts that take a lock have in common. Needs the locals lock, owner, lease (ms) and
--- now (ms), their arguments 3 to 6 (host, pid, user, command), and include/info.lua.
+-- now (ms), their argument 3 (what to tell of the owner: JSON, or nothing), and include/info.lua.
 
 -- Returns what to tell of the owner who takes a lock of this kind.
 local function about_owner(kind)
-  return {host = ARGV[3], pid = tonumber(ARGV[4]), user = ARGV[5], command = ARGV[6], kind = kind,
-          since = now, seen = now}
+  local about = decode(ARGV[3]) or {}
+  about.kind, about.since, about.seen = kind, now, now
+  return about
 end
 
--- Makes the owner the holder; nothing is counted twice. Returns the hold count.
+-- Makes the owner the holder, and tells about him if there is something to tell; nothing is counted twice. Returns the hold count.
 local function hold(about)
   if redis.call('hexists', lock, owner) == 0 then redis.call('hset', lock, owner, 1) end
   if redis.call('pttl', lock) < lease then redis.call('pexpire', lock, lease) end
-  tell(owner, about, lease)
+  if about then tell(owner, about, lease) end
   return tonumber(redis.call('hget', lock, owner))
 end
 
--- Returns {0, pttl, owner, host, pid, command, since, now} of the holder, and his kind.
+-- Returns {0, pttl, owner, what is told of him, now} of the holder, and his kind.
 local function busy()
   local holder = ''
   if redis.call('hlen', lock) == 1 then holder = redis.call('hkeys', lock)[1] end
-  local about = known(holder) or {}
-  local function text(name) return type(about[name]) == 'string' and about[name] or '' end
-  local function number(name)
-    local value = tonumber(about[name])
-    return value and string.format('%.0f', value) or ''
-  end
-  return {0, redis.call('pttl', lock), holder, text('host'), number('pid'), text('command'),
-          number('since'), string.format('%.0f', now)}, text('kind')
+  local told = redis.pcall('hget', info, holder)
+  local about = decode(told) or {}
+  return {0, redis.call('pttl', lock), holder, type(told) == 'string' and told or '',
+          string.format('%.0f', now)}, about.kind
 end

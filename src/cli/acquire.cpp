@@ -42,13 +42,15 @@ int run_acquire(const Globals& globals, const AcquireOptions& options) {
                 "--lease that is long enough");
   }
   const ExitStatus conflict = options.take.conflict_exit_status();
-  Request request{options.name, lock::fresh_owner(), lock::about_this_process("rlock"),
-                  options.take.lease_length(), options.take.wait_deadline()};
+  Request request{options.name, lock::fresh_owner(),
+                  options.take.tell(lock::about_calling_process()), options.take.lease_length(),
+                  options.take.wait_deadline()};
   request.kind = options.take.lock_kind();
   request.fair_wait = options.take.fair_wait_length();
   redis::ClientOptions client_options = globals.client_options();
   process::Signals signals;
   client_options.wake_fd = signals.fd();
+  if (options.take.no_info) client_options.name = "rlock";
   redis::Client client(client_options);
   try {
     const auto taken = take(request, globals, client);

@@ -43,6 +43,7 @@ struct ExecOptions {
 struct Plan {
   std::vector<std::string> names;  // sorted: two runs with the same names never wait for each other
   std::vector<std::string> command;
+  lock::About about;
   lock::Kind kind;
   Milliseconds lease;
   Milliseconds fair_wait;
@@ -72,6 +73,7 @@ Plan make_plan(const ExecOptions& options, const Behind& behind) {
   } else {
     plan.command = behind.words;
   }
+  plan.about = options.take.tell(lock::about_this_process(plan.command[0]));
   plan.kind = options.take.lock_kind();
   plan.lease = options.take.lease_length();
   plan.fair_wait = options.take.fair_wait_length();
@@ -176,10 +178,10 @@ int run_exec(const Globals& globals, const ExecOptions& options, const Behind& b
   redis::ClientOptions client_options = globals.client_options();
   process::Signals signals;
   client_options.wake_fd = signals.fd();
+  if (options.take.no_info) client_options.name = "rlock";
   redis::Client client(client_options);
   const std::string owner = lock::fresh_owner();
   const std::string run = random_hex(k_run_id_bytes);
-  const lock::About about = lock::about_this_process(plan.command[0]);
 
   std::optional<process::Guardian> guardian;
   const auto set_up_guardian = [&] {
@@ -198,7 +200,7 @@ int run_exec(const Globals& globals, const ExecOptions& options, const Behind& b
   try {
     for (const std::string& name : plan.names) {
       locks.start_watchdogs();  // of those that are kept while we wait for the next
-      Request request{name, owner, about, plan.lease, plan.wait_deadline};
+      Request request{name, owner, plan.about, plan.lease, plan.wait_deadline};
       request.kind = plan.kind;
       request.fair_wait = plan.fair_wait;
       request.on_busy = set_up_guardian;

@@ -40,6 +40,7 @@ void add_about(Json& json, const lock::Party& party) {
   json["command"] = text(&lock::About::command);
   json["pid"] = party.about && party.about->pid != 0 ? Json(party.about->pid) : Json(nullptr);
   json["since_ms"] = or_null(party.since_ms);
+  json["note"] = text(&lock::About::note);
 }
 
 Json holders_json(const Snapshot& snapshot) {

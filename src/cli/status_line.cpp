@@ -49,9 +49,12 @@ void StatusLine::clear() noexcept {
 }
 
 std::string describe_holder(const std::string& owner, const lock::About& about) {
-  if (about.host.empty()) return owner.empty() ? "an unknown holder" : escape_for_terminal(owner);
-  std::string text = escape_for_terminal(about.host) + " pid " + std::to_string(about.pid);
-  if (!about.command.empty()) text += " (" + escape_for_terminal(about.command) + ")";
+  std::string text = owner.empty() ? "an unknown holder" : escape_for_terminal(owner);
+  if (!about.host.empty()) {
+    text = escape_for_terminal(about.host) + " pid " + std::to_string(about.pid);
+    if (!about.command.empty()) text += " (" + escape_for_terminal(about.command) + ")";
+  }
+  if (!about.note.empty()) text += " \"" + escape_for_terminal(about.note) + "\"";
   return text;
 }
 

@@ -28,8 +28,8 @@ class StatusLine {
   TimePoint start_;
 };
 
-// Returns who holds a lock, for people: "web1 pid 4242 (backup)", or the owner where no more is
-// known. Harmless for a terminal.
+// Returns who holds a lock, for people: `web1 pid 4242 (backup) "note"`, or the owner where no more
+// is known. Harmless for a terminal.
 [[nodiscard]] std::string describe_holder(const std::string& owner, const lock::About& about);
 
 }  // namespace rlock::cli

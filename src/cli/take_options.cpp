@@ -16,6 +16,8 @@ constexpr Milliseconds k_longest_lease = std::chrono::hours(24 * 366);
 // Each waiter adds it to the deadlines of those behind it.
 constexpr Milliseconds k_longest_fair_wait = std::chrono::hours(1);
 
+constexpr std::size_t k_longest_note = 256;
+
 Milliseconds parse_in_range(const std::string& option, const std::string& text,
                             Milliseconds shortest, Milliseconds longest, const char* range) {
   const Milliseconds length = parse_duration_option(option, text);
@@ -46,6 +48,9 @@ void TakeOptions::add_to(CLI::App& app) {
   app.add_option("-E,--conflict-exit-code", conflict_status,
                  "Exit status when the lock was not acquired, 0 to 255 [75]")
       ->type_name("N");
+  app.add_option("--note", note, "Words of your own that others see beside the owner")
+      ->type_name("TEXT");
+  app.add_flag("--no-info", no_info, "Do not tell others host, process, user and program");
 }
 
 TimePoint TakeOptions::wait_deadline() const {
@@ -66,6 +71,17 @@ Milliseconds TakeOptions::lease_length() const {
 Milliseconds TakeOptions::fair_wait_length() const {
   return parse_in_range("--fair-wait", fair_wait, lock::k_shortest_fair_wait, k_longest_fair_wait,
                         "15s to 1h");
+}
+
+lock::About TakeOptions::tell(const lock::About& about) const {
+  if (note.size() > k_longest_note) {
+    throw Error(ExitStatus::usage, "--note: it has " + std::to_string(note.size()) +
+                                       " bytes; expected " + std::to_string(k_longest_note) +
+                                       " at the most");
+  }
+  lock::About told = no_info ? lock::About{} : about;
+  told.note = note;
+  return told;
 }
 
 ExitStatus TakeOptions::conflict_exit_status() const {

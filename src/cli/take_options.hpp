@@ -23,6 +23,8 @@ struct TakeOptions {
   std::string lease = "30s";
   bool no_watchdog = false;
   std::string conflict_status = "75";
+  std::string note;
+  bool no_info = false;
 
   void add_to(CLI::App& app);
 
@@ -32,6 +34,10 @@ struct TakeOptions {
   [[nodiscard]] Milliseconds lease_length() const;
   [[nodiscard]] Milliseconds fair_wait_length() const;
   [[nodiscard]] ExitStatus conflict_exit_status() const;
+
+  // Returns what others are told of the owner: `about`, if the user lets them know, and his note.
+  // Throws Error (usage) for a note that is too long.
+  [[nodiscard]] lock::About tell(const lock::About& about) const;
 };
 
 }  // namespace rlock::cli

@@ -12,9 +12,9 @@ constexpr Milliseconds k_give_up_bound{4000};
 
 }  // namespace
 
-FairLock::FairLock(const std::string& name, std::string owner, About about, Milliseconds lease,
-                   Milliseconds wait)
-    : ReentrantLock(name, std::move(owner), std::move(about), lease), wait_(wait) {}
+FairLock::FairLock(const std::string& name, std::string owner, const About& about,
+                   Milliseconds lease, Milliseconds wait)
+    : ReentrantLock(name, std::move(owner), about, lease), wait_(wait) {}
 
 std::variant<Lease, Busy> FairLock::try_acquire(redis::Client& client, Join join) {
   const bool queues = join == Join::yes;

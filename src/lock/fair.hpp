@@ -11,7 +11,7 @@ inline constexpr Milliseconds k_shortest_fair_wait{15'000};  // a waiter shows i
 class FairLock final : public ReentrantLock {
  public:
   // `wait`: how long a waiter may keep its place after its death.
-  FairLock(const std::string& name, std::string owner, About about, Milliseconds lease,
+  FairLock(const std::string& name, std::string owner, const About& about, Milliseconds lease,
            Milliseconds wait);
 
   [[nodiscard]] Kind kind() const noexcept override { return Kind::fair; }

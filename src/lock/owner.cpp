@@ -2,10 +2,11 @@
 
 #include <array>
 #include <cstdlib>
+#include <fstream>
 #include <pwd.h>
 #include <unistd.h>
 
-#include "base/escape.hpp"
+#include "base/process_identity.hpp"
 #include "base/random.hpp"
 
 namespace rlock::lock {
@@ -21,16 +22,33 @@ std::string user_name() {
   return entry != nullptr ? entry->pw_name : std::to_string(::geteuid());
 }
 
+About about_this_host() {
+  std::array<char, 256> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  About about;
+  about.host = host.data();
+  about.user = user_name();
+  return about;
+}
+
 }  // namespace
 
 std::string fresh_owner() { return random_uuid() + ":" + std::to_string(::getpid()); }
 
 About about_this_process(const std::string& command) {
-  std::array<char, 256> host{};
-  ::gethostname(host.data(), host.size() - 1);
-  const std::string program = command.substr(command.rfind('/') + 1);
-  // The texts are stored as JSON, which cannot hold other bytes.
-  return {to_utf8(host.data()), ::getpid(), to_utf8(user_name()), to_utf8(program)};
+  About about = about_this_host();
+  about.pid = ::getpid();
+  about.command = command.substr(command.rfind('/') + 1);
+  about.process = process_identity(about.pid);
+  return about;
+}
+
+About about_calling_process() {
+  About about = about_this_host();
+  about.pid = ::getppid();
+  std::ifstream name("/proc/" + std::to_string(about.pid) + "/comm");
+  std::getline(name, about.command);
+  return about;
 }
 
 }  // namespace rlock::lock

@@ -12,13 +12,19 @@ namespace rlock::lock {
 
 // Who an owner is, for people: stored beside the lock, never inside it.
 struct About {
-  std::string host;
+  std::string host{};
   pid_t pid = 0;
-  std::string user;
-  std::string command;  // the program's name, never its arguments: they may hold secrets
+  std::string user{};
+  std::string command{};  // the program's name, never its arguments: they may hold secrets
+  std::string note{};     // what the user wanted to be told besides
+  // Empty, or the identity (base/process_identity.hpp) of the process that the hold ends with.
+  std::string process{};
 };
 
-// Returns what to say of this process. `command` may be a path.
+// Returns what to say of this process. `command`, which it runs, may be a path.
 [[nodiscard]] About about_this_process(const std::string& command);
+
+// Returns what to say of the process that has called this one, and that goes on without it.
+[[nodiscard]] About about_calling_process();
 
 }  // namespace rlock::lock

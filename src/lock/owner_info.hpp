@@ -20,6 +20,10 @@ struct OwnerInfo {
 // Times that others wrote may be anything; between these bounds their differences do not overflow.
 inline constexpr std::int64_t k_furthest_ms = 9'000'000'000'000'000;
 
+// Returns what the side key is to tell of an owner, as JSON; nothing, where there is nothing to
+// tell.
+[[nodiscard]] std::string to_json(const About& about);
+
 // Returns what `json`, a value of the side key, tells; what makes no sense in it is left out.
 [[nodiscard]] OwnerInfo parse_owner_info(const std::string& json);
 

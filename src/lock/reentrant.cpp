@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/escape.hpp"
 #include "base/random.hpp"
+#include "lock/owner_info.hpp"
 #include "lua_scripts.hpp"
 #include "redis/server_error.hpp"
 
@@ -21,12 +22,10 @@ constexpr std::size_t k_id_bytes = 16;
 
 std::string text(Milliseconds span) { return std::to_string(span.count()); }
 
-// Others may have written anything; between these bounds a difference does not overflow.
 std::int64_t number(const std::string& digits) {
-  constexpr std::int64_t k_limit = 9'000'000'000'000'000;
   std::int64_t value = 0;
   std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  return std::clamp(value, -k_limit, k_limit);
+  return value;
 }
 
 [[noreturn]] void refuse_kind(const std::string& name, const std::string& kind) {
@@ -41,14 +40,12 @@ Busy parse_busy(const std::vector<redis::Reply>& items) {
   const std::int64_t ttl = items[1].as_integer();
   if (ttl != k_no_expiry) busy.ttl = Milliseconds(std::max<std::int64_t>(ttl, 0));
   busy.owner = items[2].as_text();
-  busy.holder.host = items[3].as_text();
-  busy.holder.pid = static_cast<pid_t>(number(items[4].as_text()));
-  busy.holder.command = items[5].as_text();
-  const std::string& since = items[6].as_text();
-  if (!since.empty()) busy.held_for = Milliseconds(number(items[7].as_text()) - number(since));
-  if (items.size() > 10 && items[9].as_integer() != -1) {
-    busy.ask_after = Milliseconds(items[10].as_integer());
-    if (items[9].as_integer() >= 0) busy.place = static_cast<int>(items[9].as_integer());
+  const OwnerInfo info = parse_owner_info(items[3].as_text());
+  busy.holder = info.about;
+  if (info.since_ms) busy.held_for = Milliseconds(number(items[4].as_text()) - *info.since_ms);
+  if (items.size() > 7 && items[6].as_integer() != -1) {
+    busy.ask_after = Milliseconds(items[7].as_integer());
+    if (items[6].as_integer() >= 0) busy.place = static_cast<int>(items[6].as_integer());
   }
   return busy;
 }
@@ -57,11 +54,11 @@ Busy parse_busy(const std::vector<redis::Reply>& items) {
 
 std::string kind_name(Kind kind) { return kind == Kind::fair ? "fair" : "reentrant"; }
 
-ReentrantLock::ReentrantLock(const std::string& name, std::string owner, About about,
+ReentrantLock::ReentrantLock(const std::string& name, std::string owner, const About& about,
                              Milliseconds lease)
     : keys_(name),
       owner_(std::move(owner)),
-      about_(std::move(about)),
+      about_(to_json(about)),
       lease_(lease),
       hold_id_(random_hex(k_id_bytes)) {
   check_name(name);
@@ -87,9 +84,8 @@ std::variant<Lease, Busy> ReentrantLock::try_acquire(redis::Client& client, Join
 std::variant<Lease, Busy> ReentrantLock::request(redis::Client& client, const redis::Script& script,
                                                  std::vector<std::string> more_keys,
                                                  const std::vector<std::string>& more) {
-  redis::ScriptArgs call{
-      {keys_.lock, keys_.info, keys_.latch(hold_id_)},
-      {text(lease_), owner_, about_.host, std::to_string(about_.pid), about_.user, about_.command}};
+  redis::ScriptArgs call{{keys_.lock, keys_.info, keys_.latch(hold_id_)},
+                         {text(lease_), owner_, about_}};
   call.keys.insert(call.keys.end(), more_keys.begin(), more_keys.end());
   call.args.insert(call.args.end(), more.begin(), more.end());
   const TimePoint asked = BootClock::now();
@@ -97,7 +93,7 @@ std::variant<Lease, Busy> ReentrantLock::request(redis::Client& client, const re
   const auto& items = reply.as_array(1);
   switch (items[0].as_integer()) {
     case 0:
-      is_mixed_ = is_mixed_ || reply.as_array(9)[8].as_integer() == 1;
+      is_mixed_ = is_mixed_ || reply.as_array(6)[5].as_integer() == 1;
       return parse_busy(items);
     case 1:
       is_mixed_ = is_mixed_ || reply.as_array(3)[2].as_integer() == 1;

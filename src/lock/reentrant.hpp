@@ -40,7 +40,7 @@ enum class Release { freed, still_held, not_held };
 // Error (wrong_kind) if the name is in use by another kind of lock.
 class ReentrantLock {
  public:
-  ReentrantLock(const std::string& name, std::string owner, About about, Milliseconds lease);
+  ReentrantLock(const std::string& name, std::string owner, const About& about, Milliseconds lease);
   ReentrantLock(const ReentrantLock&) = delete;
   ReentrantLock& operator=(const ReentrantLock&) = delete;
   virtual ~ReentrantLock() = default;
@@ -95,7 +95,7 @@ class ReentrantLock {
 
   KeyNames keys_;
   std::string owner_;
-  About about_;
+  std::string about_;  // as the side key is to tell it
   Milliseconds lease_;
   std::string hold_id_;
   bool is_mixed_ = false;

@@ -26,9 +26,17 @@ TEST_CASE("what is said about a process is its program's name, without path and 
   CHECK(about_this_process("/usr/bin/backup").command == "backup");
   CHECK(about_this_process("backup").command == "backup");
   CHECK(about_this_process("").command.empty());
-  CHECK(about_this_process("caf\xe9").command == "caf\\xe9");
+  CHECK(about_this_process("caf\xe9").command == "caf\xe9");
   CHECK(about_this_process("x").pid == ::getpid());
   CHECK_FALSE(about_this_process("x").host.empty());
+  CHECK_FALSE(about_this_process("x").process.empty());
+}
+
+TEST_CASE("what is said about the caller is who that is, and that the hold does not end with it") {
+  const About about = about_calling_process();
+  CHECK(about.pid == ::getppid());
+  CHECK_FALSE(about.command.empty());
+  CHECK(about.process.empty());
 }
 
 TEST_CASE("the user's name is LOGNAME, else USER, else that of the uid") {
@@ -40,7 +48,7 @@ TEST_CASE("the user's name is LOGNAME, else USER, else that of the uid") {
   CHECK(about_this_process("x").user == "bob");
   environment.set("LOGNAME", std::nullopt);
   environment.set("USER", "b\xff");
-  CHECK(about_this_process("x").user == "b\\xff");
+  CHECK(about_this_process("x").user == "b\xff");
   environment.set("USER", std::nullopt);
   const passwd* entry = ::getpwuid(::geteuid());
   const std::string name = entry != nullptr ? entry->pw_name : std::to_string(::geteuid());
