@@ -129,11 +129,13 @@ void add_waiters(Snapshot& snapshot, const Replies& items, const Infos& infos) {
 
 }  // namespace
 
-Snapshot take_snapshot(redis::Client& client, const std::string& name) {
+redis::ScriptArgs snapshot_args(const std::string& name) {
   const KeyNames keys(name);
-  const redis::Reply reply =
-      client.run(lua::snapshot,
-                 {{keys.lock, keys.info, keys.queue, keys.timeout, keys.token}, {keys.channel}});
+  return {{keys.lock, keys.info, keys.queue, keys.timeout, keys.token}, {keys.channel}};
+}
+
+Snapshot read_snapshot(const std::string& name, redis::Reply reply) {
+  const KeyNames keys(name);
   const Replies& items = reply.as_array(k_places);
 
   Snapshot snapshot;
@@ -165,6 +167,10 @@ Snapshot take_snapshot(redis::Client& client, const std::string& name) {
                                                {keys.timeout, items[k_scores_type].as_text()},
                                                {keys.info, items[k_info_type].as_text()}});
   return snapshot;
+}
+
+Snapshot take_snapshot(redis::Client& client, const std::string& name) {
+  return read_snapshot(name, client.run(lua::snapshot, snapshot_args(name)));
 }
 
 }  // namespace rlock::lock

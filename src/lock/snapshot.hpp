@@ -57,4 +57,9 @@ struct Snapshot {
 // Throws as redis::Client::run.
 [[nodiscard]] Snapshot take_snapshot(redis::Client& client, const std::string& name);
 
+// The two halves of take_snapshot, for who asks for many at once: what lua::snapshot is to be given
+// for the lock `name`, and what its reply tells. Throws redis::ProtocolError.
+[[nodiscard]] redis::ScriptArgs snapshot_args(const std::string& name);
+[[nodiscard]] Snapshot read_snapshot(const std::string& name, redis::Reply reply);
+
 }  // namespace rlock::lock
