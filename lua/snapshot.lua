@@ -1,28 +1,24 @@
 -- Reads all that Redis holds about a lock, at one instant; changes nothing.
 -- KEYS: lock, info, queue, timeout (the queue's scores), token
--- ARGV: channel
+-- ARGV: channel, start of the names of the readers' keys, how many entries lock, info, queue and
+--   timeout may have together: any number if negative; with 0 the answer has none of them
 -- Returns {now (ms), type of lock, pttl, {field, value...} or {value} of a string,
 --   {queue member...}, {member, score...}, token or nil, type of queue, type of timeout, type of
 --   info, {owner, JSON...} of info, {listeners...} on the channel of each of the first waiters (as
---   far as the server tells), 1 if there may be listeners elsewhere}.
+--   far as the server tells), 1 if there may be listeners elsewhere, {reader...} of a read/write
+--   lock whose keys are all gone}; or nil if there are more entries than that.
 --#read-only
 local lock, info, queue, scores, token = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local function type_of(key) return redis.call('type', key).ok end
 --#include now.lua
 
-local kind, content = type_of(lock), {}
-if kind == 'hash' then content = redis.call('hgetall', lock) end
-if kind == 'string' then content = {redis.call('get', lock)} end
-
-local members, deadlines, known = {}, {}, {}
-if type_of(queue) == 'list' then members = redis.call('lrange', queue, 0, -1) end
-if type_of(scores) == 'zset' then deadlines = redis.call('zrange', scores, 0, -1, 'withscores') end
-if type_of(info) == 'hash' then known = redis.call('hgetall', info) end
-
-local listeners, elsewhere = {}, 0
-if members[1] then
-  local channels = {}
-  for i = 1, math.min(#members, 1000) do channels[i] = ARGV[1] .. ':' .. members[i] end
+-- Returns how many listen on the channel of each of the first waiters, and whether others may
+-- listen elsewhere.
+local function count_listeners()
+  local first = redis.call('lrange', queue, 0, 999)
+  if not first[1] then return {}, false end
+  local channels, listeners = {}, {}
+  for i, member in ipairs(first) do channels[i] = ARGV[1] .. ':' .. member end
   local counts = redis.pcall('pubsub', 'numsub', unpack(channels))
   for i = 2, #counts, 2 do listeners[#listeners + 1] = counts[i] end
   -- Redisson can listen on a replica, or on a shard's channel.
@@ -30,10 +26,49 @@ if members[1] then
   local alone = type(replication) == 'string' and replication:find('connected_slaves:0', 1, true)
   local cluster = redis.pcall('info', 'cluster')
   alone = alone and type(cluster) == 'string' and cluster:find('cluster_enabled:0', 1, true)
-  elsewhere = alone and 0 or 1
+  return listeners, not alone
 end
+
+-- Returns the readers that have no key left for any of their holds; not all of very many.
+local function dead_readers()
+  local dead = {}
+  if redis.call('hget', lock, 'mode') ~= 'read' then return dead end
+  if redis.call('hlen', lock) > 1001 then return dead end
+  local content = redis.call('hgetall', lock)
+  for i = 1, #content, 2 do
+    local count = tonumber(content[i + 1])
+    if content[i] ~= 'mode' and count and count >= 1 and count <= 100 then
+      local holds = {}
+      for k = 1, count do holds[k] = ARGV[2] .. content[i] .. ':rwlock_timeout:' .. k end
+      if redis.pcall('exists', unpack(holds)) == 0 then dead[#dead + 1] = content[i] end
+    end
+  end
+  return dead
+end
+
+local function size_of(kind, command, key)
+  return type_of(key) == kind and redis.call(command, key) or 0
+end
+
+local kind, most = type_of(lock), tonumber(ARGV[3]) or -1
+local size = size_of('hash', 'hlen', lock) + size_of('hash', 'hlen', info) +
+             size_of('list', 'llen', queue) + size_of('zset', 'zcard', scores)
+if most > 0 and size > most then return false end
+
+local content, members, deadlines, known, dead = {}, {}, {}, {}, {}
+if most ~= 0 then
+  if kind == 'hash' then content = redis.call('hgetall', lock) end
+  if type_of(queue) == 'list' then members = redis.call('lrange', queue, 0, -1) end
+  if type_of(scores) == 'zset' then deadlines = redis.call('zrange', scores, 0, -1, 'withscores') end
+  if type_of(info) == 'hash' then known = redis.call('hgetall', info) end
+end
+if kind == 'hash' then dead = dead_readers() end
+if kind == 'string' then content = {redis.call('get', lock)} end
+local listeners, elsewhere = {}, false
+if type_of(queue) == 'list' then listeners, elsewhere = count_listeners() end
 
 local fence = false
 if type_of(token) == 'string' then fence = redis.call('get', token) end
 return {string.format('%.0f', now), kind, redis.call('pttl', lock), content, members, deadlines,
-        fence, type_of(queue), type_of(scores), type_of(info), known, listeners, elsewhere}
+        fence, type_of(queue), type_of(scores), type_of(info), known, listeners,
+        elsewhere and 1 or 0, dead}

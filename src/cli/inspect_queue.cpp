@@ -10,6 +10,7 @@
 #include "base/escape.hpp"
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
+#include "cli/json_writer.hpp"
 #include "cli/literal_words.hpp"
 #include "cli/message.hpp"
 #include "cli/snapshot_json.hpp"

@@ -1,22 +1,18 @@
 #include "cli/snapshot_json.hpp"
 
-#include <cmath>
-
-#include <nlohmann/json.hpp>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "base/escape.hpp"
+#include "cli/json_writer.hpp"
 
 namespace rlock::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using lock::Holder;
 using lock::Snapshot;
-
-template <typename Value>
-Json or_null(const std::optional<Value>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
 
 const char* mode_name(Holder::Mode mode) {
   switch (mode) {
@@ -30,66 +26,135 @@ const char* mode_name(Holder::Mode mode) {
   return "exclusive";
 }
 
-void add_about(Json& json, const lock::Party& party) {
-  const auto text = [&](std::string lock::About::*member) {
-    return party.about && !((*party.about).*member).empty() ? Json(to_utf8((*party.about).*member))
-                                                            : Json(nullptr);
-  };
-  json["host"] = text(&lock::About::host);
-  json["user"] = text(&lock::About::user);
-  json["command"] = text(&lock::About::command);
-  json["pid"] = party.about && party.about->pid != 0 ? Json(party.about->pid) : Json(nullptr);
-  json["since_ms"] = or_null(party.since_ms);
-  json["note"] = text(&lock::About::note);
+void write_text(JsonWriter& json, std::string_view key, const std::string* text) {
+  json.key(key);
+  if (text != nullptr && !text->empty()) {
+    json.text(*text);
+  } else {
+    json.null();
+  }
 }
 
-Json holders_json(const Snapshot& snapshot) {
-  Json list = Json::array();
+void write_about(JsonWriter& json, const lock::Party& party) {
+  const lock::About* about = party.about ? &*party.about : nullptr;
+  write_text(json, "host", about != nullptr ? &about->host : nullptr);
+  write_text(json, "user", about != nullptr ? &about->user : nullptr);
+  write_text(json, "command", about != nullptr ? &about->command : nullptr);
+  json.key("pid");
+  if (about != nullptr && about->pid != 0) {
+    json.number(std::int64_t{about->pid});
+  } else {
+    json.null();
+  }
+  json.key("since_ms");
+  json.number_or_null(party.since_ms);
+  write_text(json, "note", about != nullptr ? &about->note : nullptr);
+}
+
+void write_holders(JsonWriter& json, const Snapshot& snapshot) {
+  json.begin_array();
   for (const Holder& holder : snapshot.holders) {
-    Json json;
-    json["owner"] = to_utf8(holder.owner);
-    json["count"] = holder.count;
-    json["mode"] = mode_name(holder.mode);
-    add_about(json, holder);
-    list.push_back(std::move(json));
+    json.begin_object();
+    json.key("owner");
+    json.text(holder.owner);
+    json.key("count");
+    json.number(holder.count);
+    json.key("mode");
+    json.text(mode_name(holder.mode));
+    write_about(json, holder);
+    json.end_object();
   }
-  return list;
+  json.end_array();
 }
 
-Json waiters_json(const Snapshot& snapshot) {
-  Json list = Json::array();
+void write_waiters(JsonWriter& json, const Snapshot& snapshot) {
+  json.begin_array();
+  std::int64_t position = 0;
   for (const lock::Waiter& waiter : snapshot.waiters) {
-    Json json;
-    json["position"] = list.size() + 1;
-    json["owner"] = to_utf8(waiter.owner);
-    json["deadline_ms"] = or_null(waiter.deadline_ms);
-    json["expires_in_ms"] =
-        waiter.deadline_ms ? Json(*waiter.deadline_ms - snapshot.time_ms) : Json(nullptr);
-    json["alive"] = or_null(waiter.alive);
-    add_about(json, waiter);
-    list.push_back(std::move(json));
+    json.begin_object();
+    json.key("position");
+    json.number(++position);
+    json.key("owner");
+    json.text(waiter.owner);
+    json.key("deadline_ms");
+    json.number_or_null(waiter.deadline_ms);
+    json.key("expires_in_ms");
+    if (waiter.deadline_ms) {
+      json.number(*waiter.deadline_ms - snapshot.time_ms);
+    } else {
+      json.null();
+    }
+    json.key("alive");
+    if (waiter.alive) {
+      json.boolean(*waiter.alive);
+    } else {
+      json.null();
+    }
+    write_about(json, waiter);
+    json.end_object();
   }
-  return list;
+  json.end_array();
 }
 
-Json raw_json(const Snapshot& snapshot) {
-  Json raw;
-  raw["hash"] = Json::object();
-  for (const auto& [field, value] : snapshot.hash) raw["hash"][to_utf8(field)] = to_utf8(value);
-  raw["queue"] = Json::array();
-  for (const std::string& member : snapshot.queue) raw["queue"].push_back(to_utf8(member));
-  raw["zset"] = Json::array();
-  for (const auto& [member, score] : snapshot.scores) {
-    // JSON has no infinity.
-    Json number = is_whole(score) ? Json(static_cast<std::int64_t>(score)) : Json(score);
-    raw["zset"].push_back({{"member", to_utf8(member)}, {"score", std::move(number)}});
+// Two fields can be one as UTF-8; then the last counts, in the place of the first.
+void write_hash(JsonWriter& json, const Snapshot& snapshot) {
+  std::vector<std::pair<std::string, const std::string*>> fields;
+  std::unordered_map<std::string, std::size_t> places;
+  for (const auto& [field, value] : snapshot.hash) {
+    std::string name = to_utf8(field);
+    const auto [found, is_new] = places.emplace(name, fields.size());
+    if (is_new) {
+      fields.emplace_back(std::move(name), &value);
+    } else {
+      fields[found->second].second = &value;
+    }
   }
-  return raw;
+  json.begin_object();
+  for (const auto& [name, value] : fields) {
+    json.name(name);
+    json.text(*value);
+  }
+  json.end_object();
+}
+
+void write_raw(JsonWriter& json, const Snapshot& snapshot) {
+  json.begin_object();
+  json.key("hash");
+  write_hash(json, snapshot);
+  json.key("queue");
+  json.begin_array();
+  for (const std::string& member : snapshot.queue) json.text(member);
+  json.end_array();
+  json.key("zset");
+  json.begin_array();
+  for (const auto& [member, score] : snapshot.scores) {
+    json.begin_object();
+    json.key("member");
+    json.text(member);
+    json.key("score");
+    json.number(score);
+    json.end_object();
+  }
+  json.end_array();
+  json.end_object();
+}
+
+void write_problems(JsonWriter& json, const Snapshot& snapshot) {
+  json.begin_array();
+  for (const lock::Problem& problem : snapshot.problems) {
+    json.begin_object();
+    json.key("code");
+    json.text(problem.code);
+    json.key("detail");
+    json.text(problem.detail);
+    json.key("hint");
+    json.text(problem.hint);
+    json.end_object();
+  }
+  json.end_array();
 }
 
 }  // namespace
-
-bool is_whole(double score) { return std::abs(score) < 9e15 && std::trunc(score) == score; }
 
 std::string kind_name(Snapshot::Kind kind) {
   switch (kind) {
@@ -110,24 +175,33 @@ std::string kind_name(Snapshot::Kind kind) {
 }
 
 std::string to_json(const Snapshot& snapshot, const std::string& server) {
-  Json json;
-  json["name"] = to_utf8(snapshot.name);
-  json["server"] = to_utf8(server);
-  json["time_ms"] = snapshot.time_ms;
-  json["state"] = snapshot.held ? "held" : "free";
+  JsonWriter json;
+  json.reserve(1024 + 400 * snapshot.waiters.size());
+  json.begin_object();
+  json.key("name");
+  json.text(snapshot.name);
+  json.key("server");
+  json.text(server);
+  json.key("time_ms");
+  json.number(snapshot.time_ms);
+  json.key("state");
+  json.text(snapshot.held ? "held" : "free");
   const std::string kind = kind_name(snapshot.kind);
-  json["kind"] = kind.empty() ? Json(nullptr) : Json(kind);
-  json["ttl_ms"] = or_null(snapshot.ttl_ms);
-  json["token"] = or_null(snapshot.token);
-  json["holders"] = holders_json(snapshot);
-  json["waiters"] = waiters_json(snapshot);
-  json["raw"] = raw_json(snapshot);
-  json["problems"] = Json::array();
-  for (const lock::Problem& problem : snapshot.problems) {
-    json["problems"].push_back(
-        {{"code", problem.code}, {"detail", to_utf8(problem.detail)}, {"hint", problem.hint}});
-  }
-  return json.dump();
+  write_text(json, "kind", &kind);
+  json.key("ttl_ms");
+  json.number_or_null(snapshot.ttl_ms);
+  json.key("token");
+  json.number_or_null(snapshot.token);
+  json.key("holders");
+  write_holders(json, snapshot);
+  json.key("waiters");
+  write_waiters(json, snapshot);
+  json.key("raw");
+  write_raw(json, snapshot);
+  json.key("problems");
+  write_problems(json, snapshot);
+  json.end_object();
+  return json.take();
 }
 
 }  // namespace rlock::cli

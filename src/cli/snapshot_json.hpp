@@ -10,9 +10,6 @@ namespace rlock::cli {
 // Returns the snapshot as one line of JSON. `server` must hold no secrets.
 [[nodiscard]] std::string to_json(const lock::Snapshot& snapshot, const std::string& server);
 
-// Returns whether a score is to be shown without a fraction: scores are milliseconds.
-[[nodiscard]] bool is_whole(double score);
-
 // Returns the name of a kind as in the JSON; nothing has the empty name.
 [[nodiscard]] std::string kind_name(lock::Snapshot::Kind kind);
 

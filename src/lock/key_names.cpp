@@ -6,9 +6,13 @@ namespace rlock::lock {
 namespace {
 
 // Redisson's rule: a name with a brace of its own is not wrapped in braces.
-std::string prefixed(const char* prefix, const std::string& name) {
+std::string in_braces(const std::string& name) {
   const bool has_brace = name.find('{') != std::string::npos;
-  return std::string(prefix) + ":" + (has_brace ? name : "{" + name + "}");
+  return has_brace ? name : "{" + name + "}";
+}
+
+std::string prefixed(const char* prefix, const std::string& name) {
+  return std::string(prefix) + ":" + in_braces(name);
 }
 
 }  // namespace
@@ -27,6 +31,7 @@ KeyNames::KeyNames(const std::string& name)
       timeout(prefixed("redisson_lock_timeout", name)),
       token(prefixed("redisson_lock_token", name)),
       info(prefixed("rlock_info", name)),
-      latch_prefix(prefixed("redisson_unlock_latch", name) + ":") {}
+      latch_prefix(prefixed("redisson_unlock_latch", name) + ":"),
+      reader_prefix(in_braces(name) + ":") {}
 
 }  // namespace rlock::lock

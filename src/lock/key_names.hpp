@@ -33,6 +33,7 @@ struct KeyNames {
   std::string token;    // string: the last fencing token
   std::string info;     // hash, rlock's own: owner -> who that is
   std::string latch_prefix;
+  std::string reader_prefix;  // of the keys of a reader's holds: ...OWNER:rwlock_timeout:K
 };
 
 }  // namespace rlock::lock

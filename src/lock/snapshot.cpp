@@ -3,35 +3,18 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <string_view>
 #include <unordered_map>
 
 #include "lock/key_names.hpp"
 #include "lock/owner_info.hpp"
 #include "lock/snapshot_problems.hpp"
-#include "lua_scripts.hpp"
+#include "lock/snapshot_request.hpp"
 
 namespace rlock::lock {
 namespace {
 
 using Replies = std::vector<redis::Reply>;
-
-// The places of snapshot.lua's answer.
-enum Place : std::size_t {
-  k_now,
-  k_type,
-  k_ttl,
-  k_content,
-  k_queue,
-  k_scores,
-  k_token,
-  k_queue_type,
-  k_scores_type,
-  k_info_type,
-  k_info,
-  k_listeners,
-  k_elsewhere,
-  k_places
-};
 
 std::optional<std::int64_t> to_number(const std::string& text) {
   std::int64_t value = 0;
@@ -46,93 +29,137 @@ std::int64_t to_time(double score) {
   return score == score ? static_cast<std::int64_t>(std::clamp(score, -k_limit, k_limit)) : 0;
 }
 
-using Infos = std::unordered_map<std::string, OwnerInfo>;
+// The pairs of a reply by their first text. Most often they are asked for in the order in which
+// they stand there: then nothing is built.
+class Pairs {
+ public:
+  explicit Pairs(const Replies& items) : items_(items) {}
 
-Infos parse_infos(const Replies& items) {
-  Infos infos;
-  for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
-    infos.emplace(items[i].as_text(), parse_owner_info(items[i + 1].as_text()));
+  // Returns the second text of the pair, or nothing.
+  const std::string* find(const std::string& key) {
+    if (next_ + 1 < items_.size() && items_[next_].as_text() == key) return take(next_);
+    if (places_.empty()) build();
+    const auto found = places_.find(key);
+    return found == places_.end() ? nullptr : take(found->second);
   }
-  return infos;
+
+ private:
+  const std::string* take(std::size_t place) {
+    next_ = place + 2;
+    return &items_[place + 1].as_text();
+  }
+
+  void build() {
+    places_.reserve(items_.size() / 2);
+    for (std::size_t i = 0; i + 1 < items_.size(); i += 2) places_.emplace(items_[i].as_text(), i);
+  }
+
+  const Replies& items_;
+  std::size_t next_ = 0;
+  std::unordered_map<std::string_view, std::size_t> places_;
+};
+
+double to_score(const std::string& text) {
+  double score = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, score);
+  // Redis writes what from_chars does not read otherwise, such as inf, as strtod knows it.
+  return error == std::errc() && rest == end ? score : std::strtod(text.c_str(), nullptr);
 }
 
-const OwnerInfo* find(const Infos& infos, const std::string& owner) {
-  const auto found = infos.find(owner);
-  return found == infos.end() ? nullptr : &found->second;
+// Tells of `owner` in `party` what the side key tells. Returns all of that, if there is any.
+std::optional<OwnerInfo> describe(Party& party, const std::string& owner, Pairs& infos) {
+  party.owner = owner;
+  const std::string* text = infos.find(owner);
+  if (text == nullptr) return std::nullopt;
+  OwnerInfo info = parse_owner_info(*text);
+  party.about = std::move(info.about);
+  party.since_ms = info.since_ms;
+  return info;
 }
 
-Party party_of(const Infos& infos, const std::string& owner) {
-  const OwnerInfo* info = find(infos, owner);
-  if (info == nullptr) return {owner, std::nullopt, std::nullopt};
-  return {owner, info->about, info->since_ms};
-}
-
-Holder make_holder(const Infos& infos, Snapshot::Kind kind, const std::string& field,
-                   const std::string& value) {
-  Holder holder;
-  static_cast<Party&>(holder) = party_of(infos, field);
+void add_holder(Snapshot& snapshot, Pairs& infos, const std::string& field,
+                const std::string& value) {
+  Holder& holder = snapshot.holders.emplace_back();
+  if (const auto info = describe(holder, field, infos)) holder.kind = info->kind;
   holder.count = to_number(value).value_or(1);
-  if (kind == Snapshot::Kind::read_write) {
+  if (snapshot.kind == Snapshot::Kind::read_write) {
     holder.mode = field.ends_with(":write") ? Holder::Mode::write : Holder::Mode::read;
   }
-  return holder;
 }
 
-Snapshot::Kind find_kind(const std::string& type, const Snapshot& snapshot, const Infos& infos) {
-  if (type == "string") return Snapshot::Kind::simple;
+void add_holders(Snapshot& snapshot, const Replies& items, Pairs& infos) {
+  const Replies& content = items[k_content].as_array();
+  if (items[k_type].as_text() == "string") {
+    snapshot.kind = Snapshot::Kind::simple;
+    if (!content.empty()) add_holder(snapshot, infos, content[0].as_text(), "1");
+  }
+  if (items[k_type].as_text() != "hash") return;
+  for (std::size_t i = 0; i + 1 < content.size(); i += 2) {
+    snapshot.hash.emplace_back(content[i].as_text(), content[i + 1].as_text());
+    if (content[i].as_text() == "mode") snapshot.kind = Snapshot::Kind::read_write;
+  }
+  for (const auto& [field, value] : snapshot.hash) {
+    if (field != "mode" || snapshot.kind != Snapshot::Kind::read_write) {
+      add_holder(snapshot, infos, field, value);
+    }
+  }
+  for (const redis::Reply& reader : items[k_dead_readers].as_array()) {
+    snapshot.dead_readers.push_back(reader.as_text());
+  }
+}
+
+Snapshot::Kind find_kind(const std::string& type, const Snapshot& snapshot) {
+  if (snapshot.kind != Snapshot::Kind::none) return snapshot.kind;
   if (type != "hash" && type != "none") return Snapshot::Kind::unknown;
   bool is_fair = !snapshot.queue.empty() || !snapshot.scores.empty();
-  for (const auto& [field, value] : snapshot.hash) {
-    if (field == "mode") return Snapshot::Kind::read_write;
-    const OwnerInfo* info = find(infos, field);
-    is_fair = is_fair || (info != nullptr && info->kind == "fair");
-  }
+  for (const Holder& holder : snapshot.holders) is_fair = is_fair || holder.kind == "fair";
   if (is_fair) return Snapshot::Kind::fair;
   return type == "none" ? Snapshot::Kind::none : Snapshot::Kind::reentrant;
 }
 
 // `listeners`: how many listen on the waiter's channel, if that is known.
-std::optional<bool> is_alive(const Waiter& waiter, const OwnerInfo* info,
+std::optional<bool> is_alive(const Waiter& waiter, const std::optional<OwnerInfo>& info,
                              std::optional<std::int64_t> listeners, bool elsewhere,
                              std::int64_t now) {
-  if (info != nullptr && info->due_ms) return now <= *info->due_ms;
+  if (info && info->due_ms) return now <= *info->due_ms;
   if (listeners && *listeners > 0) return true;
   if (!waiter.deadline_ms || *waiter.deadline_ms <= now) return false;
   if (listeners && !elsewhere) return false;
   return std::nullopt;
 }
 
-void add_waiters(Snapshot& snapshot, const Replies& items, const Infos& infos) {
-  std::unordered_map<std::string, double> deadlines;
-  const Replies& scores = items[k_scores].as_array();
-  for (std::size_t i = 0; i + 1 < scores.size(); i += 2) {
-    const double score = std::strtod(scores[i + 1].as_text().c_str(), nullptr);
-    snapshot.scores.emplace_back(scores[i].as_text(), score);
-    deadlines.emplace(scores[i].as_text(), score);
-  }
+void add_waiters(Snapshot& snapshot, const Replies& items, Pairs& infos) {
+  Pairs scores(items[k_scores].as_array());
+  const Replies& members = items[k_queue].as_array();
   const Replies& listeners = items[k_listeners].as_array();
   const bool elsewhere = items[k_elsewhere].as_integer() == 1;
-  for (const redis::Reply& member : items[k_queue].as_array()) {
-    const std::size_t place = snapshot.queue.size();
-    snapshot.queue.push_back(member.as_text());
-    Waiter waiter;
-    static_cast<Party&>(waiter) = party_of(infos, member.as_text());
-    if (const auto found = deadlines.find(waiter.owner); found != deadlines.end()) {
-      waiter.deadline_ms = to_time(found->second);
+  snapshot.waiters.reserve(members.size());
+  for (const redis::Reply& member : members) {
+    const std::size_t place = snapshot.waiters.size();
+    Waiter& waiter = snapshot.waiters.emplace_back();
+    const auto info = describe(waiter, member.as_text(), infos);
+    if (const std::string* score = scores.find(waiter.owner)) {
+      waiter.deadline_ms = to_time(to_score(*score));
     }
     std::optional<std::int64_t> count;
     if (place < listeners.size()) count = listeners[place].as_integer();
-    waiter.alive = is_alive(waiter, find(infos, waiter.owner), count, elsewhere, snapshot.time_ms);
-    snapshot.waiters.push_back(std::move(waiter));
+    waiter.alive = is_alive(waiter, info, count, elsewhere, snapshot.time_ms);
+  }
+}
+
+// Takes the texts out of the reply, which can be long.
+void add_raw_queue(Snapshot& snapshot, redis::Reply& members, redis::Reply& scores) {
+  snapshot.queue.reserve(members.items.size());
+  for (redis::Reply& member : members.items) snapshot.queue.push_back(std::move(member.text));
+  snapshot.scores.reserve(scores.items.size() / 2);
+  for (std::size_t i = 0; i + 1 < scores.items.size(); i += 2) {
+    const double score = to_score(scores.items[i + 1].as_text());
+    snapshot.scores.emplace_back(std::move(scores.items[i].text), score);
   }
 }
 
 }  // namespace
-
-redis::ScriptArgs snapshot_args(const std::string& name) {
-  const KeyNames keys(name);
-  return {{keys.lock, keys.info, keys.queue, keys.timeout, keys.token}, {keys.channel}};
-}
 
 Snapshot read_snapshot(const std::string& name, redis::Reply reply) {
   const KeyNames keys(name);
@@ -146,22 +173,11 @@ Snapshot read_snapshot(const std::string& name, redis::Reply reply) {
   if (snapshot.held) snapshot.ttl_ms = items[k_ttl].as_integer();
   if (!items[k_token].is_nil()) snapshot.token = to_number(items[k_token].as_text());
 
-  const Replies& content = items[k_content].as_array();
-  if (type == "hash") {
-    for (std::size_t i = 0; i + 1 < content.size(); i += 2) {
-      snapshot.hash.emplace_back(content[i].as_text(), content[i + 1].as_text());
-    }
-  }
-  const Infos infos = parse_infos(items[k_info].as_array());
+  Pairs infos(items[k_info].as_array());
+  add_holders(snapshot, items, infos);
   add_waiters(snapshot, items, infos);
-  snapshot.kind = find_kind(type, snapshot, infos);
-  for (const auto& [field, value] : snapshot.hash) {
-    if (snapshot.kind == Snapshot::Kind::read_write && field == "mode") continue;
-    snapshot.holders.push_back(make_holder(infos, snapshot.kind, field, value));
-  }
-  if (snapshot.kind == Snapshot::Kind::simple && !content.empty()) {
-    snapshot.holders.push_back(make_holder(infos, snapshot.kind, content[0].as_text(), "1"));
-  }
+  add_raw_queue(snapshot, reply.items[k_queue], reply.items[k_scores]);
+  snapshot.kind = find_kind(type, snapshot);
   snapshot.problems = find_problems(snapshot, {{keys.lock, type},
                                                {keys.queue, items[k_queue_type].as_text()},
                                                {keys.timeout, items[k_scores_type].as_text()},
@@ -170,7 +186,7 @@ Snapshot read_snapshot(const std::string& name, redis::Reply reply) {
 }
 
 Snapshot take_snapshot(redis::Client& client, const std::string& name) {
-  return read_snapshot(name, client.run(lua::snapshot, snapshot_args(name)));
+  return read_snapshot(name, request_snapshot(client, name));
 }
 
 }  // namespace rlock::lock

@@ -22,6 +22,7 @@ struct Holder : Party {
   enum class Mode { exclusive, read, write };
   std::int64_t count = 1;
   Mode mode = Mode::exclusive;
+  std::string kind;  // of the lock, as the holder uses it; empty if unknown
 };
 
 struct Waiter : Party {
@@ -50,6 +51,7 @@ struct Snapshot {
   std::vector<std::pair<std::string, std::string>> hash;
   std::vector<std::string> queue;
   std::vector<std::pair<std::string, double>> scores;
+  std::vector<std::string> dead_readers;  // of a read/write lock
   std::vector<Problem> problems;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <optional>
+#include <string_view>
 #include <unordered_set>
 
 #include "base/duration.hpp"
@@ -38,7 +39,15 @@ std::vector<std::string> waiters_that(
 }
 
 std::vector<std::string> orphans(const Snapshot& snapshot) {
-  const std::unordered_set<std::string> queue(snapshot.queue.begin(), snapshot.queue.end());
+  const auto is_at = [](const auto& score, const std::string& member) {
+    return score.first == member;
+  };
+  // A queue in order, which can be long, is looked through at once.
+  if (std::equal(snapshot.scores.begin(), snapshot.scores.end(), snapshot.queue.begin(),
+                 snapshot.queue.end(), is_at)) {
+    return {};
+  }
+  const std::unordered_set<std::string_view> queue(snapshot.queue.begin(), snapshot.queue.end());
   std::vector<std::string> found;
   for (const auto& [member, score] : snapshot.scores) {
     if (!queue.contains(member)) found.push_back(member);

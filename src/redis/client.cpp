@@ -84,6 +84,14 @@ Reply Client::command(const Args& args) {
   return insist(action, nullptr, deadline);
 }
 
+std::vector<Reply> Client::commands(const std::vector<Args>& requests) {
+  const TimePoint deadline = after(BootClock::now(), options_.timeout);
+  const auto action = [&](Connection& connection) {
+    return std::optional(connection.commands(requests, options_.timeout, options_.wake_fd));
+  };
+  return insist(action, nullptr, deadline);
+}
+
 template <typename Action>
 bool Client::best_effort(Action action) noexcept {
   if (!connection_) return false;

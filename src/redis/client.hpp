@@ -40,6 +40,11 @@ class Client {
   // Throws Unavailable, ProtocolError, Interrupted.
   Reply command(const Args& args);
 
+  // Sends commands in one go, which must bear being sent again together, and each of which has the
+  // client's timeout. Returns the replies in order; they may be errors.
+  // Throws Unavailable, ProtocolError, Interrupted.
+  std::vector<Reply> commands(const std::vector<Args>& requests);
+
   // Sends a script, or a command, on the connection that the last request went out on, behind it,
   // without waiting for an answer. Returns false if that could not be done.
   bool send_behind(const Script& script, const ScriptArgs& call) noexcept;

@@ -160,7 +160,7 @@ void Connection::write(std::string_view bytes, const Patience& patience) {
 
 // Feeds the parser with what has arrived. Returns false if that is nothing.
 bool Connection::read_some() {
-  std::array<char, 16384> buffer;  // NOLINT: recv fills it
+  std::array<char, 65536> buffer;  // NOLINT: recv fills it
   while (true) {
     const ssize_t got = ::recv(socket_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
     if (got > 0) {

@@ -1,0 +1,71 @@
+#include "lock/snapshot_request.hpp"
+
+#include <utility>
+
+#include "lock/key_names.hpp"
+#include "lock/snapshot.hpp"
+#include "lua_scripts.hpp"
+
+namespace rlock::lock {
+namespace {
+
+// Above so many entries, what a script does with each costs more than a second request.
+constexpr const char* k_most_by_script = "2000";
+constexpr const char* k_any_number = "-1";
+constexpr const char* k_none = "0";
+
+redis::ScriptArgs request_args(const KeyNames& keys, const char* most) {
+  return {{keys.lock, keys.info, keys.queue, keys.timeout, keys.token},
+          {keys.channel, keys.reader_prefix, most}};
+}
+
+// Moves the reply of a command to where snapshot.lua would have put it. A key of another type has
+// none: the command's error is what tells.
+void put(redis::Reply& snapshot, Place place, redis::Reply& reply) {
+  if (reply.type == redis::Reply::Type::array) snapshot.items[place] = std::move(reply);
+}
+
+// Reads the lists by plain commands, in one transaction with the script that reads the rest; `run`
+// is the command that runs scripts. Returns nothing if the server refuses that.
+std::optional<redis::Reply> request_long(redis::Client& client, const KeyNames& keys,
+                                         const char* run) {
+  const redis::ScriptArgs call = request_args(keys, k_none);
+  redis::Args script = {run, lua::snapshot.sha1, "5"};
+  script.insert(script.end(), call.keys.begin(), call.keys.end());
+  script.insert(script.end(), call.args.begin(), call.args.end());
+  std::vector<redis::Reply> replies =
+      client.commands({{"MULTI"},
+                       script,
+                       {"HGETALL", keys.lock},
+                       {"LRANGE", keys.queue, "0", "-1"},
+                       {"ZRANGE", keys.timeout, "0", "-1", "WITHSCORES"},
+                       {"HGETALL", keys.info},
+                       {"EXEC"}});
+  std::vector<redis::Reply>& parts = replies.back().items;
+  if (parts.size() != 5 || parts[0].items.size() < k_places) return std::nullopt;
+  redis::Reply& snapshot = parts[0];
+  put(snapshot, k_content, parts[1]);
+  put(snapshot, k_queue, parts[2]);
+  put(snapshot, k_scores, parts[3]);
+  put(snapshot, k_info, parts[4]);
+  return std::move(snapshot);
+}
+
+}  // namespace
+
+redis::ScriptArgs snapshot_args(const std::string& name) {
+  return request_args(KeyNames(name), k_any_number);
+}
+
+redis::Reply request_snapshot(redis::Client& client, const std::string& name) {
+  const KeyNames keys(name);
+  redis::Reply reply = client.run(lua::snapshot, request_args(keys, k_most_by_script));
+  if (!reply.is_nil()) return reply;
+  for (const char* run : {"EVALSHA_RO", "EVALSHA"}) {
+    if (auto whole = request_long(client, keys, run)) return std::move(*whole);
+  }
+  // No transactions: a server without memory to spare refuses them, and so can an ACL.
+  return client.run(lua::snapshot, snapshot_args(name));
+}
+
+}  // namespace rlock::lock
