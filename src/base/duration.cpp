@@ -4,7 +4,6 @@
 #include <array>
 #include <charconv>
 #include <cstdint>
-#include <cstdio>
 
 namespace rlock {
 namespace {
@@ -41,9 +40,8 @@ std::optional<std::uint64_t> parse_fraction(std::string_view digits, std::uint64
 
 std::string two_units(long long large, const char* large_unit, long long small,
                       const char* small_unit) {
-  std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), "%lld%s%02lld%s", large, large_unit, small, small_unit);
-  return text.data();
+  const char* zero = small < 10 ? "0" : "";
+  return std::to_string(large) + large_unit + zero + std::to_string(small) + small_unit;
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "base/text_width.hpp"
 
+#include <algorithm>
 #include <clocale>
 #include <cwchar>
 #include <locale.h>
@@ -39,9 +40,15 @@ Character first_of(std::string_view text) {
   return {bytes, columns < 0 ? 1 : static_cast<std::size_t>(columns)};
 }
 
+// Most texts are, and tables have many.
+bool is_ascii(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return (c & 0x80) == 0; });
+}
+
 }  // namespace
 
 std::size_t display_width(std::string_view text) {
+  if (is_ascii(text)) return text.size();
   const Utf8 utf8;
   std::size_t width = 0;
   while (!text.empty()) {

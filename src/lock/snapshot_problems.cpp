@@ -66,6 +66,43 @@ void find_wrong_kinds(std::vector<Problem>& problems, const std::vector<KeyType>
   }
 }
 
+// Returns who holds a read/write lock without being one of its readers or its writer: while one
+// writes, only he can read.
+std::vector<std::string> strangers(const Snapshot& snapshot) {
+  std::unordered_set<std::string_view> fields;
+  bool is_written = false;
+  for (const auto& [field, value] : snapshot.hash) {
+    fields.insert(field);
+    is_written = is_written || (field == "mode" && value == "write");
+  }
+  std::vector<std::string> found;
+  if (!is_written) return found;
+  for (const Holder& holder : snapshot.holders) {
+    const bool is_writer = holder.mode == Holder::Mode::write;
+    if (!is_writer && !fields.contains(holder.owner + ":write")) found.push_back(holder.owner);
+  }
+  return found;
+}
+
+void find_mixed_kinds(std::vector<Problem>& problems, const Snapshot& snapshot) {
+  const auto add = [&](const std::string& detail) {
+    problems.push_back({"mixed_kinds", detail,
+                        "use one kind for this name everywhere: kinds do not wake each other's "
+                        "waiters, and can end each other's locks"});
+  };
+  if (const auto all = name_all(strangers(snapshot))) {
+    add("somebody writes, and yet the lock is held by " + *all + ", as a lock of another kind");
+  }
+  if (snapshot.queue.empty()) return;
+  const char* const others = ", while others wait for it as a fair lock";
+  if (snapshot.kind == Snapshot::Kind::read_write) add(std::string("a read/write lock") + others);
+  if (snapshot.kind == Snapshot::Kind::simple) add(std::string("a string lock") + others);
+  for (const Holder& holder : snapshot.holders) {
+    if (holder.kind != "reentrant") continue;
+    return add("held as a reentrant lock by " + holder.owner + others);
+  }
+}
+
 void find_dead_head(std::vector<Problem>& problems, const Snapshot& snapshot) {
   if (snapshot.waiters.empty()) return;
   const Waiter& head = snapshot.waiters.front();
@@ -90,7 +127,13 @@ std::vector<Problem> find_problems(const Snapshot& snapshot, const std::vector<K
                              : "if its holder is gone, delete the key"});
   }
   find_wrong_kinds(problems, types);
+  find_mixed_kinds(problems, snapshot);
   find_dead_head(problems, snapshot);
+  if (const auto all = name_all(snapshot.dead_readers)) {
+    problems.push_back(
+        {"dead_reader", "all keys of a reader's holds have expired: " + *all + "; it is dead",
+         "the lock ends when the last reader that lives leaves, or with its expiry"});
+  }
   const auto scoreless = waiters_that(
       snapshot, [](const Waiter& waiter, std::int64_t) { return !waiter.deadline_ms; });
   if (const auto all = name_all(scoreless)) {

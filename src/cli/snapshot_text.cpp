@@ -1,0 +1,120 @@
+#include "cli/snapshot_text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/duration.hpp"
+#include "base/escape.hpp"
+#include "base/text_width.hpp"
+#include "cli/json_writer.hpp"
+#include "cli/party_table.hpp"
+#include "cli/snapshot_json.hpp"
+
+namespace rlock::cli {
+namespace {
+
+using lock::Snapshot;
+using Room = std::optional<std::size_t>;
+
+std::string fit_line(const std::string& line, Room room) {
+  return (room ? fit(line, *room) : line) + "\n";
+}
+
+std::string describe_state(const Snapshot& snapshot) {
+  if (!snapshot.held) return "free";
+  const std::int64_t ttl = snapshot.ttl_ms.value_or(-1);
+  return "held (" + kind_name(snapshot.kind) + "), " +
+         (ttl < 0 ? "without an expiry" : "expires in " + format_duration(Milliseconds(ttl)));
+}
+
+// The state must be seen, so it is the name that is cut.
+std::string first_line(const Snapshot& snapshot, Room room) {
+  std::string name = escape_for_terminal(snapshot.name);
+  const std::string state = describe_state(snapshot);
+  if (room && *room > state.size() + 2) name = fit(name, *room - state.size() - 2);
+  return fit_line(name + ": " + state, room);
+}
+
+// Returns `text` with `indent` before each line, broken between words where it is too wide; a word
+// that is wider than a line is cut.
+std::string wrap(std::string_view text, std::size_t indent, Room room) {
+  const std::string margin(indent, ' ');
+  std::string lines;
+  std::string line = margin;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const bool is_first = line.size() == indent;
+    if (room && !is_first && display_width(line) + 1 + display_width(word) > *room) {
+      lines += fit_line(line, room);
+      line = margin;
+    } else if (!is_first) {
+      line += ' ';
+    }
+    line += word;
+  }
+  return lines + fit_line(line, room);
+}
+
+std::string plural(std::size_t number, const std::string& noun) {
+  return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
+}
+
+std::string describe_waiters(const Snapshot& snapshot) {
+  const auto dead = std::count_if(snapshot.waiters.begin(), snapshot.waiters.end(),
+                                  [](const lock::Waiter& waiter) { return waiter.alive == false; });
+  return plural(snapshot.waiters.size(), "waiter") +
+         (dead > 0 ? ", " + std::to_string(dead) + " dead" : "");
+}
+
+std::string describe_score(double score) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), is_whole(score) ? "%.0f" : "%g", score);
+  return text.data();
+}
+
+std::string raw_lines(const Snapshot& snapshot, Room room) {
+  std::string text;
+  const auto add = [&](const char* what, const std::string& entry) {
+    text += fit_line("  " + std::string(what) + entry, room);
+  };
+  for (const auto& [field, value] : snapshot.hash) {
+    add("hash      ", escape_for_terminal(field) + " = " + escape_for_terminal(value));
+  }
+  for (const std::string& member : snapshot.queue) add("queue     ", escape_for_terminal(member));
+  for (const auto& [member, score] : snapshot.scores) {
+    add("deadline  ", escape_for_terminal(member) + " " + describe_score(score));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string to_text(const Snapshot& snapshot, Room room, Detail detail) {
+  std::string text = first_line(snapshot, room);
+  const auto add_title = [&](const std::string& title) { text.append("\n").append(title) += '\n'; };
+  if (!snapshot.holders.empty()) {
+    add_title(plural(snapshot.holders.size(), "holder"));
+    text += holders_table(snapshot, room);
+  }
+  if (!snapshot.waiters.empty()) {
+    add_title(describe_waiters(snapshot));
+    text += waiters_table(snapshot, room);
+  }
+  if (snapshot.token) add_title("fencing token " + std::to_string(*snapshot.token));
+  if (!snapshot.problems.empty()) add_title(plural(snapshot.problems.size(), "problem"));
+  for (const lock::Problem& problem : snapshot.problems) {
+    text += wrap(problem.code + ": " + escape_for_terminal(problem.detail), 2, room);
+    text += wrap("hint: " + escape_for_terminal(problem.hint), 4, room);
+  }
+  const std::string raw = detail == Detail::raw ? raw_lines(snapshot, room) : "";
+  if (!raw.empty()) add_title("raw");
+  return text + raw;
+}
+
+}  // namespace rlock::cli
