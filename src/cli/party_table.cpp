@@ -68,6 +68,8 @@ void add_about(Fields<Row>& fields) {
       {{"PROGRAM", Column::Align::left, Column::Width::flexible}, text(&lock::About::command)});
   fields.push_back(
       {{"USER", Column::Align::left, Column::Width::flexible}, text(&lock::About::user)});
+  fields.push_back(
+      {{"NOTE", Column::Align::left, Column::Width::flexible}, text(&lock::About::note)});
 }
 
 // Returns the fields that are known of at least one row.

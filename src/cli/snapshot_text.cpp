@@ -97,7 +97,10 @@ std::string raw_lines(const Snapshot& snapshot, Room room) {
 
 std::string to_text(const Snapshot& snapshot, Room room, Detail detail) {
   std::string text = first_line(snapshot, room);
-  const auto add_title = [&](const std::string& title) { text.append("\n").append(title) += '\n'; };
+  const auto add_title = [&](const std::string& title) {
+    text += '\n';
+    text += fit_line(title, room);
+  };
   if (!snapshot.holders.empty()) {
     add_title(plural(snapshot.holders.size(), "holder"));
     text += holders_table(snapshot, room);

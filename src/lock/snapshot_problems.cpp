@@ -66,20 +66,22 @@ void find_wrong_kinds(std::vector<Problem>& problems, const std::vector<KeyType>
   }
 }
 
-// Returns who holds a read/write lock without being one of its readers or its writer: while one
-// writes, only he can read.
+// Returns who holds a read/write lock although another writes: a writer's own holds start with what
+// precedes ":write" in his.
 std::vector<std::string> strangers(const Snapshot& snapshot) {
-  std::unordered_set<std::string_view> fields;
-  bool is_written = false;
-  for (const auto& [field, value] : snapshot.hash) {
-    fields.insert(field);
-    is_written = is_written || (field == "mode" && value == "write");
-  }
+  const std::pair<std::string, std::string> writing("mode", "write");
+  const auto writer =
+      std::find_if(snapshot.holders.begin(), snapshot.holders.end(),
+                   [](const Holder& holder) { return holder.mode == Holder::Mode::write; });
   std::vector<std::string> found;
-  if (!is_written) return found;
+  if (writer == snapshot.holders.end() ||
+      std::find(snapshot.hash.begin(), snapshot.hash.end(), writing) == snapshot.hash.end()) {
+    return found;
+  }
+  const std::string his = writer->owner.substr(0, writer->owner.rfind(':'));
   for (const Holder& holder : snapshot.holders) {
-    const bool is_writer = holder.mode == Holder::Mode::write;
-    if (!is_writer && !fields.contains(holder.owner + ":write")) found.push_back(holder.owner);
+    const std::string& owner = holder.owner;
+    if (owner != his && !owner.starts_with(his + ":")) found.push_back(owner);
   }
   return found;
 }

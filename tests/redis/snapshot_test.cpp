@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "redis/client.hpp"
+#include "redis/server_error.hpp"
 #include "redis/url.hpp"
 #include "support/server.hpp"
 
@@ -76,4 +77,165 @@ TEST_CASE("snapshot: every type of key is shown as something") {
     const bool text = maker[0] == "SET" || maker[0] == "PFADD";
     CHECK(snapshot.kind == (text ? Snapshot::Kind::simple : Snapshot::Kind::unknown));
   }
+}
+
+namespace {
+
+using Codes = std::vector<std::string>;
+
+std::vector<std::string> codes_of(const Snapshot& snapshot) {
+  std::vector<std::string> codes;
+  for (const lock::Problem& problem : snapshot.problems) codes.push_back(problem.code);
+  return codes;
+}
+
+// More entries than one script is to read.
+void fill_queue(const test::Server& server) {
+  server.command({"EVAL",
+                  "for i = 1, 3000 do redis.call('rpush', KEYS[1], 'w:' .. i) "
+                  "if i ~= 7 then redis.call('zadd', KEYS[2], 1900000000000 + i, 'w:' .. i) end "
+                  "redis.call('hset', KEYS[3], 'w:' .. i, '{\"pid\":' .. i .. '}') end",
+                  "3", "redisson_lock_queue:{job}", "redisson_lock_timeout:{job}",
+                  "rlock_info:{job}"});
+  server.command({"HSET", "job", "a:1", "1"});
+  server.command({"SET", "redisson_lock_token:{job}", "9"});
+}
+
+void check_queue(const Snapshot& snapshot) {
+  CHECK(snapshot.kind == Snapshot::Kind::fair);
+  CHECK(snapshot.ttl_ms == -1);
+  CHECK(snapshot.token == 9);
+  CHECK(snapshot.time_ms > 1'600'000'000'000);
+  REQUIRE(snapshot.holders.size() == 1);
+  CHECK(snapshot.holders[0].owner == "a:1");
+  REQUIRE(snapshot.waiters.size() == 3000);
+  CHECK_FALSE(snapshot.waiters[6].deadline_ms);
+  CHECK(snapshot.waiters[6].alive == false);
+  CHECK(snapshot.waiters[7].deadline_ms == 1900000000008);
+  CHECK(snapshot.waiters[2999].owner == "w:3000");
+  CHECK(snapshot.waiters[2999].deadline_ms == 1900000003000);
+  REQUIRE(snapshot.waiters[2999].about);
+  CHECK(snapshot.waiters[2999].about->pid == 3000);
+  CHECK(snapshot.queue.size() == 3000);
+  CHECK(snapshot.queue[2999] == "w:3000");
+  CHECK(snapshot.scores.size() == 2999);
+  CHECK(codes_of(snapshot) ==
+        Codes{"no_expiry", "dead_head", "member_without_score", "deadline_far_ahead"});
+}
+
+}  // namespace
+
+TEST_CASE("snapshot: a long queue") {
+  test::Server server;
+  fill_queue(server);
+  redis::Client client = client_of(server);
+  check_queue(lock::take_snapshot(client, "job"));
+  check_queue(lock::take_snapshot(client, "job"));
+  CHECK(server.command({"INFO", "commandstats"}).find("cmdstat_exec:calls=2,") !=
+        std::string::npos);
+}
+
+TEST_CASE("snapshot: a long queue, where the server refuses transactions or such scripts") {
+  test::Server server;
+  fill_queue(server);
+  for (const char* refused : {"-multi", "-exec", "-evalsha_ro", "-lrange"}) {
+    CAPTURE(refused);
+    const bool by_script = std::string(refused) != "-lrange";
+    server.command({"ACL", "SETUSER", "default", "allcommands"});
+    redis::Client client = client_of(server);
+    server.command({"ACL", "SETUSER", "default", refused});
+    if (by_script) check_queue(lock::take_snapshot(client, "job"));
+    if (!by_script) CHECK_THROWS_AS((void)lock::take_snapshot(client, "job"), redis::ServerError);
+  }
+}
+
+TEST_CASE("snapshot: a long queue on a server without memory to spare") {
+  test::Server server;
+  fill_queue(server);
+  server.command({"CONFIG", "SET", "maxmemory", "1000000"});
+  REQUIRE(server.command({"SET", "x", "y"}).find("OOM") != std::string::npos);
+  redis::Client client = client_of(server);
+  check_queue(lock::take_snapshot(client, "job"));
+}
+
+TEST_CASE("snapshot: a long queue of another kind of lock, and beside keys of the wrong type") {
+  test::Server server;
+  fill_queue(server);
+  server.command({"SET", "job", "token"});
+  server.command({"SET", "rlock_info:{job}", "x"});
+  server.command({"DEL", "redisson_lock_timeout:{job}"});
+  redis::Client client = client_of(server);
+  const Snapshot snapshot = lock::take_snapshot(client, "job");
+  CHECK(snapshot.kind == Snapshot::Kind::simple);
+  REQUIRE(snapshot.holders.size() == 1);
+  CHECK(snapshot.holders[0].owner == "token");
+  CHECK(snapshot.waiters.size() == 3000);
+  CHECK(snapshot.scores.empty());
+  CHECK(codes_of(snapshot) ==
+        Codes{"no_expiry", "wrong_kind", "mixed_kinds", "dead_head", "member_without_score"});
+}
+
+TEST_CASE("snapshot: a reader whose keys are all gone is dead") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  server.command({"HSET", "job", "mode", "read", "a:1", "1", "b:2", "3", "c:3", "2"});
+  server.command({"PEXPIRE", "job", "60000"});
+  server.command({"SET", "{job}:a:1:rwlock_timeout:1", "1"});
+  server.command({"SET", "{job}:b:2:rwlock_timeout:3", "1"});
+  Snapshot snapshot = lock::take_snapshot(client, "job");
+  CHECK(snapshot.dead_readers == std::vector<std::string>{"c:3"});
+  CHECK(codes_of(snapshot) == Codes{"dead_reader"});
+  CHECK(snapshot.problems[0].detail.find("c:3") != std::string::npos);
+
+  server.command({"SET", "{job}:c:3:rwlock_timeout:2", "1"});
+  CHECK(lock::take_snapshot(client, "job").problems.empty());
+}
+
+TEST_CASE("snapshot: the keys of readers are named as Redisson names them") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  for (const std::string name : {"x{y}z", "{job}"}) {
+    server.command({"HSET", name, "mode", "read", "a:1", "1", "b:2", "1"});
+    server.command({"PEXPIRE", name, "60000"});
+    server.command({"SET", name + ":a:1:rwlock_timeout:1", "1"});
+    CHECK(lock::take_snapshot(client, name).dead_readers == std::vector<std::string>{"b:2"});
+  }
+}
+
+TEST_CASE("snapshot: readers of whom it is not certain are not called dead") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  // A writer's own read hold, a count that is none, and one too large to look at all its keys.
+  server.command({"HSET", "job", "mode", "write", "a:1:write", "1", "a:1", "1"});
+  CHECK(lock::take_snapshot(client, "job").dead_readers.empty());
+  server.command({"DEL", "job"});
+  server.command({"HSET", "job", "mode", "read", "a:1", "x", "b:2", "101", "c:3", "-1", "d:4",
+                  "99999999999999999999"});
+  CHECK(lock::take_snapshot(client, "job").dead_readers.empty());
+}
+
+TEST_CASE("snapshot: mixed kinds") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  const auto codes = [&] { return codes_of(lock::take_snapshot(client, "job")); };
+  // While one writes, he can read, in a transaction too; another cannot.
+  server.command({"HSET", "job", "mode", "write", "a:1:write", "1", "a:1", "1", "a:1:tx", "1"});
+  server.command({"PEXPIRE", "job", "60000"});
+  CHECK(codes().empty());
+  server.command({"HSET", "job", "a:12", "1"});
+  CHECK(codes() == Codes{"mixed_kinds"});
+
+  server.command({"DEL", "job"});
+  server.command({"HSET", "job", "a:1", "1"});
+  server.command({"PEXPIRE", "job", "60000"});
+  server.command({"RPUSH", "redisson_lock_queue:{job}", "w:1"});
+  server.command({"ZADD", "redisson_lock_timeout:{job}", "5", "w:1"});
+  server.command({"HSET", "rlock_info:{job}", "w:1", "{\"due\":9e15}"});
+  CHECK(codes().empty());
+  server.command({"HSET", "rlock_info:{job}", "a:1", "{\"kind\":\"fair\"}"});
+  CHECK(codes().empty());
+  server.command({"HSET", "rlock_info:{job}", "a:1", "{\"kind\":\"reentrant\"}"});
+  CHECK(codes() == Codes{"mixed_kinds"});
+  server.command({"HSET", "job", "mode", "read"});
+  CHECK(codes().at(0) == "mixed_kinds");
 }
