@@ -94,7 +94,7 @@ TEST_CASE("a note has a column where somebody has one, and is cut where it is lo
         "\n"
         "1 holder\n"
         "HOST   PID  PROGRAM    USER  NOTE                                COUNT  HELD FOR\n"
-        "web7  4711  backup.sh  ann   migration, see ticket 4711; call A…      1     1m20s\n"
+        "web7  4711  backup.sh  ann   migration, see ticket 4711; call …      1     1m20s\n"
         "    owner 8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a1:4711\n");
   CHECK(has(to_text(snapshot, std::nullopt, Detail::people), "before you break this"));
 }
