@@ -37,7 +37,7 @@ for i = 1, tonumber(ARGV[1]) do
   if ARGV[3] == 'ours' then
     redis.call('hset', KEYS[4], owner, cjson.encode({
       host = 'web' .. i % 100 .. '.example.org', pid = i, user = 'deploy', command = 'backup.sh',
-      process = '6d4e2b0a-1c3f-4a5b-8d7e-9f0a1b2c3d4e/4026531836/' .. i, kind = 'fair',
+      process = '6d4e2b0a-1c3f-4a5b-8d7e-9f0a1b2c3d4e/pid:[4026531836]/' .. i, kind = 'fair',
       since = now - i, seen = now, came = string.format('%.0f', now * 1000 + i),
       due = now + 3600000}))
   end

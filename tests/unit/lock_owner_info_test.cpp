@@ -54,6 +54,13 @@ TEST_CASE("what rlock's scripts write about an owner is read") {
       "web1|4242|ann|backup.sh|fair|1795275920507|1795275930507");
 }
 
+TEST_CASE("slashes, which the server escapes, are read as they were") {
+  CHECK(told(R"({"host":"a\/b\/","user":"\/","command":"c\/\/d","no\/name":"x\/y"})") ==
+        "a/b/|0|/|c//d||-|-");
+  CHECK(told(R"({"host":"a\/b\\c\/"})") == "a/b\\c/|0||||-|-");
+  CHECK(told(R"({"host":"a\/)") == k_nothing);
+}
+
 TEST_CASE("other JSON is read alike") {
   CHECK(told(R"( { "host" : "w\u0065b\n1" , "pid" : 1.5e1, "since":0,"due":-3 } )") ==
         "web\n1|15||||0|-3");
@@ -85,6 +92,7 @@ TEST_CASE("what is no JSON object tells nothing") {
                            R"({"host":"x","pid":-})",
                            R"({"host":"x","pid":01})",
                            R"({"host":"x","pid":1.})",
+                           R"({"host":"x","pid":1.e5})",
                            R"({"host":"x","pid":+1})",
                            R"({"host":"x","pid":inf})",
                            R"({"host":"x","pid":0x10})",
@@ -100,4 +108,22 @@ TEST_CASE("an empty object tells nothing, and numbers beyond all time do not ove
   CHECK(told(R"({"since":1e300,"due":-1e300})") ==
         "|0||||" + std::to_string(rlock::lock::k_furthest_ms) + "|" +
             std::to_string(-rlock::lock::k_furthest_ms));
+}
+
+TEST_CASE("what is read fast is read as all JSON is") {
+  // A space in front is not plain.
+  const std::string good = R"({"host":"w\/1","pid":-12,"since":1.5e+3,"due":20,"x":"y"})";
+  const std::string bytes = std::string("\0\x01 \"/\\{}[]:,.-+eE019nN\x7f\x80\xc3\xff", 26);
+  for (std::size_t at = 0; at <= good.size(); ++at) {
+    for (const char byte : bytes) {
+      std::string replaced = good;
+      if (at < good.size()) replaced[at] = byte;
+      std::string inserted = good;
+      inserted.insert(at, 1, byte);
+      for (const std::string& json : {replaced, inserted, good.substr(0, at)}) {
+        CAPTURE(json);
+        CHECK(told(json) == told(" " + json));
+      }
+    }
+  }
 }
