@@ -6,7 +6,7 @@
 --   {queue member...}, {member, score...}, token or nil, type of queue, type of timeout, type of
 --   info, {owner, JSON...} of info, {listeners...} on the channel of each of the first waiters (as
 --   far as the server tells), 1 if there may be listeners elsewhere, {reader...} of a read/write
---   lock whose keys are all gone}; or nil if there are more entries than that.
+--   lock whose keys are all gone}; or 'LONG' if there are more entries than that.
 --#read-only
 local lock, info, queue, scores, token = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local function type_of(key) return redis.call('type', key).ok end
@@ -53,7 +53,7 @@ end
 local kind, most = type_of(lock), tonumber(ARGV[3]) or -1
 local size = size_of('hash', 'hlen', lock) + size_of('hash', 'hlen', info) +
              size_of('list', 'llen', queue) + size_of('zset', 'zcard', scores)
-if most > 0 and size > most then return false end
+if most > 0 and size > most then return 'LONG' end
 
 local content, members, deadlines, known, dead = {}, {}, {}, {}, {}
 if most ~= 0 then

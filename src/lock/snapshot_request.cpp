@@ -60,7 +60,7 @@ redis::ScriptArgs snapshot_args(const std::string& name) {
 redis::Reply request_snapshot(redis::Client& client, const std::string& name) {
   const KeyNames keys(name);
   redis::Reply reply = client.run(lua::snapshot, request_args(keys, k_most_by_script));
-  if (!reply.is_nil()) return reply;
+  if (reply.text != "LONG") return reply;
   for (const char* run : {"EVALSHA_RO", "EVALSHA"}) {
     if (auto whole = request_long(client, keys, run)) return std::move(*whole);
   }

@@ -66,18 +66,19 @@ TEST_CASE("a held lock with a queue has the documented shape, in the documented 
   snapshot.queue = {"u2:2", "u3:3"};
   snapshot.scores = {{"u2:2", 6000.0}};
   snapshot.problems = {{"code", "detail", "hint"}};
-  CHECK(to_json(snapshot, "redis://h:6379") ==
-        R"({"name":"job","server":"redis://h:6379","time_ms":1000,"state":"held","kind":"fair",)"
-        R"("ttl_ms":29000,"token":7,)"
-        R"("holders":[{"owner":"u1:1","count":2,"mode":"exclusive","host":"web1","user":"alice",)"
-        R"("command":"backup","pid":42,"since_ms":900,"note":null}],)"
-        R"("waiters":[{"position":1,"owner":"u2:2","deadline_ms":6000,"expires_in_ms":5000,)"
-        R"("alive":null,"host":null,"user":null,"command":null,"pid":null,"since_ms":null,"note":null},)"
-        R"({"position":2,"owner":"u3:3","deadline_ms":null,"expires_in_ms":null,"alive":null,)"
-        R"("host":null,"user":null,"command":null,"pid":null,"since_ms":null,"note":null}],)"
-        R"("raw":{"hash":{"u1:1":"2"},"queue":["u2:2","u3:3"],)"
-        R"("zset":[{"member":"u2:2","score":6000}]},)"
-        R"("problems":[{"code":"code","detail":"detail","hint":"hint"}]})");
+  CHECK(
+      to_json(snapshot, "redis://h:6379") ==
+      R"({"name":"job","server":"redis://h:6379","time_ms":1000,"state":"held","kind":"fair",)"
+      R"("ttl_ms":29000,"token":7,)"
+      R"("holders":[{"owner":"u1:1","count":2,"mode":"exclusive","host":"web1","user":"alice",)"
+      R"("command":"backup","pid":42,"since_ms":900,"note":null}],)"
+      R"("waiters":[{"position":1,"owner":"u2:2","deadline_ms":6000,"expires_in_ms":5000,)"
+      R"("alive":null,"host":null,"user":null,"command":null,"pid":null,"since_ms":null,"note":null},)"
+      R"({"position":2,"owner":"u3:3","deadline_ms":null,"expires_in_ms":null,"alive":null,)"
+      R"("host":null,"user":null,"command":null,"pid":null,"since_ms":null,"note":null}],)"
+      R"("raw":{"hash":{"u1:1":"2"},"queue":["u2:2","u3:3"],)"
+      R"("zset":[{"member":"u2:2","score":6000}]},)"
+      R"("problems":[{"code":"code","detail":"detail","hint":"hint"}]})");
 }
 
 TEST_CASE("fields of the raw hash stay in the server's order") {
