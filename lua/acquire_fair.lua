@@ -90,6 +90,7 @@ end
 local function refresh(about, place)
   local ask_after = math.min(5000 + 10 * place, 30000)
   about.due = now + math.max(wait - 6500, ask_after * 1.2 + 2500)
+  if wait ~= k_our_wait then about.wait = wait end
   tell(owner, about, math.max(lease, k_longest_silence))
   redis.call('zadd', scores, deadline(place), owner)
   local all_ours = count_ours() >= redis.call('llen', queue)

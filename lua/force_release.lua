@@ -1,29 +1,112 @@
--- Breaks a lock, whoever holds it, and wakes a waiter; may be sent again.
--- KEYS: lock, channel, info, latch of this request, queue, scores
--- ARGV: how long to remember this request (ms)
--- Returns {1, owner...} broken, with the owners it was taken from; {2} the lock was free;
---   {3, type} the name is in use by another kind of lock.
-local lock, channel, info, latch, queue, scores =
-  KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-if redis.call('exists', latch) == 1 then return {1} end
+-- Breaks a lock of any kind, and wakes the waiters of every kind; may be sent again.
+-- KEYS: lock, channel, info, latch of this request, queue, scores, channel of read/write locks
+-- ARGV: how long to remember this request (ms), what the names of the readers' timeout keys start
+--   with, 'simple' to break a string (anything else: a hash), what to do:
+--   'look' changes nothing; 'any' breaks the lock, whoever holds it; 'only' does so if no others
+--   hold it than the owners that follow.
+-- Returns {outcome, now (ms), pttl, waiters in the queue, listeners on the channels, mode of a
+--   read/write lock or '', {owner, holds, JSON of info or '', ...}} with the outcome 0 held, and
+--   left alone; 1 broken; 2 free. {3, what} where the name is in use for something else.
+local lock, channel, info, latch, queue, scores, rw_channel = unpack(KEYS)
+local remember, timeout_prefix, kind, task = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local k_most_holders = 10000     -- of a lock; an application's hash can have more fields
+local k_most_holds = 1000        -- of a reader
+local k_longest_value = 256      -- of a string, to show whose it was
+local seen = redis.call('get', latch)
+if seen then return cmsgpack.unpack(seen) end
 --#include now.lua
 --#include info.lua
---#include kind.lua
 --#include queue.lua
 
-local kind = other_kind()
-if kind then return {3, kind} end
-if redis.call('exists', lock) == 0 then
-  wake()
-  return {2}
+-- Returns {owner, holds, JSON, ...} of the holders, and the mode of a read/write lock; or nil, and
+-- what is there instead of a lock.
+local function find_holders()
+  local found, mode, there = {}, '', redis.call('type', lock).ok
+  if there == 'none' then return found, mode end
+  if there == 'string' and kind == 'simple' then
+    return {redis.call('get', lock):sub(1, k_longest_value), '1', ''}, mode
+  end
+  if there ~= 'hash' or kind == 'simple' then return nil, there end
+  if redis.call('hlen', lock) > k_most_holders then return nil, 'hash that is no lock' end
+  local fields = redis.call('hgetall', lock)
+  for i = 1, #fields, 2 do
+    local field, value = fields[i], fields[i + 1]
+    if field == 'mode' and (value == 'read' or value == 'write') then
+      mode = value
+    elseif field:find(':', 1, true) and value:find('^%d+$') then
+      local told = redis.pcall('hget', info, field)
+      found[#found + 1] = field
+      found[#found + 1] = value
+      found[#found + 1] = type(told) == 'string' and told or ''
+    else
+      return nil, 'hash that is no lock'
+    end
+  end
+  if #found == 0 then return nil, 'hash that is no lock' end
+  return found, mode
 end
 
-local answer = {1}
-for _, owner in ipairs(redis.call('hkeys', lock)) do
-  answer[#answer + 1] = owner
-  forget_holder(owner)
+local function count_listeners()
+  local reply = redis.pcall('pubsub', 'numsub', channel, rw_channel)
+  return reply.err and 0 or reply[2] + reply[4]
 end
-redis.call('del', lock)
-wake()
-redis.call('set', latch, '1', 'px', ARGV[1])
+
+local function may_break(holders)
+  if task ~= 'only' then return task == 'any' end
+  local expected = {}
+  for i = 5, #ARGV do expected[ARGV[i]] = true end
+  for i = 1, #holders, 3 do
+    if not expected[holders[i]] then return false end
+  end
+  return true
+end
+
+-- Readers' holds end by keys of their own.
+local function delete_timeouts(holders)
+  for i = 1, #holders, 3 do
+    local keys = {}
+    for hold = 1, math.min(tonumber(holders[i + 1]), k_most_holds) do
+      keys[hold] = timeout_prefix .. holders[i] .. ':rwlock_timeout:' .. hold
+    end
+    if keys[1] then redis.call('del', unpack(keys)) end
+  end
+end
+
+-- As wake(), where the lock was free already: the time that the head has left to come goes on.
+local function wake_again()
+  local head = live_head(false)
+  if not head or not called_at(head) then return wake() end
+  redis.pcall('publish', channel .. ':' .. head, '0')
+  redis.pcall('publish', channel, '0')
+end
+
+-- As Redisson's unlocking writer (1), and for those whom that does not reach (0): a thread that
+-- does not sleep yet, and readers.
+local function wake_readers_and_writers(publish)
+  publish('publish', rw_channel, '1')
+  publish('publish', rw_channel, '0')
+end
+
+local holders, mode = find_holders()
+if not holders then return {3, mode} end
+local queued = is_list() and redis.pcall('llen', queue) or 0
+local answer = {0, string.format('%.0f', now), redis.call('pttl', lock),
+                type(queued) == 'number' and queued or 0, count_listeners(), mode, holders}
+local is_free = #holders == 0
+if is_free then answer[1] = 2 end
+if task == 'look' or not is_free and not may_break(holders) then return answer end
+
+-- Without the right to wake who waits, a read/write lock is not broken.
+wake_readers_and_writers(mode == '' and redis.pcall or redis.call)
+-- DEL comes first: it opens the script for writing when the server is out of memory.
+redis.call('del', is_free and latch or lock)
+if is_free then
+  wake_again()
+else
+  answer[1] = 1
+  if mode ~= '' then delete_timeouts(holders) end
+  for i = 1, #holders, 3 do forget_holder(holders[i]) end
+  wake()
+end
+redis.call('set', latch, cmsgpack.pack(answer), 'px', remember)
 return answer

@@ -11,6 +11,7 @@
 local lock, info, queue, scores, token = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local function type_of(key) return redis.call('type', key).ok end
 --#include now.lua
+--#include alone.lua
 
 -- Returns how many listen on the channel of each of the first waiters, and whether others may
 -- listen elsewhere.
@@ -21,12 +22,7 @@ local function count_listeners()
   for i, member in ipairs(first) do channels[i] = ARGV[1] .. ':' .. member end
   local counts = redis.pcall('pubsub', 'numsub', unpack(channels))
   for i = 2, #counts, 2 do listeners[#listeners + 1] = counts[i] end
-  -- Redisson can listen on a replica, or on a shard's channel.
-  local replication = redis.pcall('info', 'replication')
-  local alone = type(replication) == 'string' and replication:find('connected_slaves:0', 1, true)
-  local cluster = redis.pcall('info', 'cluster')
-  alone = alone and type(cluster) == 'string' and cluster:find('cluster_enabled:0', 1, true)
-  return listeners, not alone
+  return listeners, not is_alone()
 end
 
 -- Returns the readers that have no key left for any of their holds; not all of very many.

@@ -34,6 +34,7 @@ using Action = std::function<int()>;
 [[nodiscard]] Action set_up_acquire(CLI::App& command, const Invocation& invocation);
 [[nodiscard]] Action set_up_renew(CLI::App& command, const Invocation& invocation);
 [[nodiscard]] Action set_up_unlock(CLI::App& command, const Invocation& invocation);
+[[nodiscard]] Action set_up_evict(CLI::App& command, const Invocation& invocation);
 [[nodiscard]] Action set_up_inspect_queue(CLI::App& command, const Invocation& invocation);
 [[nodiscard]] Action set_up_watch(CLI::App& command, const Invocation& invocation);
 

@@ -27,6 +27,7 @@ void check_name(std::string_view name) {
 KeyNames::KeyNames(const std::string& name)
     : lock(name),
       channel(prefixed("redisson_lock__channel", name)),
+      read_write_channel(prefixed("redisson_rwlock", name)),
       queue(prefixed("redisson_lock_queue", name)),
       timeout(prefixed("redisson_lock_timeout", name)),
       token(prefixed("redisson_lock_token", name)),

@@ -26,12 +26,13 @@ struct KeyNames {
     return channel + ":" + owner;
   }
 
-  std::string lock;     // hash: owner -> hold count
-  std::string channel;  // a message on it says that the lock became free
-  std::string queue;    // list: waiting owners of a fair lock
-  std::string timeout;  // sorted set: their deadlines
-  std::string token;    // string: the last fencing token
-  std::string info;     // hash, rlock's own: owner -> who that is
+  std::string lock;                // hash: owner -> hold count
+  std::string channel;             // a message on it says that the lock became free
+  std::string read_write_channel;  // the same for a read/write lock
+  std::string queue;               // list: waiting owners of a fair lock
+  std::string timeout;             // sorted set: their deadlines
+  std::string token;               // string: the last fencing token
+  std::string info;                // hash, rlock's own: owner -> who that is
   std::string latch_prefix;
   std::string reader_prefix;  // of the keys of a reader's holds: ...OWNER:rwlock_timeout:K
 };

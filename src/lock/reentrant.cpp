@@ -167,23 +167,4 @@ void ReentrantLock::abandon(redis::Client& client, Milliseconds keep) noexcept {
   }
 }
 
-std::optional<std::vector<std::string>> force_release(redis::Client& client,
-                                                      const std::string& name) {
-  check_name(name);
-  const KeyNames keys(name);
-  const std::string latch = keys.latch(random_hex(k_id_bytes));
-  int unanswered = 0;
-  const redis::Reply reply = client.run(
-      lua::force_release,
-      {{keys.lock, keys.channel, keys.info, latch, keys.queue, keys.timeout}, {text(k_remember)}},
-      &unanswered);
-  if (unanswered == 0) client.send_behind({"DEL", latch});
-  const auto& items = reply.as_array(1);
-  if (items[0].as_integer() == 2) return std::nullopt;
-  if (items[0].as_integer() == 3) refuse_kind(name, reply.as_array(2)[1].as_text());
-  std::vector<std::string> owners;
-  for (std::size_t i = 1; i < items.size(); ++i) owners.push_back(items[i].as_text());
-  return owners;
-}
-
 }  // namespace rlock::lock

@@ -102,9 +102,4 @@ class ReentrantLock {
   int unanswered_ = 0;  // requests that changed something, or not
 };
 
-// Breaks the lock, whoever holds it. Returns the owners it was taken from; nothing if it was free.
-// Throws as the methods above.
-[[nodiscard]] std::optional<std::vector<std::string>> force_release(redis::Client& client,
-                                                                    const std::string& name);
-
 }  // namespace rlock::lock

@@ -1,4 +1,5 @@
 // force_release.lua
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -6,58 +7,236 @@
 
 #include "lua_scripts.hpp"
 #include "redis/lock_fixture.hpp"
+#include "support/fair_lock.hpp"
 #include "support/net.hpp"
 #include "support/resp.hpp"
 #include "support/wait_until.hpp"
 
 using namespace rlock;
+using lock::Breakable;
+using lock::Breaking;
+using test::breaks;
 using test::client_of;
+using test::k_channel;
+using test::k_info;
 using test::Words;
 
-TEST_CASE("force_release: breaks the lock, tells the waiters and names the owners") {
-  test::Server server;
-  redis::Client client = client_of(server);
-  test::RespClient listener(test::connect_unix(server.unix_path()));
-  listener.call({"SUBSCRIBE", "redisson_lock__channel:{job}"});
-  server.command({"HSET", "job", "u:1", "7"});
-  server.command({"HSET", "rlock_info:{job}", "u:1", "{}"});
-  const auto owners = lock::force_release(client, "job");
-  REQUIRE(owners);
-  CHECK(*owners == Words{"u:1"});
-  CHECK(listener.call({"PING"}) == Words{"message", "redisson_lock__channel:{job}", "0"});
-  CHECK(test::wait_until([&] { return server.keys().empty(); }));
-}
+namespace {
 
-TEST_CASE("force_release: of a free lock says so and changes nothing") {
-  test::Server server;
-  redis::Client client = client_of(server);
-  CHECK_FALSE(lock::force_release(client, "job"));
-  CHECK(server.keys().empty());
-}
+const std::string k_rw_channel = "redisson_rwlock:{job}";
 
-TEST_CASE("force_release: leaves other kinds of lock alone") {
+struct Fixture {
   test::Server server;
   redis::Client client = client_of(server);
-  const std::vector<Words> makers = {{"SET", "job", "x"},
-                                     {"HSET", "job", "mode", "write", "a:1:write", "1"}};
-  for (const Words& maker : makers) {
-    server.command({"DEL", "job"});
-    server.command(maker);
-    CHECK_THROWS_AS(static_cast<void>(lock::force_release(client, "job")), Error);
-    CHECK(server.command({"EXISTS", "job"}) == "1");
+
+  [[nodiscard]] bool is_empty() const {
+    return test::wait_until([&] { return server.keys().empty(); });
   }
+};
+
+// Who listens on a channel, and what has come.
+class Listener {
+ public:
+  Listener(const test::Server& server, const std::string& channel)
+      : connection_(test::connect_unix(server.unix_path())) {
+    connection_.call({"SUBSCRIBE", channel});
+  }
+  Words messages() {
+    Words found;
+    while (true) {
+      const Words reply = connection_.call({"PING", std::to_string(pings_)});
+      if (reply[0] == "message") found.push_back(reply[2]);
+      // Each message takes the place of an answer, which comes later.
+      if (reply[0] == "pong" && reply[1] == std::to_string(pings_)) break;
+      if (reply[0] == "pong") continue;
+      ++pings_;
+    }
+    ++pings_;
+    return found;
+  }
+
+ private:
+  test::RespClient connection_;
+  int pings_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("force_release: breaks the lock, tells the waiters, and who held it and since when") {
+  Fixture f;
+  Listener listener(f.server, k_channel);
+  f.server.command({"HSET", "job", "u:1", "7"});
+  f.server.command({"HSET", k_info, "u:1",
+                    R"({"host":"web1","pid":42,"user":"ann","command":"backup","since":1000})"});
+  const Breaking result = lock::break_lock(f.client, "job", Breakable::lock);
+  CHECK(result.outcome == Breaking::Outcome::broken);
+  REQUIRE(result.found.holders.size() == 1);
+  const lock::Holder& holder = result.found.holders[0];
+  CHECK(holder.owner == "u:1");
+  CHECK(holder.count == 7);
+  REQUIRE(holder.about);
+  CHECK(holder.about->host == "web1");
+  CHECK(holder.about->pid == 42);
+  CHECK(holder.about->user == "ann");
+  CHECK(holder.about->command == "backup");
+  CHECK(holder.since_ms == 1000);
+  CHECK(result.found.ttl_ms == -1);
+  CHECK(result.found.listening == 1);
+  CHECK(listener.messages() == Words{"0"});
+  CHECK(f.is_empty());
 }
 
-TEST_CASE("S6: force_release sent again does not break the next holder's lock") {
-  test::Server server;
-  redis::Client client = client_of(server);
-  const redis::ScriptArgs call{
-      {"job", "redisson_lock__channel:{job}", "rlock_info:{job}", "redisson_unlock_latch:{job}:a",
-       "redisson_lock_queue:{job}", "redisson_lock_timeout:{job}"},
-      {"30000"}};
-  server.command({"HSET", "job", "u:1", "1"});
-  CHECK(client.run(lua::force_release, call).as_array(1)[0].as_integer() == 1);
-  server.command({"HSET", "job", "u:2", "1"});
-  CHECK(client.run(lua::force_release, call).as_array(1)[0].as_integer() == 1);
-  CHECK(server.list({"HGETALL", "job"}) == Words{"u:2", "1"});
+TEST_CASE("force_release: only looks") {
+  Fixture f;
+  Listener listener(f.server, k_channel);
+  f.server.command({"HSET", "job", "u:1", "1"});
+  f.server.command({"PEXPIRE", "job", "60000"});
+  f.server.command({"RPUSH", test::k_queue, "r:1", "r:2"});
+  const std::string before = f.server.command({"DUMP", "job"});
+  const lock::Standing standing = lock::look_at(f.client, "job", Breakable::lock);
+  CHECK(standing.holders.size() == 1);
+  CHECK(standing.queued == 2);
+  CHECK(standing.ttl_ms > 0);
+  CHECK(f.server.command({"DUMP", "job"}) == before);
+  CHECK(listener.messages().empty());
+}
+
+TEST_CASE("force_release: of a free lock says so, and wakes the waiters of every kind") {
+  Fixture f;
+  Listener plain(f.server, k_channel);
+  Listener fair(f.server, k_channel + ":r:1");
+  Listener rw(f.server, k_rw_channel);
+  f.server.command({"RPUSH", test::k_queue, "r:1"});
+  f.server.command({"ZADD", test::k_scores, "9999999999999", "r:1"});
+  const Breaking result = lock::break_lock(f.client, "job", Breakable::lock);
+  CHECK(result.outcome == Breaking::Outcome::free);
+  CHECK(result.found.queued == 1);
+  CHECK(result.found.listening == 2);
+  CHECK(plain.messages() == Words{"0"});
+  CHECK(fair.messages() == Words{"0"});
+  CHECK(rw.messages() == Words{"1", "0"});
+  // Being reminded gives a head that does not come no more time.
+  const std::string called = f.server.command({"HGET", k_info, "called"});
+  CHECK(called.find("r:1") != std::string::npos);
+  CHECK(breaks(f.client).empty());
+  CHECK(fair.messages() == Words{"0"});
+  CHECK(f.server.command({"HGET", k_info, "called"}) == called);
+}
+
+TEST_CASE("force_release: of a free lock without waiters leaves nothing") {
+  Fixture f;
+  CHECK(breaks(f.client).empty());
+  CHECK(f.is_empty());
+}
+
+TEST_CASE("force_release: breaks a read/write lock, its readers' timeouts, and wakes its waiters") {
+  Fixture f;
+  Listener plain(f.server, k_channel);
+  Listener rw(f.server, k_rw_channel);
+  SUBCASE("held by readers") {
+    f.server.command({"HSET", "job", "mode", "read", "a:1", "2", "b:1", "1"});
+    for (const char* key : {"{job}:a:1:rwlock_timeout:1", "{job}:a:1:rwlock_timeout:2",
+                            "{job}:b:1:rwlock_timeout:1"}) {
+      f.server.command({"SET", key, "1"});
+    }
+    const Breaking result = lock::break_lock(f.client, "job", Breakable::lock);
+    REQUIRE(result.found.holders.size() == 2);
+    for (const lock::Holder& holder : result.found.holders) {
+      CHECK(holder.mode == lock::Holder::Mode::read);
+    }
+  }
+  SUBCASE("held by a writer, who reads, too") {
+    f.server.command({"HSET", "job", "mode", "write", "a:1:write", "1", "a:1", "1"});
+    f.server.command({"SET", "{job}:a:1:rwlock_timeout:1", "1"});
+    const Breaking result = lock::break_lock(f.client, "job", Breakable::lock);
+    REQUIRE(result.found.holders.size() == 2);
+    CHECK(result.found.holders[0].mode == lock::Holder::Mode::write);
+  }
+  CHECK(rw.messages() == Words{"1", "0"});
+  CHECK(plain.messages() == Words{"0"});
+  CHECK(f.is_empty());
+}
+
+TEST_CASE("force_release: a name with a brace has its readers' timeouts under Redisson's names") {
+  Fixture f;
+  f.server.command({"HSET", "{t}:job", "mode", "read", "a:1", "1"});
+  f.server.command({"SET", "{t}:job:a:1:rwlock_timeout:1", "1"});
+  CHECK(lock::break_lock(f.client, "{t}:job", Breakable::lock).outcome ==
+        Breaking::Outcome::broken);
+  CHECK(f.is_empty());
+}
+
+TEST_CASE("force_release: breaks a string only where it is said to be a lock") {
+  Fixture f;
+  f.server.command({"SET", "job", "token-1"});
+  CHECK_THROWS_WITH_AS(
+      breaks(f.client),
+      "job: the name is in use by something else (string); if that is a lock, --kind simple breaks "
+      "it",
+      Error);
+  CHECK(f.server.command({"GET", "job"}) == "token-1");
+  CHECK(breaks(f.client, Breakable::simple) == Words{"token-1"});
+  CHECK(f.is_empty());
+}
+
+TEST_CASE("force_release: leaves alone what is no lock") {
+  Fixture f;
+  const std::vector<Words> makers = {
+      {"RPUSH", "job", "a:1"},        {"SADD", "job", "a:1"},
+      {"HSET", "job", "name", "x"},   {"HSET", "job", "a:1", "1", "count", "2"},
+      {"HSET", "job", "a:1", "text"}, {"HSET", "job", "mode", "fast", "a:1", "1"},
+      {"HSET", "job", "mode", "read"}};
+  for (const Words& maker : makers) {
+    f.server.command({"DEL", "job"});
+    f.server.command(maker);
+    const std::string before = f.server.command({"DUMP", "job"});
+    for (const Breakable what : {Breakable::lock, Breakable::simple}) {
+      CHECK_THROWS_AS(breaks(f.client, what), Error);
+      CHECK(f.server.command({"DUMP", "job"}) == before);
+    }
+  }
+  CHECK(f.server.keys() == Words{"job"});
+}
+
+TEST_CASE("force_release: breaks only what was expected") {
+  Fixture f;
+  f.server.command({"HSET", "job", "mode", "read", "a:1", "1", "b:1", "1"});
+  const auto outcome = [&](const Words& expected) {
+    return lock::break_lock(f.client, "job", Breakable::lock, expected).outcome;
+  };
+  CHECK(outcome({"a:1"}) == Breaking::Outcome::held_by_others);
+  CHECK(outcome({}) == Breaking::Outcome::held_by_others);
+  CHECK(f.server.command({"HLEN", "job"}) == "3");
+  CHECK(outcome({"a:1", "b:1", "c:1"}) == Breaking::Outcome::broken);
+  CHECK(outcome({"a:1"}) == Breaking::Outcome::free);
+  CHECK(f.is_empty());
+}
+
+TEST_CASE("force_release: works when the server is out of memory") {
+  Fixture f;
+  f.server.command({"HSET", "job", "u:1", "1"});
+  f.server.command({"CONFIG", "SET", "maxmemory", "1"});
+  CHECK(breaks(f.client) == Words{"u:1"});
+  CHECK(breaks(f.client).empty());
+  CHECK(f.is_empty());
+}
+
+TEST_CASE("S6: force_release sent again answers the same, and breaks no other's lock") {
+  Fixture f;
+  const redis::ScriptArgs call{{"job", k_channel, k_info, "redisson_unlock_latch:{job}:a",
+                                test::k_queue, test::k_scores, k_rw_channel},
+                               {"30000", "{job}:", "lock", "any"}};
+  SUBCASE("that was held") { f.server.command({"HSET", "job", "u:1\xff", "1"}); }
+  SUBCASE("that was free") {}
+  const auto request = [&] { return f.client.run(lua::force_release, call).as_array(7); };
+  const auto first = request();
+  f.server.command({"HSET", "job", "u:2", "1"});
+  const auto second = request();
+  CHECK(second[0].as_integer() == first[0].as_integer());
+  CHECK(second[1].as_text() == first[1].as_text());
+  REQUIRE(second[6].as_array().size() == first[6].as_array().size());
+  if (!first[6].as_array().empty()) {
+    CHECK(second[6].as_array()[0].as_text() == "u:1\xff");
+  }
+  CHECK(f.server.list({"HGETALL", "job"}) == Words{"u:2", "1"});
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "lock/breaking.hpp"
 #include "lock/reentrant.hpp"
 #include "redis/client.hpp"
 #include "redis/url.hpp"
@@ -24,6 +25,14 @@ inline redis::Client client_of(const Server& server) {
 inline lock::ReentrantLock make_lock(const std::string& owner,
                                      Milliseconds lease = Milliseconds(30'000)) {
   return {"job", owner, lock::About{"web1", 42, "ann", "backup"}, lease};
+}
+
+// Breaks the lock "job". Returns the owners whom it was taken from.
+inline Words breaks(redis::Client& client, lock::Breakable what = lock::Breakable::lock) {
+  Words owners;
+  const lock::Breaking result = lock::break_lock(client, "job", what);
+  for (const lock::Holder& holder : result.found.holders) owners.push_back(holder.owner);
+  return owners;
 }
 
 }  // namespace rlock::test

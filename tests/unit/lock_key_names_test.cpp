@@ -15,6 +15,8 @@ TEST_CASE("a name without braces is wrapped in them, so that all keys share a sl
   CHECK(keys.token == "redisson_lock_token:{nightly}");
   CHECK(keys.info == "rlock_info:{nightly}");
   CHECK(keys.latch("id") == "redisson_unlock_latch:{nightly}:id");
+  CHECK(keys.read_write_channel == "redisson_rwlock:{nightly}");
+  CHECK(keys.reader_prefix == "{nightly}:");
 }
 
 TEST_CASE("a name with a brace is left as it is: Redisson's rule") {
@@ -23,6 +25,8 @@ TEST_CASE("a name with a brace is left as it is: Redisson's rule") {
   CHECK(keys.channel == "redisson_lock__channel:{tenant}:nightly");
   CHECK(keys.queue == "redisson_lock_queue:{tenant}:nightly");
   CHECK(keys.latch("id") == "redisson_unlock_latch:{tenant}:nightly:id");
+  CHECK(keys.read_write_channel == "redisson_rwlock:{tenant}:nightly");
+  CHECK(keys.reader_prefix == "{tenant}:nightly:");
   CHECK(KeyNames("a{b").channel == "redisson_lock__channel:a{b");
   CHECK(KeyNames("a{}b").channel == "redisson_lock__channel:a{}b");
   CHECK(KeyNames("a}b").channel == "redisson_lock__channel:{a}b}");

@@ -1,0 +1,64 @@
+-- Takes a waiter out of the queue of a fair lock, as if it had given up; may be sent again.
+-- KEYS: lock, channel, info, latch of this request, queue, scores
+-- ARGV: how long to remember this request (ms), waiter
+-- Returns {1, place (0 is the head; -1: it had a deadline, but no place), whether it seems to live
+--   (1, 0; -1: it cannot be told), JSON of info or ''} evicted; {2, 0} it does not wait; {3, type}
+--   the name is in use by another kind of lock.
+local lock, channel, info, latch, queue, scores = unpack(KEYS)
+local remember, waiter = ARGV[1], ARGV[2]
+local k_furthest = 9e15
+local seen = redis.call('get', latch)
+if seen then return cmsgpack.unpack(seen) end
+--#include now.lua
+--#include info.lua
+--#include kind.lua
+--#include queue.lua
+--#include alone.lua
+
+-- Returns 1 for a waiter that seems to live, 0 for a dead one, and -1 where it cannot be told.
+local function life_of(entry, score)
+  if entry then return now <= entry.due and 1 or 0 end
+  if listens(waiter) then return 1 end
+  if not score or score <= now then return 0 end
+  return not redis.pcall('pubsub', 'numsub', channel).err and is_alone() and 0 or -1
+end
+
+-- Returns what the waiter added to the deadlines behind it (ms). Never more than lets those who
+-- wait behind a living holder keep a deadline of their own: too little costs them time, too much
+-- their places.
+local function added_wait(place, entry, score)
+  local base = now + math.max(redis.call('pttl', lock), 0)
+  local wait
+  if entry then
+    wait = tonumber(entry.wait) or k_our_wait
+  else
+    local before = place > 0 and score_of(redis.call('lindex', queue, place - 1))
+    wait = score - math.max(before or base, base)
+    if not before then wait = math.min(wait, k_peer_wait) end
+  end
+  local length = redis.call('llen', queue)
+  for from = place + 1, length - 1, 1000 do
+    local some = redis.call('lrange', queue, from, from + 999)
+    for _, text in ipairs(redis.pcall('zmscore', scores, unpack(some))) do
+      local behind = text and tonumber(text)
+      if behind and behind > base then wait = math.min(wait, behind - base) end
+    end
+  end
+  return wait > 0 and wait < k_furthest and math.floor(wait) or 0
+end
+
+local kind = other_kind()
+if kind then return {3, kind} end
+local holds = redis.call('hexists', lock, waiter) == 1
+local place = is_list() and redis.call('lpos', queue, waiter) or -1
+local score = score_of(waiter)
+if place == -1 and not score then return {2, 0} end
+
+local told = redis.pcall('hget', info, waiter)
+told = type(told) == 'string' and told or ''
+local entry = as_waiter(decode(told))
+local answer = {1, place, life_of(entry, score), told}
+leave(waiter, place >= 0 and score and added_wait(place, entry, score) or 0)
+if holds and told ~= '' then redis.pcall('hset', info, waiter, told) end
+redis.call('set', latch, cmsgpack.pack(answer), 'px', remember)
+return answer

@@ -1,0 +1,9 @@
+-- Returns whether this server hears of everybody who listens: Redisson can listen on a replica, or
+-- on a shard's channel.
+local function is_alone()
+  local replication = redis.pcall('info', 'replication')
+  local cluster = redis.pcall('info', 'cluster')
+  return type(replication) == 'string' and type(cluster) == 'string' and
+    replication:find('connected_slaves:0', 1, true) ~= nil and
+    cluster:find('cluster_enabled:0', 1, true) ~= nil
+end

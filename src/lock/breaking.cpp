@@ -1,0 +1,132 @@
+#include "lock/breaking.hpp"
+
+#include <charconv>
+
+#include "base/error.hpp"
+#include "base/escape.hpp"
+#include "base/random.hpp"
+#include "lock/key_names.hpp"
+#include "lock/owner_info.hpp"
+#include "lua_scripts.hpp"
+
+namespace rlock::lock {
+namespace {
+
+using Words = std::vector<std::string>;
+
+// How long the server remembers a request: longer than one can be under way.
+constexpr const char* k_remember_ms = "30000";
+constexpr std::size_t k_id_bytes = 16;
+
+enum Code : std::int64_t { k_left = 0, k_done = 1, k_nothing = 2, k_other_kind = 3 };
+
+std::int64_t number(const std::string& digits) {
+  std::int64_t value = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  return value;
+}
+
+[[noreturn]] void refuse(const std::string& name, const std::string& kind, const char* hint = "") {
+  throw Error(ExitStatus::wrong_kind, escape_for_terminal(name) +
+                                          ": the name is in use by something else (" +
+                                          escape_for_terminal(kind) + ")" + hint);
+}
+
+// Sends a request that the server remembers by a latch, and has it forget that. Returns the answer.
+redis::Reply run_once(redis::Client& client, const redis::Script& script, const KeyNames& keys,
+                      Words more_keys, const Words& args) {
+  const std::string latch = keys.latch(random_hex(k_id_bytes));
+  redis::ScriptArgs call{{keys.lock, keys.channel, keys.info, latch, keys.queue, keys.timeout},
+                         {k_remember_ms}};
+  call.keys.insert(call.keys.end(), more_keys.begin(), more_keys.end());
+  call.args.insert(call.args.end(), args.begin(), args.end());
+  int unanswered = 0;
+  redis::Reply reply = client.run(script, call, &unanswered);
+  // With every request answered, none can still be under way that the latch would have to stop.
+  if (unanswered == 0) client.send_behind({"DEL", latch});
+  return reply;
+}
+
+Party make_party(const std::string& owner, const std::string& told) {
+  Party party;
+  party.owner = owner;
+  if (!told.empty()) {
+    const OwnerInfo info = parse_owner_info(told);
+    party.about = info.about;
+    party.since_ms = info.since_ms;
+  }
+  return party;
+}
+
+Holder::Mode mode_of(const std::string& mode, const std::string& owner) {
+  if (mode.empty()) return Holder::Mode::exclusive;
+  return owner.ends_with(":write") ? Holder::Mode::write : Holder::Mode::read;
+}
+
+// Has force_release.lua do `task`, and judges its answer.
+Breaking request(redis::Client& client, const std::string& name, Breakable what, const char* task,
+                 const Words& expected) {
+  check_name(name);
+  const KeyNames keys(name);
+  Words args{keys.reader_prefix, what == Breakable::simple ? "simple" : "lock", task};
+  args.insert(args.end(), expected.begin(), expected.end());
+  const redis::Reply reply =
+      run_once(client, lua::force_release, keys, {keys.read_write_channel}, args);
+  const std::int64_t code = reply.as_array(2)[0].as_integer();
+  if (code == k_other_kind) {
+    const std::string& kind = reply.items[1].as_text();
+    refuse(name, kind,
+           what == Breakable::lock && kind == "string"
+               ? "; if that is a lock, --kind simple breaks it"
+               : "");
+  }
+  const auto& items = reply.as_array(7);
+  Breaking breaking;
+  breaking.outcome = code == k_done      ? Breaking::Outcome::broken
+                     : code == k_nothing ? Breaking::Outcome::free
+                                         : Breaking::Outcome::held_by_others;
+  Standing& found = breaking.found;
+  found.time_ms = number(items[1].as_text());
+  found.ttl_ms = items[2].as_integer();
+  found.queued = items[3].as_integer();
+  found.listening = items[4].as_integer();
+  const auto& holders = items[6].as_array();
+  for (std::size_t i = 0; i + 2 < holders.size(); i += 3) {
+    Holder holder;
+    static_cast<Party&>(holder) = make_party(holders[i].as_text(), holders[i + 2].as_text());
+    holder.count = number(holders[i + 1].as_text());
+    holder.mode = mode_of(items[5].as_text(), holder.owner);
+    found.holders.push_back(std::move(holder));
+  }
+  return breaking;
+}
+
+}  // namespace
+
+Standing look_at(redis::Client& client, const std::string& name, Breakable what) {
+  return request(client, name, what, "look", {}).found;
+}
+
+Breaking break_lock(redis::Client& client, const std::string& name, Breakable what,
+                    const std::optional<Words>& expected) {
+  return request(client, name, what, expected ? "only" : "any", expected.value_or(Words{}));
+}
+
+std::optional<Eviction> evict(redis::Client& client, const std::string& name,
+                              const std::string& waiter) {
+  check_name(name);
+  const redis::Reply reply = run_once(client, lua::evict, KeyNames(name), {}, {waiter});
+  const std::int64_t code = reply.as_array(2)[0].as_integer();
+  if (code == k_other_kind) refuse(name, reply.items[1].as_text());
+  if (code == k_nothing) return std::nullopt;
+  const auto& items = reply.as_array(4);
+  Eviction eviction;
+  eviction.waiter = make_party(waiter, items[3].as_text());
+  const std::int64_t place = items[1].as_integer();
+  const std::int64_t alive = items[2].as_integer();
+  if (place >= 0) eviction.position = static_cast<std::size_t>(place) + 1;
+  if (alive >= 0) eviction.alive = alive == 1;
+  return eviction;
+}
+
+}  // namespace rlock::lock
