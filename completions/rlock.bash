@@ -9,8 +9,8 @@ _rlock_options() {
     exec) _rlock_opts="$taking -c --on-lost --kill-after --at-least --at-most $global" ;;
     acquire) _rlock_opts="$taking $global" ;;
     renew) _rlock_opts="--owner --lease $global" ;;
-    unlock) _rlock_opts="--owner --force $global" ;;
-    inspect-queue | watch) _rlock_opts=$global ;;
+    unlock) _rlock_opts="--owner --force -y --yes --kind $global" ;;
+    evict | inspect-queue | watch) _rlock_opts=$global ;;
     *) _rlock_opts="$global -V --version" ;;
   esac
 }
@@ -31,7 +31,7 @@ _rlock_behind_dashes() {
 }
 
 _rlock() {
-  local commands="exec acquire renew unlock inspect-queue watch"
+  local commands="exec acquire renew unlock evict inspect-queue watch"
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
   local command="" word i _rlock_opts
   COMPREPLY=()
@@ -55,7 +55,10 @@ _rlock() {
   local values=""
   case $previous in
     --on-lost) values="term kill ignore" ;;
-    --kind) values="reentrant fair" ;;
+    --kind)
+      values="reentrant fair"
+      if [[ $command == unlock ]]; then values=simple; fi
+      ;;
     --color) values="auto always never" ;;
     --password-file | --config)
       compopt -o filenames 2>/dev/null

@@ -6,7 +6,7 @@ function __rlock_command
         switch $word
             case --
                 return 1
-            case exec acquire renew unlock inspect-queue watch
+            case exec acquire renew unlock evict inspect-queue watch
                 echo $word
                 return 0
         end
@@ -53,6 +53,7 @@ complete -c rlock -n '__rlock_in' -a exec -d 'Hold locks while a command runs'
 complete -c rlock -n '__rlock_in' -a acquire -d 'Take a lock and leave; print its owner'
 complete -c rlock -n '__rlock_in' -a renew -d 'Extend a lease once'
 complete -c rlock -n '__rlock_in' -a unlock -d 'Release one hold of a lock, or break it'
+complete -c rlock -n '__rlock_in' -a evict -d 'Take a waiter out of the queue'
 complete -c rlock -n '__rlock_in' -a inspect-queue -d 'Show holders, waiters and raw state'
 complete -c rlock -n '__rlock_in' -a watch -d 'Follow locks live, one event a line'
 
@@ -88,3 +89,5 @@ complete -c rlock -n '__rlock_in exec' -l at-least -x -d 'Keep the lock at least
 complete -c rlock -n '__rlock_in exec' -l at-most -x -d 'End the command after so long'
 complete -c rlock -n '__rlock_in renew unlock' -l owner -x -d 'Who holds the lock'
 complete -c rlock -n '__rlock_in unlock' -l force -d 'Break the lock and wake the waiters'
+complete -c rlock -n '__rlock_in unlock' -s y -l yes -d 'Do not ask before breaking it'
+complete -c rlock -n '__rlock_in unlock' -l kind -x -a simple -d 'Break a string'

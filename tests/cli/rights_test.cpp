@@ -64,7 +64,30 @@ TEST_CASE("R3: plain locks work for a user with the documented rights") {
   CHECK(invoke(server, {"inspect-queue", "job"}).status == 0);
   CHECK(invoke(server, {"acquire", "--no-watchdog", "-q", "job"}).status == 0);
   CHECK(invoke(server, {"unlock", "--force", "job"}).status == 0);
-  CHECK(server.keys().empty());
+  // Of Redisson's read/write locks, only that they can be broken.
+  server.command({"HSET", "job", "mode", "read", "a:1", "1"});
+  server.command({"SET", "{job}:a:1:rwlock_timeout:1", "1"});
+  RespClient waiter(connect_unix(server.unix_path()));
+  waiter.call({"SUBSCRIBE", "redisson_rwlock:{job}"});
+  CHECK(invoke(server, {"unlock", "--force", "job"}).status == 0);
+  CHECK(waiter.call({"PING"}).at(2) == "1");
+  CHECK(invoke(server, {"unlock", "--force", "job"}).status == 1);
+  server.command({"SET", "job", "token"});
+  CHECK(invoke(server, {"unlock", "--force", "--kind", "simple", "job"}).status == 0);
+  CHECK(wait_until([&] { return server.keys().empty(); }));
+}
+
+TEST_CASE("R3: a read/write lock is not broken by one who may not wake its waiters") {
+  Server server;
+  Words rights = documented_rights().at(0);
+  std::erase(rights, "&redisson_rwlock:*");
+  REQUIRE(server.command(rights) == "OK");
+  server.command({"HSET", "job", "mode", "read", "a:1", "1"});
+  const std::string before = server.command({"DUMP", "job"});
+  CHECK(invoke(server, {"unlock", "--force", "job"}).status == 77);
+  CHECK(server.command({"DUMP", "job"}) == before);
+  server.command({"HDEL", "job", "mode"});
+  CHECK(invoke(server, {"unlock", "--force", "job"}).status == 0);
 }
 
 TEST_CASE("R3: fair locks work for a user with the rights documented for them") {
@@ -91,6 +114,8 @@ TEST_CASE("R3: fair locks work for a user with the rights documented for them") 
   server.command({"ZADD", "redisson_lock_timeout:{job}", "9999999999999", "java:1"});
   CHECK(invoke(server, {"exec", "--fair", "-w", "100ms", "job", "--", "true"}).status == 75);
   CHECK(invoke(server, {"inspect-queue", "job"}).status == 0);
+  CHECK(invoke(server, {"evict", "job", "java:1"}).status == 0);
+  CHECK(invoke(server, {"evict", "job", "garbage:1"}).status == 0);
   CHECK(invoke(server, {"unlock", "--force", "job"}).status == 0);
   CHECK(first.wait().out == "first\n");
   CHECK(second.wait().out == "second\n");

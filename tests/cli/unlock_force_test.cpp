@@ -1,0 +1,302 @@
+// unlock --force: what it tells, whom it asks, what it breaks, and whom it wakes.
+#include <algorithm>
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "support/fair_lock.hpp"
+#include "support/net.hpp"
+#include "support/process.hpp"
+#include "support/pty.hpp"
+#include "support/resp.hpp"
+#include "support/server.hpp"
+#include "support/wait_until.hpp"
+
+using namespace rlock::test;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+const std::string k_rw_channel = "redisson_rwlock:{job}";
+const std::string k_question = "[y/N] ";
+
+Words force_argv(const Server& server, const Words& options = {}) {
+  Words argv = rlock_argv("unlock", "--force", "-r", server.unix_url());
+  argv.insert(argv.end(), options.begin(), options.end());
+  argv.push_back("job");
+  return argv;
+}
+
+Result force(const Server& server, const Words& options = {}) {
+  return run(force_argv(server, options));
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// The lock is held by a process of rlock's on "web1", with two waiters behind it.
+void hold_as_web1(const Server& server) {
+  server.command({"HSET", "job", "u:1", "1"});
+  server.command({"PEXPIRE", "job", "600000"});
+  const std::string since = std::to_string(server_time(server) - 180'500);
+  server.command(
+      {"HSET", k_info, "u:1",
+       R"({"host":"web1","pid":4242,"user":"ann","command":"backup","since":)" + since + "}"});
+  server.command({"RPUSH", k_queue, "r:1", "r:2"});
+  for (const char* waiter : {"r:1", "r:2"}) {
+    server.command({"ZADD", k_scores, "9999999999999", waiter});
+  }
+}
+
+bool listens(const Server& server, const std::string& channel) {
+  return wait_until([&] {
+    return server.command({"PUBSUB", "NUMSUB", channel}) == channel + "\n1";
+  });
+}
+
+}  // namespace
+
+TEST_CASE("unlock --force tells whom the lock was taken from, and since when he had it") {
+  Server server;
+  hold_as_web1(server);
+  const Result result = force(server);
+  CHECK(result.status == 0);
+  CHECK(result.out.empty());
+  CHECK(result.err.starts_with(
+      "rlock: job: taken from web1 pid 4242 (backup), owner u:1, user ann, held for 3m"));
+  CHECK(result.err.ends_with("s\n"));
+  CHECK(server.command({"EXISTS", "job"}) == "0");
+}
+
+TEST_CASE("unlock --force tells of a running rlock what it had told of itself") {
+  Server server;
+  Process holder(rlock_argv("exec", "-r", server.unix_url(), "job", "--", "cat"),
+                 {.hold_stdin = true});
+  REQUIRE(wait_until([&] { return server.command({"EXISTS", "job"}) == "1"; }));
+  const std::string owner = server.command({"HKEYS", "job"});
+  const Result result = force(server);
+  CHECK(result.status == 0);
+  CHECK(has(result.err, " pid " + std::to_string(holder.pid()) + " (cat), owner " + owner));
+  holder.close_stdin();
+  CHECK(holder.wait().status == 79);
+}
+
+TEST_CASE("unlock --force says nothing with -q, and with -v whom it woke") {
+  Server server;
+  hold_as_web1(server);
+  SUBCASE("-q") { CHECK(force(server, {"-q"}).err.empty()); }
+  SUBCASE("-v") {
+    const Result result = force(server, {"-v"});
+    CHECK(result.err.starts_with("rlock: job: woke its waiters, 2 waiting\nrlock: job: taken "));
+  }
+  SUBCASE("-v, with nobody there") {
+    server.command({"FLUSHALL"});
+    const Result result = force(server, {"-v"});
+    CHECK(result.status == 1);
+    CHECK(result.err ==
+          "rlock: job: woke its waiters: there are none\nrlock: job: not held by anybody\n");
+  }
+  CHECK(server.command({"EXISTS", "job"}) == "0");
+}
+
+TEST_CASE("unlock --force asks on a terminal, and breaks the lock for y, Y and yes") {
+  Server server;
+  hold_as_web1(server);
+  std::string answer;
+  SUBCASE("y") { answer = "y"; }
+  SUBCASE("Y") { answer = "Y"; }
+  SUBCASE("yes") { answer = "yes"; }
+  Pty pty(force_argv(server));
+  pty.expect("rlock: job: held by web1 pid 4242 (backup) for 3m");
+  pty.expect(", expires in ");
+  pty.expect(", 2 waiting. Break it? [y/N] ");
+  CHECK(server.command({"EXISTS", "job"}) == "1");
+  pty.type(answer + "\r");
+  pty.expect("job: taken from web1 pid 4242 (backup), owner u:1");
+  CHECK(pty.wait().status == 0);
+  CHECK(server.command({"EXISTS", "job"}) == "0");
+}
+
+TEST_CASE("unlock --force leaves the lock as it is for any other answer") {
+  Server server;
+  hold_as_web1(server);
+  std::string answer;
+  SUBCASE("n") { answer = "n\r"; }
+  SUBCASE("Enter") { answer = "\r"; }
+  SUBCASE("the end of input") { answer = "\x04"; }
+  SUBCASE("half an answer, and the end of input") { answer = "y\x04\x04"; }
+  SUBCASE("something like a yes") { answer = "yes please\r"; }
+  SUBCASE("a space before") { answer = " y\r"; }
+  const std::string before = server.command({"DUMP", "job"}) + server.command({"DUMP", k_info});
+  Pty pty(force_argv(server));
+  pty.expect(k_question);
+  pty.type(answer);
+  pty.expect("\nrlock: job: left as it is\r\n");
+  CHECK(pty.wait().status == 1);
+  CHECK(server.command({"DUMP", "job"}) + server.command({"DUMP", k_info}) == before);
+}
+
+TEST_CASE("unlock --force: Ctrl-C at the question ends it and changes nothing") {
+  Server server;
+  hold_as_web1(server);
+  Pty pty(force_argv(server));
+  pty.expect(k_question);
+  pty.type("\x03");
+  CHECK(pty.wait().status == 128 + SIGINT);
+  CHECK(server.command({"EXISTS", "job"}) == "1");
+}
+
+TEST_CASE("unlock --force: what was typed before the question is no answer to it") {
+  Server server;
+  hold_as_web1(server);
+  server.pause();
+  Pty pty(force_argv(server));
+  pty.type("y\r");
+  pty.expect("y\r\n");
+  server.resume();
+  pty.expect(k_question);
+  pty.type("n\r");
+  pty.expect("left as it is");
+  CHECK(pty.wait().status == 1);
+  CHECK(server.command({"EXISTS", "job"}) == "1");
+}
+
+TEST_CASE("unlock --force breaks only the lock that was shown") {
+  Server server;
+  hold_as_web1(server);
+  Pty pty(force_argv(server));
+  pty.expect(k_question);
+  server.command({"DEL", "job"});
+  SUBCASE("not another's") {
+    server.command({"HSET", "job", "u:2", "1"});
+    server.command({"HSET", k_info, "u:2", R"({"host":"web2","pid":7,"command":"cat"})"});
+    pty.type("y\r");
+    pty.expect("rlock: job: now held by web2 pid 7 (cat); left as it is\r\n");
+    CHECK(pty.wait().status == 1);
+    CHECK(server.list({"HGETALL", "job"}) == Words{"u:2", "1"});
+  }
+  SUBCASE("which may be free by now") {
+    pty.type("y\r");
+    pty.expect("rlock: job: not held by anybody\r\n");
+    CHECK(pty.wait().status == 1);
+  }
+}
+
+TEST_CASE("unlock --force does not ask") {
+  Server server;
+  hold_as_web1(server);
+  Words argv = force_argv(server);
+  int status = 0;
+  SUBCASE("with -y") { argv = force_argv(server, {"-y"}); }
+  SUBCASE("with --yes") { argv = force_argv(server, {"--yes"}); }
+  SUBCASE("where stderr is no terminal") {
+    argv.insert(argv.begin(), {"sh", "-c", "exec \"$@\" 2> /dev/null", "sh"});
+  }
+  SUBCASE("where stdin is no terminal") {
+    argv.insert(argv.begin(), {"sh", "-c", "exec \"$@\" < /dev/null", "sh"});
+  }
+  SUBCASE("for a lock that is free") {
+    server.command({"DEL", "job"});
+    status = 1;
+  }
+  Pty pty(argv);
+  const Result result = pty.wait();
+  CHECK(result.status == status);
+  CHECK_FALSE(has(result.out, k_question));
+  CHECK(server.command({"EXISTS", "job"}) == "0");
+}
+
+TEST_CASE("unlock --force asks also with -q, and names a few of many holders") {
+  Server server;
+  server.command({"HSET", "job", "mode", "read", "a:1", "1", "b:1", "1", "c:1", "1", "d:1", "1"});
+  Pty pty(force_argv(server, {"-q"}), {.columns = 200});
+  pty.expect("rlock: job: held by a:1 and b:1 and c:1 and 1 more, without an expiry. Break it?");
+  pty.type("y\r");
+  CHECK(pty.wait().status == 0);
+  CHECK(server.command({"EXISTS", "job"}) == "0");
+}
+
+TEST_CASE("unlock --force breaks a read/write lock and wakes its waiters") {
+  Server server;
+  server.command({"HSET", "job", "mode", "read", "a:1", "1"});
+  server.command({"SET", "{job}:a:1:rwlock_timeout:1", "1", "PX", "600000"});
+  RespClient waiter(connect_unix(server.unix_path()));
+  waiter.call({"SUBSCRIBE", k_rw_channel});
+  const Result result = force(server);
+  CHECK(result.status == 0);
+  CHECK(result.err == "rlock: job: taken from a:1, a reader\n");
+  CHECK(waiter.call({"PING"}) == Words{"message", k_rw_channel, "1"});
+  CHECK(waiter.call({"PING"}) == Words{"message", k_rw_channel, "0"});
+  CHECK(wait_until([&] { return server.keys().empty(); }));
+}
+
+TEST_CASE("unlock --force breaks a string only with --kind simple") {
+  Server server;
+  server.command({"SET", "job", "token-1", "PX", "600000"});
+  const std::string before = server.command({"DUMP", "job"});
+  const Result refused = force(server);
+  CHECK(refused.status == 76);
+  CHECK(has(refused.err, "--kind simple"));
+  CHECK(server.command({"DUMP", "job"}) == before);
+  Pty asked(force_argv(server));
+  CHECK(asked.wait().status == 76);
+  const Result broken = force(server, {"--kind", "simple"});
+  CHECK(broken.status == 0);
+  CHECK(broken.err == "rlock: job: taken from token-1\n");
+  CHECK(wait_until([&] { return server.keys().empty(); }));
+  CHECK(force(server, {"--kind", "simple"}).status == 1);
+}
+
+TEST_CASE("unlock --force leaves an application's hash alone, byte for byte") {
+  Server server;
+  server.command({"HSET", "job", "name", "ann", "job:state", "1"});
+  const std::string before = server.command({"DUMP", "job"});
+  for (const Words& options : {Words{}, Words{"-y"}, Words{"--kind", "simple"}}) {
+    const Result result = force(server, options);
+    CHECK(result.status == 76);
+    CHECK(has(result.err, "rlock: job: the name is in use by something else (hash"));
+  }
+  Pty asked(force_argv(server));
+  CHECK(asked.wait().status == 76);
+  CHECK(server.command({"DUMP", "job"}) == before);
+}
+
+TEST_CASE("unlock --force wakes those who wait for a lock that somebody has deleted") {
+  Server server;
+  hold_by_other(server);
+  RespClient rw(connect_unix(server.unix_path()));
+  rw.call({"SUBSCRIBE", k_rw_channel});
+  Peer head(server, "r:1");
+  head.listen();
+  CHECK_FALSE(head.acquire());
+  Process waiter(rlock_argv("exec", "-q", "-r", server.unix_url(), "job", "--", "echo", "got"));
+  REQUIRE(listens(server, k_channel));
+  REQUIRE(wait_until([&] { return script_calls(server) >= 2; }));
+  server.command({"DEL", "job"});
+  const Result result = force(server, {"-v"});
+  CHECK(result.status == 1);
+  CHECK(has(result.err, "woke its waiters, 1 waiting, 2 listening\n"));
+  CHECK(has(result.err, "rlock: job: not held by anybody\n"));
+  CHECK(waiter.wait().out == "got\n");
+  CHECK(head.messages() >= 1);
+  CHECK(rw.call({"PING"}) == Words{"message", k_rw_channel, "1"});
+  CHECK(rw.call({"PING"}) == Words{"message", k_rw_channel, "0"});
+}
+
+TEST_CASE("unlock --force: what others wrote cannot touch the terminal") {
+  Server server;
+  server.command({"HSET", "job", "\x1b[2J:\xff\r\n", "1"});
+  server.command({"HSET", k_info, "\x1b[2J:\xff\r\n",
+                  R"({"host":"\u001b[31mweb","pid":1,"user":"\u0007ann","command":"\u009bx"})"});
+  const Result result = force(server);
+  CHECK(result.status == 0);
+  CHECK(result.err ==
+        "rlock: job: taken from \\x1b[31mweb pid 1 (\\xc2\\x9bx), owner \\x1b[2J:\\xff\\x0d\\n, "
+        "user \\x07ann\n");
+  server.command({"SET", "job", "\x1b]0;x\x07"});
+  CHECK(force(server, {"--kind", "simple"}).err == "rlock: job: taken from \\x1b]0;x\\x07\n");
+}
