@@ -104,7 +104,7 @@ Fleet::~Fleet() {
 
 // What has to be gone: keys, unless they expire by themselves, and waiters.
 std::string Fleet::leftovers() const {
-  std::string left = server().command({"PUBSUB", "CHANNELS", "redisson_lock__channel:*"});
+  std::string left = server().command({"PUBSUB", "CHANNELS", "redisson_*"});
   for (const std::string& key : server().keys()) {
     // Notes of requests that have been done, and of whom rlock called to a fair lock: it cannot
     // take the latter away when that is Java.

@@ -4,8 +4,25 @@
 #include <doctest/doctest.h>
 
 #include "fleet.hpp"
+#include "support/wait_until.hpp"
 
 using namespace rlock::test;
+
+namespace {
+
+// How many scripts the server has run.
+long scripts(const Server& server) {
+  const std::string stats = server.command({"INFO", "commandstats"});
+  const auto number = [&](const std::string& command, const std::string& what) {
+    const std::size_t line = stats.find("cmdstat_" + command + ":");
+    if (line == std::string::npos) return 0L;
+    const std::size_t at = stats.find(what + "=", line);
+    return std::stol(stats.substr(at + what.size() + 1));
+  };
+  return number("eval", "calls") + number("evalsha", "calls") - number("evalsha", "failed_calls");
+}
+
+}  // namespace
 
 TEST_CASE_FIXTURE(Fleet, "rlock unlock --force takes a lock from Java and wakes a waiter of Java") {
   const Lock lock = lock_of_each_kind();
@@ -78,4 +95,63 @@ TEST_CASE_FIXTURE(Fleet, "rlock unlock --force lets both sides have their turn")
   REQUIRE(come_to_wait(lock, 2));
   CHECK(rlock(lock, "unlock", {"--force"}).status == 0);
   take_turns({&java_waiter, &rlock_waiter});
+}
+
+TEST_CASE_FIXTURE(Fleet, "rlock unlock --force takes a read/write lock from Java and wakes Java") {
+  const Lock read{"read", "job"};
+  const Lock write{"write", "job"};
+  Lock held;
+  Lock wanted;
+  SUBCASE("a reader's, for a writer") { held = read, wanted = write; }
+  SUBCASE("a writer's, for a writer") { held = write, wanted = write; }
+  SUBCASE("a writer's, for a reader") { held = write, wanted = read; }
+  JavaClient holder(java(), held);
+  REQUIRE(holder.gets_it());
+  JavaClient waiter(java(), wanted);
+  REQUIRE(come_to_wait(wanted));
+  const std::string owner = holder.thread().owner();
+  const Result broken = rlock(held, "unlock", {"--force"});
+  CHECK(broken.status == 0);
+  CHECK(broken.err == "rlock: job: taken from " + owner +
+                          (held.kind == "read" ? ", a reader\n" : ":write, the writer\n"));
+  REQUIRE(waiter.gets_it());
+  CHECK(holder.thread().call("isHeld", held) == "false");
+  waiter.release();
+}
+
+TEST_CASE_FIXTURE(Fleet, "rlock unlock --force takes all holds of all readers") {
+  const Lock read{"read", "job"};
+  const Lock write{"write", "job"};
+  JavaClient first(java(), read);
+  JavaClient second(java(), read);
+  REQUIRE(first.gets_it());
+  REQUIRE(second.gets_it());
+  CHECK(first.thread().call("lock", read, {k_long_lease_ms}) == "true");
+  JavaClient writer(java(), write);
+  REQUIRE(come_to_wait(write));
+  CHECK(rlock(read, "unlock", {"--force"}).status == 0);
+  REQUIRE(writer.gets_it());
+  writer.release();
+}
+
+TEST_CASE_FIXTURE(Fleet, "rlock unlock --force wakes Java, which sleeps on after a DEL by hand") {
+  Lock lock{"", "job"};
+  SUBCASE("plain") { lock.kind = "plain"; }
+  SUBCASE("fair") { lock.kind = "fair"; }
+  SUBCASE("read") { lock.kind = "read"; }
+  SUBCASE("write") { lock.kind = "write"; }
+  const Lock held{lock.kind == "read" ? "write" : lock.kind, lock.name};
+  JavaClient holder(java(), held);
+  REQUIRE(holder.gets_it());
+  const long before = scripts(server());
+  JavaClient waiter(java(), lock);
+  // It asks again when it listens, and then sleeps for the lease that it saw: 10 minutes.
+  REQUIRE(wait_until([&] { return scripts(server()) >= before + 2; }));
+  REQUIRE(come_to_wait(lock));
+  server().command({"DEL", lock.name});
+  const Result woken = rlock(lock, "unlock", {"--force"});
+  CHECK(woken.status == 1);
+  CHECK(woken.err == "rlock: job: not held by anybody\n");
+  REQUIRE(waiter.gets_it());
+  waiter.release();
 }

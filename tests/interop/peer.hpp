@@ -14,11 +14,15 @@ namespace rlock::test {
 
 // A lock as Redisson names it.
 struct Lock {
-  std::string kind;  // "plain": getLock, "fair": getFairLock
+  // "plain": getLock, "fair": getFairLock, "read" and "write": the halves of getReadWriteLock
+  std::string kind;
   std::string name;
 
   // What Redisson keeps beside the lock's hash.
-  [[nodiscard]] std::string channel() const { return prefixed("redisson_lock__channel"); }
+  [[nodiscard]] std::string channel() const {
+    const bool is_half = kind == "read" || kind == "write";
+    return prefixed(is_half ? "redisson_rwlock" : "redisson_lock__channel");
+  }
   [[nodiscard]] std::string queue() const { return prefixed("redisson_lock_queue"); }
   [[nodiscard]] std::string deadlines() const { return prefixed("redisson_lock_timeout"); }
 

@@ -189,6 +189,10 @@ public final class Peer {
           return redisson.getLock(name);
         case "fair":
           return redisson.getFairLock(name);
+        case "read":
+          return redisson.getReadWriteLock(name).readLock();
+        case "write":
+          return redisson.getReadWriteLock(name).writeLock();
         default:
           throw new IllegalArgumentException(kind);
       }
