@@ -28,12 +28,12 @@ local function find_holders()
   end
   if there ~= 'hash' or kind == 'simple' then return nil, there end
   if redis.call('hlen', lock) > k_most_holders then return nil, 'hash that is no lock' end
-  local fields = redis.call('hgetall', lock)
-  for i = 1, #fields, 2 do
-    local field, value = fields[i], fields[i + 1]
+  for _, field in ipairs(redis.call('hkeys', lock)) do
+    local is_owner = field:find(':', 1, true)
+    local value = (is_owner or field == 'mode') and redis.call('hget', lock, field) or ''
     if field == 'mode' and (value == 'read' or value == 'write') then
       mode = value
-    elseif field:find(':', 1, true) and value:find('^%d+$') then
+    elseif is_owner and value:find('^%d+$') then
       local told = redis.pcall('hget', info, field)
       found[#found + 1] = field
       found[#found + 1] = value
