@@ -125,7 +125,7 @@ int break_lock(const Globals& globals, const UnlockOptions& options) {
   }
   if (globals.verbose) {
     const std::string waiters = describe_waiters(result.found);
-    say(name + ": woke its waiters" + (waiters.empty() ? ": there are none" : waiters));
+    say(name + (waiters.empty() ? ": nobody seems to wait" : ": woke its waiters" + waiters));
   }
   if (result.outcome == lock::Breaking::Outcome::free) {
     return not_held(globals, name + ": not held by anybody");
