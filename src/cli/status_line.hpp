@@ -2,30 +2,26 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
-#include "base/clock.hpp"
+#include "cli/transient_line.hpp"
 #include "lock/reentrant.hpp"
 
 namespace rlock::cli {
 
-// Shows on stderr, if that is a terminal, once the wait has lasted a second; gone when destroyed.
+// Shows once the wait has lasted a second; gone when destroyed.
 class StatusLine {
  public:
-  enum class Show { never, on_terminal };
+  using Show = TransientLine::Show;
 
-  StatusLine(std::string name, Show show);
-  StatusLine(const StatusLine&) = delete;
-  StatusLine& operator=(const StatusLine&) = delete;
-  ~StatusLine() { clear(); }
+  StatusLine(std::string name, Show show) : name_(std::move(name)), line_(show) {}
 
   void update(const lock::Busy& busy);
-  void clear() noexcept;
+  void clear() noexcept { line_.clear(); }
 
  private:
   std::string name_;
-  bool enabled_;
-  bool shown_ = false;
-  TimePoint start_;
+  TransientLine line_;
 };
 
 // Returns who holds a lock, for people: `web1 pid 4242 (backup) "note"`, or the owner where no more
