@@ -10,6 +10,7 @@ _rlock_options() {
     acquire) _rlock_opts="$taking $global" ;;
     renew) _rlock_opts="--owner --lease $global" ;;
     unlock) _rlock_opts="--owner --force -y --yes --kind $global" ;;
+    list) _rlock_opts="--stuck --simple $global" ;;
     evict | inspect-queue | watch) _rlock_opts=$global ;;
     *) _rlock_opts="$global -V --version" ;;
   esac
@@ -31,7 +32,7 @@ _rlock_behind_dashes() {
 }
 
 _rlock() {
-  local commands="exec acquire renew unlock evict inspect-queue watch"
+  local commands="exec acquire renew unlock evict inspect-queue list watch"
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
   local command="" word i _rlock_opts
   COMPREPLY=()
@@ -66,7 +67,7 @@ _rlock() {
       return
       ;;
     -r | --redis | --timeout | --user | -w | --wait | --fair-wait | --lease | --note | -E | --conflict-exit-code | -c | \
-      --kill-after | --at-least | --at-most | --owner) return ;;
+      --kill-after | --at-least | --at-most | --owner | --simple) return ;;
     *)
       if [[ $current == -* ]]; then
         _rlock_options "$command"

@@ -6,7 +6,7 @@ function __rlock_command
         switch $word
             case --
                 return 1
-            case exec acquire renew unlock evict inspect-queue watch
+            case exec acquire renew unlock evict inspect-queue list watch
                 echo $word
                 return 0
         end
@@ -55,6 +55,7 @@ complete -c rlock -n '__rlock_in' -a renew -d 'Extend a lease once'
 complete -c rlock -n '__rlock_in' -a unlock -d 'Release one hold of a lock, or break it'
 complete -c rlock -n '__rlock_in' -a evict -d 'Take a waiter out of the queue'
 complete -c rlock -n '__rlock_in' -a inspect-queue -d 'Show holders, waiters and raw state'
+complete -c rlock -n '__rlock_in' -a list -d 'Show the locks on the server, one a line'
 complete -c rlock -n '__rlock_in' -a watch -d 'Follow locks live, one event a line'
 
 complete -c rlock -n __rlock_before_dashes -s r -l redis -x -d 'Server'
@@ -91,3 +92,5 @@ complete -c rlock -n '__rlock_in renew unlock' -l owner -x -d 'Who holds the loc
 complete -c rlock -n '__rlock_in unlock' -l force -d 'Break the lock and wake the waiters'
 complete -c rlock -n '__rlock_in unlock' -s y -l yes -d 'Do not ask before breaking it'
 complete -c rlock -n '__rlock_in unlock' -l kind -x -a simple -d 'Break a string'
+complete -c rlock -n '__rlock_in list' -l stuck -d 'Show only locks with a problem'
+complete -c rlock -n '__rlock_in list' -l simple -x -d 'Show also strings, as simple locks'

@@ -10,6 +10,7 @@
 #include "lock/owner_info.hpp"
 #include "lock/snapshot_problems.hpp"
 #include "lock/snapshot_request.hpp"
+#include "redis/server_error.hpp"
 
 namespace rlock::lock {
 namespace {
@@ -159,8 +160,6 @@ void add_raw_queue(Snapshot& snapshot, redis::Reply& members, redis::Reply& scor
   }
 }
 
-}  // namespace
-
 Snapshot read_snapshot(const std::string& name, redis::Reply reply) {
   const KeyNames keys(name);
   const Replies& items = reply.as_array(k_places);
@@ -185,8 +184,28 @@ Snapshot read_snapshot(const std::string& name, redis::Reply reply) {
   return snapshot;
 }
 
+}  // namespace
+
 Snapshot take_snapshot(redis::Client& client, const std::string& name) {
   return read_snapshot(name, request_snapshot(client, name));
+}
+
+std::vector<std::optional<Snapshot>> take_snapshots(redis::Client& client,
+                                                    const std::vector<std::string>& names) {
+  Replies replies = request_snapshots(client, names);
+  std::vector<std::optional<Snapshot>> snapshots;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (replies[i].type != redis::Reply::Type::error) {
+      snapshots.emplace_back(read_snapshot(names[i], std::move(replies[i])));
+      continue;
+    }
+    const redis::ServerError error(client.options().endpoint.display(), replies[i].text);
+    // The keys of a name such as "a{b" lie in several slots of a cluster.
+    const bool is_of_lock = error.status() == ExitStatus::permission || error.code() == "CROSSSLOT";
+    if (!is_of_lock) throw error;
+    snapshots.emplace_back();
+  }
+  return snapshots;
 }
 
 }  // namespace rlock::lock

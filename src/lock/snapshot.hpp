@@ -59,9 +59,9 @@ struct Snapshot {
 // Throws as redis::Client::run.
 [[nodiscard]] Snapshot take_snapshot(redis::Client& client, const std::string& name);
 
-// The two halves of take_snapshot, for who asks for many at once: what lua::snapshot is to be given
-// for the lock `name`, and what its reply tells. Throws redis::ProtocolError.
-[[nodiscard]] redis::ScriptArgs snapshot_args(const std::string& name);
-[[nodiscard]] Snapshot read_snapshot(const std::string& name, redis::Reply reply);
+// Reads many locks in one round trip, each at an instant of its own. Returns a snapshot for each
+// name, or nothing where no script may read the lock's keys. Throws as take_snapshot.
+[[nodiscard]] std::vector<std::optional<Snapshot>> take_snapshots(
+    redis::Client& client, const std::vector<std::string>& names);
 
 }  // namespace rlock::lock

@@ -1,9 +1,9 @@
 #include "lock/snapshot_request.hpp"
 
+#include <optional>
 #include <utility>
 
 #include "lock/key_names.hpp"
-#include "lock/snapshot.hpp"
 #include "lua_scripts.hpp"
 
 namespace rlock::lock {
@@ -51,21 +51,36 @@ std::optional<redis::Reply> request_long(redis::Client& client, const KeyNames& 
   return std::move(snapshot);
 }
 
-}  // namespace
+bool is_long(const redis::Reply& reply) { return reply.text == "LONG"; }
 
-redis::ScriptArgs snapshot_args(const std::string& name) {
-  return request_args(KeyNames(name), k_any_number);
-}
-
-redis::Reply request_snapshot(redis::Client& client, const std::string& name) {
-  const KeyNames keys(name);
-  redis::Reply reply = client.run(lua::snapshot, request_args(keys, k_most_by_script));
-  if (reply.text != "LONG") return reply;
+// Reads a lock with more entries than the script reads by itself.
+redis::Reply request_whole(redis::Client& client, const KeyNames& keys) {
   for (const char* run : {"EVALSHA_RO", "EVALSHA"}) {
     if (auto whole = request_long(client, keys, run)) return std::move(*whole);
   }
   // No transactions: a server without memory to spare refuses them, and so can an ACL.
-  return client.run(lua::snapshot, snapshot_args(name));
+  return client.run(lua::snapshot, request_args(keys, k_any_number));
+}
+
+}  // namespace
+
+redis::Reply request_snapshot(redis::Client& client, const std::string& name) {
+  const KeyNames keys(name);
+  redis::Reply reply = client.run(lua::snapshot, request_args(keys, k_most_by_script));
+  return is_long(reply) ? request_whole(client, keys) : std::move(reply);
+}
+
+std::vector<redis::Reply> request_snapshots(redis::Client& client,
+                                            const std::vector<std::string>& names) {
+  std::vector<redis::ScriptArgs> calls;
+  for (const std::string& name : names) {
+    calls.push_back(request_args(KeyNames(name), k_most_by_script));
+  }
+  std::vector<redis::Reply> replies = client.run_all(lua::snapshot, calls);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (is_long(replies[i])) replies[i] = request_whole(client, KeyNames(names[i]));
+  }
+  return replies;
 }
 
 }  // namespace rlock::lock

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "redis/client.hpp"
 
@@ -30,5 +31,10 @@ enum Place : std::size_t {
 // Returns all that Redis holds about the lock `name` at one instant, as snapshot.lua does, but of a
 // long queue in far less time. Throws as redis::Client::run.
 [[nodiscard]] redis::Reply request_snapshot(redis::Client& client, const std::string& name);
+
+// The same of many locks, each at an instant of its own, in one round trip where none has a long
+// queue. Returns a reply for each name, which may be an error. Throws as redis::Client::run_all.
+[[nodiscard]] std::vector<redis::Reply> request_snapshots(redis::Client& client,
+                                                          const std::vector<std::string>& names);
 
 }  // namespace rlock::lock

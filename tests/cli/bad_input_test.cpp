@@ -55,6 +55,8 @@ TEST_CASE("a wrong command line is told by status 64 and one line") {
            Words{"inspect-queue"},
            Words{"inspect-queue", "a", "b"},
            Words{"watch"},
+           Words{"list", "a", "b"},
+           Words{"list", "--simple"},
            Words{"--timeout"},
            Words{"exec", "-w"},
        }) {
@@ -134,7 +136,7 @@ TEST_CASE("help and version go to stdout, with status 0") {
   for (const Words& words :
        {Words{"--help"}, Words{"-h"}, Words{"exec", "--help"}, Words{"acquire", "-h"},
         Words{"renew", "-h"}, Words{"unlock", "-h"}, Words{"inspect-queue", "-h"},
-        Words{"watch", "-h"}, Words{"--version"}, Words{"-V"}}) {
+        Words{"list", "-h"}, Words{"watch", "-h"}, Words{"--version"}, Words{"-V"}}) {
     Words argv = rlock_argv();
     argv.insert(argv.end(), words.begin(), words.end());
     const Result result = run(argv);

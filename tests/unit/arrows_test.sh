@@ -14,7 +14,7 @@ declare -A allowed=(
     [base]=""
 )
 # Only these files of cli see processes.
-sees_processes='^cli/(exec|watch|acquire|taking)\.[ch]pp$'
+sees_processes='^cli/(exec|list|watch|acquire|taking)\.[ch]pp$'
 longest_source=260
 longest_header=110
 
@@ -42,7 +42,7 @@ check_include() {
     if [[ " ${allowed[$room]} " != *" $target "* ]]; then
         echo "$file: \"$header\": $room may not include $target"
     elif [[ $room/$target == cli/process && ! $file =~ $sees_processes ]]; then
-        echo "$file: \"$header\": only exec, watch, acquire and taking may include process"
+        echo "$file: \"$header\": only exec, list, watch, acquire and taking may include process"
     fi
 }
 

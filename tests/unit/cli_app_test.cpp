@@ -40,6 +40,8 @@ TEST_CASE("good command lines are understood") {
   CHECK(complaint({"unlock", "--owner", "x", "job"}).empty());
   CHECK(complaint({"inspect-queue", "job"}).empty());
   CHECK(complaint({"watch", "a", "b"}).empty());
+  CHECK(complaint({"list"}).empty());
+  CHECK(complaint({"list", "--stuck", "--simple", "lock:*", "[a-c]*"}).empty());
   CHECK(complaint({"--help"}).empty());
   CHECK(complaint({"--version"}).empty());
   CHECK(complaint({"exec", "--help"}).empty());

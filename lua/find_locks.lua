@@ -1,0 +1,124 @@
+-- One step of a search for locks, called again until its walks have ended; changes nothing.
+-- The walks go over all keys of the server side by side. A step takes each of them about `count`
+-- keys further, so that it does not hold up the server, however many keys there are.
+-- KEYS: none: what is found lies in any cluster slot
+-- ARGV: count, glob pattern of names, glob pattern of the names of string locks ('': none), then the
+--   cursors as the step before returned them, none at first
+-- Returns {{cursor of each walk, '' when it has ended}, {name...} that match their pattern, {name...}
+--   found by a queue or by rlock's side key, whatever their name, how many keys could not be looked
+--   at, how many keys the server has (nil if that is secret), what a restart of the server changes
+--   (nil if that is secret)}. A name may come more than once, and be that of no lock.
+--#read-only
+local count, pattern, simple = ARGV[1], ARGV[2], ARGV[3]
+local k_longest_name = 1024
+local k_most_fields = 10000    -- what has more is no lock
+local k_longest_value = 1024   -- of a string lock
+local k_longest_count = 10     -- digits of a hold count
+
+local unread = 0
+local function skip()
+  unread = unread + 1
+  return false
+end
+
+local function failed(reply) return type(reply) == 'table' and reply.err end
+local function exists(key) return redis.pcall('exists', key) == 1 end
+local function starts_with(text, start) return text:sub(1, #start) == start end
+
+-- Returns whether a key holds more than a lock would: that is not read.
+local function is_huge(key)
+  local kind = redis.pcall('type', key).ok
+  return kind == 'hash' and redis.call('hlen', key) > k_most_fields or
+         kind == 'string' and redis.call('strlen', key) > k_longest_value
+end
+
+local hex4 = ('%x'):rep(4)
+local k_uuid = ('%x'):rep(8) .. ('%-' .. hex4):rep(3) .. '%-' .. ('%x'):rep(12)
+local k_owner = '^' .. k_uuid .. ':.'
+
+-- Returns whether a field of a hash is one of a lock: an owner and its hold count, or the mode.
+local function is_of_lock(key, field)
+  if field ~= 'mode' and not field:find(k_owner) then return false end
+  if redis.call('hstrlen', key, field) > k_longest_count then return false end
+  local value = redis.call('hget', key, field)
+  if field == 'mode' then return value == 'read' or value == 'write' end
+  return value:find('^%d+$') ~= nil
+end
+
+-- Returns whether a hash is a lock, by its fields. A lock with garbage among them is found by what
+-- lies beside it.
+local function is_lock(key)
+  if starts_with(key, 'rlock_info:') then return false end
+  local fields = redis.pcall('hrandfield', key, 16)
+  if failed(fields) then return skip() end
+  for _, field in ipairs(fields) do
+    if not is_of_lock(key, field) then return false end
+  end
+  return not is_huge(key)
+end
+
+-- Returns whether a string is a lock: every one is, except for what belongs to another lock.
+local function is_string_lock(key)
+  if starts_with(key, 'redisson_unlock_latch:') or starts_with(key, 'redisson_lock_token:') or
+     key:find(':rwlock_timeout:%d+$') then
+    return false
+  end
+  local length = redis.pcall('strlen', key)
+  if failed(length) or length > k_longest_value then return skip() end
+  return true
+end
+
+-- Returns the lock beside which a key lies whose name ends in `rest`, or nil. By Redisson's rule a
+-- name without a brace of its own is put in braces: "{a}" is the lock "a", unless there is only "{a}".
+local function lock_beside(rest)
+  local inner = rest:match('^{([^{]*)}$')
+  if not inner then return rest:find('{', 1, true) and rest or nil end
+  if inner == '' or exists(rest) and not exists(inner) then return rest end
+  return inner
+end
+
+local matching, beside = {}, {}
+local function add(to, name)
+  if #name > 0 and #name <= k_longest_name then to[#to + 1] = name end
+end
+
+local function look_at_hash(key)
+  if is_lock(key) then add(matching, key) end
+end
+
+local function look_at_string(key)
+  if is_string_lock(key) then add(matching, key) end
+end
+
+local function look_beside(key)
+  for _, start in ipairs({'redisson_lock_queue:', 'redisson_lock_timeout:', 'rlock_info:'}) do
+    if starts_with(key, start) then
+      local name = lock_beside(key:sub(#start + 1))
+      if name and is_huge(name) then
+        skip()
+      elseif name then
+        add(beside, name)
+      end
+    end
+  end
+end
+
+local walks = {{look = look_at_hash, match = pattern, 'type', 'hash'},
+               {look = look_beside, match = 'r*'}}
+if simple ~= '' then walks[3] = {look = look_at_string, match = simple, 'type', 'string'} end
+
+local cursors = {}
+for i, walk in ipairs(walks) do
+  local cursor = ARGV[3 + i] or '0'
+  if cursor ~= '' then
+    local reply = redis.call('scan', cursor, 'match', walk.match, 'count', count, unpack(walk))
+    for _, key in ipairs(reply[2]) do walk.look(key) end
+    cursor = reply[1] == '0' and '' or reply[1]
+  end
+  cursors[i] = cursor
+end
+
+local size = redis.pcall('dbsize')
+local about = redis.pcall('info', 'server')
+local run = type(about) == 'string' and about:match('run_id:(%x+)')
+return {cursors, matching, beside, unread, type(size) == 'number' and size, run or false}

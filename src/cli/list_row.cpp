@@ -1,0 +1,93 @@
+#include "cli/list_row.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/duration.hpp"
+#include "base/escape.hpp"
+#include "cli/snapshot_json.hpp"
+#include "cli/status_line.hpp"
+#include "cli/table.hpp"
+
+namespace rlock::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string join(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
+  return text;
+}
+
+std::string describe_ttl(const ListRow& row) {
+  if (!row.ttl_ms) return "-";
+  return *row.ttl_ms < 0 ? "never" : format_duration(Milliseconds(*row.ttl_ms));
+}
+
+std::string describe_first_holder(const ListRow& row) {
+  if (!row.holder) return "-";
+  std::string text = describe_holder(row.holder->owner, row.holder->about.value_or(lock::About{}));
+  if (row.holders > 1) text += " +" + std::to_string(row.holders - 1) + " more";
+  return text;
+}
+
+Json text_or_null(const std::string& text) {
+  return text.empty() ? Json(nullptr) : Json(to_utf8(text));
+}
+
+}  // namespace
+
+ListRow::ListRow(const lock::Snapshot& snapshot)
+    : name(snapshot.name),
+      kind(kind_name(snapshot.kind)),
+      held(snapshot.held),
+      ttl_ms(snapshot.ttl_ms),
+      holders(snapshot.holders.size()),
+      waiters(snapshot.waiters.size()) {
+  if (!snapshot.holders.empty()) holder = snapshot.holders.front();
+  for (const lock::Problem& problem : snapshot.problems) problems.push_back(problem.code);
+}
+
+std::string to_table(const std::vector<ListRow>& rows, std::optional<std::size_t> room) {
+  const bool have_problems = std::any_of(rows.begin(), rows.end(),
+                                         [](const ListRow& row) { return !row.problems.empty(); });
+  std::vector<Column> columns{{"NAME", Column::Align::left, Column::Width::flexible},
+                              {"KIND"},
+                              {"STATE"},
+                              {"TTL", Column::Align::right},
+                              {"HOLDER", Column::Align::left, Column::Width::flexible},
+                              {"WAITERS", Column::Align::right}};
+  if (have_problems) columns.push_back({"PROBLEMS", Column::Align::left, Column::Width::flexible});
+  Table table(std::move(columns));
+  for (const ListRow& row : rows) {
+    std::vector<std::string> cells{escape_for_terminal(row.name), row.kind.empty() ? "-" : row.kind,
+                                   row.held ? "held" : "free",    describe_ttl(row),
+                                   describe_first_holder(row),    std::to_string(row.waiters)};
+    if (have_problems) cells.push_back(join(row.problems));
+    table.add_row(std::move(cells));
+  }
+  return table.to_text(room);
+}
+
+std::string to_json(const ListRow& row) {
+  const lock::Party holder = row.holder.value_or(lock::Party{});
+  const lock::About about = holder.about.value_or(lock::About{});
+  Json json;
+  json["name"] = to_utf8(row.name);
+  json["kind"] = text_or_null(row.kind);
+  json["state"] = row.held ? "held" : "free";
+  json["ttl_ms"] = row.ttl_ms ? Json(*row.ttl_ms) : Json(nullptr);
+  json["holders"] = row.holders;
+  json["waiters"] = row.waiters;
+  json["owner"] = text_or_null(holder.owner);
+  json["host"] = text_or_null(about.host);
+  json["pid"] = about.pid != 0 ? Json(about.pid) : Json(nullptr);
+  json["command"] = text_or_null(about.command);
+  json["problems"] = row.problems;
+  return json.dump();
+}
+
+}  // namespace rlock::cli

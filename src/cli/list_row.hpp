@@ -1,0 +1,36 @@
+// What `rlock list` shows of a lock: a row of a table, or a line of JSON.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lock/snapshot.hpp"
+
+namespace rlock::cli {
+
+// What is kept of a snapshot: a queue can be long, and the locks many.
+struct ListRow {
+  explicit ListRow(const lock::Snapshot& snapshot);
+
+  std::string name;
+  std::string kind;  // empty: nobody can tell
+  bool held;
+  std::optional<std::int64_t> ttl_ms;  // nothing: free; -1: no expiry
+  std::optional<lock::Party> holder;   // the first
+  std::size_t holders;
+  std::size_t waiters;
+  std::vector<std::string> problems;  // their codes
+};
+
+// Returns the rows as a table, each line with a newline and none wider than `room` columns, if that
+// is given.
+[[nodiscard]] std::string to_table(const std::vector<ListRow>& rows,
+                                   std::optional<std::size_t> room);
+
+// Returns a row as one line of JSON, without a newline: a published format (rlock-list(1)).
+[[nodiscard]] std::string to_json(const ListRow& row);
+
+}  // namespace rlock::cli

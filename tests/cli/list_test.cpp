@@ -1,0 +1,485 @@
+// list: the locks on the server, one a line.
+#include <algorithm>
+#include <csignal>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "support/process.hpp"
+#include "support/proxy.hpp"
+#include "support/pty.hpp"
+#include "support/server.hpp"
+#include "support/wait_until.hpp"
+
+using namespace rlock::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+// What a search may take, beside the sanitizers' own memory.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr long k_most_kib = 256L * 1024;
+#else
+constexpr long k_most_kib = 32L * 1024;
+#endif
+
+const std::string k_uuid = "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a7";
+const std::string k_owner = k_uuid + ":42";
+const std::string k_header = "NAME";
+
+bool has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+Words lines_of(const std::string& text) {
+  Words lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+Result list_with(const std::string& url, const Words& words) {
+  std::vector<std::string> argv = rlock_argv("list", "-r", url);
+  argv.insert(argv.end(), words.begin(), words.end());
+  return run(argv);
+}
+
+// The lines of a list that goes well, and says nothing.
+Words list(const Server& server, const Words& words = {}) {
+  const Result result = list_with(server.unix_url(), words);
+  CHECK(result.status == 0);
+  CHECK(result.err.empty());
+  return lines_of(result.out);
+}
+
+// The names in the lines of a table, without its titles.
+Words names_in(const Words& lines) {
+  Words names;
+  for (const std::string& line : lines) names.push_back(line.substr(0, line.find(' ')));
+  if (!names.empty() && names[0] == k_header) names.erase(names.begin());
+  return names;
+}
+
+bool is_one_message(const std::string& text) {
+  return text.starts_with("rlock: ") && text.ends_with('\n') &&
+         std::count(text.begin(), text.end(), '\n') == 1;
+}
+
+void hold(const Server& server, const std::string& name, const std::string& owner = k_owner) {
+  server.command({"HSET", name, owner, "1"});
+  server.command({"PEXPIRE", name, "3599000"});
+}
+
+void tell_of_owner(const Server& server, const std::string& name, const std::string& host,
+                   const std::string& command) {
+  server.command({"HSET", "rlock_info:{" + name + "}", k_owner,
+                  R"({"host":")" + host + R"(","pid":4242,"user":"ann","command":")" + command +
+                      R"(","kind":"reentrant"})"});
+}
+
+// `count` keys, a million at the most, that no lock has anything to do with.
+void fill(const Server& server, int count, const std::string& command = "'set', 'key:' .. i, 'x'") {
+  constexpr int k_chunk = 50'000;
+  for (int from = 1; from <= count; from += k_chunk) {
+    server.command({"EVAL", "for i = ARGV[1], ARGV[2] do redis.call(" + command + ") end", "0",
+                    std::to_string(from), std::to_string(std::min(count, from + k_chunk - 1))});
+  }
+}
+
+long most_resident_kib(pid_t pid) {
+  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmHWM:")) return std::stol(line.substr(6));
+  }
+  return 0;
+}
+
+// As a terminal shows it: what stands before a "\r" or "clear the line" is gone.
+std::string shown(std::string output) {
+  const std::size_t cleared = output.rfind("\r\x1b[K");
+  if (cleared != std::string::npos) output.erase(0, cleared + 4);
+  output.erase(std::remove(output.begin(), output.end(), '\r'), output.end());
+  return output;
+}
+
+std::size_t width(const std::string& line) {
+  return static_cast<std::size_t>(std::count_if(line.begin(), line.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0U) != 0x80;
+  }));
+}
+
+}  // namespace
+
+TEST_CASE("list shows locks of every kind, sorted and aligned") {
+  Server server;
+  hold(server, "plain");
+  tell_of_owner(server, "plain", "web1", "backup");
+  server.command({"HSET", "pair", "mode", "read", k_owner, "1", k_uuid + ":7", "1"});
+  server.command({"PEXPIRE", "pair", "3599000"});
+  hold(server, "Fair");
+  server.command({"RPUSH", "redisson_lock_queue:{Fair}", "w:1", "w:2"});
+  for (const char* waiter : {"w:1", "w:2"}) {
+    server.command({"ZADD", "redisson_lock_timeout:{Fair}", "9000000000000", waiter});
+  }
+  server.command({"HSET", "forever", k_owner, "1"});
+  server.command({"HSET", "no lock", "name", "value"});
+  server.command({"SET", "lock:s", "token", "PX", "3599000"});
+  const Words lines = list(server, {"--simple", "lock:*"});
+  REQUIRE(lines.size() == 6);
+  CHECK(lines[0] ==
+        "NAME     KIND        STATE     TTL  HOLDER" + std::string(43, ' ') + "WAITERS  PROBLEMS");
+  CHECK(names_in(lines) == Words{"Fair", "forever", "lock:s", "pair", "plain"});
+  CHECK(lines[1].starts_with("Fair     fair        held   59m5"));
+  CHECK(lines[1].ends_with("s  " + k_owner + "                2  dead_head,deadline_far_ahead"));
+  CHECK(lines[2].starts_with("forever  reentrant   held    never  " + k_owner));
+  CHECK(lines[2].ends_with("0  no_expiry"));
+  CHECK(lines[3].starts_with("lock:s   simple      held   59m5"));
+  CHECK(has(lines[3], "s  token  "));
+  CHECK(lines[4].starts_with("pair     read-write  held   59m5"));
+  CHECK(has(lines[4], "s  " + k_uuid + ":"));
+  CHECK(has(lines[4], " +1 more  "));
+  CHECK(lines[5].starts_with("plain    reentrant   held   59m5"));
+  CHECK(has(lines[5], "s  web1 pid 4242 (backup)  "));
+  CHECK(lines[5].ends_with(" 0"));
+}
+
+TEST_CASE("list shows who holds what rlock took, and changes nothing") {
+  Server server;
+  const Result taken =
+      run(rlock_argv("acquire", "--no-watchdog", "-r", server.unix_url(), "a{b}c"));
+  REQUIRE(taken.status == 0);
+  const Words before = server.keys();
+  const Words lines = list(server);
+  REQUIRE(lines.size() == 2);
+  CHECK(lines[0] == lines[0].substr(0, lines[0].find("WAITERS")) + "WAITERS");  // no problems
+  CHECK(lines[1].starts_with("a{b}c  reentrant  held   29s  "));
+  CHECK(has(lines[1], " pid "));
+  CHECK(has(lines[1], " (rlock)"));
+  CHECK(server.keys() == before);
+}
+
+TEST_CASE("list of a pattern, and of what is stuck") {
+  Server server;
+  for (const char* name : {"web:1", "web:2", "[x]", "api"}) hold(server, name);
+  server.command({"PERSIST", "web:2"});
+  server.command({"PERSIST", "api"});
+  server.command({"RPUSH", "redisson_lock_queue:{web:free}", "w:1"});
+  CHECK(names_in(list(server, {"web:*"})) == Words{"web:1", "web:2", "web:free"});
+  CHECK(names_in(list(server, {"web:[12]"})) == Words{"web:1", "web:2"});
+  CHECK(names_in(list(server, {"\\[x]"})) == Words{"[x]"});
+  CHECK(names_in(list(server, {"[[]x]"})) == Words{"[x]"});
+  CHECK(names_in(list(server, {"--stuck"})) == Words{"api", "web:2", "web:free"});
+  CHECK(names_in(list(server, {"--stuck", "web:*"})) == Words{"web:2", "web:free"});
+}
+
+TEST_CASE("list shows free locks that somebody waits for") {
+  Server server;
+  server.command({"RPUSH", "redisson_lock_queue:{queue}", "w:1", "w:2"});
+  server.command({"ZADD", "redisson_lock_timeout:{orphan}", "1", "w:1"});
+  server.command({"SET", "redisson_lock_queue:{wrong}", "text"});
+  server.command({"HSET", "rlock_info:{gone}", k_owner, "{}"});  // until it expires
+  CHECK(list(server) ==
+        Words{"NAME    KIND  STATE  TTL  HOLDER  WAITERS  PROBLEMS",
+              "orphan  fair  free     -  -             0  score_without_member",
+              "queue   fair  free     -  -             2  dead_head,member_without_score",
+              "wrong   -     free     -  -             0  wrong_kind"});
+}
+
+TEST_CASE("list --json prints an object a line") {
+  Server server;
+  hold(server, "job\xff");
+  tell_of_owner(server, "job\xff", "web1", "");
+  server.command({"RPUSH", "redisson_lock_queue:{free}", "w:1"});
+  const Words lines = list(server, {"--json"});
+  REQUIRE(lines.size() == 2);
+  CHECK(lines[0] ==
+        R"({"name":"free","kind":"fair","state":"free","ttl_ms":null,"holders":0,"waiters":1,)"
+        R"("owner":null,"host":null,"pid":null,"command":null,)"
+        R"("problems":["dead_head","member_without_score"]})");
+  CHECK(
+      lines[1].starts_with(R"({"name":"job\\xff","kind":"reentrant","state":"held","ttl_ms":35)"));
+  CHECK(lines[1].ends_with(R"(,"holders":1,"waiters":0,"owner":")" + k_owner +
+                           R"(","host":"web1","pid":4242,"command":null,"problems":[]})"));
+}
+
+TEST_CASE("list of nothing exits 0 and says so on stderr") {
+  Server server;
+  const auto check_none = [&](const Words& words, std::string_view what) {
+    const Result result = list_with(server.unix_url(), words);
+    CHECK(result.status == 0);
+    CHECK(result.out.empty());
+    CHECK(is_one_message(result.err));
+    CAPTURE(result.err);
+    CHECK(has(result.err, what));
+  };
+  check_none({}, "rlock: list: no locks on ");
+  hold(server, "job");
+  check_none({"x*"}, "no locks on ");
+  check_none({"x\x1b*"}, "x\\x1b*\n");
+  check_none({"--json", "x*"}, "x*\n");
+  check_none({"--stuck"}, "no lock has a problem on ");
+  check_none({""}, "no locks on ");
+  CHECK(list(server, {"-q", "x*"}).empty());
+  CHECK(list(server, {"-q", "--stuck"}).empty());
+}
+
+TEST_CASE("list: escape sequences in names, owners and hosts cannot touch the terminal") {
+  Server server;
+  hold(server, "a\x1b[2J\n\xc2\x9bx", k_uuid + ":\x1b]0;title\x07");
+  hold(server, "b");
+  tell_of_owner(server, "b", "\\u001b[31mhost", "com\\nmand\\u202e");
+  server.command({"SET", "simple\r", "to\x1bken"});
+  const Result result = list_with(server.unix_url(), {"--simple", "simple*"});
+  CHECK(result.status == 0);
+  CHECK(lines_of(result.out).size() == 4);
+  CHECK(std::none_of(result.out.begin(), result.out.end(),
+                     [](char c) { return c != '\n' && static_cast<unsigned char>(c) < 0x20; }));
+  CHECK(has(result.out, "a\\x1b[2J\\n\\xc2\\x9bx  "));
+  CHECK(has(result.out, "\\x1b[31mhost pid 4242 (com\\nmand"));
+  CHECK_FALSE(has(result.out, "\xc2\x9b"));
+  CHECK_FALSE(has(result.out, "\xe2\x80\xae"));
+}
+
+TEST_CASE("list | head -1 ends quietly") {
+  Server server;
+  fill(server, 5000, "'hset', 'job' .. i, '" + k_owner + "', 1");
+  for (const char* option : {"-q", "--json"}) {
+    const Result result = run({"sh", "-c", "\"$0\" list \"$2\" -r \"$1\" | head -n 1",
+                               rlock_program(), server.unix_url(), option},
+                              {}, 30s);
+    CHECK(result.status == 0);
+    CHECK(std::count(result.out.begin(), result.out.end(), '\n') == 1);
+    CHECK(result.err.empty());
+  }
+}
+
+TEST_CASE("list: a user who may not read all keys gets the others, and a warning") {
+  Server server;
+  for (const char* name : {"app:1", "app:2", "secret:1", "secret:2"}) hold(server, name);
+  REQUIRE(server.command({"ACL", "SETUSER", "viewer", "on", ">password", "~app:*", "~*:{app:*",
+                          "-@all", "+@read", "+@scripting", "+info", "+time", "+select"}) == "OK");
+  const std::string url = "redis://viewer:password@127.0.0.1:" + std::to_string(server.port());
+  const Result result = list_with(url, {});
+  CHECK(result.status == 0);
+  CHECK(names_in(lines_of(result.out)) == Words{"app:1", "app:2"});
+  CHECK(is_one_message(result.err));
+  CHECK(has(result.err, "list: 2 keys left out: they cannot be read"));
+  CHECK(list_with(url, {"-q"}).err.empty());
+  CHECK(list_with(url, {"app:*"}).err.empty());
+
+  server.command({"ACL", "SETUSER", "viewer", "-scan"});
+  const Result refused = list_with(url, {});
+  CHECK(refused.status == 77);
+  CHECK(refused.out.empty());
+  CHECK(is_one_message(refused.err));
+  CHECK_FALSE(has(refused.err, "password"));
+}
+
+TEST_CASE("list: in a cluster, a name that no script can read does not hide the others") {
+  Server server({.args = {"--cluster-enabled", "yes"}});
+  REQUIRE(server.command({"CLUSTER", "ADDSLOTSRANGE", "0", "16383"}) == "OK");
+  REQUIRE(wait_until([&] { return server.command({"SET", "other", "x"}) == "OK"; }));
+  for (const char* name : {"a", "b", "x{y}z", "bad{"}) hold(server, name);
+  server.command({"RPUSH", "redisson_lock_queue:{free}", "w:1"});
+  const Result result = list_with(server.unix_url(), {});
+  CHECK(result.status == 0);
+  CHECK(names_in(lines_of(result.out)) == Words{"a", "b", "free", "x{y}z"});
+  CHECK(is_one_message(result.err));
+  CHECK(has(result.err, "list: 1 keys left out"));
+}
+
+TEST_CASE("list: a million other keys and a huge hash take no memory, and every lock is found") {
+  Server server;
+  fill(server, 700'000);
+  fill(server, 300'000, "'hset', 'hash:' .. i, 'field', 'value'");
+  fill(server, 200'000, "'hset', 'huge', '" + k_uuid + ":' .. i, 1");
+  Words locks;
+  for (int i = 100; i < 200; ++i) locks.push_back("job" + std::to_string(i));
+  for (const std::string& name : locks) hold(server, name);
+  Process process(rlock_argv("list", "-r", server.unix_url()));
+  long most = 0;
+  wait_until(
+      [&] {
+        most = std::max(most, most_resident_kib(process.pid()));
+        return !process.running();
+      },
+      120s);
+  const Result result = process.wait();
+  CHECK(result.status == 0);
+  CHECK(result.err.empty());
+  CHECK(names_in(lines_of(result.out)) == locks);
+  CHECK(most > 0);
+  CHECK(most < k_most_kib);
+  // No step was long, for there were many.
+  const std::string stats = server.command({"INFO", "commandstats"});
+  const std::string key = "cmdstat_scan:calls=";
+  REQUIRE(has(stats, key));
+  CHECK(std::stol(stats.substr(stats.find(key) + key.size())) > 2000);
+}
+
+TEST_CASE("list: a server that goes away in the middle gives what was read, and status 69") {
+  Server server;
+  fill(server, 100'000);
+  fill(server, 5000, "'hset', 'job' .. i, '" + k_owner + "', 1");
+  REQUIRE(list(server).size() == 5001);  // from now on the server knows the scripts
+  Proxy proxy(server.unix_path());
+  proxy.set_delay(20ms);
+  Process process(rlock_argv("list", "--timeout", "1s", "-r", proxy.url()));
+  REQUIRE(wait_until([&] { return proxy.requests() >= 300; }));
+  server.stop();
+  const Result result = process.wait();
+  CHECK(result.status == 69);
+  const Words lines = lines_of(result.out);
+  CHECK(lines.size() > 1);
+  CHECK(lines.size() < 5000);
+  CHECK(lines.at(0).starts_with(k_header));
+  const Words names = names_in(lines);
+  CHECK(std::is_sorted(names.begin(), names.end()));
+  CHECK(is_one_message(result.err));
+}
+
+TEST_CASE("list: a server that goes away between the search and the snapshots") {
+  Server server;
+  fill(server, 120, "'hset', 'job' .. i, '" + k_owner + "', 1");
+  REQUIRE(list(server).size() == 121);
+  Proxy proxy(server.unix_path());
+  proxy.set_delay(1s);
+  Process process(rlock_argv("list", "--json", "--timeout", "4s", "-r", proxy.url()));
+  // The search is one step; 50 snapshots are asked for at a time.
+  REQUIRE(wait_until([&] { return proxy.requests() > 50 + 50; }));
+  proxy.set_mode(Mode::refuse);
+  const Result result = process.wait();
+  CHECK(result.status == 69);
+  CHECK(lines_of(result.out).size() == 50);
+  CHECK(is_one_message(result.err));
+}
+
+TEST_CASE("list: a connection that breaks is mended, and the search goes on") {
+  Server server;
+  fill(server, 20'000);
+  Words locks;
+  for (int i = 100; i < 200; ++i) locks.push_back("job" + std::to_string(i));
+  for (const std::string& name : locks) hold(server, name);
+  Proxy proxy(server.unix_path());
+  proxy.set_delay(5ms);
+  SUBCASE("while it searches") { proxy.cut_after_next_request("500"); }
+  SUBCASE("while it looks at what it found") {
+    proxy.cut_after_next_request("redisson_lock_token:{");
+  }
+  const Result result = list_with(proxy.url(), {});
+  CHECK(result.status == 0);
+  CHECK(proxy.cuts() == 1);
+  CHECK(names_in(lines_of(result.out)) == locks);
+  CHECK(result.err.empty());
+}
+
+TEST_CASE("list of a server that was never there fails") {
+  const Result result = list_with("unix:///nonexistent.sock", {});
+  CHECK(result.status == 69);
+  CHECK(result.out.empty());
+  CHECK(is_one_message(result.err));
+}
+
+TEST_CASE("list: a signal ends it at once, and nothing is printed") {
+  Server server;
+  fill(server, 100'000);
+  hold(server, "job");
+  Proxy proxy(server.unix_path());
+  proxy.set_delay(50ms);
+  Process process(rlock_argv("list", "-r", proxy.url()));
+  REQUIRE(wait_until([&] { return proxy.requests() >= 5; }));
+  SUBCASE("in the middle") {}
+  SUBCASE("while the server does not answer") { proxy.set_mode(Mode::blackhole); }
+  process.signal(SIGTERM);
+  const Result result = process.wait(5s);
+  CHECK(result.status == 128 + SIGTERM);
+  CHECK(result.out.empty());
+  CHECK(result.err.empty());
+}
+
+TEST_CASE("list on a terminal is cut to its width, and aligned") {
+  Server server;
+  hold(server, "short");
+  hold(server, "deploy/" + std::string(150, 'x'));
+  hold(server, "wide/\xe6\x97\xa5\xe6\x9c\xac");
+  tell_of_owner(server, "short", "a-rather-long-host-name.example.net",
+                "nightly-backup-of-everything");
+  server.command({"PERSIST", "short"});
+  for (const auto columns : std::vector<unsigned short>{80, 200}) {
+    CAPTURE(columns);
+    Pty pty(rlock_argv("list", "-r", server.unix_url()), {.columns = columns});
+    const Result result = pty.wait();
+    CHECK(result.status == 0);
+    CHECK_FALSE(has(result.out, "\x1b"));  // it was quick: nothing had to vanish
+    const Words lines = lines_of(shown(result.out));
+    REQUIRE(lines.size() == 4);
+    const std::size_t state = lines[0].find("STATE");
+    REQUIRE(state != std::string::npos);
+    for (const std::string& line : lines) {
+      CAPTURE(line);
+      CHECK(width(line) <= columns);
+    }
+    const auto column_of = [](const std::string& line, std::string_view word) {
+      return width(line.substr(0, line.find(word)));
+    };
+    CHECK(column_of(lines[1], "held") == state);
+    CHECK(column_of(lines[2], "held") == state);
+    CHECK(column_of(lines[3], "held") + 2 == state);  // two characters of two columns each
+    CHECK(has(lines[1], "…"));
+    CHECK(has(lines[2], "no_expiry"));
+    CHECK(has(lines[2], "a-rather-long-host-name.example.net") == (columns == 200));
+  }
+}
+
+TEST_CASE("list on a terminal tells how far it is, which vanishes") {
+  Server server;
+  fill(server, 25'000);
+  hold(server, "job");
+  Proxy proxy(server.unix_path());
+  proxy.set_delay(40ms);
+  for (const auto columns : std::vector<unsigned short>{40, 80, 200}) {
+    CAPTURE(columns);
+    Pty pty(rlock_argv("list", "-r", proxy.url()), {.columns = columns});
+    pty.expect("rlock: list: ");
+    pty.expect(" of 25001 keys");
+    const Result result = pty.wait();
+    CHECK(result.status == 0);
+    const Words lines = lines_of(shown(result.out));
+    REQUIRE(lines.size() == 2);
+    CHECK(lines[0].starts_with(k_header));
+    CHECK(lines[1].starts_with("job"));
+    // Every state of it fitted into a line, and they were not many.
+    std::size_t states = 0;
+    const std::string mark = "\r\x1b[K";
+    for (std::size_t at = result.out.find(mark); at != std::string::npos; ++states) {
+      const std::size_t next = result.out.find(mark, at + 1);
+      if (next != std::string::npos) {
+        CHECK(width(result.out.substr(at + mark.size(), next - at - mark.size())) < columns);
+      }
+      at = next;
+    }
+    CHECK(states >= 2);
+    CHECK(states < 100);
+  }
+  Pty quiet(rlock_argv("list", "-q", "-r", proxy.url()));
+  CHECK_FALSE(has(quiet.wait().out, "keys looked at"));
+}
+
+TEST_CASE("list on a terminal: Ctrl-C leaves the terminal clean") {
+  Server server;
+  fill(server, 100'000);
+  hold(server, "job");
+  Proxy proxy(server.unix_path());
+  proxy.set_delay(100ms);
+  Pty pty(rlock_argv("list", "-r", proxy.url()));
+  pty.expect("keys looked at");
+  pty.type("\x03");
+  const Result result = pty.wait(10s);
+  CHECK(result.status == 128 + SIGINT);
+  CHECK(shown(result.out).empty());
+}
