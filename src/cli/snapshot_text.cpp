@@ -117,7 +117,8 @@ std::string to_text(const Snapshot& snapshot, Room room, Detail detail) {
   }
   const std::string raw = detail == Detail::raw ? raw_lines(snapshot, room) : "";
   if (!raw.empty()) add_title("raw");
-  return text + raw;
+  text += raw;
+  return text;
 }
 
 }  // namespace rlock::cli

@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::size_t k_gap = 2;
 constexpr std::size_t k_narrowest = 8;
+// One cell that is wider does not move all others: a long table of such lines would be enormous.
+constexpr std::size_t k_widest = 200;
 
 }  // namespace
 
@@ -20,6 +22,9 @@ std::vector<std::size_t> Table::widths(std::optional<std::size_t> room) const {
     for (std::size_t i = 0; i < widths.size(); ++i) {
       widths[i] = std::max(widths[i], display_width(row.at(i)));
     }
+  }
+  if (!room) {
+    for (std::size_t& width : widths) width = std::min(width, k_widest);
   }
   std::size_t total = std::accumulate(widths.begin(), widths.end(), k_gap * (widths.size() - 1));
   while (room && total > *room) {
@@ -40,12 +45,16 @@ std::string Table::to_text(std::optional<std::size_t> room) const {
   std::vector<std::string> titles;
   for (const Column& column : columns_) titles.push_back(column.title);
   std::string text;
+  const std::size_t gaps = k_gap * all_widths.size();  // the last is the newline's
+  const std::size_t widest = std::accumulate(all_widths.begin(), all_widths.end(), gaps);
+  text.reserve((rows_.size() + 1) * (room ? std::min(widest, *room + 1) : widest));
   const auto add_line = [&](const std::vector<std::string>& cells) {
     std::string line;
     for (std::size_t i = 0; i < cells.size(); ++i) {
-      const bool is_cut = columns_[i].width == Column::Width::flexible;
+      const bool is_cut = room && columns_[i].width == Column::Width::flexible;
       const std::string cell = is_cut ? fit(cells[i], all_widths[i]) : cells[i];
-      const std::string padding(all_widths[i] - display_width(cell), ' ');
+      const std::size_t width = display_width(cell);
+      const std::string padding(all_widths[i] - std::min(all_widths[i], width), ' ');
       if (i > 0) line += std::string(k_gap, ' ');
       line += columns_[i].align == Column::Align::right ? padding + cell : cell + padding;
     }

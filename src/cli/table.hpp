@@ -25,7 +25,8 @@ class Table {
   void add_row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
 
   // Returns the table, its titles first, each line with a newline. No line is wider than `room`
-  // columns, if that is given: flexible columns are cut, the widest first, then the lines.
+  // columns, if that is given: flexible columns are cut, the widest first, then the lines. Else
+  // nothing is cut; a cell of more than 200 columns stands out of line.
   [[nodiscard]] std::string to_text(std::optional<std::size_t> room) const;
 
  private:

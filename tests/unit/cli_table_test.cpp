@@ -26,6 +26,16 @@ TEST_CASE("a table aligns its columns and leaves no space at the end of a line")
         "a-much-longer-name   5s\n");
 }
 
+TEST_CASE("a table on a pipe is not as wide as its widest cell in every line") {
+  Table table({{"A", Column::Align::left, Column::Width::flexible}, {"B"}});
+  const std::string wide(1'000'000, 'x');
+  table.add_row({wide, "1"});
+  table.add_row({"y", "2"});
+  const std::string text = table.to_text(std::nullopt);
+  CHECK(text.find("\n" + wide + "  1\n") != std::string::npos);
+  CHECK(text.ends_with("\ny" + std::string(199, ' ') + "  2\n"));
+}
+
 TEST_CASE("a table cuts its flexible columns to a terminal, the widest first") {
   CHECK(locks().to_text(35) ==
         "NAME            TTL  HOLDER\n"
