@@ -24,7 +24,7 @@ std::string scope() {
   const ssize_t length = ::readlink("/proc/self/ns/pid", space.data(), space.size());
   const std::string boot = first_line("/proc/sys/kernel/random/boot_id");
   if (length <= 0 || boot.empty()) return "";
-  return boot + "/" + std::string(space.data(), static_cast<std::size_t>(length));
+  return boot + " " + std::string(space.data(), static_cast<std::size_t>(length));
 }
 
 struct Status {
@@ -49,15 +49,15 @@ std::optional<Status> read_status(pid_t pid) {
 std::string process_identity(pid_t pid) {
   const std::string where = scope();
   const auto status = read_status(pid);
-  return where.empty() || !status ? "" : where + "/" + status->start;
+  return where.empty() || !status ? "" : where + " " + status->start;
 }
 
 std::optional<bool> is_running(pid_t pid, const std::string& identity) {
   const std::string where = scope();
-  if (where.empty() || pid <= 0 || !identity.starts_with(where + "/")) return std::nullopt;
+  if (where.empty() || pid <= 0 || !identity.starts_with(where + " ")) return std::nullopt;
   if (const auto status = read_status(pid)) {
     const bool is_dead = status->state == "Z" || status->state == "X";
-    return !is_dead && identity == where + "/" + status->start;
+    return !is_dead && identity == where + " " + status->start;
   }
   // Processes of others can be hidden from us.
   if (::kill(pid, 0) == 0 || errno != ESRCH) return std::nullopt;

@@ -33,6 +33,7 @@ constexpr std::array k_commands = {
     Entry{"inspect-queue", "Show holders, waiters and raw state of a lock", set_up_inspect_queue},
     Entry{"list", "Show the locks on the server, one a line", set_up_list},
     Entry{"watch", "Follow locks live, one event a line", set_up_watch},
+    Entry{"doctor", "Say what is wrong with the server and the locks", set_up_doctor},
 };
 
 bool is_command(const std::string& word) {

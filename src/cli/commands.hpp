@@ -37,6 +37,7 @@ using Action = std::function<int()>;
 [[nodiscard]] Action set_up_evict(CLI::App& command, const Invocation& invocation);
 [[nodiscard]] Action set_up_inspect_queue(CLI::App& command, const Invocation& invocation);
 [[nodiscard]] Action set_up_list(CLI::App& command, const Invocation& invocation);
+[[nodiscard]] Action set_up_doctor(CLI::App& command, const Invocation& invocation);
 [[nodiscard]] Action set_up_watch(CLI::App& command, const Invocation& invocation);
 
 }  // namespace rlock::cli

@@ -86,6 +86,9 @@ std::string to_json(const ListRow& row) {
   json["host"] = text_or_null(about.host);
   json["pid"] = about.pid != 0 ? Json(about.pid) : Json(nullptr);
   json["command"] = text_or_null(about.command);
+  json["user"] = text_or_null(about.user);
+  json["since_ms"] = holder.since_ms ? Json(*holder.since_ms) : Json(nullptr);
+  json["note"] = text_or_null(about.note);
   json["problems"] = row.problems;
   return json.dump();
 }

@@ -7,6 +7,8 @@
 #include <unordered_set>
 
 #include "base/duration.hpp"
+#include "base/process_identity.hpp"
+#include "base/shell_quote.hpp"
 
 namespace rlock::lock {
 namespace {
@@ -16,8 +18,14 @@ namespace {
 constexpr std::int64_t k_redisson_wait_ms = 300'000;
 constexpr std::int64_t k_far_ms = 3'600'000;
 
-const char* const k_swept =
-    "the next rlock exec --fair NAME removes it, as soon as the lock is free";
+// Returns "rlock COMMAND NAME" for the lock of `snapshot`.
+std::string rlock(const std::string& command, const Snapshot& snapshot) {
+  return "rlock " + command + " " + shell_quote(snapshot.name);
+}
+
+std::string evict(const Snapshot& snapshot, const std::string& owner) {
+  return rlock("evict", snapshot) + " " + shell_quote(owner);
+}
 
 std::string span(std::int64_t ms) { return format_duration(Milliseconds(ms)); }
 
@@ -53,6 +61,25 @@ std::vector<std::string> orphans(const Snapshot& snapshot) {
     if (!queue.contains(member)) found.push_back(member);
   }
   return found;
+}
+
+void find_lasting_hold(std::vector<Problem>& problems, const Snapshot& snapshot) {
+  const bool is_string = snapshot.kind == Snapshot::Kind::simple;
+  const std::string force = is_string ? "unlock --force --kind simple" : "unlock --force";
+  if (snapshot.held && snapshot.ttl_ms == -1) {
+    problems.push_back({"no_expiry", "the lock has no expiry and will never end by itself",
+                        rlock(force, snapshot) + "  # if its holder is gone"});
+  }
+  for (const Holder& holder : snapshot.holders) {
+    if (!holder.about || is_running(holder.about->pid, holder.about->process) != false) continue;
+    const std::int64_t left = snapshot.ttl_ms.value_or(-1);
+    problems.push_back({"dead_holder",
+                        "the holder " + holder.owner + ", process " +
+                            std::to_string(holder.about->pid) +
+                            " of this host, is dead; its command may run on until the lock ends" +
+                            (left < 0 ? "" : " in " + span(left)),
+                        rlock(force, snapshot) + "  # only if its command is gone, too"});
+  }
 }
 
 void find_wrong_kinds(std::vector<Problem>& problems, const std::vector<KeyType>& types) {
@@ -114,20 +141,14 @@ void find_dead_head(std::vector<Problem>& problems, const Snapshot& snapshot) {
     detail += "; waiters of Redisson wait for it for another " +
               span(*head.deadline_ms - snapshot.time_ms);
   }
-  problems.push_back({"dead_head", detail, k_swept});
+  problems.push_back({"dead_head", detail, evict(snapshot, head.owner)});
 }
 
 }  // namespace
 
 std::vector<Problem> find_problems(const Snapshot& snapshot, const std::vector<KeyType>& types) {
   std::vector<Problem> problems;
-  if (snapshot.held && snapshot.ttl_ms == -1) {
-    const bool ours =
-        snapshot.kind == Snapshot::Kind::reentrant || snapshot.kind == Snapshot::Kind::fair;
-    problems.push_back({"no_expiry", "the lock has no expiry and will never end by itself",
-                        ours ? "if its holder is gone: rlock unlock --force NAME"
-                             : "if its holder is gone, delete the key"});
-  }
+  find_lasting_hold(problems, snapshot);
   find_wrong_kinds(problems, types);
   find_mixed_kinds(problems, snapshot);
   find_dead_head(problems, snapshot);
@@ -142,13 +163,13 @@ std::vector<Problem> find_problems(const Snapshot& snapshot, const std::vector<K
     problems.push_back(
         {"member_without_score",
          "in the queue without a deadline: " + *all + "; Redisson does not get past it at the head",
-         k_swept});
+         rlock("doctor --repair", snapshot)});
   }
   if (const auto all = name_all(orphans(snapshot))) {
     problems.push_back({"score_without_member",
                         "a deadline, but no place in the queue: " + *all +
                             "; if it lives, Redisson never lets it have its turn",
-                        k_swept});
+                        rlock("doctor --repair", snapshot)});
   }
   const std::int64_t left = std::max<std::int64_t>(snapshot.ttl_ms.value_or(0), 0);
   const auto far = waiters_that(snapshot, [&](const Waiter& waiter, std::int64_t place) {
@@ -159,7 +180,7 @@ std::vector<Problem> find_problems(const Snapshot& snapshot, const std::vector<K
     problems.push_back(
         {"deadline_far_ahead",
          "a deadline that is too far ahead: " + *all + "; the clock of its host may be wrong",
-         "compare that clock with the server's"});
+         evict(snapshot, far.front()) + "  # if it is dead; else set that clock"});
   }
   return problems;
 }

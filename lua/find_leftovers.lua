@@ -1,0 +1,20 @@
+-- One step of a search for keys that only remember something about a lock, but have no expiry;
+-- called again until its walks have ended; changes nothing.
+-- KEYS: none: what is found lies in any cluster slot
+-- ARGV: count (keys that a step goes further, about), then a glob pattern and the cursor (at first
+--   "0", "" when ended) of each walk
+-- Returns {{cursor of each walk}, {key...}}. A key may come more than once.
+--#read-only
+local cursors, found = {}, {}
+for i = 2, #ARGV, 2 do
+  local cursor = ARGV[i + 1]
+  if cursor ~= '' then
+    local page = redis.call('scan', cursor, 'match', ARGV[i], 'count', ARGV[1])
+    cursor = page[1] == '0' and '' or page[1]
+    for _, key in ipairs(page[2]) do
+      if redis.pcall('pttl', key) == -1 then found[#found + 1] = key end
+    end
+  end
+  cursors[#cursors + 1] = cursor
+end
+return {cursors, found}

@@ -1,0 +1,101 @@
+-- Removes what is provably garbage around a lock, or only looks for it; may be sent again.
+-- KEYS: lock, channel, info, queue, scores, and latches that were seen without an expiry
+-- ARGV: "repair" or "look"
+-- Returns {what, how many, the first of them} for each sort of garbage that it has found:
+--   "dead_waiter", "member_without_score", "score_without_member"; "leaked_latch" and
+--   "lasting_info", which get an expiry.
+local lock, channel, info, queue, scores = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local repairs = ARGV[1] == 'repair'
+--#include now.lua
+--#include info.lua
+--#include queue.lua
+--#include alone.lua
+
+local k_time_to_forget = 60000  -- no request is under way for so long
+local k_most_inside = 1000      -- that are taken from between others: that takes time
+
+local fixes, sorts = {}, {}
+local function note(what, subject)
+  if not sorts[what] then
+    sorts[what] = {what, 0, subject}
+    fixes[#fixes + 1] = sorts[what]
+  end
+  sorts[what][2] = sorts[what][2] + 1
+end
+
+-- Returns why this waiter is garbage, or nil. Redisson's own rule for others than ours is that the
+-- deadline has passed; one that listens lives all the same.
+local elsewhere  -- somebody may listen where this server cannot see it
+local function garbage(waiter, score, text)
+  local entry = as_waiter(decode(text))
+  if entry then return now - entry.due > k_longest_silence and 'dead_waiter' or nil end
+  score = score and tonumber(score)
+  if not score then return 'member_without_score' end
+  if score > now or listens(waiter) then return nil end
+  if elsewhere == nil then
+    elsewhere = redis.pcall('pubsub', 'numsub', channel).err or not is_alone()
+  end
+  if elsewhere and now - score < k_peer_wait then return nil end
+  return 'dead_waiter'
+end
+
+-- What is at the head goes in one step, what is further inside one by one.
+local stays, heads, inside = {}, 0, {}
+local function look_at(members)
+  local found = redis.pcall('zmscore', scores, unpack(members))
+  local entries = redis.pcall('hmget', info, unpack(members))
+  if found.err or entries.err then return false end
+  for i, member in ipairs(members) do
+    local what = not stays[member] and garbage(member, found[i], entries[i])
+    if not what then
+      stays[member] = true
+    else
+      note(what, member)
+      if next(stays) then inside[#inside + 1] = member else heads = heads + 1 end
+      if repairs then forget(member) end
+    end
+    if #inside == k_most_inside then return false end
+  end
+  return true
+end
+
+local members = is_list() and redis.call('lrange', queue, 0, -1) or {}
+for from = 1, #members, 1000 do
+  if not look_at({unpack(members, from, math.min(from + 999, #members))}) then break end
+end
+if repairs and heads > 0 then
+  redis.call('ltrim', queue, heads, -1)
+  for from = 1, heads, 1000 do
+    redis.pcall('zrem', scores, unpack(members, from, math.min(from + 999, heads)))
+  end
+end
+if repairs then
+  for _, member in ipairs(inside) do
+    redis.call('lrem', queue, 0, member)
+    redis.pcall('zrem', scores, member)
+  end
+end
+
+local queued = {}
+for _, member in ipairs(members) do queued[member] = true end
+local is_zset = redis.call('type', scores).ok == 'zset'
+for _, member in ipairs(is_zset and redis.call('zrange', scores, 0, -1) or {}) do
+  if not queued[member] then
+    note('score_without_member', member)
+    if repairs then redis.call('zrem', scores, member) end
+  end
+end
+
+for i, key in ipairs({info, unpack(KEYS, 6)}) do
+  if redis.call('pttl', key) == -1 then
+    note(i == 1 and 'lasting_info' or 'leaked_latch', key)
+    if repairs then redis.call('pexpire', key, k_time_to_forget) end
+  end
+end
+
+-- Whoever is first now may have missed his call.
+if repairs and #fixes > 0 and redis.call('exists', lock) == 0 and is_list() then
+  local head = redis.call('lindex', queue, 0)
+  if head and not called_at(head) then call(head) end
+end
+return fixes

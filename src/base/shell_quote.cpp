@@ -1,0 +1,35 @@
+#include "base/shell_quote.hpp"
+
+#include "base/escape.hpp"
+
+namespace rlock {
+namespace {
+
+bool is_plain(std::string_view word) {
+  constexpr std::string_view k_plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:@%+=,-";
+  return !word.empty() && word.find_first_not_of(k_plain) == std::string_view::npos;
+}
+
+// Returns `word` with each of `special` behind a backslash.
+std::string with_backslashes(std::string_view word, std::string_view special) {
+  std::string text;
+  for (const char c : word) {
+    if (special.find(c) != std::string_view::npos) text += '\\';
+    text += c;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string shell_quote(std::string_view word) {
+  if (is_plain(word)) return std::string(word);
+  const bool is_harmless = escape_for_terminal(word) == word;
+  if (is_harmless && word.find('\'') == std::string_view::npos)
+    return "'" + std::string(word) + "'";
+  // Its backslashes are doubled before others are put in.
+  return "$'" + escape_for_terminal(with_backslashes(word, "\\'")) + "'";
+}
+
+}  // namespace rlock

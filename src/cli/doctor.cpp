@@ -1,0 +1,220 @@
+// rlock doctor: says what is wrong with a server and the locks on it, and mends what is garbage.
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "base/escape.hpp"
+#include "base/shell_quote.hpp"
+#include "cli/commands.hpp"
+#include "cli/help.hpp"
+#include "cli/literal_words.hpp"
+#include "cli/message.hpp"
+#include "lock/key_names.hpp"
+#include "lock/leftovers.hpp"
+#include "lock/lock_scan.hpp"
+#include "lock/repair.hpp"
+#include "lock/server_health.hpp"
+#include "lock/snapshot.hpp"
+
+namespace rlock::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using lock::Problem;
+
+struct DoctorOptions {
+  std::optional<std::string> name;
+  bool repair = false;
+  bool dry_run = false;
+};
+
+// Prints each finding as it comes, and counts.
+class Report {
+ public:
+  // `server`: the options that name it, to be put into commands of ours; or nothing.
+  Report(bool json, std::string server) : json_(json), server_(std::move(server)) {}
+
+  // `name`: of the lock; nothing for the server.
+  void add(const std::optional<std::string>& name, const char* level, const Problem& problem) {
+    ++counts_[level];
+    if (json_) {
+      Json json;
+      json["scope"] = name ? "lock" : "server";
+      json["name"] = name ? Json(to_utf8(*name)) : Json(nullptr);
+      json["level"] = level;
+      json["code"] = problem.code;
+      json["detail"] = to_utf8(problem.detail);
+      json["hint"] = problem.hint.empty() ? Json(nullptr) : Json(to_utf8(mend(problem.hint)));
+      print(json.dump() + "\n");
+      return;
+    }
+    std::string text = (name ? escape_for_terminal(*name) : "the server") + ": " + level + ": " +
+                       problem.code + "\n    " + escape_for_terminal(problem.detail) + "\n";
+    if (!problem.hint.empty())
+      text += "    mend: " + escape_for_terminal(mend(problem.hint)) + "\n";
+    print(text);
+  }
+
+  void end(std::size_t locks) const {
+    if (json_) return;
+    std::string text = "looked at the server and " + plural(locks, "lock") + ": ";
+    text += counts_.contains("problem") ? "" : "healthy";
+    for (const auto& [level, count] : counts_) {
+      text += (text.ends_with(": ") ? "" : ", ") + std::to_string(count) + " " + level +
+              (count != 1 && (level == "problem" || level == "note") ? "s" : "");
+    }
+    print(text + "\n");
+  }
+
+  [[nodiscard]] bool is_healthy() const { return !counts_.contains("problem"); }
+
+  static std::string plural(std::size_t count, const std::string& what) {
+    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+  }
+
+ private:
+  // Returns the command that mends, for this server.
+  [[nodiscard]] std::string mend(const std::string& hint) const {
+    constexpr std::string_view k_program = "rlock ";
+    if (server_.empty() || !hint.starts_with(k_program)) return hint;
+    return std::string(k_program) + server_ + " " + hint.substr(k_program.size());
+  }
+
+  bool json_;
+  std::string server_;
+  std::map<std::string, std::size_t> counts_;
+};
+
+class Doctor {
+ public:
+  Doctor(redis::Client& client, const DoctorOptions& options, Report report)
+      : client_(client), options_(options), report_(std::move(report)) {}
+
+  int run() {
+    const lock::ServerFacts facts = lock::read_server_facts(client_, options_.name);
+    for (const lock::Finding& finding : lock::find_server_problems(facts)) {
+      const bool is_problem = finding.level == lock::Level::problem;
+      report_.add(std::nullopt, is_problem ? "problem" : "note", finding.problem);
+    }
+    const lock::Leftovers leftovers = lock::find_leftovers(client_, options_.name);
+    std::set<std::string> names;
+    if (options_.name) {
+      names.insert(*options_.name);
+    } else {
+      for (lock::LockScan scan(client_, {}); !scan.is_done();) names.merge(to_set(scan.next()));
+      for (const auto& [name, keys] : leftovers) names.insert(name);
+    }
+    examine_all({names.begin(), names.end()}, leftovers);
+    report_.end(names.size());
+    return report_.is_healthy() ? 0 : static_cast<int>(ExitStatus::problems);
+  }
+
+ private:
+  using Names = std::vector<std::string>;
+
+  static std::set<std::string> to_set(Names names) {
+    return {std::make_move_iterator(names.begin()), std::make_move_iterator(names.end())};
+  }
+
+  void examine_all(const Names& names, const lock::Leftovers& leftovers) {
+    constexpr std::size_t k_at_once = 50;
+    for (std::size_t from = 0; from < names.size(); from += k_at_once) {
+      const auto start = names.begin() + static_cast<std::ptrdiff_t>(from);
+      const std::size_t count = std::min(k_at_once, names.size() - from);
+      const Names some(start, start + static_cast<std::ptrdiff_t>(count));
+      const auto snapshots = lock::take_snapshots(client_, some);
+      for (std::size_t i = 0; i < some.size(); ++i) {
+        const auto found = leftovers.find(some[i]);
+        const Names keys = found == leftovers.end() ? Names{} : found->second;
+        // What the user may not look at is not his to mend.
+        if (snapshots[i]) examine(*snapshots[i], keys);
+      }
+    }
+  }
+
+  void examine(const lock::Snapshot& snapshot, const Names& leftovers) {
+    const std::string& name = snapshot.name;
+    std::vector<Problem> problems = snapshot.problems;
+    add_leftovers(problems, name, leftovers);
+    if (options_.repair && !problems.empty()) {
+      const auto mode = options_.dry_run ? lock::Repair::look : lock::Repair::repair;
+      const auto fixes = lock::repair(client_, name, leftovers, mode);
+      for (const lock::Fix& fix : fixes) {
+        report_.add(name, options_.dry_run ? "would be repaired" : "repaired",
+                    {fix.code, describe(fix), ""});
+      }
+      if (!fixes.empty() && !options_.dry_run) {
+        problems = lock::take_snapshot(client_, name).problems;
+      }
+    }
+    for (const Problem& problem : problems) report_.add(name, "problem", problem);
+  }
+
+  static void add_leftovers(std::vector<Problem>& problems, const std::string& name,
+                            const Names& leftovers) {
+    const std::string mend = "rlock doctor --repair " + shell_quote(name);
+    const Names latches = lock::latches_of(leftovers);
+    if (!latches.empty()) {
+      problems.push_back({"leaked_latch",
+                          "remembers a request for ever, as it has no expiry: " +
+                              first_of(latches[0], latches.size()),
+                          mend});
+    }
+    if (latches.size() < leftovers.size()) {
+      problems.push_back({"lasting_info",
+                          "tells who holds and waits for the lock for ever, as it has no expiry: " +
+                              lock::KeyNames(name).info,
+                          mend});
+    }
+  }
+
+  static std::string first_of(const std::string& first, std::size_t count) {
+    return first + (count > 1 ? " and " + std::to_string(count - 1) + " more" : "");
+  }
+
+  static std::string describe(const lock::Fix& fix) {
+    const std::string which = first_of(fix.first, static_cast<std::size_t>(fix.count));
+    if (fix.code == "dead_waiter") return "taken out of the queue, as it is dead: " + which;
+    if (fix.code == "member_without_score") {
+      return "taken out of the queue, where it had no deadline: " + which;
+    }
+    if (fix.code == "score_without_member") {
+      return "a deadline deleted that had no place in the queue: " + which;
+    }
+    return "given an expiry: " + which;
+  }
+
+  redis::Client& client_;
+  const DoctorOptions& options_;
+  Report report_;
+};
+
+int run_doctor(const Globals& globals, const DoctorOptions& options) {
+  if (options.name) lock::check_name(*options.name);
+  redis::ClientOptions client_options = globals.client_options();
+  client_options.reply_limit = redis::k_large_reply;
+  redis::Client client(client_options);
+  const std::string server =
+      globals.redis.empty() ? "" : "-r " + shell_quote(client_options.endpoint.display());
+  return Doctor(client, options, Report(globals.json, server)).run();
+}
+
+}  // namespace
+
+Action set_up_doctor(CLI::App& command, const Invocation& invocation) {
+  const auto options = std::make_shared<DoctorOptions>();
+  set_usage(command, "rlock doctor [--repair [--dry-run]] [NAME]");
+  unprotect(*command.add_option("NAME", options->name, "Only this lock [all]"));
+  CLI::Option* repair = command.add_flag("--repair", options->repair,
+                                         "Remove what is provably garbage, and say what that was");
+  command.add_flag("--dry-run", options->dry_run, "Only say what --repair would remove")
+      ->needs(repair);
+  return [&invocation, options] { return run_doctor(invocation.globals, *options); };
+}
+
+}  // namespace rlock::cli

@@ -1,0 +1,28 @@
+// Keys that only remember something about a lock, and were left behind without an expiry: nothing
+// else would ever delete them.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "redis/client.hpp"
+
+namespace rlock::lock {
+
+// Keys by the name of their lock.
+using Leftovers = std::map<std::string, std::vector<std::string>>;
+
+// Goes over all keys of the server for the leftovers of one lock, or of all. Holds the server up
+// for about a millisecond a step. Throws as redis::Client::run.
+[[nodiscard]] Leftovers find_leftovers(redis::Client& client,
+                                       const std::optional<std::string>& name);
+
+// Returns those of `keys` that are latches.
+[[nodiscard]] std::vector<std::string> latches_of(const std::vector<std::string>& keys);
+
+// Returns the name of the lock that a latch or a side key belongs to.
+[[nodiscard]] std::string lock_of_leftover(const std::string& key);
+
+}  // namespace rlock::lock

@@ -1,0 +1,29 @@
+// Removing what is provably garbage around a lock.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "redis/client.hpp"
+
+namespace rlock::lock {
+
+// One sort of garbage.
+struct Fix {
+  std::string code;        // as that of the problem
+  std::int64_t count = 0;  // of members or keys
+  std::string first;       // of them
+};
+
+enum class Repair { look, repair };
+
+// Removes what nobody can need any more, after looking once more in the same step, or only looks:
+// waiters that are dead by Redisson's own rule or by ours, members without a score and scores
+// without a member; and gives an expiry to the side key and to latches of `leftovers` that have
+// none. Never touches the lock itself. Returns what that was, or would be.
+// Throws as redis::Client::run.
+[[nodiscard]] std::vector<Fix> repair(redis::Client& client, const std::string& name,
+                                      const std::vector<std::string>& leftovers, Repair mode);
+
+}  // namespace rlock::lock

@@ -1,0 +1,48 @@
+#include <array>
+#include <cstdio>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "base/escape.hpp"
+#include "base/shell_quote.hpp"
+
+using rlock::shell_quote;
+
+TEST_CASE("a plain word needs no quotes") {
+  CHECK(shell_quote("deploy/web-1.2_x:a@b") == "deploy/web-1.2_x:a@b");
+}
+
+TEST_CASE("other words are quoted") {
+  CHECK(shell_quote("") == "''");
+  CHECK(shell_quote("two words") == "'two words'");
+  CHECK(shell_quote("$(id)") == "'$(id)'");
+  CHECK(shell_quote("Zürich") == "'Zürich'");
+  CHECK(shell_quote("it's") == "$'it\\'s'");
+  CHECK(shell_quote("a\x1b[2Jb") == "$'a\\x1b[2Jb'");
+  CHECK(shell_quote("a\\\xff") == "$'a\\\\\\xff'");
+  CHECK(shell_quote("a\nb") == "$'a\\nb'");
+}
+
+TEST_CASE("a shell reads a quoted word as it was, and a terminal takes no harm") {
+  for (const std::string word : {"a b", "it's $HOME `id` \\ \"x\" !", "a\x1b[2J\x07\x7f",
+                                 "\\x41'\n", "\xff\xfe '", "~", "#x", "*", "a;b|c&d>e<f(g)"}) {
+    const std::string quoted = shell_quote(word);
+    CAPTURE(quoted);
+    CHECK(rlock::escape_for_terminal(quoted) == quoted);
+    // Through a file, since the word holds quotes itself.
+    const std::string command = "bash -c 'printf %s " + [&] {
+      std::string text;
+      for (const char c : quoted) {
+        text += c == '\'' ? "'\\''" : std::string(1, c);
+      }
+      return text;
+    }() + "'";
+    FILE* pipe = ::popen(command.c_str(), "r");
+    REQUIRE(pipe != nullptr);
+    std::array<char, 256> buffer{};
+    const std::size_t length = std::fread(buffer.data(), 1, buffer.size(), pipe);
+    REQUIRE(::pclose(pipe) == 0);
+    CHECK(std::string(buffer.data(), length) == word);
+  }
+}

@@ -1,0 +1,25 @@
+#include <doctest/doctest.h>
+
+#include "lock/key_names.hpp"
+#include "lock/leftovers.hpp"
+
+using namespace rlock::lock;
+
+TEST_CASE("the lock that a leftover belongs to is found by its key") {
+  for (const std::string name : {"job", "two words", "a:b", "{a}b", "x{y}z", "a}", "{a", "a\x1b"}) {
+    CAPTURE(name);
+    const KeyNames keys(name);
+    CHECK(lock_of_leftover(keys.latch("0123abcd")) == name);
+    CHECK(lock_of_leftover(keys.info) == name);
+  }
+}
+
+TEST_CASE("a leftover without a name is told as it is") {
+  CHECK(lock_of_leftover("redisson_unlock_latch:") == "");
+  CHECK(lock_of_leftover("rlock_info:{}") == "");
+}
+
+TEST_CASE("latches are told from side keys") {
+  const KeyNames keys("job");
+  CHECK(latches_of({keys.info, keys.latch("1")}) == std::vector<std::string>{keys.latch("1")});
+}
