@@ -14,8 +14,7 @@ namespace rlock::test {
 
 // A lock as Redisson names it.
 struct Lock {
-  // "plain": getLock, "fair": getFairLock, "read" and "write": the halves of getReadWriteLock
-  std::string kind;
+  std::string kind;  // "plain": getLock, "fair": getFairLock, "read" and "write": getReadWriteLock
   std::string name;
 
   // What Redisson keeps beside the lock's hash.
