@@ -11,7 +11,8 @@ _rlock_options() {
     renew) _rlock_opts="--owner --lease $global" ;;
     unlock) _rlock_opts="--owner --force -y --yes --kind $global" ;;
     list) _rlock_opts="--stuck --simple $global" ;;
-    evict | inspect-queue | watch) _rlock_opts=$global ;;
+    evict | inspect-queue) _rlock_opts=$global ;;
+    watch) _rlock_opts="--until --for $global" ;;
     *) _rlock_opts="$global -V --version" ;;
   esac
 }
@@ -60,6 +61,7 @@ _rlock() {
       values="reentrant fair"
       if [[ $command == unlock ]]; then values=simple; fi
       ;;
+    --until) values="held free" ;;
     --color) values="auto always never" ;;
     --password-file | --config)
       compopt -o filenames 2>/dev/null
@@ -67,7 +69,7 @@ _rlock() {
       return
       ;;
     -r | --redis | --timeout | --user | -w | --wait | --fair-wait | --lease | --note | -E | --conflict-exit-code | -c | \
-      --kill-after | --at-least | --at-most | --owner | --simple) return ;;
+      --kill-after | --at-least | --at-most | --owner | --simple | --for) return ;;
     *)
       if [[ $current == -* ]]; then
         _rlock_options "$command"

@@ -56,7 +56,7 @@ complete -c rlock -n '__rlock_in' -a unlock -d 'Release one hold of a lock, or b
 complete -c rlock -n '__rlock_in' -a evict -d 'Take a waiter out of the queue'
 complete -c rlock -n '__rlock_in' -a inspect-queue -d 'Show holders, waiters and raw state'
 complete -c rlock -n '__rlock_in' -a list -d 'Show the locks on the server, one a line'
-complete -c rlock -n '__rlock_in' -a watch -d 'Follow locks live, one event a line'
+complete -c rlock -n '__rlock_in' -a watch -d 'Follow locks live'
 
 complete -c rlock -n __rlock_before_dashes -s r -l redis -x -d 'Server'
 complete -c rlock -n __rlock_before_dashes -l timeout -x -d 'Bound on each command'
@@ -94,3 +94,6 @@ complete -c rlock -n '__rlock_in unlock' -s y -l yes -d 'Do not ask before break
 complete -c rlock -n '__rlock_in unlock' -l kind -x -a simple -d 'Break a string'
 complete -c rlock -n '__rlock_in list' -l stuck -d 'Show only locks with a problem'
 complete -c rlock -n '__rlock_in list' -l simple -x -d 'Show also strings, as simple locks'
+complete -c rlock -n '__rlock_in watch' -l until -x -a 'held free' \
+    -d 'End as soon as all the locks are so'
+complete -c rlock -n '__rlock_in watch' -l for -x -d 'End after so long'

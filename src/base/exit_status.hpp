@@ -15,7 +15,7 @@ enum class ExitStatus : int {
   permission = 77,    // authentication or permission
   config = 78,        // configuration
   lost = 79,          // lock lost while the command ran
-  timed_out = 124,    // --at-most passed
+  timed_out = 124,    // --at-most passed; watch: --for, before --until
   not_executable = 126,
   not_found = 127,
   signal_base = 128,  // plus the signal's number

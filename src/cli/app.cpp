@@ -32,7 +32,7 @@ constexpr std::array k_commands = {
     Entry{"evict", "Take a waiter out of the queue of a fair lock", set_up_evict},
     Entry{"inspect-queue", "Show holders, waiters and raw state of a lock", set_up_inspect_queue},
     Entry{"list", "Show the locks on the server, one a line", set_up_list},
-    Entry{"watch", "Follow locks live, one event a line", set_up_watch},
+    Entry{"watch", "Follow locks live", set_up_watch},
     Entry{"doctor", "Say what is wrong with the server and the locks", set_up_doctor},
 };
 

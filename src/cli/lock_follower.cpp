@@ -3,19 +3,24 @@
 #include <unordered_set>
 #include <utility>
 
-#include "lock/key_names.hpp"
-
 namespace rlock::cli {
 namespace {
 
 using lock::Snapshot;
+using Owners = std::unordered_set<std::string>;
 
 // Two readings of one expiry differ by the server's rounding; a renewal moves it by far more.
 constexpr std::int64_t k_same_expiry_ms = 50;
 
-lock::Party holder_of(const Snapshot& snapshot) {
+lock::Party first_holder(const Snapshot& snapshot) {
   if (snapshot.holders.empty()) return {};
   return snapshot.holders.front();
+}
+
+Owners holders_of(const Snapshot& snapshot) {
+  Owners owners;
+  for (const lock::Holder& holder : snapshot.holders) owners.insert(holder.owner);
+  return owners;
 }
 
 std::int64_t expiry_of(const Snapshot& snapshot) {
@@ -24,11 +29,18 @@ std::int64_t expiry_of(const Snapshot& snapshot) {
   return ttl < 0 ? k_never : snapshot.time_ms + ttl;
 }
 
-// Adds an event for each waiter of `here` who is not one of `there`, nor `holder`.
-void add_missing(std::vector<LockEvent>& events, const char* what, const Snapshot& here,
-                 const Snapshot& there, const std::string& holder) {
-  std::unordered_set<std::string> known(there.queue.begin(), there.queue.end());
-  known.insert(holder);
+// Adds an event for each holder of `here` who is not one of `known`.
+void add_holders(std::vector<LockEvent>& events, const char* what, const Snapshot& here,
+                 const Owners& known) {
+  for (const lock::Holder& holder : here.holders) {
+    if (!known.contains(holder.owner)) events.push_back({what, holder});
+  }
+}
+
+// The same for waiters, who are in `known` if they wait `there`.
+void add_waiters(std::vector<LockEvent>& events, const char* what, const Snapshot& here,
+                 const Snapshot& there, Owners known) {
+  known.insert(there.queue.begin(), there.queue.end());
   std::size_t position = 0;
   for (const lock::Waiter& waiter : here.waiters) {
     ++position;
@@ -36,32 +48,35 @@ void add_missing(std::vector<LockEvent>& events, const char* what, const Snapsho
   }
 }
 
+void add_changes(std::vector<LockEvent>& events, const Snapshot& before, const Snapshot& now,
+                 LockFollower::End heard) {
+  // Who releases says so on the channel; an expiry says nothing, unless the server tells of its
+  // keys. Gone before its time without a word, a lock was deleted by hand.
+  const bool expired = heard == LockFollower::End::expired ||
+                       (heard == LockFollower::End::unknown && now.time_ms >= expiry_of(before));
+  const std::size_t count = events.size();
+  const Owners holders = holders_of(now);
+  add_holders(events, expired ? "expired" : "released", before, holders);
+  add_holders(events, "held", now, holders_of(before));
+  if (count == events.size()) {
+    if (now.held && before.held && expiry_of(now) > expiry_of(before) + k_same_expiry_ms) {
+      events.push_back({"renewed", first_holder(now)});
+    } else if (now.held != before.held) {  // by something that is no lock, and has no holders
+      events.push_back({now.held ? "held" : expired ? "expired" : "released", {}});
+    }
+  }
+  add_waiters(events, "queued", now, before, {});
+  // Whoever holds the lock now has not gone away.
+  add_waiters(events, "left", before, now, holders);
+}
+
 }  // namespace
 
-LockFollower::LockFollower(std::string name)
-    : name_(std::move(name)), channel_(lock::KeyNames(name_).channel) {}
-
-std::vector<LockEvent> LockFollower::look(Snapshot now) {
+std::vector<LockEvent> LockFollower::look(SnapshotPtr now, const std::string& message) {
   std::vector<LockEvent> events;
-  const lock::Party holder = holder_of(now);
-  if (!last_) {
-    events.push_back({"state", holder});
-  } else {
-    const lock::Party before = holder_of(*last_);
-    if (before.owner != holder.owner) {
-      // Who releases says so on the channel; an expiry says nothing. Gone before its time without a
-      // message, a lock was deleted by hand.
-      const bool released = message_ || now.time_ms < expiry_of(*last_);
-      if (!before.owner.empty()) events.push_back({released ? "released" : "expired", before});
-      if (!holder.owner.empty()) events.push_back({"held", holder});
-    } else if (now.held && expiry_of(now) > expiry_of(*last_) + k_same_expiry_ms) {
-      events.push_back({"renewed", holder});
-    }
-    add_missing(events, "queued", now, *last_, "");
-    // Whoever holds the lock now has not gone away.
-    add_missing(events, "left", *last_, now, holder.owner);
-  }
-  message_ = false;
+  if (!last_ || !message.empty()) events.push_back({"state", first_holder(*now), 0, message});
+  if (last_) add_changes(events, *last_, *now, heard_);
+  heard_ = End::unknown;
   last_ = std::move(now);
   return events;
 }

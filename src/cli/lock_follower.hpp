@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,33 +10,31 @@
 
 namespace rlock::cli {
 
+using SnapshotPtr = std::shared_ptr<const lock::Snapshot>;
+
 struct LockEvent {
   std::string what;   // "state", "held", "released", "expired", "renewed", "queued" or "left"
   lock::Party party;  // whose event it is; an empty owner if nobody's
   std::size_t position = 0;  // of "queued": the place in the queue; 1 is the next
+  std::string message{};     // of a "state" after an outage: that it is over
 };
 
 class LockFollower {
  public:
-  explicit LockFollower(std::string name);
+  enum class End { unknown, released, expired };
 
-  [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  // Returns the channel that says that the lock became free.
-  [[nodiscard]] const std::string& channel() const noexcept { return channel_; }
+  // Notes what was heard of how a hold ended since the last snapshot; the first counts.
+  void hear(End end) noexcept {
+    if (heard_ == End::unknown) heard_ = end;
+  }
 
-  // Notes that a message came on the channel since the last snapshot.
-  void message_came() noexcept { message_ = true; }
-  // Returns what has happened since the last snapshot, of which `now` takes the place; the first
-  // time that is the "state".
-  [[nodiscard]] std::vector<LockEvent> look(lock::Snapshot now);
-  // Returns the last snapshot. There must be one.
-  [[nodiscard]] const lock::Snapshot& last() const { return *last_; }
+  // Returns what has happened since the last snapshot, of which `now` takes the place; before that
+  // comes the "state" the first time, and whenever there is a `message` to go with it.
+  [[nodiscard]] std::vector<LockEvent> look(SnapshotPtr now, const std::string& message = "");
 
  private:
-  std::string name_;
-  std::string channel_;
-  bool message_ = false;
-  std::optional<lock::Snapshot> last_;
+  End heard_ = End::unknown;
+  SnapshotPtr last_;
 };
 
 }  // namespace rlock::cli

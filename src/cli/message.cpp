@@ -34,7 +34,8 @@ void say(std::string_view text) noexcept {
 
 void end_if_unread() noexcept {
   pollfd polled{STDOUT_FILENO, 0, 0};
-  if (::poll(&polled, 1, 0) == 1 && (polled.revents & POLLERR) != 0) {
+  // A socket, as sshd gives us, hangs up instead.
+  if (::poll(&polled, 1, 0) == 1 && (polled.revents & (POLLERR | POLLHUP)) != 0) {
     ::_exit(static_cast<int>(ExitStatus::signal_base) + SIGPIPE);
   }
 }

@@ -1,195 +1,236 @@
-// rlock watch: follows locks live, one event a line.
+// rlock watch: follows locks live: a screen on a terminal, else one event a line.
 
 #include <algorithm>
 #include <array>
+#include <limits.h>
 #include <memory>
 #include <optional>
 #include <poll.h>
-#include <sys/time.h>
-#include <time.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
-#include "base/duration.hpp"
 #include "base/escape.hpp"
 #include "cli/commands.hpp"
+#include "cli/event_lines.hpp"
+#include "cli/full_screen.hpp"
 #include "cli/help.hpp"
 #include "cli/literal_words.hpp"
-#include "cli/lock_follower.hpp"
+#include "cli/lock_watcher.hpp"
 #include "cli/message.hpp"
-#include "cli/snapshot_json.hpp"
-#include "cli/status_line.hpp"
 #include "cli/taking.hpp"
+#include "cli/watch_screen.hpp"
 #include "lock/key_names.hpp"
-#include "lock/snapshot.hpp"
-#include "redis/server_error.hpp"
-#include "redis/subscription.hpp"
 
 namespace rlock::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-using lock::Snapshot;
+constexpr Milliseconds k_tick{1000};
+constexpr Milliseconds k_between_frames{100};  // at least, but for a new size of the terminal
+constexpr int k_hangup_patience_ms = 1000;
 
-constexpr Milliseconds k_interval{1000};
-class Printer {
- public:
-  explicit Printer(bool json) : json_(json) {}
-
-  void event(const LockEvent& event, const Snapshot& snapshot) const {
-    const std::string& what = event.what;
-    const lock::Party& party = event.party;
-    const bool is_of_queue = what == "queued" || what == "left";
-    if (json_) {
-      Json json = start(snapshot.time_ms, snapshot.name, what);
-      if (what == "state") json["state"] = snapshot.held ? "held" : "free";
-      json["owner"] = party.owner.empty() ? Json(nullptr) : Json(to_utf8(party.owner));
-      json["host"] = party.about ? Json(to_utf8(party.about->host)) : Json(nullptr);
-      json["pid"] = party.about ? Json(party.about->pid) : Json(nullptr);
-      json["command"] = party.about ? Json(to_utf8(party.about->command)) : Json(nullptr);
-      json["ttl_ms"] = snapshot.ttl_ms ? Json(*snapshot.ttl_ms) : Json(nullptr);
-      if (what == "queued") json["position"] = event.position;
-      json["waiters"] = snapshot.waiters.size();
-      print(json.dump() + "\n");
-      return;
-    }
-    std::string text = what;
-    if (text == "state") text = snapshot.held ? "is held" : "is free";
-    if (!party.owner.empty()) {
-      text += " by " + describe_holder(party.owner, party.about.value_or(lock::About{}));
-    }
-    const std::int64_t ttl = snapshot.ttl_ms.value_or(0);
-    if (!is_of_queue && ttl > 0) text += ", expires in " + format_duration(Milliseconds(ttl));
-    if (!is_of_queue && ttl < 0) text += ", without an expiry";
-    if (what == "queued") text += ", place " + std::to_string(event.position);
-    if (is_of_queue || what == "state") {
-      const std::size_t waiters = snapshot.waiters.size();
-      if (waiters > 0 || is_of_queue) text += ", " + std::to_string(waiters) + " waiting";
-    }
-    line(snapshot.time_ms, snapshot.name, text);
-  }
-
-  void error(const std::string& name, const std::string& why) const {
-    timeval now{};
-    ::gettimeofday(&now, nullptr);
-    const std::int64_t time_ms = std::int64_t{now.tv_sec} * 1000 + now.tv_usec / 1000;
-    if (!json_) return line(time_ms, name, "error: " + why);
-    Json json = start(time_ms, name, "error");
-    json["message"] = to_utf8(why);
-    print(json.dump() + "\n");
-  }
-
- private:
-  static Json start(std::int64_t time_ms, const std::string& name, const std::string& what) {
-    return {{"time_ms", time_ms}, {"name", to_utf8(name)}, {"event", what}};
-  }
-
-  static void line(std::int64_t time_ms, const std::string& name, const std::string& text) {
-    const time_t seconds = time_ms / 1000;
-    tm parts{};
-    ::gmtime_r(&seconds, &parts);
-    std::array<char, 32> when{};
-    ::strftime(when.data(), when.size(), "%Y-%m-%dT%H:%M:%S", &parts);
-    std::array<char, 8> fraction{};
-    std::snprintf(fraction.data(), fraction.size(), ".%03dZ", static_cast<int>(time_ms % 1000));
-    print(std::string(when.data()) + fraction.data() + " " + escape_for_terminal(name) + " " +
-          text + "\n");
-  }
-
-  bool json_;
+struct WatchOptions {
+  std::vector<std::string> names;
+  std::string until;  // "held", "free" or empty
+  std::optional<std::string> span;
 };
+
+// WatchOptions with every text understood.
+struct Plan {
+  enum class Output { screen, text, json };
+
+  std::vector<std::string> names;
+  std::optional<bool> until_held;  // false: until free
+  TimePoint end = TimePoint::max();
+  Output output = Output::text;
+};
+
+Plan make_plan(const WatchOptions& options, bool json) {
+  Plan plan;
+  for (const std::string& name : options.names) {
+    lock::check_name(name);
+    const bool is_known = std::find(plan.names.begin(), plan.names.end(), name) != plan.names.end();
+    if (!is_known) plan.names.push_back(name);
+  }
+  if (!options.until.empty()) plan.until_held = options.until == "held";
+  if (options.span) {
+    plan.end = after(BootClock::now(), parse_duration_option("--for", *options.span));
+  }
+  plan.output = json                        ? Plan::Output::json
+                : FullScreen::is_possible() ? Plan::Output::screen
+                                            : Plan::Output::text;
+  return plan;
+}
 
 class Watch {
  public:
-  Watch(const redis::ClientOptions& options, const std::vector<std::string>& names, bool json)
-      : options_(options), client_(options), printer_(json) {
-    for (const std::string& name : names) followers_.emplace_back(name);
+  Watch(Plan plan, const redis::ClientOptions& client, process::Signals& signals)
+      : plan_(std::move(plan)),
+        signals_(signals),
+        watcher_({client, plan_.names, plan_.end}),
+        states_(plan_.names.size()),
+        screen_(plan_.names, client.endpoint.display()) {
+    if (!on_screen()) return;
+    for (const int signal : {SIGTSTP, SIGCONT, SIGWINCH}) signals_.read_also(signal);
   }
 
-  // Follows the locks until the wake descriptor says that it is enough: throws Interrupted. A
-  // server that goes away is an event, unless it was never there.
-  void run() {
-    bool seen = false;
+  // Runs until it is enough. Returns the status to exit with, or nothing: a signal, in `signal`.
+  // Throws Error when the server was never there, or refuses for good.
+  std::optional<int> run(process::Signal& signal) {
     while (true) {
-      try {
-        std::vector<std::string> channels;
-        for (const LockFollower& follower : followers_) channels.push_back(follower.channel());
-        redis::Subscription subscription(options_, channels);
-        look_at_all();
-        seen = true;
-        outage_told_ = false;
-        while (true) follow(subscription);
-      } catch (const Error& error) {
-        if (!seen || !error.is_temporary()) throw;
-        tell_outage(error);
+      if (const auto status = status_at_end()) return status;
+      wait();
+      while (const auto next = signals_.next()) {
+        if (process::ends_process(next->number) && !next->from_self) {
+          signal = *next;
+          return std::nullopt;
+        }
+        on_job_control(next->number);
       }
-      redis::pause({after(BootClock::now(), k_interval), options_.wake_fd});
     }
   }
 
  private:
-  // Looks at a lock at once when a message comes, and at all of them once a second.
-  void follow(redis::Subscription& subscription) {
-    const TimePoint next = after(BootClock::now(), k_interval);
-    while (BootClock::now() < next) {
-      for (const std::string& channel : subscription.drain()) {
-        for (LockFollower& follower : followers_) {
-          if (follower.channel() != channel) continue;
-          follower.message_came();
-          look(follower);
-        }
+  [[nodiscard]] bool on_screen() const { return plan_.output == Plan::Output::screen; }
+  [[nodiscard]] bool has_output() const {
+    return on_screen() ? BootClock::now() >= next_frame_ : !lines_.empty();
+  }
+
+  // Returns the status if it is time to end, and everything has been written.
+  [[nodiscard]] std::optional<int> status_at_end() const {
+    if (!was_seen_ || !lines_.empty()) return std::nullopt;
+    const auto as_wanted = [&](std::optional<bool> held) { return held == plan_.until_held; };
+    if (plan_.until_held && std::all_of(states_.begin(), states_.end(), as_wanted)) return 0;
+    if (BootClock::now() < plan_.end) return std::nullopt;
+    return static_cast<int>(plan_.until_held ? ExitStatus::timed_out : ExitStatus::ok);
+  }
+
+  // Waits for a signal, news, or the time for something, and does it. Nothing is written before
+  // stdout takes it, and no news taken before the last was written: whoever reads us may stop.
+  void wait() {
+    const bool output = has_output();
+    const TimePoint next = std::min(was_seen_ ? plan_.end : TimePoint::max(),
+                                    on_screen() && !output ? next_frame_ : TimePoint::max());
+    std::array<pollfd, 3> polled = {
+        {{signals_.fd(), POLLIN, 0},
+         {lines_.empty() ? watcher_.fd() : -1, POLLIN, 0},
+         {was_seen_ ? STDOUT_FILENO : -1, static_cast<short>(output ? POLLOUT : 0), 0}}};
+    if (::poll(polled.data(), polled.size(), poll_timeout(next)) < 0) return;
+    if (polled[0].revents != 0) return;
+    if ((polled[2].revents & (POLLERR | POLLHUP)) != 0) on_unread();
+    if ((polled[2].revents & ~(POLLERR | POLLHUP)) != 0) write();
+    if (polled[1].revents != 0) tell_news();
+  }
+
+  // Nobody can read stdout any more.
+  void on_unread() {
+    if (!on_screen()) end_if_unread();
+    // The terminal is gone, which a signal says, too.
+    pollfd polled{signals_.fd(), POLLIN, 0};
+    if (::poll(&polled, 1, k_hangup_patience_ms) == 1) return;
+    throw Error(ExitStatus::unavailable, "stdout: the terminal is gone");
+  }
+
+  void write() {
+    if (on_screen()) {
+      const TerminalSize size = FullScreen::size();
+      const TimePoint now = BootClock::now();
+      terminal_.draw(screen_.lines(size, now), size);
+      last_frame_ = now;
+      next_frame_ = after(now, k_tick);
+    } else {
+      // A pipe that is ready takes so much without blocking.
+      print(lines_.substr(0, PIPE_BUF));
+      lines_.erase(0, PIPE_BUF);
+    }
+  }
+
+  void on_job_control(int signal) {
+    if (signal == SIGCONT) terminal_.refresh();
+    if (signal == SIGTSTP) {
+      terminal_.leave();
+      ::raise(SIGTSTP);
+      process::stop_until_continued();
+    }
+    if (was_seen_) next_frame_ = BootClock::now();
+  }
+
+  void tell_news() {
+    for (const News& news : watcher_.take()) {
+      std::visit([&](const auto& what) { tell(what); }, news);
+    }
+    if (was_seen_) next_frame_ = std::min(next_frame_, after(last_frame_, k_between_frames));
+  }
+
+  void tell(const Looked& looked) {
+    states_[looked.lock] = looked.snapshot->held;
+    was_seen_ = true;
+    screen_.show(looked.lock, looked.snapshot, looked.at);
+    for (const LockEvent& event : looked.events) {
+      if (!on_screen()) {
+        lines_ += plan_.output == Plan::Output::json ? json_line(event, *looked.snapshot)
+                                                     : text_line(event, *looked.snapshot);
+      } else if (event.message.empty()) {  // of which `Back` has told already
+        const std::string name =
+            plan_.names.size() > 1 ? escape_for_terminal(looked.snapshot->name) + " " : "";
+        screen_.add_event(looked.snapshot->time_ms, name + describe_event(event, *looked.snapshot));
       }
-      [[maybe_unused]] const bool ready =
-          redis::wait_for(subscription.fd(), POLLIN, {next, options_.wake_fd});
-    }
-    end_if_unread();
-    look_at_all();
-  }
-
-  void look(LockFollower& follower) {
-    for (const LockEvent& event : follower.look(lock::take_snapshot(client_, follower.name()))) {
-      printer_.event(event, follower.last());
     }
   }
 
-  void look_at_all() {
-    for (LockFollower& follower : followers_) look(follower);
+  void tell(const Away& away) {
+    // How the locks are is not known any more.
+    states_.assign(states_.size(), std::nullopt);
+    screen_.set_away(away.since, away.why);
+    if (away.what != Away::What::begins) return;
+    if (on_screen()) return screen_.add_event(local_time_ms(), "error: " + away.why);
+    for (const std::string& name : plan_.names) {
+      lines_ += plan_.output == Plan::Output::json ? json_error_line(name, away.why)
+                                                   : text_error_line(name, away.why);
+    }
   }
 
-  void tell_outage(const Error& error) {
-    if (outage_told_) return;
-    for (const LockFollower& follower : followers_) printer_.error(follower.name(), error.what());
-    outage_told_ = true;
+  void tell(const Back& back) {
+    screen_.set_back();
+    if (on_screen()) screen_.add_event(local_time_ms(), back.message);
   }
 
-  redis::ClientOptions options_;
-  redis::Client client_;
-  Printer printer_;
-  std::vector<LockFollower> followers_;
-  bool outage_told_ = false;
+  Plan plan_;
+  process::Signals& signals_;
+  LockWatcher watcher_;
+  std::vector<std::optional<bool>> states_;  // held; nothing: not known now
+  bool was_seen_ = false;                    // every lock, once
+  std::string lines_;                        // still to be written
+  WatchScreen screen_;
+  TimePoint last_frame_{};
+  TimePoint next_frame_ = TimePoint::max();
+  FullScreen terminal_;
 };
 
-int run_watch(const Globals& globals, const std::vector<std::string>& names) {
-  for (const std::string& name : names) lock::check_name(name);
-  redis::ClientOptions options = globals.client_options();
-  options.reply_limit = redis::k_large_reply;
+int run_watch(const Globals& globals, const WatchOptions& options) {
+  const Plan plan = make_plan(options, globals.json);
+  redis::ClientOptions client = globals.client_options();
+  client.reply_limit = redis::k_large_reply;
   process::Signals signals;
-  options.wake_fd = signals.fd();
-  try {
-    Watch(options, names, globals.json).run();
-  } catch (const redis::Interrupted&) {
-  }
-  return end_by_signal(signal_to_end(signals).value_or(process::Signal{SIGTERM}));
+  process::Signal signal;
+  // Where a signal ends us, the terminal must have been given back before.
+  const auto status = Watch(plan, client, signals).run(signal);
+  return status ? *status : end_by_signal(signal);
 }
 
 }  // namespace
 
 Action set_up_watch(CLI::App& command, const Invocation& invocation) {
-  const auto names = std::make_shared<std::vector<std::string>>();
+  const auto options = std::make_shared<WatchOptions>();
   set_usage(command, "rlock watch [OPTIONS] NAME...");
-  unprotect(*command.add_option("NAME", *names, "Names of the locks")->required());
-  return [&invocation, names] { return run_watch(invocation.globals, *names); };
+  unprotect(*command.add_option("NAME", options->names, "Names of the locks")->required());
+  command.add_option("--until", options->until, "End as soon as all the locks are held, or free")
+      ->type_name("STATE")
+      ->check(CLI::IsMember({"held", "free"}));
+  command.add_option("--for", options->span, "End after so long; status 124 with --until")
+      ->type_name("DUR");
+  return [&invocation, options] { return run_watch(invocation.globals, *options); };
 }
 
 }  // namespace rlock::cli

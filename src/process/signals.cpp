@@ -38,6 +38,19 @@ bool ends_process(int signal) noexcept {
   }
 }
 
+void stop_until_continued() noexcept {
+  sigset_t stop;
+  ::sigemptyset(&stop);
+  ::sigaddset(&stop, SIGTSTP);
+  ::sigprocmask(SIG_UNBLOCK, &stop, nullptr);  // stops here, until SIGCONT
+  ::sigprocmask(SIG_BLOCK, &stop, nullptr);
+  sigset_t go_on;
+  ::sigemptyset(&go_on);
+  ::sigaddset(&go_on, SIGCONT);
+  const timespec at_once{};
+  ::sigtimedwait(&go_on, nullptr, &at_once);
+}
+
 Signals::Signals() : callers_ignored_(ignored_signals()) {
   ::sigprocmask(SIG_SETMASK, nullptr, &callers_mask_);
   sigset_t set;
@@ -68,7 +81,15 @@ void Signals::read_all() {
   read(set);
 }
 
+void Signals::read_also(int signal) {
+  if (::sigismember(&callers_ignored_, signal) == 1) return;
+  sigset_t set = set_;
+  ::sigaddset(&set, signal);
+  read(set);
+}
+
 void Signals::read(const sigset_t& set) {
+  set_ = set;
   ::sigprocmask(SIG_BLOCK, &set, nullptr);
   const int fd = ::signalfd(fd_.get(), &set, SFD_CLOEXEC | SFD_NONBLOCK);
   if (fd < 0) throw Error(ExitStatus::internal, "signalfd: " + errno_text(errno));

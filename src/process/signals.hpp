@@ -17,6 +17,11 @@ struct Signal {
 // Returns true for a signal whose default action ends a process.
 [[nodiscard]] bool ends_process(int signal) noexcept;
 
+// Stops this process if a SIGTSTP waits for it, as if that were not blocked; returns when it goes
+// on, with the SIGCONT taken. Where no shell could ever continue us (an orphaned process group) the
+// kernel drops SIGTSTP, and it returns at once.
+void stop_until_continued() noexcept;
+
 // One object a process. Signals that the caller ignores stay ignored.
 class Signals {
  public:
@@ -26,6 +31,9 @@ class Signals {
 
   // From now on reads every signal that can be caught, also those of job control and children.
   void read_all();
+
+  // From now on reads this signal, too, unless the caller ignores it.
+  void read_also(int signal);
 
   // Returns a descriptor that is readable when `next` has something.
   [[nodiscard]] int fd() const noexcept { return fd_.get(); }
@@ -39,6 +47,7 @@ class Signals {
 
   sigset_t callers_mask_{};
   sigset_t callers_ignored_{};
+  sigset_t set_{};  // those that are read
   Fd fd_;
 };
 

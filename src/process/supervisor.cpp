@@ -114,21 +114,11 @@ void Supervisor::on_stopped(int signal) {
   suspend(terminal_.take_from(child_) || wants_terminal);
 }
 
-// The command has stopped, by Ctrl-Z say: the whole job stops, as the shell expects. Where no shell
-// could ever continue us (an orphaned process group) the kernel drops SIGTSTP, and we go on.
+// The command has stopped, by Ctrl-Z say: the whole job stops, as the shell expects.
 void Supervisor::suspend(bool had_terminal) {
   // The keyboard's signal went to the command's group: the rest of our job has not seen it.
   ::kill(had_terminal ? 0 : ::getpid(), SIGTSTP);
-  sigset_t stop;
-  ::sigemptyset(&stop);
-  ::sigaddset(&stop, SIGTSTP);
-  ::sigprocmask(SIG_UNBLOCK, &stop, nullptr);  // stops here, until SIGCONT
-  ::sigprocmask(SIG_BLOCK, &stop, nullptr);
-  sigset_t go_on;
-  ::sigemptyset(&go_on);
-  ::sigaddset(&go_on, SIGCONT);
-  const timespec at_once{};
-  ::sigtimedwait(&go_on, nullptr, &at_once);
+  stop_until_continued();
   resume(had_terminal);
 }
 

@@ -1,0 +1,96 @@
+#include "cli/event_lines.hpp"
+
+#include <array>
+#include <cstdio>
+#include <sys/time.h>
+#include <time.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/duration.hpp"
+#include "base/escape.hpp"
+#include "cli/status_line.hpp"
+
+namespace rlock::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using lock::Snapshot;
+
+Json start(std::int64_t time_ms, const std::string& name, const std::string& what) {
+  return {{"time_ms", time_ms}, {"name", to_utf8(name)}, {"event", what}};
+}
+
+std::string line(std::int64_t time_ms, const std::string& name, const std::string& text) {
+  return utc_time(time_ms) + " " + escape_for_terminal(name) + " " + text + "\n";
+}
+
+}  // namespace
+
+std::string describe_event(const LockEvent& event, const Snapshot& snapshot) {
+  const std::string& what = event.what;
+  const bool is_of_queue = what == "queued" || what == "left";
+  std::string text = what != "state" ? what : snapshot.held ? "is held" : "is free";
+  if (!event.party.owner.empty()) {
+    text += " by " + describe_holder(event.party.owner, event.party.about.value_or(lock::About{}));
+  }
+  const std::int64_t ttl = snapshot.ttl_ms.value_or(0);
+  if (!is_of_queue && ttl > 0) text += ", expires in " + format_duration(Milliseconds(ttl));
+  if (!is_of_queue && ttl < 0) text += ", without an expiry";
+  if (what == "queued") text += ", place " + std::to_string(event.position);
+  if (is_of_queue || what == "state") {
+    const std::size_t waiters = snapshot.waiters.size();
+    if (waiters > 0 || is_of_queue) text += ", " + std::to_string(waiters) + " waiting";
+  }
+  if (!event.message.empty()) text += "; " + event.message;
+  return text;
+}
+
+std::string utc_time(std::int64_t time_ms) {
+  const time_t seconds = time_ms / 1000;
+  tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  std::array<char, 32> when{};
+  ::strftime(when.data(), when.size(), "%Y-%m-%dT%H:%M:%S", &parts);
+  std::array<char, 8> fraction{};
+  std::snprintf(fraction.data(), fraction.size(), ".%03dZ", static_cast<int>(time_ms % 1000));
+  return std::string(when.data()) + fraction.data();
+}
+
+std::int64_t local_time_ms() {
+  timeval now{};
+  ::gettimeofday(&now, nullptr);
+  return std::int64_t{now.tv_sec} * 1000 + now.tv_usec / 1000;
+}
+
+std::string text_line(const LockEvent& event, const Snapshot& snapshot) {
+  return line(snapshot.time_ms, snapshot.name, describe_event(event, snapshot));
+}
+
+std::string json_line(const LockEvent& event, const Snapshot& snapshot) {
+  const std::string& what = event.what;
+  const lock::Party& party = event.party;
+  Json json = start(snapshot.time_ms, snapshot.name, what);
+  if (what == "state") json["state"] = snapshot.held ? "held" : "free";
+  json["owner"] = party.owner.empty() ? Json(nullptr) : Json(to_utf8(party.owner));
+  json["host"] = party.about ? Json(to_utf8(party.about->host)) : Json(nullptr);
+  json["pid"] = party.about ? Json(party.about->pid) : Json(nullptr);
+  json["command"] = party.about ? Json(to_utf8(party.about->command)) : Json(nullptr);
+  json["ttl_ms"] = snapshot.ttl_ms ? Json(*snapshot.ttl_ms) : Json(nullptr);
+  if (what == "queued") json["position"] = event.position;
+  json["waiters"] = snapshot.waiters.size();
+  if (!event.message.empty()) json["message"] = event.message;
+  return json.dump() + "\n";
+}
+
+std::string text_error_line(const std::string& name, const std::string& why) {
+  return line(local_time_ms(), name, "error: " + why);
+}
+
+std::string json_error_line(const std::string& name, const std::string& why) {
+  Json json = start(local_time_ms(), name, "error");
+  json["message"] = to_utf8(why);
+  return json.dump() + "\n";
+}
+
+}  // namespace rlock::cli

@@ -1,0 +1,80 @@
+#include "cli/full_screen.hpp"
+
+#include <cstdlib>
+#include <poll.h>
+#include <string_view>
+#include <unistd.h>
+
+#include "base/text_width.hpp"
+#include "cli/message.hpp"
+
+namespace rlock::cli {
+namespace {
+
+// Another screen, no cursor, and no line goes on in the next; and back.
+constexpr std::string_view k_take = "\x1b[?1049h\x1b[?25l\x1b[?7l";
+constexpr std::string_view k_give_back = "\x1b[?7h\x1b[?25h\x1b[?1049l";
+constexpr int k_patience_ms = 1000;
+
+bool is_in_background() {
+  const pid_t group = ::tcgetpgrp(STDOUT_FILENO);
+  return group > 0 && group != ::getpgrp();
+}
+
+}  // namespace
+
+bool FullScreen::is_possible() {
+  const char* terminal = std::getenv("TERM");
+  const std::string_view kind = terminal == nullptr ? "" : terminal;
+  return ::isatty(STDOUT_FILENO) == 1 && !kind.empty() && kind != "dumb";
+}
+
+TerminalSize FullScreen::size() { return terminal_size(STDOUT_FILENO).value_or(TerminalSize{}); }
+
+// Returns what to write for it.
+std::string FullScreen::take() {
+  if (taken_ && !is_stale_) return "";
+  if (!taken_) has_modes_ = ::tcgetattr(STDOUT_FILENO, &modes_) == 0;
+  if (has_modes_) {
+    // What is typed must not be written over the screen.
+    termios silent = modes_;
+    silent.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+    ::tcsetattr(STDOUT_FILENO, TCSANOW, &silent);
+  }
+  taken_ = true;
+  is_stale_ = false;
+  return std::string(k_take);
+}
+
+void FullScreen::draw(const std::vector<std::string>& lines, const TerminalSize& size) {
+  if (is_in_background()) {
+    refresh();
+    return;
+  }
+  std::string frame = take() + "\x1b[H";
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (i > 0) frame += "\r\n";
+    frame += lines[i];
+    // After a full line the cursor is still on its last character.
+    if (display_width(lines[i]) < size.columns) frame += "\x1b[K";
+  }
+  if (lines.empty() || display_width(lines.back()) < size.columns) frame += "\x1b[J";
+  print(frame);
+}
+
+void FullScreen::leave() noexcept {
+  if (!taken_) return;
+  taken_ = false;
+  // A terminal that has been stopped (Ctrl-S) takes nothing, and must not keep us from ending.
+  pollfd polled{STDOUT_FILENO, POLLOUT, 0};
+  if (::poll(&polled, 1, k_patience_ms) == 1 && (polled.revents & POLLOUT) != 0) {
+    [[maybe_unused]] const auto written =
+        ::write(STDOUT_FILENO, k_give_back.data(), k_give_back.size());
+  }
+  // In the background, the shell has set its own modes.
+  if (!has_modes_ || is_in_background()) return;
+  ::tcflush(STDOUT_FILENO, TCIFLUSH);
+  ::tcsetattr(STDOUT_FILENO, TCSANOW, &modes_);
+}
+
+}  // namespace rlock::cli

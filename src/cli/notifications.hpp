@@ -1,0 +1,22 @@
+// What a server tells of itself and of its keys, where it does and may be asked.
+#pragma once
+
+#include <string>
+
+#include "redis/client.hpp"
+
+namespace rlock::cli {
+
+// Returns whether the server publishes every change of a lock's keys (notify-keyspace-events with K
+// and A, or g, h, x, l and z). False if it may not be asked.
+// Throws Unavailable, ProtocolError, Interrupted.
+[[nodiscard]] bool notifies_of_locks(redis::Client& client);
+
+// Returns the channel on which the changes of `key` are published.
+[[nodiscard]] std::string key_channel(int database, const std::string& key);
+
+// Returns what identifies the server's process (run_id), empty if it may not be asked.
+// Throws Unavailable, ProtocolError, Interrupted.
+[[nodiscard]] std::string find_run_id(redis::Client& client);
+
+}  // namespace rlock::cli
