@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include "support/looks.hpp"
 #include "support/process.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
@@ -95,14 +96,8 @@ TEST_CASE("watch tells a lock that is broken as released, also one without an ex
   }
   SUBCASE("by DEL") { server.command({"DEL", "job"}); }
   SUBCASE("after more than one look at it") {
-    const auto looks = [&] {
-      const std::string stats = server.command({"INFO", "commandstats"});
-      const std::string key = "cmdstat_evalsha_ro:calls=";
-      const std::size_t at = stats.find(key);
-      return at == std::string::npos ? 0 : std::stol(stats.substr(at + key.size()));
-    };
-    const long before = looks();
-    CHECK(wait_until([&] { return looks() >= before + 2; }));
+    const long before = looks(server);
+    CHECK(wait_until([&] { return looks(server) >= before + 2; }));
     server.command({"DEL", "job"});
   }
   watch.wait_for_stdout(event("job", "released") + ",\"owner\":\"" + k_owner + "\"");
@@ -138,6 +133,9 @@ TEST_CASE("watch outlives a restart of the server, which is one event") {
   server.stop();
   watch.wait_for_stdout(event("job", "error") + ",\"message\":");
   server.start();  // it has forgotten the lock
+  watch.wait_for_stdout(event("job", "state") + ",\"state\":\"free\"");
+  watch.wait_for_stdout(",\"message\":\"the server is back after ");
+  watch.wait_for_stdout(", and has restarted\"");
   watch.wait_for_stdout(event("job", "released") + ",\"owner\":\"" + owner + "\"");
   const std::string again = acquire(server, "job");
   watch.wait_for_stdout(event("job", "held") + ",\"owner\":\"" + again + "\"");
@@ -150,10 +148,47 @@ TEST_CASE("watch outlives a restart of the server, which is one event") {
   check_lines(server, result.out);
 }
 
-TEST_CASE("watch of a server that was never there fails") {
-  const Result result = run(rlock_argv("watch", "-r", "unix:///nonexistent.sock", "job"));
-  CHECK(result.status == 69);
-  CHECK(result.out.empty());
+TEST_CASE("watch tells of a lost connection, too, and that the server is the same") {
+  Server server;
+  const std::string owner = acquire(server, "job");
+  Process watch(rlock_argv("watch", "-r", server.unix_url(), "job", "other"));
+  watch.wait_for_stdout(" other is free\n");
+  server.command({"CLIENT", "KILL", "TYPE", "pubsub"});
+  watch.wait_for_stdout(" other error: ");
+  watch.wait_for_stdout(" other is free; the server is back after ");
+  CHECK(has(watch.out(), " job is held by "));
+  CHECK_FALSE(has(watch.out(), "restarted"));
+  CHECK_FALSE(has(watch.out(), "released"));  // nothing has happened to it
+}
+
+TEST_CASE("watch of a server that was never there fails, also with --for") {
+  for (const char* span : {"1h", "0"}) {
+    const Result result =
+        run(rlock_argv("watch", "--for", span, "-r", "unix:///nonexistent.sock", "job"));
+    CHECK(result.status == 69);
+    CHECK(result.out.empty());
+    CHECK(has(result.err, "rlock: cannot reach redis at unix:///nonexistent.sock"));
+  }
+}
+
+TEST_CASE("watch follows a lock once that is named twice") {
+  Server server;
+  const Result result =
+      run(rlock_argv("watch", "--for", "0", "-r", server.unix_url(), "job", "other", "job"));
+  CHECK(result.status == 0);
+  CHECK(std::count(result.out.begin(), result.out.end(), '\n') == 2);
+}
+
+TEST_CASE("watch tells readers that come and go, one by one") {
+  Server server;
+  server.command({"HSET", "job", "mode", "read", "a:1", "1", "b:1", "1"});
+  Process watch(rlock_argv("watch", "--json", "-r", server.unix_url(), "job"));
+  watch.wait_for_stdout(event("job", "state"));
+  server.command({"HDEL", "job", "a:1"});
+  watch.wait_for_stdout(event("job", "released") + ",\"owner\":\"a:1\"");
+  server.command({"HSET", "job", "c:1", "1"});
+  watch.wait_for_stdout(event("job", "held") + ",\"owner\":\"c:1\"");
+  CHECK_FALSE(has(watch.out(), event("job", "held") + ",\"owner\":\"b:1\""));
 }
 
 TEST_CASE("watch for people says the same in words, harmlessly") {
