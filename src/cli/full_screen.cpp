@@ -1,12 +1,13 @@
 #include "cli/full_screen.hpp"
 
+#include <cerrno>
 #include <cstdlib>
+#include <fcntl.h>
 #include <poll.h>
 #include <string_view>
-#include <unistd.h>
 
+#include "base/error.hpp"
 #include "base/text_width.hpp"
-#include "cli/message.hpp"
 
 namespace rlock::cli {
 namespace {
@@ -34,6 +35,10 @@ TerminalSize FullScreen::size() { return terminal_size(STDOUT_FILENO).value_or(T
 // Returns what to write for it.
 std::string FullScreen::take() {
   if (taken_ && !is_stale_) return "";
+  // A description of our own: O_NONBLOCK on the shared one would be the shell's, too.
+  if (!fd_.valid()) {
+    fd_ = Fd(::open("/proc/self/fd/1", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  }
   if (!taken_) has_modes_ = ::tcgetattr(STDOUT_FILENO, &modes_) == 0;
   if (has_modes_) {
     // What is typed must not be written over the screen.
@@ -59,17 +64,31 @@ void FullScreen::draw(const std::vector<std::string>& lines, const TerminalSize&
     if (display_width(lines[i]) < size.columns) frame += "\x1b[K";
   }
   if (lines.empty() || display_width(lines.back()) < size.columns) frame += "\x1b[J";
-  print(frame);
+  rest_ = frame;
+  go_on();
+}
+
+void FullScreen::go_on() {
+  while (!rest_.empty()) {
+    const ssize_t written = ::write(fd(), rest_.data(), rest_.size());
+    if (written >= 0) {
+      rest_.erase(0, static_cast<std::size_t>(written));
+    } else if (errno == EAGAIN) {
+      return;
+    } else if (errno != EINTR) {
+      throw Error(ExitStatus::unavailable, "stdout: " + errno_text(errno));
+    }
+  }
 }
 
 void FullScreen::leave() noexcept {
   if (!taken_) return;
   taken_ = false;
-  // A terminal that has been stopped (Ctrl-S) takes nothing, and must not keep us from ending.
+  rest_.clear();
+  // A terminal that has been stopped (Ctrl-S) takes nothing.
   pollfd polled{STDOUT_FILENO, POLLOUT, 0};
   if (::poll(&polled, 1, k_patience_ms) == 1 && (polled.revents & POLLOUT) != 0) {
-    [[maybe_unused]] const auto written =
-        ::write(STDOUT_FILENO, k_give_back.data(), k_give_back.size());
+    [[maybe_unused]] const auto written = ::write(fd(), k_give_back.data(), k_give_back.size());
   }
   // In the background, the shell has set its own modes.
   if (!has_modes_ || is_in_background()) return;

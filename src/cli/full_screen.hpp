@@ -3,8 +3,10 @@
 
 #include <string>
 #include <termios.h>
+#include <unistd.h>
 #include <vector>
 
+#include "base/fd.hpp"
 #include "cli/terminal_size.hpp"
 
 namespace rlock::cli {
@@ -24,6 +26,11 @@ class FullScreen {
   // Draws lines that fit into `size`, in one write, after taking the terminal if it is not taken
   // yet. Does nothing while another job is in the foreground. Throws Error if it is gone.
   void draw(const std::vector<std::string>& lines, const TerminalSize& size);
+  // Returns whether the terminal has not taken the last frame whole yet: then no other may be drawn
+  // before `go_on`, which tries again when stdout is ready, has written the rest. That never
+  // blocks, where the system allows: what has stopped to read must not keep us from ending.
+  [[nodiscard]] bool is_writing() const noexcept { return !rest_.empty(); }
+  void go_on();
 
   // Makes the next `draw` take the terminal again: another program may have used it meanwhile.
   void refresh() noexcept { is_stale_ = true; }
@@ -34,6 +41,10 @@ class FullScreen {
  private:
   [[nodiscard]] std::string take();
 
+  [[nodiscard]] int fd() const noexcept { return fd_.valid() ? fd_.get() : STDOUT_FILENO; }
+
+  Fd fd_;             // stdout's terminal, without blocking; none where it cannot be opened
+  std::string rest_;  // of the last frame
   bool taken_ = false;
   bool is_stale_ = false;
   bool has_modes_ = false;

@@ -94,7 +94,8 @@ class Watch {
  private:
   [[nodiscard]] bool on_screen() const { return plan_.output == Plan::Output::screen; }
   [[nodiscard]] bool has_output() const {
-    return on_screen() ? BootClock::now() >= next_frame_ : !lines_.empty();
+    if (!on_screen()) return !lines_.empty();
+    return terminal_.is_writing() || BootClock::now() >= next_frame_;
   }
 
   // Returns the status if it is time to end, and everything has been written.
@@ -133,7 +134,9 @@ class Watch {
   }
 
   void write() {
-    if (on_screen()) {
+    if (terminal_.is_writing()) {
+      terminal_.go_on();
+    } else if (on_screen()) {
       const TerminalSize size = FullScreen::size();
       const TimePoint now = BootClock::now();
       terminal_.draw(screen_.lines(size, now), size);

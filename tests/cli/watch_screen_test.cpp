@@ -249,6 +249,18 @@ TEST_CASE("watch gives the terminal back however it ends") {
   }
 }
 
+TEST_CASE("watch ends by SIGTERM although the terminal takes nothing more") {
+  Server server;
+  Screen screen(server, {"job"}, 80, 24);
+  screen.expect({"job  free"});
+  screen.pty().type("\x13");  // Ctrl-S
+  const long before = looks(server);
+  CHECK(wait_until([&] { return looks(server) >= before + 3; }));
+  screen.pty().signal(SIGTERM);
+  CHECK(wait_until([&] { return !screen.pty().running(); }));
+  CHECK(screen.pty().wait().status == 128 + SIGTERM);
+}
+
 TEST_CASE("watch does not touch the terminal's screen when the server was never there") {
   Pty pty(rlock_argv("watch", "-r", "unix:///nonexistent.sock", "job"));
   const Result result = pty.wait();
