@@ -111,7 +111,8 @@ class Watch {
   // stdout takes it, and no news taken before the last was written: whoever reads us may stop.
   void wait() {
     const bool output = has_output();
-    const TimePoint next = std::min(was_seen_ ? plan_.end : TimePoint::max(),
+    const bool may_end = was_seen_ && lines_.empty();
+    const TimePoint next = std::min(may_end ? plan_.end : TimePoint::max(),
                                     on_screen() && !output ? next_frame_ : TimePoint::max());
     std::array<pollfd, 3> polled = {
         {{signals_.fd(), POLLIN, 0},
@@ -144,8 +145,11 @@ class Watch {
       next_frame_ = after(now, k_tick);
     } else {
       // A pipe that is ready takes so much without blocking.
-      print(lines_.substr(0, PIPE_BUF));
-      lines_.erase(0, PIPE_BUF);
+      print(lines_.substr(written_, PIPE_BUF));
+      written_ += PIPE_BUF;
+      if (written_ < lines_.size()) return;
+      lines_.clear();
+      written_ = 0;
     }
   }
 
@@ -204,7 +208,8 @@ class Watch {
   LockWatcher watcher_;
   std::vector<std::optional<bool>> states_;  // held; nothing: not known now
   bool was_seen_ = false;                    // every lock, once
-  std::string lines_;                        // still to be written
+  std::string lines_;                        // to be written
+  std::size_t written_ = 0;                  // of them
   WatchScreen screen_;
   TimePoint last_frame_{};
   TimePoint next_frame_ = TimePoint::max();
