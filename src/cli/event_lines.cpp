@@ -73,9 +73,15 @@ std::string json_line(const LockEvent& event, const Snapshot& snapshot) {
   Json json = start(snapshot.time_ms, snapshot.name, what);
   if (what == "state") json["state"] = snapshot.held ? "held" : "free";
   json["owner"] = party.owner.empty() ? Json(nullptr) : Json(to_utf8(party.owner));
-  json["host"] = party.about ? Json(to_utf8(party.about->host)) : Json(nullptr);
-  json["pid"] = party.about ? Json(party.about->pid) : Json(nullptr);
-  json["command"] = party.about ? Json(to_utf8(party.about->command)) : Json(nullptr);
+  const auto told = [&](std::string lock::About::*text) {
+    const bool is_known = party.about && !((*party.about).*text).empty();
+    return is_known ? Json(to_utf8((*party.about).*text)) : Json(nullptr);
+  };
+  json["host"] = told(&lock::About::host);
+  json["pid"] = party.about && party.about->pid != 0 ? Json(party.about->pid) : Json(nullptr);
+  json["command"] = told(&lock::About::command);
+  json["user"] = told(&lock::About::user);
+  json["note"] = told(&lock::About::note);
   json["ttl_ms"] = snapshot.ttl_ms ? Json(*snapshot.ttl_ms) : Json(nullptr);
   if (what == "queued") json["position"] = event.position;
   json["waiters"] = snapshot.waiters.size();

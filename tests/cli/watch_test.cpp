@@ -105,6 +105,21 @@ TEST_CASE("watch tells a lock that is broken as released, also one without an ex
   CHECK_FALSE(has(watch.out(), "renewed"));
 }
 
+TEST_CASE("watch tells who it is, as far as that is stored") {
+  Server server;
+  server.command({"HSET", "job", "o:1", "1"});
+  server.command({"HSET", "rlock_info:{job}", "o:1",
+                  R"({"host":"web1","pid":42,"user":"ann","command":"backup","note":"by hand"})"});
+  server.command({"HSET", "rlock_info:{other}", "o:2", R"({"note":"no more"})"});
+  server.command({"HSET", "other", "o:2", "1"});
+  const Result result =
+      run(rlock_argv("watch", "--json", "--for", "0", "-r", server.unix_url(), "job", "other"));
+  CHECK(has(result.out, R"("owner":"o:1","host":"web1","pid":42,"command":"backup",)"
+                        R"("user":"ann","note":"by hand")"));
+  CHECK(has(result.out, R"("owner":"o:2","host":null,"pid":null,"command":null,)"
+                        R"("user":null,"note":"no more")"));
+}
+
 TEST_CASE("watch follows several locks and tells them apart") {
   Server server;
   Process watch(rlock_argv("watch", "--json", "-r", server.unix_url(), "one", "two words"));
