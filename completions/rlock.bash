@@ -11,6 +11,7 @@ _rlock_options() {
     renew) _rlock_opts="--owner --lease $global" ;;
     unlock) _rlock_opts="--owner --force -y --yes --kind $global" ;;
     list) _rlock_opts="--stuck --simple $global" ;;
+    doctor) _rlock_opts="--repair --dry-run $global" ;;
     evict | inspect-queue) _rlock_opts=$global ;;
     watch) _rlock_opts="--until --for $global" ;;
     *) _rlock_opts="$global -V --version" ;;
@@ -33,7 +34,7 @@ _rlock_behind_dashes() {
 }
 
 _rlock() {
-  local commands="exec acquire renew unlock evict inspect-queue list watch"
+  local commands="exec acquire renew unlock evict inspect-queue list watch doctor"
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
   local command="" word i _rlock_opts
   COMPREPLY=()

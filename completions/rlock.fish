@@ -6,7 +6,7 @@ function __rlock_command
         switch $word
             case --
                 return 1
-            case exec acquire renew unlock evict inspect-queue list watch
+            case exec acquire renew unlock evict inspect-queue list watch doctor
                 echo $word
                 return 0
         end
@@ -57,6 +57,7 @@ complete -c rlock -n '__rlock_in' -a evict -d 'Take a waiter out of the queue'
 complete -c rlock -n '__rlock_in' -a inspect-queue -d 'Show holders, waiters and raw state'
 complete -c rlock -n '__rlock_in' -a list -d 'Show the locks on the server, one a line'
 complete -c rlock -n '__rlock_in' -a watch -d 'Follow locks live'
+complete -c rlock -n '__rlock_in' -a doctor -d 'Say what is wrong with server and locks'
 
 complete -c rlock -n __rlock_before_dashes -s r -l redis -x -d 'Server'
 complete -c rlock -n __rlock_before_dashes -l timeout -x -d 'Bound on each command'
@@ -97,3 +98,5 @@ complete -c rlock -n '__rlock_in list' -l simple -x -d 'Show also strings, as si
 complete -c rlock -n '__rlock_in watch' -l until -x -a 'held free' \
     -d 'End as soon as all the locks are so'
 complete -c rlock -n '__rlock_in watch' -l for -x -d 'End after so long'
+complete -c rlock -n '__rlock_in doctor' -l repair -d 'Remove what is provably garbage'
+complete -c rlock -n '__rlock_in doctor' -l dry-run -d 'Only say what would be removed'

@@ -1,10 +1,10 @@
 -- Tells which of the rights that locks need the user lacks; changes nothing.
--- KEYS: lock, info, queue, timeout, a latch
--- ARGV: channel
+-- KEYS: none: the user may lack the right to name them
+-- ARGV: channel, lock, info, queue, timeout, a latch
 -- Returns the commands that the user may not run, and the keys that he may not use; {} where the
 --   server cannot tell (before Redis 7). If he may use no key of the lock, only these keys.
 --#read-only
-local channel = ARGV[1]
+local channel, lock = ARGV[1], ARGV[2]
 local lacking = {}
 if not redis.acl_check_cmd then return lacking end
 
@@ -19,7 +19,7 @@ local function check(text)
   for word in text:gmatch('%S+') do words[#words + 1] = word end
   local shown = (words[1] == 'client') and words[1] .. '|' .. words[2] or words[1]
   for i, word in ipairs(words) do
-    if word == 'KEY' then words[i] = KEYS[1] end
+    if word == 'KEY' then words[i] = lock end
     if word == 'CHANNEL' then words[i] = channel end
   end
   if not may(words) then lacking[#lacking + 1] = shown end
@@ -34,12 +34,12 @@ local of_keys = {
   'zcard KEY', 'zincrby KEY 1 v', 'zrevrange KEY 0 1', 'ltrim KEY 0 1', 'persist KEY',
   'evalsha s 1 KEY', 'eval s 1 KEY'}
 for _, command in ipairs(of_keys) do check(command) end
-if #lacking == #of_keys then return {KEYS[1]} end
-for i = 2, #KEYS do
+if #lacking == #of_keys then return {lock} end
+for i = 3, #ARGV do
   -- What the user may do to the lock's key but not to this one is a matter of the key.
   for _, command in ipairs({'del', 'type'}) do
-    if may({command, KEYS[1]}) and not may({command, KEYS[i]}) then
-      lacking[#lacking + 1] = KEYS[i]
+    if may({command, lock}) and not may({command, ARGV[i]}) then
+      lacking[#lacking + 1] = ARGV[i]
       break
     end
   end

@@ -81,7 +81,8 @@ class Report {
   // Returns the command that mends, for this server.
   [[nodiscard]] std::string mend(const std::string& hint) const {
     constexpr std::string_view k_program = "rlock ";
-    if (server_.empty() || !hint.starts_with(k_program)) return hint;
+    const bool has_server = hint.find(" -r ") != std::string::npos;
+    if (server_.empty() || has_server || !hint.starts_with(k_program)) return hint;
     return std::string(k_program) + server_ + " " + hint.substr(k_program.size());
   }
 
@@ -141,11 +142,11 @@ class Doctor {
     const std::string& name = snapshot.name;
     std::vector<Problem> problems = snapshot.problems;
     add_leftovers(problems, name, leftovers);
-    if (options_.repair && !problems.empty()) {
+    if ((options_.repair || options_.dry_run) && !problems.empty()) {
       const auto mode = options_.dry_run ? lock::Repair::look : lock::Repair::repair;
       const auto fixes = lock::repair(client_, name, leftovers, mode);
       for (const lock::Fix& fix : fixes) {
-        report_.add(name, options_.dry_run ? "would be repaired" : "repaired",
+        report_.add(name, options_.dry_run ? "repairable" : "repaired",
                     {fix.code, describe(fix), ""});
       }
       if (!fixes.empty() && !options_.dry_run) {
@@ -208,12 +209,11 @@ int run_doctor(const Globals& globals, const DoctorOptions& options) {
 
 Action set_up_doctor(CLI::App& command, const Invocation& invocation) {
   const auto options = std::make_shared<DoctorOptions>();
-  set_usage(command, "rlock doctor [--repair [--dry-run]] [NAME]");
+  set_usage(command, "rlock doctor [--repair | --dry-run] [NAME]");
   unprotect(*command.add_option("NAME", options->name, "Only this lock [all]"));
-  CLI::Option* repair = command.add_flag("--repair", options->repair,
-                                         "Remove what is provably garbage, and say what that was");
-  command.add_flag("--dry-run", options->dry_run, "Only say what --repair would remove")
-      ->needs(repair);
+  command.add_flag("--repair", options->repair,
+                   "Remove what is provably garbage, and say what that was");
+  command.add_flag("--dry-run", options->dry_run, "Only say what --repair would remove");
   return [&invocation, options] { return run_doctor(invocation.globals, *options); };
 }
 

@@ -66,7 +66,7 @@ ServerFacts read_server_facts(redis::Client& client, const std::optional<std::st
   facts.redis_cli = redis_cli_for(client.options().endpoint);
   const redis::Reply rights = client.run(
       lua::rights,
-      {{keys.lock, keys.info, keys.queue, keys.timeout, keys.latch("doctor")}, {keys.channel}});
+      {{}, {keys.channel, keys.lock, keys.info, keys.queue, keys.timeout, keys.latch("doctor")}});
   for (const redis::Reply& lacking : rights.as_array()) facts.lacking.push_back(lacking.as_text());
   // A user may be there for locks of some names only.
   if (!name && facts.lacking == std::vector<std::string>{keys.lock}) facts.lacking.clear();

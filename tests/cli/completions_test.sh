@@ -57,7 +57,7 @@ expect() {
 check() {
   local shell=$1
   label=$2
-  local all="acquire evict exec inspect-queue list renew unlock watch"
+  local all="acquire doctor evict exec inspect-queue list renew unlock watch"
   expect "$shell" "exec" ex
   expect "$shell" "$all" ""
   expect "$shell" "$all" -r local: ""

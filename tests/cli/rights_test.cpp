@@ -20,7 +20,7 @@ namespace {
 using Words = std::vector<std::string>;
 
 // The words of the literal blocks in rlock(1), section "Access control": the first is the command,
-// the second what fair locks need besides.
+// the second what fair locks need besides, the third the command for one who only looks.
 std::vector<Words> documented_rights() {
   std::ifstream page(std::string(RLOCK_SOURCE_DIR) + "/man/rlock.1");
   std::vector<Words> blocks;
@@ -39,8 +39,12 @@ std::vector<Words> documented_rights() {
   return blocks;
 }
 
-std::string url_of(const Server& server) {
-  return "redis://locker:password@127.0.0.1:" + std::to_string(server.port());
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::string url_of(const Server& server, const std::string& user = "locker") {
+  return "redis://" + user + ":password@127.0.0.1:" + std::to_string(server.port());
 }
 
 Result invoke(const Server& server, const Words& words) {
@@ -53,7 +57,7 @@ Result invoke(const Server& server, const Words& words) {
 
 TEST_CASE("R3: plain locks work for a user with the documented rights") {
   const auto blocks = documented_rights();
-  REQUIRE(blocks.size() == 2);
+  REQUIRE(blocks.size() == 3);
   Server server;
   REQUIRE(server.command(blocks[0]) == "OK");
   const Result result = invoke(server, {"exec", "job", "--", "echo", "ran"});
@@ -92,7 +96,7 @@ TEST_CASE("R3: a read/write lock is not broken by one who may not wake its waite
 
 TEST_CASE("R3: fair locks work for a user with the rights documented for them") {
   const auto blocks = documented_rights();
-  REQUIRE(blocks.size() == 2);
+  REQUIRE(blocks.size() == 3);
   Server server;
   Words rights = blocks[0];
   SUBCASE("all of them") { rights.insert(rights.end(), blocks[1].begin(), blocks[1].end()); }
@@ -140,4 +144,70 @@ TEST_CASE("R3: the rights for plain locks are enough to wake waiters where servi
   CHECK(result.err == "");
   CHECK(server.command({"EXISTS", "job"}) == "0");
   CHECK(plain.call({"PING"}).at(0) == "message");
+}
+
+TEST_CASE("R3: doctor names each of the documented rights that is missing, and no other") {
+  const auto blocks = documented_rights();
+  REQUIRE(blocks.size() == 3);
+  Server server;
+  Words rights = blocks[0];
+  rights.insert(rights.end(), blocks[1].begin(), blocks[1].end());
+  // What doctor itself needs.
+  for (const std::string& right : blocks[2]) {
+    if (right.starts_with("+")) rights.push_back(right);
+  }
+  REQUIRE(server.command(rights) == "OK");
+  CHECK_FALSE(has(invoke(server, {"doctor"}).out, "problem: rights"));
+  for (std::size_t block : {0, 1}) {
+    for (const std::string& right : blocks[block]) {
+      if (!right.starts_with("+") || right == "+select" || right == "+info" ||
+          right.starts_with("+pubsub")) {
+        continue;
+      }
+      CAPTURE(right);
+      const std::string command = right.substr(1);
+      REQUIRE(server.command({"ACL", "SETUSER", "locker", "-" + command}) == "OK");
+      const Result result = invoke(server, {"doctor"});
+      CAPTURE(result.err);
+      // Without some it cannot look at locks at all.
+      CHECK((has(result.out, " " + command) || result.status == 77));
+      REQUIRE(server.command({"ACL", "SETUSER", "locker", right}) == "OK");
+    }
+  }
+}
+
+TEST_CASE("R3: who may only look sees everything, and changes nothing") {
+  const auto blocks = documented_rights();
+  REQUIRE(blocks.size() == 3);
+  Server server;
+  REQUIRE(server.command(blocks[2]) == "OK");
+  hold_by_other(server);
+  Peer java(server, "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a7:42");
+  CHECK_FALSE(java.acquire());
+  java.listen();
+  const std::string url = url_of(server, "looker");
+  const auto look = [&](const Words& words) {
+    std::vector<std::string> argv = rlock_argv("-r", url);
+    argv.insert(argv.end(), words.begin(), words.end());
+    const Result result = run(argv);
+    CAPTURE(words[0]);
+    CHECK(result.err == "");
+    CHECK(result.status == 0);
+    return result.out;
+  };
+  CHECK(has(look({"inspect-queue", "job"}), java.owner()));
+  CHECK(has(look({"list"}), "job"));
+  CHECK(has(look({"watch", "--for", "0", "job"}), "is held"));
+  CHECK(has(look({"doctor"}), "note: rights"));
+  const std::string before = server.command({"DUMP", "job"});
+  for (const Words& words :
+       {Words{"exec", "other", "--", "true"}, Words{"unlock", "--force", "job"},
+        Words{"evict", "job", java.owner()}, Words{"acquire", "--no-watchdog", "other"}}) {
+    std::vector<std::string> argv = rlock_argv("-r", url);
+    argv.insert(argv.end(), words.begin(), words.end());
+    CHECK(run(argv).status == 77);
+  }
+  CHECK(server.command({"DUMP", "job"}) == before);
+  CHECK(server.command({"EXISTS", "other"}) == "0");
+  CHECK(queue(server) == Words{java.owner()});
 }

@@ -1,0 +1,269 @@
+// doctor: what is wrong with a server and its locks, and the command that mends it.
+#include <algorithm>
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "support/fair_lock.hpp"
+#include "support/process.hpp"
+#include "support/server.hpp"
+#include "support/wait_until.hpp"
+
+using namespace rlock::test;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+const std::string k_owner = "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a7:42";
+const std::string k_latch = "redisson_unlock_latch:{job}:0123456789abcdef";
+
+bool has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+// A server of which there is nothing to say but that it is young.
+ServerOptions durable() { return {.args = {"--appendonly", "yes", "--appendfsync", "always"}}; }
+
+Result doctor(const Server& server, const Words& words = {}) {
+  Words argv = rlock_argv("doctor", "-r", server.unix_url());
+  argv.insert(argv.end(), words.begin(), words.end());
+  return run(argv);
+}
+
+// "level code" of each finding about a lock, by --json.
+Words findings(const Server& server, Words words = {}) {
+  words.insert(words.begin(), "--json");
+  const std::string out = doctor(server, words).out;
+  Words found;
+  for (std::size_t start = 0; start < out.size();) {
+    const std::size_t end = out.find('\n', start);
+    REQUIRE(end != std::string::npos);
+    const std::string line = server.command(
+        {"EVAL",
+         "local f = cjson.decode(ARGV[1]) return f.scope .. ' ' .. f.level .. ' ' .. f.code", "0",
+         out.substr(start, end - start)});
+    if (line.starts_with("lock ")) found.push_back(line.substr(5));
+    start = end + 1;
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+// The commands that mend, in the order in which they are told.
+Words remedies(const std::string& out) {
+  constexpr std::string_view k_mark = "    mend: ";
+  Words commands;
+  for (std::size_t at = 0; (at = out.find(k_mark, at)) != std::string::npos;) {
+    at += k_mark.size();
+    commands.push_back(out.substr(at, out.find('\n', at) - at));
+  }
+  return commands;
+}
+
+// Runs a command that doctor has printed, as a person would paste it.
+void paste(const std::string& command) {
+  const std::string program = rlock_argv()[0];
+  const Result result =
+      run({"bash", "-c", "rlock() { \"$0\" \"$@\"; }; " + command, program}, {.env = {}});
+  CAPTURE(command);
+  CAPTURE(result.err);
+  CHECK(result.status == 0);
+}
+
+}  // namespace
+
+TEST_CASE("doctor: a healthy server, and healthy locks") {
+  Server server(durable());
+  Result result = doctor(server);
+  CHECK(result.status == 0);
+  CHECK(result.err.empty());
+  CHECK(has(result.out, "looked at the server and 0 locks: healthy"));
+  Process holder(fair_argv(server, {}, {"sh", "-c", "echo held; cat"}), {.hold_stdin = true});
+  holder.wait_for_stdout("held");
+  Process waiter(fair_argv(server, {}, {"true"}));
+  REQUIRE(comes_to_queue(server, 1));
+  for (const Words& words : {Words{}, Words{"--repair"}, Words{"job"}, Words{"other"}}) {
+    result = doctor(server, words);
+    CAPTURE(result.out);
+    CHECK(result.status == 0);
+    CHECK(has(result.out, "looked at the server and 1 lock: healthy"));
+    CHECK_FALSE(has(result.out, "job:"));
+  }
+  holder.close_stdin();
+  CHECK(waiter.wait().status == 0);
+}
+
+TEST_CASE("doctor: a server that evicts is told, and mended by the command that it names") {
+  Server server(durable());
+  server.command({"CONFIG", "SET", "maxmemory", "100mb"});
+  server.command({"CONFIG", "SET", "maxmemory-policy", "volatile-lru"});
+  const Result result = doctor(server);
+  CHECK(result.status == 1);
+  CHECK(has(result.out, "the server: problem: eviction\n"));
+  for (const std::string& command : remedies(result.out)) {
+    if (has(command, "maxmemory-policy")) paste(command);
+  }
+  CHECK(server.command({"CONFIG", "GET", "maxmemory-policy"}) == "maxmemory-policy\nnoeviction");
+  CHECK(doctor(server).status == 0);
+}
+
+TEST_CASE("doctor: a server without persistence, and a young one, are notes, not problems") {
+  Server server;
+  const Result result = doctor(server);
+  CHECK(result.status == 0);
+  CHECK(has(result.out, "the server: note: no_persistence\n"));
+  CHECK(has(result.out, "the server: note: fresh_restart\n"));
+}
+
+TEST_CASE("doctor: a replica is a problem; the command goes to the master") {
+  Server master(durable());
+  Server replica({.args = {"--replicaof", "127.0.0.1 " + std::to_string(master.port())}});
+  REQUIRE(wait_until([&] {
+    return has(replica.command({"INFO", "replication"}), "master_link_status:up");
+  }));
+  const Result result = doctor(replica);
+  CHECK(result.status == 1);
+  CHECK(has(result.out, "the server: problem: replica\n"));
+  paste(remedies(result.out).at(0));
+  CHECK(has(doctor(master).out, "note: failover"));
+}
+
+TEST_CASE("doctor: rights that the user lacks are named") {
+  Server server(durable());
+  server.command(
+      {"ACL", "SETUSER", "locker", "on", ">password", "~*", "&*", "+@all", "-publish", "-zadd"});
+  const std::string url = "redis://locker:password@127.0.0.1:" + std::to_string(server.port());
+  const Result result = run(rlock_argv("doctor", "-r", url));
+  CHECK(result.status == 1);
+  CHECK(has(result.out, "the server: problem: rights\n"));
+  CHECK(has(result.out, "locks need: zadd publish\n"));
+  CHECK_FALSE(has(result.out, "password"));
+  server.command(
+      {"ACL", "SETUSER", "locker", "resetkeys", "~app:*", "~*{app:*", "+publish", "+zadd"});
+  CHECK(run(rlock_argv("doctor", "-r", url)).status == 0);
+  CHECK(run(rlock_argv("doctor", "-r", url, "app:1")).status == 0);
+  CHECK(has(run(rlock_argv("doctor", "-r", url, "job")).out, "locks need: job\n"));
+}
+
+TEST_CASE("doctor: each thing that can be wrong with a lock is found") {
+  Server server(durable());
+  server.command({"HSET", "job", k_owner, "1"});
+  SUBCASE("no expiry") {
+    CHECK(findings(server) == Words{"problem no_expiry"});
+    const Result result = doctor(server, {"job"});
+    CHECK(result.status == 1);
+    const std::string command = remedies(result.out).back();
+    CHECK(command ==
+          "rlock -r " + server.unix_url() + " unlock --force job  # if its holder is gone");
+    paste(command);
+    CHECK(server.command({"EXISTS", "job"}) == "0");
+  }
+  server.command({"PEXPIRE", "job", "600000"});
+  SUBCASE("a queue and deadlines that do not fit") {
+    server.command({"RPUSH", k_queue, "a:1", "b:1"});
+    server.command({"ZADD", k_scores, "99999999999999", "c:1"});
+    CHECK(findings(server) == Words{"problem dead_head", "problem member_without_score",
+                                    "problem score_without_member"});
+  }
+  SUBCASE("a deadline that is too far ahead") {
+    Peer java(server, "j:1", std::chrono::hours(24));
+    CHECK_FALSE(java.acquire());
+    java.listen();
+    CHECK(findings(server) == Words{"problem deadline_far_ahead"});
+    paste(remedies(doctor(server).out).back());
+    CHECK(queue(server).empty());
+  }
+  SUBCASE("a latch and a side key that stay for ever") {
+    server.command({"SET", k_latch, "1"});
+    server.command({"HSET", k_info, k_owner, "{}"});
+    CHECK(findings(server) == Words{"problem lasting_info", "problem leaked_latch"});
+    server.command({"DEL", "job"});
+    CHECK(findings(server, {"job"}) == Words{"problem lasting_info", "problem leaked_latch"});
+    for (const std::string& command : remedies(doctor(server).out)) {
+      if (has(command, "--repair")) paste(command);
+    }
+    CHECK(findings(server).empty());
+  }
+  SUBCASE("keys of the wrong type") {
+    server.command({"SET", k_queue, "x"});
+    CHECK(findings(server) == Words{"problem wrong_kind"});
+  }
+}
+
+TEST_CASE("doctor: a holder of this host that was killed is told as dead, but never repaired") {
+  Server server(durable());
+  Process holder(rlock_argv("exec", "--lease", "10m", "-r", server.unix_url(), "job", "--", "sh",
+                            "-c", "echo held; exec sleep 600"));
+  holder.wait_for_stdout("held");
+  CHECK(findings(server).empty());
+  holder.signal(SIGKILL);
+  holder.wait();
+  CHECK(findings(server) == Words{"problem dead_holder"});
+  const std::string before = server.command({"DUMP", "job"});
+  CHECK(findings(server, {"--repair"}) == Words{"problem dead_holder"});
+  CHECK(server.command({"DUMP", "job"}) == before);
+}
+
+TEST_CASE("doctor: a lock that outlives its process by intention has no dead holder") {
+  Server server(durable());
+  const Words url = {"-r", server.unix_url()};
+  REQUIRE(run(rlock_argv("exec", "--at-least", "1h", "-r", server.unix_url(), "kept", "--", "true"))
+              .status == 0);
+  REQUIRE(run(rlock_argv("acquire", "--no-watchdog", "-r", server.unix_url(), "taken")).status ==
+          0);
+  CHECK(findings(server).empty());
+}
+
+TEST_CASE("doctor --dry-run tells what --repair would do, and --repair does just that") {
+  Server server(durable());
+  hold_by_other(server);
+  Peer live(server, "j:live");
+  server.command({"RPUSH", k_queue, "scoreless:1"});
+  CHECK_FALSE(live.acquire());
+  live.listen();
+  server.command({"ZADD", k_scores, "99999999999999", "orphan:1"});
+  const std::string before = server.command({"DUMP", k_queue}) + server.command({"DUMP", k_scores});
+  const Result dry = doctor(server, {"--dry-run"});
+  CHECK(dry.status == 1);
+  CHECK(server.command({"DUMP", k_queue}) + server.command({"DUMP", k_scores}) == before);
+  CHECK(has(dry.out, "job: repairable: member_without_score\n"));
+  CHECK(has(dry.out, "job: repairable: score_without_member\n"));
+  const Result real = doctor(server, {"--repair", "job"});
+  CHECK(real.status == 0);
+  CHECK(has(real.out, "job: repaired: member_without_score\n"));
+  CHECK(has(real.out, "where it had no deadline: scoreless:1\n"));
+  CHECK(has(real.out, "healthy, "));
+  CHECK(queue(server) == Words{"j:live"});
+  CHECK(doctor(server, {"--repair"}).status == 0);
+}
+
+TEST_CASE("doctor: names and owners cannot touch the terminal, and its commands can be pasted") {
+  Server server(durable());
+  const std::string name = "a'b\x1b[2J\n$(exit 9)";
+  server.command({"HSET", name, k_owner, "1"});
+  const Result result = doctor(server);
+  CHECK(result.status == 1);
+  CHECK(std::all_of(result.out.begin(), result.out.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return c == '\n' || (byte >= 0x20 && byte != 0x7f);
+  }));
+  paste(remedies(result.out).back());
+  CHECK(server.command({"EXISTS", name}) == "0");
+}
+
+TEST_CASE("doctor: a server that is not there, or only partly to be looked at") {
+  Server server(durable());
+  server.command({"ACL", "SETUSER", "blind", "on", ">password", "~*", "&*", "+@all", "-info",
+                  "-cluster", "-config"});
+  const std::string url = "redis://blind:password@127.0.0.1:" + std::to_string(server.port());
+  const Result blind = run(rlock_argv("doctor", "-r", url));
+  CHECK(blind.status == 0);
+  CHECK(has(blind.out, "the server: note: not_permitted\n"));
+  server.stop();
+  const Result gone = doctor(server);
+  CHECK(gone.status == 69);
+  CHECK(gone.out.empty());
+}
