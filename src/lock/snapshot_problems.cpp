@@ -155,7 +155,7 @@ std::vector<Problem> find_problems(const Snapshot& snapshot, const std::vector<K
   if (const auto all = name_all(snapshot.dead_readers)) {
     problems.push_back(
         {"dead_reader", "all keys of a reader's holds have expired: " + *all + "; it is dead",
-         "the lock ends when the last reader that lives leaves, or with its expiry"});
+         rlock("unlock --force", snapshot) + "  # if no reader lives; else it ends with them"});
   }
   const auto scoreless = waiters_that(
       snapshot, [](const Waiter& waiter, std::int64_t) { return !waiter.deadline_ms; });
