@@ -74,4 +74,26 @@ std::string fit(std::string_view text, std::size_t columns) {
   return std::string(text.substr(0, end)) + "…";
 }
 
+std::string wrap(std::string_view text, std::size_t indent, std::optional<std::size_t> columns) {
+  const std::string margin(indent, ' ');
+  std::string lines;
+  std::string line = margin;
+  const auto end_line = [&] {
+    lines += (columns ? fit(line, *columns) : line) + "\n";
+    line = margin;
+  };
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (columns && line != margin && display_width(line) + 1 + display_width(word) > *columns) {
+      end_line();
+    }
+    if (line != margin) line += ' ';
+    line += word;
+  }
+  end_line();
+  return lines;
+}
+
 }  // namespace rlock

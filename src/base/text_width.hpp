@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,5 +14,10 @@ namespace rlock {
 
 // Returns `text` if it fits into `columns`, or as much of it as leaves room for a closing "…".
 [[nodiscard]] std::string fit(std::string_view text, std::size_t columns);
+
+// Returns `text` as lines with `indent` spaces before each, broken between words where it is wider
+// than `columns`, if that is given; a word that is wider than a line is cut.
+[[nodiscard]] std::string wrap(std::string_view text, std::size_t indent,
+                               std::optional<std::size_t> columns);
 
 }  // namespace rlock

@@ -4,16 +4,19 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "base/escape.hpp"
 #include "base/shell_quote.hpp"
+#include "base/text_width.hpp"
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
 #include "cli/literal_words.hpp"
 #include "cli/message.hpp"
+#include "cli/terminal_size.hpp"
 #include "lock/key_names.hpp"
 #include "lock/leftovers.hpp"
 #include "lock/lock_scan.hpp"
@@ -53,10 +56,13 @@ class Report {
       print(json.dump() + "\n");
       return;
     }
-    std::string text = (name ? escape_for_terminal(*name) : "the server") + ": " + level + ": " +
-                       problem.code + "\n    " + escape_for_terminal(problem.detail) + "\n";
-    if (!problem.hint.empty())
+    std::string text =
+        (name ? escape_for_terminal(*name) : "the server") + ": " + level + ": " + problem.code +
+        "\n" + wrap(escape_for_terminal(problem.detail), 4, terminal_columns(STDOUT_FILENO));
+    // A command stays whole: it is there to be pasted.
+    if (!problem.hint.empty()) {
       text += "    mend: " + escape_for_terminal(mend(problem.hint)) + "\n";
+    }
     print(text);
   }
 

@@ -39,28 +39,6 @@ std::string first_line(const Snapshot& snapshot, Room room) {
   return fit_line(name + ": " + state, room);
 }
 
-// Returns `text` with `indent` before each line, broken between words where it is too wide; a word
-// that is wider than a line is cut.
-std::string wrap(std::string_view text, std::size_t indent, Room room) {
-  const std::string margin(indent, ' ');
-  std::string lines;
-  std::string line = margin;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    const std::string_view word = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    const bool is_first = line.size() == indent;
-    if (room && !is_first && display_width(line) + 1 + display_width(word) > *room) {
-      lines += fit_line(line, room);
-      line = margin;
-    } else if (!is_first) {
-      line += ' ';
-    }
-    line += word;
-  }
-  return lines + fit_line(line, room);
-}
-
 std::string plural(std::size_t number, const std::string& noun) {
   return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
 }

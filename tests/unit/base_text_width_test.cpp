@@ -4,6 +4,7 @@
 
 using rlock::display_width;
 using rlock::fit;
+using rlock::wrap;
 
 TEST_CASE("display_width counts columns, not bytes") {
   CHECK(display_width("") == 0);
@@ -23,6 +24,13 @@ TEST_CASE("fit leaves what fits and marks what it cuts") {
   CHECK(fit("backup", 1) == "…");
   CHECK(fit("backup", 0) == "");
   CHECK(fit("", 0) == "");
+}
+
+TEST_CASE("wrap breaks between words, and cuts what is wider than a line") {
+  CHECK(wrap("one two three", 2, 9) == "  one two\n  three\n");
+  CHECK(wrap("one two three", 2, std::nullopt) == "  one two three\n");
+  CHECK(wrap("incomprehensible", 0, 8) == "incompr…\n");
+  CHECK(wrap("", 1, 8) == " \n");
 }
 
 TEST_CASE("fit never cuts a character in two") {
