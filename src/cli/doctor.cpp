@@ -153,7 +153,7 @@ class Doctor {
       const auto fixes = lock::repair(client_, name, leftovers, mode);
       for (const lock::Fix& fix : fixes) {
         report_.add(name, options_.dry_run ? "repairable" : "repaired",
-                    {fix.code, describe(fix), ""});
+                    {fix.code, (options_.dry_run ? "to be " : "") + describe(fix), ""});
       }
       if (!fixes.empty() && !options_.dry_run) {
         problems = lock::take_snapshot(client_, name).problems;
@@ -191,7 +191,7 @@ class Doctor {
       return "taken out of the queue, where it had no deadline: " + which;
     }
     if (fix.code == "score_without_member") {
-      return "a deadline deleted that had no place in the queue: " + which;
+      return "deleted, a deadline that had no place in the queue: " + which;
     }
     return "given an expiry: " + which;
   }

@@ -32,7 +32,8 @@ std::string describe_event(const LockEvent& event, const Snapshot& snapshot) {
   const bool is_of_queue = what == "queued" || what == "left";
   std::string text = what != "state" ? what : snapshot.held ? "is held" : "is free";
   if (!event.party.owner.empty()) {
-    text += " by " + describe_holder(event.party.owner, event.party.about.value_or(lock::About{}));
+    text += what == "expired" ? ", was held by " : " by ";
+    text += describe_holder(event.party.owner, event.party.about.value_or(lock::About{}));
   }
   const std::int64_t ttl = snapshot.ttl_ms.value_or(0);
   if (!is_of_queue && ttl > 0) text += ", expires in " + format_duration(Milliseconds(ttl));

@@ -161,7 +161,8 @@ int run_command(const Plan& plan, HeldLocks& locks, redis::Client& client,
   const auto gone = locks.release(std::max(plan.at_least - ran, Milliseconds(0)));
   if (!lost) {  // else it has been told
     for (const std::string& name : gone) {
-      say(escape_for_terminal(name) + ": lock lost: it was deleted, or somebody else has it");
+      say(escape_for_terminal(name) +
+          ": lock lost: it was deleted or evicted, or somebody else has it");
     }
   }
   if (lost || !gone.empty()) return static_cast<int>(ExitStatus::lost);

@@ -123,13 +123,12 @@ int break_lock(const Globals& globals, const UnlockOptions& options) {
     say(name + ": now held by " + name_holders(result.found) + "; left as it is");
     return static_cast<int>(ExitStatus::not_held);
   }
-  if (globals.verbose) {
-    const std::string waiters = describe_waiters(result.found);
-    say(name + (waiters.empty() ? ": nobody seems to wait" : ": woke its waiters" + waiters));
-  }
+  const std::string waiters = describe_waiters(result.found);
+  const std::string woken = waiters.empty() ? "nobody seems to wait" : "woke its waiters" + waiters;
   if (result.outcome == lock::Breaking::Outcome::free) {
-    return not_held(globals, name + ": not held by anybody");
+    return not_held(globals, name + ": not held by anybody; " + woken);
   }
+  if (globals.verbose) say(name + ": " + woken);
   if (!globals.quiet) tell_loss(name, result.found);
   return 0;
 }

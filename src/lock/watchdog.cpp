@@ -60,7 +60,7 @@ std::optional<Watchdog::Verdict> Watchdog::renew_until_lost() {
     TimePoint deadline = late ? now + (lease_.deadline - now) / 4 : give_up;
     try {
       if (lock_.renew(client, &deadline) == Renewal::lost) {
-        return Verdict{Verdict::Kind::lost, "it was deleted, or somebody else has it"};
+        return Verdict{Verdict::Kind::lost, "it was deleted or evicted, or somebody else has it"};
       }
       lease_.deadline = deadline;
       options_.on_renewed(deadline);
