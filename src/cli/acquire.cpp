@@ -54,10 +54,7 @@ int run_acquire(const Globals& globals, const AcquireOptions& options) {
   redis::Client client(client_options);
   try {
     const auto taken = take(request, globals, client);
-    if (!taken) {
-      if (!globals.quiet) say(describe_refusal(options.name, request.kind));
-      return static_cast<int>(conflict);
-    }
+    if (!taken) return static_cast<int>(conflict);
     if (const auto signal = signal_to_end(signals)) {
       client.set_wake_fd(-1);
       taken->lock->release(client);

@@ -208,7 +208,6 @@ int run_exec(const Globals& globals, const ExecOptions& options, const Behind& b
       auto taken = take(request, globals, client);
       if (!taken) {
         locks.release(Milliseconds(0));
-        if (!globals.quiet) say(describe_refusal(name, plan.kind));
         return static_cast<int>(plan.conflict);
       }
       set_up_guardian();

@@ -9,8 +9,7 @@ void StatusLine::update(const lock::Busy& busy) {
   if (!line_.is_due()) return;
   std::string text =
       escape_for_terminal(name_) + ": waiting " + format_duration(line_.waited()) + " for ";
-  const bool is_free = busy.ttl == Milliseconds(0) && busy.owner.empty();
-  text += is_free ? "its turn" : describe_holder(busy.owner, busy.holder);
+  text += busy.is_free() ? "its turn" : describe_holder(busy.owner, busy.holder);
   if (busy.held_for && busy.held_for->count() >= 0) {
     text += ", who has held it for " + format_duration(*busy.held_for);
   }

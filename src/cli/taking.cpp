@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <signal.h>
 
+#include "base/duration.hpp"
 #include "base/escape.hpp"
 #include "cli/message.hpp"
 #include "cli/status_line.hpp"
@@ -38,6 +39,16 @@ std::optional<Taken> reenter(const Request& request, redis::Client& client) {
   }
 }
 
+// Returns why the lock was not acquired.
+std::string describe_refusal(const lock::Busy& busy) {
+  if (busy.is_free()) return "not acquired: others are first";
+  std::string text = "not acquired: held by " + describe_holder(busy.owner, busy.holder);
+  if (busy.held_for && busy.held_for->count() >= 0) {
+    text += " for " + format_duration(*busy.held_for);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::optional<Taken> take(const Request& request, const Globals& globals, redis::Client& client) {
@@ -71,6 +82,10 @@ std::optional<Taken> take(const Request& request, const Globals& globals, redis:
     warn_of_mix();
     status_line.update(busy);
   };
+  options.on_refusal = [&](const lock::Busy& busy) {
+    warn_of_mix();
+    warn(describe_refusal(busy));
+  };
   options.on_outage = [&](const Error& error) {
     if (!globals.verbose) return;
     status_line.clear();
@@ -80,11 +95,6 @@ std::optional<Taken> take(const Request& request, const Globals& globals, redis:
   warn_of_mix();
   if (!lease) return std::nullopt;
   return Taken{std::move(lock), *lease};
-}
-
-std::string describe_refusal(const std::string& name, lock::Kind kind) {
-  return escape_for_terminal(name) + ": not acquired: held by another" +
-         (kind == lock::Kind::fair ? ", or others are first" : "");
 }
 
 std::optional<process::Signal> signal_to_end(process::Signals& signals) {

@@ -32,12 +32,10 @@ struct Request {
   std::function<void()> on_busy = [] {};
 };
 
-// Takes one lock. Returns nothing if it was not free in time. Throws as lock::wait_for_lock.
+// Takes one lock. Returns nothing if it was not free in time, and says who has it. Throws as
+// lock::wait_for_lock.
 [[nodiscard]] std::optional<Taken> take(const Request& request, const Globals& globals,
                                         redis::Client& client);
-
-// Returns why `take` returned nothing, for people.
-[[nodiscard]] std::string describe_refusal(const std::string& name, lock::Kind kind);
 
 // Returns a signal that asks this process to end, if one has come.
 [[nodiscard]] std::optional<process::Signal> signal_to_end(process::Signals& signals);

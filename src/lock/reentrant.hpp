@@ -26,6 +26,9 @@ struct Busy {
   std::optional<Milliseconds> held_for;
   std::optional<int> place;               // in the queue of a fair lock, where 0 is the head
   std::optional<Milliseconds> ask_after;  // if so, when to ask again although nobody calls
+
+  // Whether only others' turns are in the way.
+  [[nodiscard]] bool is_free() const { return ttl == Milliseconds(0) && owner.empty(); }
 };
 
 // Whether to queue for a fair lock that is busy. One who does not subscribe first can be called

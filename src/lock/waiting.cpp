@@ -88,6 +88,7 @@ class Wait {
         }
         if (++late_ == k_most_late) give_up_late();
       } else if (BootClock::now() >= options_.deadline) {
+        options_.on_refusal(std::get<Busy>(answer));
         return std::nullopt;
       } else {
         sleep(std::get<Busy>(answer));

@@ -15,6 +15,8 @@ struct WaitOptions {
   std::function<void(const Busy&)> on_wait = [](const Busy&) {};
   // Called when the server stops answering while we wait; it is asked again.
   std::function<void(const Error&)> on_outage = [](const Error&) {};
+  // Called with who has the lock when the deadline has passed.
+  std::function<void(const Busy&)> on_refusal = [](const Busy&) {};
 };
 
 // Takes `lock`, waiting for it if need be. Returns nothing if it was not free by the deadline.

@@ -172,7 +172,7 @@ TEST_CASE("fair: who does not want to wait does not queue") {
     const Result result = run(fair_argv(server, options, {"echo", "ran"}));
     CHECK(result.status == status);
     CHECK(result.out.empty());
-    CHECK(result.err == "rlock: job: not acquired: held by another, or others are first\n");
+    CHECK(result.err == "rlock: job: not acquired: held by other:1\n");
     CHECK(wait_until([&] { return server.keys() == Words{"job"}; }));
   };
   refuse({"-n"}, 75);
@@ -181,6 +181,18 @@ TEST_CASE("fair: who does not want to wait does not queue") {
   CHECK_FALSE(has(server.command({"INFO", "commandstats"}), "cmdstat_rpush"));
   refuse({"-w", "300ms", "-E", "0"}, 0);
   CHECK(has(server.command({"INFO", "commandstats"}), "cmdstat_rpush"));
+}
+
+TEST_CASE("fair: who is refused while the lock is free is told that others are first") {
+  Server server;
+  Peer peer(server, "r:1");
+  hold_by_other(server);
+  peer.listen();
+  CHECK_FALSE(peer.acquire());
+  server.command({"DEL", "job"});
+  const Result result = run(fair_argv(server, {"-n"}, {"echo", "ran"}));
+  CHECK(result.status == 75);
+  CHECK(result.err == "rlock: job: not acquired: others are first\n");
 }
 
 TEST_CASE("fair: acquire, renew and unlock; the next in the queue is called") {
