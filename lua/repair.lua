@@ -24,14 +24,16 @@ local function note(what, subject)
 end
 
 -- Returns why this waiter is garbage, or nil. Redisson's own rule for others than ours is that the
--- deadline has passed; one that listens lives all the same.
+-- deadline has passed. Whoever listens lives all the same: after an outage all of ours are late, and
+-- a server that has evicted the deadlines has left nobody one.
 local elsewhere  -- somebody may listen where this server cannot see it
 local function garbage(waiter, score, text)
   local entry = as_waiter(decode(text))
-  if entry then return now - entry.due > k_longest_silence and 'dead_waiter' or nil end
+  local late = entry and now - entry.due > k_longest_silence
+  if entry then return late and not listens(waiter) and 'dead_waiter' or nil end
   score = score and tonumber(score)
+  if score and score > now or listens(waiter) then return nil end
   if not score then return 'member_without_score' end
-  if score > now or listens(waiter) then return nil end
   if elsewhere == nil then
     elsewhere = redis.pcall('pubsub', 'numsub', channel).err or not is_alone()
   end
@@ -87,7 +89,8 @@ for _, member in ipairs(is_zset and redis.call('zrange', scores, 0, -1) or {}) d
 end
 
 for i, key in ipairs({info, unpack(KEYS, 6)}) do
-  if redis.call('pttl', key) == -1 then
+  local expected = i == 1 and 'hash' or 'string'
+  if redis.call('pttl', key) == -1 and redis.call('type', key).ok == expected then
     note(i == 1 and 'lasting_info' or 'leaked_latch', key)
     if repairs then redis.call('pexpire', key, k_time_to_forget) end
   end

@@ -109,6 +109,21 @@ TEST_CASE("repair: the dead go, wherever they are, and the living stay in order"
   CHECK(fixes(f.client, Repair::repair).empty());
 }
 
+TEST_CASE("repair: whoever listens lives, however late, and also without a deadline") {
+  FairFixture f;
+  f.hold_by_other();
+  Peer ours(f.server, "r:1");
+  f.line_up({"r:1"});
+  set_overdue(f.server, "r:1", 600'000);
+  ours.listen();
+  Peer java(f.server, "j:1");
+  CHECK_FALSE(java.acquire());
+  f.server.command({"ZREM", k_scores, "j:1"});
+  java.listen();
+  CHECK(fixes(f.client, Repair::repair).empty());
+  CHECK(queue(f.server) == Words{"r:1", "j:1"});
+}
+
 TEST_CASE("repair: scores without a place go, and nothing of an empty queue is left") {
   FairFixture f;
   set_deadline(f.server, "x:1", 300'000);
@@ -172,6 +187,13 @@ TEST_CASE("repair: keys that only remember something get an expiry, if they stil
   f.server.command({"PEXPIRE", k_latch, "20000"});
   CHECK(fixes(f.client, Repair::repair, {k_info, k_latch}).empty());
   CHECK(std::stol(f.server.command({"PTTL", k_latch})) <= 20'000);
+}
+
+TEST_CASE("repair: a lock whose name starts as that of a latch is no latch") {
+  FairFixture f;
+  f.server.command({"HSET", k_latch, "u:1", "1"});
+  CHECK(fixes(f.client, Repair::repair, {k_latch}).empty());
+  CHECK(f.server.command({"PTTL", k_latch}) == "-1");
 }
 
 TEST_CASE("repair: the lock itself is never touched, nor keys that are something else") {
