@@ -207,11 +207,13 @@ TEST_CASE("evict: a holder that also stands in the queue keeps the lock, and wha
   Fixture f;
   REQUIRE(f.asks(f.make("u:1")));
   const std::string told = f.server.command({"HGET", k_info, "u:1"});
+  f.server.command({"HDEL", k_info, "holder"});
   f.server.command({"RPUSH", k_queue, "u:1"});
   REQUIRE(f.evict("u:1"));
   CHECK(queue(f.server).empty());
   CHECK(f.server.list({"HGETALL", "job"}) == Words{"u:1", "1"});
   CHECK(f.server.command({"HGET", k_info, "u:1"}) == told);
+  CHECK(std::stoll(f.server.command({"PTTL", k_info})) > 0);
 }
 
 TEST_CASE("evict: half a waiter, and one who stands twice") {
