@@ -86,7 +86,7 @@ TEST_CASE("R3: a read/write lock is not broken by one who may not wake its waite
   Words rights = documented_rights().at(0);
   std::erase(rights, "&redisson_rwlock:*");
   REQUIRE(server.command(rights) == "OK");
-  server.command({"HSET", "job", "mode", "read", "a:1", "1"});
+  server.command({"HSET", "job", "mode", "read", "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a7:42", "1"});
   const std::string before = server.command({"DUMP", "job"});
   CHECK(invoke(server, {"unlock", "--force", "job"}).status == 77);
   CHECK(server.command({"DUMP", "job"}) == before);
@@ -107,7 +107,7 @@ TEST_CASE("R3: fair locks work for a user with the rights documented for them") 
   }
   REQUIRE(server.command(rights) == "OK");
   const std::string queue = "redisson_lock_queue:{job}";
-  server.command({"HSET", "job", "another:1", "1"});
+  server.command({"HSET", "job", "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a7:42", "1"});
   server.command({"PEXPIRE", "job", "600000"});
   Process first(rlock_argv("exec", "--fair", "-r", url_of(server), "job", "--", "echo", "first"));
   REQUIRE(wait_until([&] { return server.command({"LLEN", queue}) == "1"; }));
