@@ -1,5 +1,7 @@
 #include "redis/script.hpp"
 
+#include <numeric>
+
 namespace rlock::redis {
 namespace {
 
@@ -46,17 +48,31 @@ std::vector<Reply> run_scripts(Connection& connection, const Script& script,
                                int wake_fd) {
   std::vector<std::string> key_counts;
   for (const ScriptArgs& call : calls) key_counts.push_back(std::to_string(call.keys.size()));
-  std::vector<Args> requests;
-  for (std::size_t i = 0; i < calls.size(); ++i) {
-    requests.push_back(eval_args("EVALSHA_RO", script.sha1, key_counts[i], calls[i]));
-  }
-  std::vector<Reply> replies = connection.commands(requests, timeout, wake_fd);
-  for (std::size_t i = 0; i < calls.size(); ++i) {
-    if (replies[i].type != Reply::Type::error) continue;
-    // Not known yet, or no such command there.
-    replies[i] = run_script(connection, script, calls[i],
-                            Patience{after(BootClock::now(), timeout), wake_fd});
-  }
+  std::vector<Reply> replies(calls.size());
+  std::vector<std::size_t> wanted(calls.size());
+  std::iota(wanted.begin(), wanted.end(), 0);
+  // Has the calls that are wanted answered at once. Those that fail are still wanted.
+  const auto ask = [&](std::string_view command) {
+    std::vector<Args> requests;
+    for (const std::size_t i : wanted) {
+      requests.push_back(eval_args(command, script.sha1, key_counts[i], calls[i]));
+    }
+    std::vector<Reply> answers = connection.commands(requests, timeout, wake_fd);
+    std::vector<std::size_t> failed;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      if (answers[i].type == Reply::Type::error) failed.push_back(wanted[i]);
+      replies[wanted[i]] = std::move(answers[i]);
+    }
+    wanted = std::move(failed);
+  };
+  ask("EVALSHA_RO");
+  if (wanted.empty()) return replies;
+  // The script is not known yet, or there is no such command: the first that failed finds out.
+  const bool is_unknown = replies[wanted[0]].text.starts_with("NOSCRIPT");
+  replies[wanted[0]] = run_script(connection, script, calls[wanted[0]],
+                                  Patience{after(BootClock::now(), timeout), wake_fd});
+  wanted.erase(wanted.begin());
+  if (!wanted.empty()) ask(is_unknown ? "EVALSHA_RO" : "EVALSHA");
   return replies;
 }
 

@@ -161,7 +161,12 @@ TEST_CASE("client: many calls of a script are answered in order, also one not lo
   }
   redis::Client client(options_for(server.unix_url()));
   for (int round = 0; round < 2; ++round) {
+    server.command({"CONFIG", "RESETSTAT"});
     const std::vector<redis::Reply> replies = client.run_all(lua::snapshot, calls);
+    // Its text is sent once.
+    const std::string stats = server.command({"INFO", "commandstats"});
+    CHECK((stats.find("cmdstat_eval_ro:calls=1,") != std::string::npos) == (round == 0));
+    CHECK(stats.find("cmdstat_eval:") == std::string::npos);
     REQUIRE(replies.size() == calls.size());
     for (std::size_t i = 0; i < replies.size(); ++i) {
       CHECK(replies[i].as_array(4)[3].as_array(1)[0].as_text() == std::to_string(i));
