@@ -1,5 +1,7 @@
 #include "base/shell_quote.hpp"
 
+#include <algorithm>
+
 #include "base/escape.hpp"
 
 namespace rlock {
@@ -30,6 +32,14 @@ std::string shell_quote(std::string_view word) {
     return "'" + std::string(word) + "'";
   // Its backslashes are doubled before others are put in.
   return "$'" + escape_for_terminal(with_backslashes(word, "\\'")) + "'";
+}
+
+std::string shell_operands(const std::vector<std::string_view>& words) {
+  const bool is_misread =
+      std::any_of(words.begin(), words.end(), [](auto word) { return word.starts_with('-'); });
+  std::string text = is_misread ? "--" : "";
+  for (const std::string_view word : words) text += (text.empty() ? "" : " ") + shell_quote(word);
+  return text;
 }
 
 }  // namespace rlock

@@ -3,11 +3,16 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace rlock {
 
 // Returns `word` such that a shell reads it as one word, and harmless for a terminal: bytes that
 // are not need a shell that knows $'...', as bash and zsh do.
 [[nodiscard]] std::string shell_quote(std::string_view word);
+
+// Returns `words` so quoted, with spaces between them, as the last words of a command: behind "--"
+// where one of them looks like an option.
+[[nodiscard]] std::string shell_operands(const std::vector<std::string_view>& words);
 
 }  // namespace rlock

@@ -16,6 +16,7 @@
 #include "cli/help.hpp"
 #include "cli/literal_words.hpp"
 #include "cli/message.hpp"
+#include "cli/remedy.hpp"
 #include "cli/terminal_size.hpp"
 #include "lock/key_names.hpp"
 #include "lock/leftovers.hpp"
@@ -84,12 +85,8 @@ class Report {
   }
 
  private:
-  // Returns the command that mends, for this server.
   [[nodiscard]] std::string mend(const std::string& hint) const {
-    constexpr std::string_view k_program = "rlock ";
-    const bool has_server = hint.find(" -r ") != std::string::npos;
-    if (server_.empty() || has_server || !hint.starts_with(k_program)) return hint;
-    return std::string(k_program) + server_ + " " + hint.substr(k_program.size());
+    return name_server(hint, server_);
   }
 
   bool json_;
@@ -164,7 +161,7 @@ class Doctor {
 
   static void add_leftovers(std::vector<Problem>& problems, const std::string& name,
                             const Names& leftovers) {
-    const std::string mend = "rlock doctor --repair " + shell_quote(name);
+    const std::string mend = "rlock doctor --repair " + shell_operands({name});
     const Names latches = lock::latches_of(leftovers);
     if (!latches.empty()) {
       problems.push_back({"leaked_latch",
@@ -206,8 +203,7 @@ int run_doctor(const Globals& globals, const DoctorOptions& options) {
   redis::ClientOptions client_options = globals.client_options();
   client_options.reply_limit = redis::k_large_reply;
   redis::Client client(client_options);
-  const std::string server =
-      globals.redis.empty() ? "" : "-r " + shell_quote(client_options.endpoint.display());
+  const std::string server = server_option(globals, client_options.endpoint);
   return Doctor(client, options, Report(globals.json, server)).run();
 }
 

@@ -9,6 +9,7 @@
 #include "cli/help.hpp"
 #include "cli/literal_words.hpp"
 #include "cli/message.hpp"
+#include "cli/remedy.hpp"
 #include "cli/snapshot_json.hpp"
 #include "cli/snapshot_text.hpp"
 #include "cli/terminal_size.hpp"
@@ -23,7 +24,9 @@ int run_inspect_queue(const Globals& globals, const std::string& name) {
   redis::ClientOptions options = globals.client_options();
   options.reply_limit = redis::k_large_reply;
   redis::Client client(options);
-  const lock::Snapshot snapshot = lock::take_snapshot(client, name);
+  lock::Snapshot snapshot = lock::take_snapshot(client, name);
+  const std::string server = server_option(globals, options.endpoint);
+  for (lock::Problem& problem : snapshot.problems) problem.hint = name_server(problem.hint, server);
   if (globals.json) {
     print(to_json(snapshot, options.endpoint.display()) + "\n");
   } else {

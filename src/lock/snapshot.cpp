@@ -116,7 +116,13 @@ Snapshot::Kind find_kind(const std::string& type, const Snapshot& snapshot) {
   bool is_fair = !snapshot.queue.empty() || !snapshot.scores.empty();
   for (const Holder& holder : snapshot.holders) is_fair = is_fair || holder.kind == "fair";
   if (is_fair) return Snapshot::Kind::fair;
-  return type == "none" ? Snapshot::Kind::none : Snapshot::Kind::reentrant;
+  if (type == "none") return Snapshot::Kind::none;
+  // An application's hash, beside which there happens to be a side key.
+  const bool is_lock =
+      std::all_of(snapshot.hash.begin(), snapshot.hash.end(), [](const auto& pair) {
+        return pair.first.find(':') != std::string::npos && to_number(pair.second);
+      });
+  return is_lock ? Snapshot::Kind::reentrant : Snapshot::Kind::unknown;
 }
 
 // `listeners`: how many listen on the waiter's channel, if that is known.

@@ -20,11 +20,11 @@ constexpr std::int64_t k_far_ms = 3'600'000;
 
 // Returns "rlock COMMAND NAME" for the lock of `snapshot`.
 std::string rlock(const std::string& command, const Snapshot& snapshot) {
-  return "rlock " + command + " " + shell_quote(snapshot.name);
+  return "rlock " + command + " " + shell_operands({snapshot.name});
 }
 
 std::string evict(const Snapshot& snapshot, const std::string& owner) {
-  return rlock("evict", snapshot) + " " + shell_quote(owner);
+  return "rlock evict " + shell_operands({snapshot.name, owner});
 }
 
 std::string span(std::int64_t ms) { return format_duration(Milliseconds(ms)); }
@@ -64,6 +64,7 @@ std::vector<std::string> orphans(const Snapshot& snapshot) {
 }
 
 void find_lasting_hold(std::vector<Problem>& problems, const Snapshot& snapshot) {
+  if (snapshot.kind == Snapshot::Kind::unknown) return;
   const bool is_string = snapshot.kind == Snapshot::Kind::simple;
   const std::string force = is_string ? "unlock --force --kind simple" : "unlock --force";
   if (snapshot.held && snapshot.ttl_ms == -1) {
@@ -82,14 +83,18 @@ void find_lasting_hold(std::vector<Problem>& problems, const Snapshot& snapshot)
   }
 }
 
-void find_wrong_kinds(std::vector<Problem>& problems, const std::vector<KeyType>& types) {
+void find_wrong_kinds(std::vector<Problem>& problems, const Snapshot& snapshot,
+                      const std::vector<KeyType>& types) {
+  const char* const hint = "no lock keeps such a value there; see what wrote it";
+  if (snapshot.kind == Snapshot::Kind::unknown && types[0].type == "hash") {
+    problems.push_back({"wrong_kind", types[0].key + " is a hash that is no lock", hint});
+  }
   const std::vector<std::string> expected[] = {
       {"hash", "string", "none"}, {"list", "none"}, {"zset", "none"}, {"hash", "none"}};
   for (std::size_t i = 0; i < types.size(); ++i) {
     const auto& allowed = expected[i];
     if (std::find(allowed.begin(), allowed.end(), types[i].type) != allowed.end()) continue;
-    problems.push_back({"wrong_kind", types[i].key + " is a " + types[i].type,
-                        "no lock keeps such a value there; see what wrote it"});
+    problems.push_back({"wrong_kind", types[i].key + " is a " + types[i].type, hint});
   }
 }
 
@@ -149,7 +154,7 @@ void find_dead_head(std::vector<Problem>& problems, const Snapshot& snapshot) {
 std::vector<Problem> find_problems(const Snapshot& snapshot, const std::vector<KeyType>& types) {
   std::vector<Problem> problems;
   find_lasting_hold(problems, snapshot);
-  find_wrong_kinds(problems, types);
+  find_wrong_kinds(problems, snapshot, types);
   find_mixed_kinds(problems, snapshot);
   find_dead_head(problems, snapshot);
   if (const auto all = name_all(snapshot.dead_readers)) {

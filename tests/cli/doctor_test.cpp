@@ -242,7 +242,10 @@ TEST_CASE("doctor --dry-run tells what --repair would do, and --repair does just
 
 TEST_CASE("doctor: names and owners cannot touch the terminal, and its commands can be pasted") {
   Server server(durable());
-  const std::string name = "a'b\x1b[2J\n$(exit 9)";
+  std::string name;
+  SUBCASE("hostile") { name = "a'b\x1b[2J\n$(exit 9)"; }
+  SUBCASE("like an option") { name = "-y"; }
+  SUBCASE("with what looks like a server") { name = "x -r redis://127.0.0.1:1"; }
   server.command({"HSET", name, k_owner, "1"});
   const Result result = doctor(server);
   CHECK(result.status == 1);

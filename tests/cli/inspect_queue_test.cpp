@@ -117,6 +117,19 @@ TEST_CASE("inspect-queue shows a foreign holder, and a lock without an expiry as
   }
   CHECK(value(server, json, ".problems[1].code") == "no_expiry");
   CHECK(has(text_of(server, "job"), "without an expiry"));
+  // What mends it names the server that was asked.
+  CHECK(value(server, json, ".problems[1].hint") ==
+        "rlock -r " + server.unix_url() + " unlock --force job  # if its holder is gone");
+}
+
+TEST_CASE("inspect-queue does not take an application's hash for a lock") {
+  Server server;
+  server.command({"HSET", "job", "name", "ann"});
+  server.command({"HSET", "rlock_info:{job}", "x", "{}"});
+  const std::string json = json_of(server, "job");
+  CHECK(value(server, json, ".kind") == "unknown");
+  CHECK(count(server, json, ".problems") == "1");
+  CHECK(value(server, json, ".problems[1].code") == "wrong_kind");
 }
 
 TEST_CASE("inspect-queue shows the queue of a fair lock in its order") {
@@ -162,7 +175,7 @@ TEST_CASE("inspect-queue knows the other kinds of lock") {
   CHECK(value(server, plain, ".holders[1].owner") == "a token");
   const std::string list = json_of(server, "list");
   CHECK(value(server, list, ".kind") == "unknown");
-  CHECK(value(server, list, ".problems[2].code") == "wrong_kind");
+  CHECK(value(server, list, ".problems[1].code") == "wrong_kind");
   text_of(server, "list");
 }
 

@@ -24,6 +24,14 @@ TEST_CASE("other words are quoted") {
   CHECK(shell_quote("a\nb") == "$'a\\nb'");
 }
 
+TEST_CASE("operands that look like options stand behind two dashes") {
+  using rlock::shell_operands;
+  CHECK(shell_operands({"job"}) == "job");
+  CHECK(shell_operands({"a b", "u:1"}) == "'a b' u:1");
+  CHECK(shell_operands({"job", "-y"}) == "-- job -y");
+  CHECK(shell_operands({"-a b", "u:1"}) == "-- '-a b' u:1");
+}
+
 TEST_CASE("a shell reads a quoted word as it was, and a terminal takes no harm") {
   for (const std::string word : {"a b", "it's $HOME `id` \\ \"x\" !", "a\x1b[2J\x07\x7f",
                                  "\\x41'\n", "\xff\xfe '", "~", "#x", "*", "a;b|c&d>e<f(g)"}) {
