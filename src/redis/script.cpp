@@ -66,13 +66,17 @@ std::vector<Reply> run_scripts(Connection& connection, const Script& script,
     wanted = std::move(failed);
   };
   ask("EVALSHA_RO");
-  if (wanted.empty()) return replies;
-  // The script is not known yet, or there is no such command: the first that failed finds out.
-  const bool is_unknown = replies[wanted[0]].text.starts_with("NOSCRIPT");
-  replies[wanted[0]] = run_script(connection, script, calls[wanted[0]],
-                                  Patience{after(BootClock::now(), timeout), wake_fd});
-  wanted.erase(wanted.begin());
-  if (!wanted.empty()) ask(is_unknown ? "EVALSHA_RO" : "EVALSHA");
+  // The script is not known yet, there is no such command, or some keys are not the user's.
+  for (bool is_settled = false; !wanted.empty();) {
+    const std::size_t first = wanted.front();
+    wanted.erase(wanted.begin());
+    const bool is_unknown = replies[first].text.starts_with("NOSCRIPT");
+    replies[first] = run_script(connection, script, calls[first],
+                                Patience{after(BootClock::now(), timeout), wake_fd});
+    if (is_settled || replies[first].type == Reply::Type::error || wanted.empty()) continue;
+    is_settled = true;
+    ask(is_unknown ? "EVALSHA_RO" : "EVALSHA");
+  }
   return replies;
 }
 
