@@ -91,7 +91,10 @@ std::string to_text(const Snapshot& snapshot, Room room, Detail detail) {
   if (!snapshot.problems.empty()) add_title(plural(snapshot.problems.size(), "problem"));
   for (const lock::Problem& problem : snapshot.problems) {
     text += wrap(problem.code + ": " + escape_for_terminal(problem.detail), 2, room);
-    text += wrap("hint: " + escape_for_terminal(problem.hint), 4, room);
+    // A command must stay whole where it is copied from: the terminal breaks it where it ends.
+    const bool is_command = problem.hint.starts_with("rlock ");
+    const std::string hint = "hint: " + escape_for_terminal(problem.hint);
+    text += wrap(hint, 4, is_command ? std::nullopt : room);
   }
   const std::string raw = detail == Detail::raw ? raw_lines(snapshot, room) : "";
   if (!raw.empty()) add_title("raw");

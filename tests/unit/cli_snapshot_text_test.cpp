@@ -189,6 +189,14 @@ TEST_CASE("problems come with a hint, and are broken between words on a terminal
         "    hint: y\n");
 }
 
+TEST_CASE("a command that mends is never broken, so that it can be pasted") {
+  Snapshot snapshot;
+  snapshot.name = "job";
+  const std::string command = "rlock evict job " + k_uuid + "1:1  # if it is dead";
+  snapshot.problems = {{"dead_head", "x", command}};
+  CHECK(has(to_text(snapshot, 30, Detail::people), "\n    hint: " + command + "\n"));
+}
+
 TEST_CASE("the raw keys are shown when asked for") {
   const std::string text = to_text(fair_lock(), std::nullopt, Detail::raw);
   CHECK(has(text,
