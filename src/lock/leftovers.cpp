@@ -57,7 +57,13 @@ Leftovers find_leftovers(redis::Client& client, const std::optional<std::string>
     const redis::Reply reply = client.run(lua::find_leftovers, call);
     const auto& items = reply.as_array(2);
     for (const redis::Reply& key : items[1].as_array()) {
-      auto& keys = leftovers[lock_of_leftover(key.as_text())];
+      const std::string lock = lock_of_leftover(key.as_text());
+      // An application's key can start like one of ours.
+      const KeyNames names(lock);
+      const bool is_ours =
+          key.as_text() == names.info || key.as_text().starts_with(names.latch_prefix);
+      if (!is_ours) continue;
+      auto& keys = leftovers[lock];
       if (std::find(keys.begin(), keys.end(), key.as_text()) == keys.end()) {
         keys.push_back(key.as_text());
       }

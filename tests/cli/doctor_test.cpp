@@ -81,6 +81,11 @@ TEST_CASE("doctor: a healthy server, and healthy locks") {
   CHECK(result.status == 0);
   CHECK(result.err.empty());
   CHECK(has(result.out, "looked at the server and 0 locks: healthy"));
+  // Keys of an application that start like what lies beside a lock.
+  server.command({"HSET", "rlock_info:x", "a", "b"});
+  server.command({"HSET", "redisson_unlock_latch:{x}:1", "a", "b"});
+  CHECK(has(doctor(server).out, "locks: healthy"));
+  server.command({"DEL", "rlock_info:x", "redisson_unlock_latch:{x}:1"});
   Process holder(fair_argv(server, {}, {"sh", "-c", "echo held; cat"}), {.hold_stdin = true});
   holder.wait_for_stdout("held");
   Process waiter(fair_argv(server, {}, {"true"}));
