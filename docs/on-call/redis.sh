@@ -3,10 +3,14 @@
 # shellcheck shell=sh
 set -eu
 
-case ${RLOCK_REDIS:-redis://127.0.0.1:6379} in
-unix://*) redis() { redis-cli -s "${RLOCK_REDIS#unix://}" "$@"; } ;;
-*) redis() { redis-cli -u "${RLOCK_REDIS:-redis://127.0.0.1:6379}" "$@"; } ;;
+url=${RLOCK_REDIS:-redis://127.0.0.1:6379}
+case $url in
+unix://*) server="-s ${url#unix://}" ;;
+*) server="-u $url" ;;
 esac
+
+# shellcheck disable=SC2086  # an option and its value
+redis() { redis-cli $server "$@"; }
 
 # now_plus SECONDS: the server's time, then, in milliseconds, as deadlines are.
 now_plus() {
@@ -15,7 +19,8 @@ now_plus() {
 
 # listen CHANNEL: a thread of Redisson that waits; it sleeps until CHANNEL has a message.
 listen() {
-  redis SUBSCRIBE "$1" >>"${WAITER_LOG:-/dev/null}" 2>&1 &
+  # shellcheck disable=SC2086  # not by redis(), as then $! would be a shell around it
+  redis-cli $server SUBSCRIBE "$1" >>"${WAITER_LOG:-/dev/null}" 2>&1 &
   tries=0
   until [ "$(redis PUBSUB NUMSUB "$1" | tail -n 1)" -gt 0 ]; do
     tries=$((tries + 1))

@@ -155,8 +155,11 @@ TEST_CASE("plain and fair: a lock that is deleted by hand strands nobody: it can
   holder.wait_for_stdout("held");
   Process fair(argv_of(server, "fair", {"-q"}, {"echo", "got"}));
   REQUIRE(comes_to_queue(server, 1));
+  const long before = script_calls(server);
   Process plain(argv_of(server, "reentrant", {"-q"}, {"echo", "got"}));
   REQUIRE(comes_to_wait(server, "reentrant"));
+  // It asks once more when it listens, and would get the lock that is deleted.
+  REQUIRE(wait_until([&] { return script_calls(server) >= before + 2; }));
   Peer peer(server, "r:1");
   peer.listen();
   CHECK_FALSE(peer.acquire());

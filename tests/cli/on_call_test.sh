@@ -21,6 +21,7 @@ export PATH=$scratch/bin:$PATH HOME=$scratch XDG_CONFIG_HOME=$scratch TERM=dumb
 export WAITER_LOG=$scratch/waiter
 failures=0
 server=
+command_pid=
 
 fail() {
   echo "FAIL: $*"
@@ -74,7 +75,13 @@ stop_server() {
   mkdir "$scratch/data"
 }
 
-trap 'stop_server; rm -rf "$scratch"' EXIT
+clean_up() {
+  [[ -z $command_pid ]] || kill "$command_pid" 2>/dev/null
+  stop_server
+  rm -rf "$scratch"
+}
+
+trap clean_up EXIT
 trap 'exit 1' HUP INT TERM
 
 # --- the document --------------------------------------------------------------------------------
@@ -132,7 +139,10 @@ check_output() {
 # run_command SECTION COMMAND: its output is to be that of the file "expected".
 run_command() {
   # A file, not a pipe, whose end processes that go on could keep open.
-  (cd "$source_dir" && timeout 180 bash -c "$2") >"$scratch/found" 2>&1 </dev/null
+  (cd "$source_dir" && exec timeout 180 bash -c "$2") >"$scratch/found" 2>&1 </dev/null &
+  command_pid=$!
+  wait "$command_pid"  # unlike a command in the foreground, this ends when a signal comes
+  command_pid=
   sed -n 's/^somebody waits: process //p' "$scratch/found" >>"$scratch/waiters"
   check_output "$1" "$2"
 }

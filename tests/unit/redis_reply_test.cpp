@@ -177,8 +177,8 @@ TEST_CASE("garbage behind a good element is called what it is") {
 
 TEST_CASE("the types of RESP3 are refused") {
   for (const char* bytes :
-       {"%1\r\n+a\r\n:1\r\n", "~1\r\n:1\r\n", ",1.5\r\n", "#t\r\n", "(123\r\n",
-        "=5\r\ntxt:a\r\n", ">1\r\n:1\r\n", "!3\r\nERR\r\n", "|1\r\n+a\r\n:1\r\n"}) {
+       {"%1\r\n+a\r\n:1\r\n", "~1\r\n:1\r\n", ",1.5\r\n", "#t\r\n", "(123\r\n", "=5\r\ntxt:a\r\n",
+        ">1\r\n:1\r\n", "!3\r\nERR\r\n", "|1\r\n+a\r\n:1\r\n"}) {
     CAPTURE(bytes);
     CHECK_FALSE(complaint(bytes).empty());
   }
