@@ -96,9 +96,13 @@ for i, key in ipairs({info, unpack(KEYS, 6)}) do
   end
 end
 
--- Whoever is first now may have missed his call.
+-- Whoever is first now may have missed his call; the time that he has left to come goes on.
 if repairs and #fixes > 0 and redis.call('exists', lock) == 0 and is_list() then
   local head = redis.call('lindex', queue, 0)
-  if head and not called_at(head) then call(head) end
+  if head and called_at(head) then
+    redis.pcall('publish', channel .. ':' .. head, '0')
+  elseif head then
+    call(head)
+  end
 end
 return fixes

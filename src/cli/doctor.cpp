@@ -20,6 +20,7 @@
 #include "cli/terminal_size.hpp"
 #include "lock/key_names.hpp"
 #include "lock/leftovers.hpp"
+#include "lock/listened.hpp"
 #include "lock/lock_scan.hpp"
 #include "lock/repair.hpp"
 #include "lock/server_health.hpp"
@@ -113,6 +114,8 @@ class Doctor {
       for (lock::LockScan scan(client_, {}); !scan.is_done();) names.merge(to_set(scan.next()));
       for (const auto& [name, keys] : leftovers) names.insert(name);
     }
+    listened_ = lock::listened_locks(client_, options_.name);
+    names.insert(listened_.begin(), listened_.end());
     examine_all({names.begin(), names.end()}, leftovers);
     report_.end(names.size());
     return report_.is_healthy() ? 0 : static_cast<int>(ExitStatus::problems);
@@ -157,6 +160,21 @@ class Doctor {
       }
     }
     for (const Problem& problem : problems) report_.add(name, "problem", problem);
+    if (has_sleepers(snapshot)) {
+      report_.add(name, "note",
+                  {"sleeping_waiter",
+                   "the lock is free, and yet somebody waits for it, unless that is rlock watch: a "
+                   "waiter that nobody has called, as after DEL, sleeps on",
+                   "rlock unlock --force " + shell_operands({name}) + "  # wakes it"});
+    }
+  }
+
+  // Waiters of rlock ask again by themselves; those of Redisson do not.
+  [[nodiscard]] bool has_sleepers(const lock::Snapshot& snapshot) const {
+    if (snapshot.held) return false;
+    if (snapshot.waiters.empty()) return listened_.contains(snapshot.name);
+    const lock::Waiter& head = snapshot.waiters.front();
+    return head.alive != false && !head.about;
   }
 
   static void add_leftovers(std::vector<Problem>& problems, const std::string& name,
@@ -196,6 +214,7 @@ class Doctor {
   redis::Client& client_;
   const DoctorOptions& options_;
   Report report_;
+  std::set<std::string> listened_;  // locks for whose release somebody waits, or watches
 };
 
 int run_doctor(const Globals& globals, const DoctorOptions& options) {

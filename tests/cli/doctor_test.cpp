@@ -7,7 +7,9 @@
 #include <doctest/doctest.h>
 
 #include "support/fair_lock.hpp"
+#include "support/net.hpp"
 #include "support/process.hpp"
+#include "support/resp.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
 
@@ -274,4 +276,32 @@ TEST_CASE("doctor: a server that is not there, or only partly to be looked at") 
   const Result gone = doctor(server);
   CHECK(gone.status == 69);
   CHECK(gone.out.empty());
+}
+
+TEST_CASE("doctor: a waiter that sleeps on although the lock is free is noted, and woken") {
+  Server server(durable());
+  SUBCASE("a plain one, of all locks or of one") {
+    RespClient waiter(connect_unix(server.unix_path()));
+    waiter.call({"SUBSCRIBE", k_channel});
+    CHECK(findings(server) == Words{"note sleeping_waiter"});
+    CHECK(findings(server, {"job"}) == Words{"note sleeping_waiter"});
+    const Result result = doctor(server);
+    CHECK(result.status == 0);
+    const std::string program = rlock_argv()[0];
+    run({"bash", "-c", "rlock() { \"$0\" \"$@\"; }; " + remedies(result.out).back(), program});
+    CHECK(waiter.call({"PING"}).at(0) == "message");
+    hold_by_other(server);
+    CHECK(findings(server).empty());
+  }
+  SUBCASE("the first in a queue") {
+    hold_by_other(server);
+    Peer java(server, k_owner);
+    CHECK_FALSE(java.acquire());
+    java.listen();
+    CHECK(findings(server).empty());
+    server.command({"DEL", "job"});
+    CHECK(findings(server) == Words{"note sleeping_waiter"});
+    run(rlock_argv("unlock", "--force", "-r", server.unix_url(), "job"));
+    CHECK(java.messages() == 1);
+  }
 }

@@ -27,13 +27,17 @@ std::string screen(const Server& server, const std::string& name, unsigned short
   return result.out;
 }
 
-// The columns of the widest line; what the tests have there is ASCII, but for "…".
+// The columns of the widest line; what the tests have there is ASCII, but for "…". A hint is a
+// command that stays whole, to be pasted.
 std::size_t widest_line(const std::string& text) {
   std::size_t widest = 0;
   std::size_t width = 0;
-  for (const char c : text) {
+  std::size_t start = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
     if (c == '\n') {
-      widest = std::max(widest, width);
+      if (!text.substr(start).starts_with("    hint: ")) widest = std::max(widest, width);
+      start = i + 1;
       width = 0;
     } else if (c != '\r' && (static_cast<unsigned char>(c) & 0xC0U) != 0x80) {
       ++width;
