@@ -42,7 +42,7 @@ int run_acquire(const Globals& globals, const AcquireOptions& options) {
                 "--lease that is long enough");
   }
   const ExitStatus conflict = options.take.conflict_exit_status();
-  Request request{options.name, lock::fresh_owner(),
+  Request request{options.name, options.take.fresh_owner(),
                   options.take.tell(lock::about_calling_process()), options.take.lease_length(),
                   options.take.wait_deadline()};
   request.kind = options.take.lock_kind();

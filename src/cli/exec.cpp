@@ -181,7 +181,7 @@ int run_exec(const Globals& globals, const ExecOptions& options, const Behind& b
   client_options.wake_fd = signals.fd();
   if (options.take.no_info) client_options.name = "rlock";
   redis::Client client(client_options);
-  const std::string owner = lock::fresh_owner();
+  const std::string owner = options.take.fresh_owner();
   const std::string run = random_hex(k_run_id_bytes);
 
   std::optional<process::Guardian> guardian;

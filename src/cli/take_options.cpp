@@ -84,6 +84,10 @@ lock::About TakeOptions::tell(const lock::About& about) const {
   return told;
 }
 
+std::string TakeOptions::fresh_owner() const {
+  return no_info ? lock::anonymous_owner() : lock::fresh_owner();
+}
+
 ExitStatus TakeOptions::conflict_exit_status() const {
   int value = 0;
   const char* end = conflict_status.data() + conflict_status.size();

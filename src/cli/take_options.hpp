@@ -38,6 +38,9 @@ struct TakeOptions {
   // Returns what others are told of the owner: `about`, if the user lets them know, and his note.
   // Throws Error (usage) for a note that is too long.
   [[nodiscard]] lock::About tell(const lock::About& about) const;
+
+  // Returns a new owner, whose number others do not know a process by unless the user lets them.
+  [[nodiscard]] std::string fresh_owner() const;
 };
 
 }  // namespace rlock::cli

@@ -1,6 +1,7 @@
 #include "lock/owner.hpp"
 
 #include <array>
+#include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <pwd.h>
@@ -34,6 +35,11 @@ About about_this_host() {
 }  // namespace
 
 std::string fresh_owner() { return random_uuid() + ":" + std::to_string(::getpid()); }
+
+std::string anonymous_owner() {
+  constexpr std::uint32_t k_limit = 1'000'000'000;
+  return random_uuid() + ":" + std::to_string(random_below(k_limit));
+}
 
 About about_this_process(const std::string& command) {
   About about = about_this_host();

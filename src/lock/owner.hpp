@@ -10,6 +10,9 @@ namespace rlock::lock {
 // runs share an owner, whatever their pids.
 [[nodiscard]] std::string fresh_owner();
 
+// Returns a new owner that does not tell of a process: its number is random, too.
+[[nodiscard]] std::string anonymous_owner();
+
 // Who an owner is, for people: stored beside the lock, never inside it.
 struct About {
   std::string host{};
