@@ -1,6 +1,7 @@
 #include "redis/client.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "redis/server_error.hpp"
 
@@ -12,11 +13,13 @@ constexpr Milliseconds k_pause_before_retry{50};
 }  // namespace
 
 Connection& Client::connect(TimePoint deadline) {
-  if (out_of_step_) connection_.reset();
-  out_of_step_ = false;
-  if (!connection_) {
-    connection_.emplace(options_.endpoint, options_.name, options_.reply_limit,
-                        Patience{deadline, options_.wake_fd});
+  if (!connection_ || out_of_step_) {
+    // One that is out of step is kept until there is another: a server that hangs lets nobody log
+    // in, but will read what was sent behind.
+    connection_ =
+        std::make_unique<Connection>(options_.endpoint, options_.name, options_.reply_limit,
+                                     Patience{deadline, options_.wake_fd});
+    out_of_step_ = false;
     was_connected_ = true;
   }
   return *connection_;
@@ -25,24 +28,25 @@ Connection& Client::connect(TimePoint deadline) {
 template <typename Action>
 auto Client::insist(Action action, int* unanswered, TimePoint deadline) {
   while (true) {
+    bool is_sent = false;
     try {
       Connection& connection = connect(deadline);
-      out_of_step_ = true;
+      out_of_step_ = is_sent = true;
       auto answer = action(connection);
       out_of_step_ = false;
       if (answer) return std::move(*answer);
     } catch (const Unavailable&) {
-      if (out_of_step_ && unanswered != nullptr) ++*unanswered;
+      if (is_sent && unanswered != nullptr) ++*unanswered;
       const TimePoint now = BootClock::now();
       // Before the deadline it is the connection that broke: nothing can be sent behind on it.
       if (now < deadline) disconnect();
       // Where a connection once was, one that breaks or is refused may be a restart: try again.
       if (!was_connected_ || after(now, k_pause_before_retry) >= deadline) throw;
     } catch (const Interrupted&) {
-      if (out_of_step_ && unanswered != nullptr) ++*unanswered;
+      if (is_sent && unanswered != nullptr) ++*unanswered;
       throw;
     } catch (const ProtocolError&) {
-      if (out_of_step_ && unanswered != nullptr) ++*unanswered;
+      if (is_sent && unanswered != nullptr) ++*unanswered;
       throw;
     }
     pause({after(BootClock::now(), k_pause_before_retry), options_.wake_fd});

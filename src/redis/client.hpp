@@ -1,7 +1,7 @@
 // A connection that is opened when first needed and opened again when it breaks.
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -75,7 +75,7 @@ class Client {
   bool best_effort(Action action) noexcept;
 
   ClientOptions options_;
-  std::optional<Connection> connection_;
+  std::unique_ptr<Connection> connection_;
   bool out_of_step_ = false;  // a reply is outstanding: good for send_behind only
   bool was_connected_ = false;
 };

@@ -159,6 +159,26 @@ TEST_CASE("W3: whoever gives up while the server does not answer leaves the queu
   CHECK(no_trace(server));
 }
 
+TEST_CASE("W3: so does who would have to log in on a new connection") {
+  Server server({.args = {"--requirepass", "secret"}});
+  hold_by_other(server);
+  Proxy proxy(server.port());
+  Process waiter(through(proxy, {"-w", "500ms", "--timeout", "300ms"}),
+                 {.env = {{"RLOCK_PASSWORD", "secret"}}});
+  REQUIRE(comes_to_queue(server, 1));
+  SUBCASE("the server is stopped") {
+    server.pause();
+    CHECK(waiter.wait().status == 69);
+    server.resume();
+  }
+  SUBCASE("the network is dark for a while") {
+    proxy.set_mode(Mode::blackhole);
+    CHECK(waiter.wait().status == 69);
+    proxy.set_mode(Mode::pass);
+  }
+  CHECK(no_trace(server));
+}
+
 TEST_CASE("W3: lost replies neither leave nor take a second place, and S6: no second hold") {
   Server server;
   hold_by_other(server);
