@@ -9,7 +9,6 @@
 #include <doctest/doctest.h>
 
 #include "support/fair_lock.hpp"
-#include "support/net.hpp"
 #include "support/process.hpp"
 #include "support/resp.hpp"
 #include "support/server.hpp"
@@ -81,7 +80,7 @@ TEST_CASE("plain and fair: a release of either kind calls a waiter of each, and 
       peer->listen();
       CHECK_FALSE(peer->acquire());
     }
-    RespClient plain(connect_unix(server.unix_path()));
+    RespClient plain = server.connect();
     plain.call({"SUBSCRIBE", k_channel});
     holder.close_stdin();
     CHECK(holder.wait().status == 0);

@@ -11,7 +11,6 @@
 #include <doctest/doctest.h>
 
 #include "support/fair_lock.hpp"
-#include "support/net.hpp"
 #include "support/process.hpp"
 #include "support/processes.hpp"
 #include "support/pty.hpp"

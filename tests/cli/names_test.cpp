@@ -5,7 +5,6 @@
 
 #include <doctest/doctest.h>
 
-#include "support/net.hpp"
 #include "support/process.hpp"
 #include "support/resp.hpp"
 #include "support/server.hpp"
@@ -105,7 +104,7 @@ TEST_CASE("a release says \"0\" on Redisson's channel") {
   Server server;
   for (const std::string& name : k_names) {
     CAPTURE(name);
-    RespClient listener(connect_unix(server.unix_path()));
+    RespClient listener = server.connect();
     const std::string channel = with_prefix("redisson_lock__channel", name);
     listener.call({"SUBSCRIBE", channel});
     REQUIRE(run(rlock_argv("exec", "-r", server.unix_url(), name, "--", "true")).status == 0);

@@ -305,7 +305,7 @@ TEST_CASE("R2: LOADING is told by status 69 and its name") {
                           "--loading-process-events-interval-bytes", "1024"}});
   server.command({"DEBUG", "POPULATE", "5000", "key", "200"});
   REQUIRE(server.command({"CONFIG", "SET", "key-load-delay", "10000"}) == "OK");
-  RespClient loader(connect_unix(server.unix_path()));
+  RespClient loader = server.connect();
   std::thread load([&] { loader.call({"DEBUG", "RELOAD"}, 60s); });
   const bool loading = wait_until([&] { return has(server.command({"PING"}), "LOADING"); });
   if (loading) {
@@ -328,7 +328,7 @@ TEST_CASE("R2: BUSY is told by status 69 and its name, and a wait outlives it") 
   REQUIRE(wait_until([&] {
     return has(server.command({"PUBSUB", "NUMSUB", "redisson_lock__channel:{job}"}), "\n1");
   }));
-  RespClient looper(connect_unix(server.unix_path()));
+  RespClient looper = server.connect();
   std::thread loop([&] { looper.call({"EVAL", "while true do end", "0"}, 60s); });
   const bool busy = wait_until([&] { return has(server.command({"PING"}), "BUSY"); });
   if (busy) {
@@ -404,7 +404,7 @@ TEST_CASE("R2: a replica is told by status 69, and locks on it cannot be changed
 
 TEST_CASE("R2: too many clients are told by status 69 and their name") {
   Server server;
-  RespClient admin(connect_unix(server.unix_path()));
+  RespClient admin = server.connect();
   admin.call({"CONFIG", "SET", "maxclients", "1"});
   for (const std::string& url : {server.tcp_url(), server.unix_url()}) {
     const Result result = invoke(url, {"exec", "job", "--", "echo", "ran"}, "500ms");

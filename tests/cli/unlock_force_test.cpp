@@ -7,7 +7,6 @@
 #include <doctest/doctest.h>
 
 #include "support/fair_lock.hpp"
-#include "support/net.hpp"
 #include "support/process.hpp"
 #include "support/pty.hpp"
 #include "support/resp.hpp"
@@ -223,7 +222,7 @@ TEST_CASE("unlock --force breaks a read/write lock and wakes its waiters") {
   Server server;
   server.command({"HSET", "job", "mode", "read", "a:1", "1"});
   server.command({"SET", "{job}:a:1:rwlock_timeout:1", "1", "PX", "600000"});
-  RespClient waiter(connect_unix(server.unix_path()));
+  RespClient waiter = server.connect();
   waiter.call({"SUBSCRIBE", k_rw_channel});
   const Result result = force(server);
   CHECK(result.status == 0);
@@ -267,7 +266,7 @@ TEST_CASE("unlock --force leaves an application's hash alone, byte for byte") {
 TEST_CASE("unlock --force wakes those who wait for a lock that somebody has deleted") {
   Server server;
   hold_by_other(server);
-  RespClient rw(connect_unix(server.unix_path()));
+  RespClient rw = server.connect();
   rw.call({"SUBSCRIBE", k_rw_channel});
   Peer head(server, "r:1");
   head.listen();

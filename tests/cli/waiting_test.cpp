@@ -222,7 +222,7 @@ TEST_CASE("W2: a TTL that is always about to end makes no busy loop") {
   hold(server, "job", 600'000);
   Process waiter(rlock_argv("exec", "-r", server.unix_url(), "job", "--", "sleep", "100"));
   REQUIRE(comes_to_wait(server, "job"));
-  RespClient holder(connect_unix(server.unix_path()));
+  RespClient holder = server.connect();
   const Clock::time_point start = Clock::now();
   const long before = requests(server);
   server.command({"PUBLISH", channel("job"), "0"});

@@ -6,7 +6,6 @@
 #include <doctest/doctest.h>
 
 #include "support/looks.hpp"
-#include "support/net.hpp"
 #include "support/process.hpp"
 #include "support/resp.hpp"
 #include "support/server.hpp"
@@ -65,7 +64,7 @@ TEST_CASE("watch looks at a lock once a second at most, whatever happens to it")
   SUBCASE("without notifications") {}
   SUBCASE("with notifications of keys") { options = k_with_notifications; }
   Server server(options);
-  RespClient client(connect_unix(server.unix_path()));
+  RespClient client = server.connect();
   const Reading start = read(client);
   Process watch(rlock_argv("watch", "--json", "-r", server.unix_url(), "job", "other"));
   watch.wait_for_stdout(event("other", "state"));
@@ -83,7 +82,7 @@ TEST_CASE("watch looks at a lock once a second at most, whatever happens to it")
 
 TEST_CASE("watch asks for a lock to which nothing happens every 5 s where it would be notified") {
   Server server(k_with_notifications);
-  RespClient client(connect_unix(server.unix_path()));
+  RespClient client = server.connect();
   const Reading start = read(client);
   Process watch(rlock_argv("watch", "-r", server.unix_url(), "job"));
   watch.wait_for_stdout("job is free");

@@ -7,7 +7,6 @@
 
 #include "redis/fair_fixture.hpp"
 #include "support/fair_lock.hpp"
-#include "support/net.hpp"
 #include "support/resp.hpp"
 #include "support/wait_until.hpp"
 
@@ -117,7 +116,7 @@ TEST_CASE(
                     "redis.call('zadd', KEYS[2], i, 'r:' .. i) end",
                     "2", k_queue, k_scores});
   CHECK_FALSE(f.asks(f.make("u:1")));
-  test::RespClient listener(test::connect_unix(f.server.unix_path()));
+  test::RespClient listener = f.server.connect();
   listener.call({"SUBSCRIBE", test::k_channel + ":u:1"});
   CHECK(f.locks[0].release(f.client) == lock::Release::freed);
   CHECK(listener.call({"PING"}).at(0) == "message");

@@ -8,7 +8,6 @@
 #include "lua_scripts.hpp"
 #include "redis/lock_fixture.hpp"
 #include "support/fair_lock.hpp"
-#include "support/net.hpp"
 #include "support/resp.hpp"
 #include "support/wait_until.hpp"
 
@@ -38,7 +37,7 @@ struct Fixture {
 class Listener {
  public:
   Listener(const test::Server& server, const std::string& channel)
-      : connection_(test::connect_unix(server.unix_path())) {
+      : connection_(server.connect()) {
     connection_.call({"SUBSCRIBE", channel});
   }
   Words messages() {

@@ -7,7 +7,6 @@
 
 #include "lua_scripts.hpp"
 #include "redis/lock_fixture.hpp"
-#include "support/net.hpp"
 #include "support/resp.hpp"
 #include "support/wait_until.hpp"
 
@@ -34,7 +33,7 @@ std::int64_t release(redis::Client& client, const std::string& owner, const std:
 TEST_CASE("release: the last hold frees the lock, tells the waiters and leaves nothing") {
   test::Server server;
   redis::Client client = client_of(server);
-  test::RespClient listener(test::connect_unix(server.unix_path()));
+  test::RespClient listener = server.connect();
   listener.call({"SUBSCRIBE", "redisson_lock__channel:{job}"});
   lock::ReentrantLock lock = make_lock("u:1");
   REQUIRE(std::holds_alternative<lock::Lease>(lock.try_acquire(client, lock::Join::no)));
@@ -46,7 +45,7 @@ TEST_CASE("release: the last hold frees the lock, tells the waiters and leaves n
 TEST_CASE("release: one of several holds leaves the lock and tells nobody") {
   test::Server server;
   redis::Client client = client_of(server);
-  test::RespClient listener(test::connect_unix(server.unix_path()));
+  test::RespClient listener = server.connect();
   listener.call({"SUBSCRIBE", "redisson_lock__channel:{job}"});
   server.command({"HSET", "job", "u:1", "2"});
   server.command({"PEXPIRE", "job", "600000"});

@@ -2,7 +2,6 @@
 
 #include <stdexcept>
 
-#include "net.hpp"
 #include "process.hpp"
 #include "wait_until.hpp"
 
@@ -157,7 +156,7 @@ void Peer::unlock() {
 void Peer::leave() { run(k_leave, {"", owner_, std::to_string(k_wait.count())}); }
 
 void Peer::listen() {
-  listener_ = std::make_unique<RespClient>(connect_unix(server_.unix_path()));
+  listener_ = std::make_unique<RespClient>(server_.connect());
   listener_->call({"SUBSCRIBE", k_channel + ":" + owner_});
 }
 

@@ -15,7 +15,7 @@
 
 #include "net.hpp"
 #include "processes.hpp"
-#include "resp.hpp"
+#include "rights.hpp"
 #include "wait_until.hpp"
 
 namespace rlock::test {
@@ -102,6 +102,10 @@ std::vector<std::string> Server::arguments() const {
     argv.emplace_back("::1");
   }
   argv.insert(argv.end(), options_.args.begin(), options_.args.end());
+  for (const std::vector<std::string>& user : restricted_users()) {
+    argv.emplace_back("--user");
+    argv.insert(argv.end(), user.begin(), user.end());
+  }
   return argv;
 }
 
@@ -165,19 +169,26 @@ void Server::resume() {
   }
 }
 
-std::vector<std::string> Server::list(const std::vector<std::string>& args) const {
+RespClient Server::connect() const {
   RespClient client(connect_unix(unix_path()));
-  if (!options_.password.empty()) {
-    std::vector<std::string> login{"AUTH", options_.password};
+  std::vector<std::string> login = admin_login();
+  if (login.empty() && !options_.password.empty()) {
+    login = {"AUTH", options_.password};
     if (!options_.user.empty()) {
       login.insert(login.begin() + 1, options_.user);
     }
-    auto answer = client.call(login);
-    if (answer != std::vector<std::string>{"OK"}) {
-      return answer;
+  }
+  if (!login.empty()) {
+    const std::string answer = client.call(login).at(0);
+    if (answer != "OK") {
+      throw std::runtime_error(answer);
     }
   }
-  return client.call(args);
+  return client;
+}
+
+std::vector<std::string> Server::list(const std::vector<std::string>& args) const {
+  return connect().call(args);
 }
 
 std::string Server::command(const std::vector<std::string>& args) const {

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 #include <vector>
 
+#include "resp.hpp"
 #include "spawn.hpp"
 
 namespace rlock::test {
@@ -48,7 +49,11 @@ class Server {
   void pause();
   void resume();
 
-  // Sends one command on a new connection to the Unix socket. Returns the reply as text: strings as
+  // A new connection to the Unix socket, logged in. Throws std::runtime_error when the server does
+  // not let it in.
+  [[nodiscard]] RespClient connect() const;
+
+  // Sends one command on a new connection. Returns the reply as text: strings as
   // they are, integers in decimal, "(nil)", "(error) ...", the elements of arrays (flattened)
   // joined with '\n'. Throws std::runtime_error when there is no answer within 10 s.
   std::string command(const std::vector<std::string>& args) const;

@@ -15,6 +15,7 @@
 
 #include "fd.hpp"
 #include "processes.hpp"
+#include "rights.hpp"
 #include "wait_until.hpp"
 
 namespace rlock::test {
@@ -123,7 +124,9 @@ bool set_up_child(const SpawnPlan& plan, const Prepared& ready) {
 
 pid_t spawn(const SpawnPlan& plan) {
   std::vector<std::string> argv = plan.argv;
-  std::vector<std::string> env = environment(plan.env);
+  EnvChanges changes = plan.env;
+  add_login(argv, changes);
+  std::vector<std::string> env = environment(changes);
   std::array<int, 2> ends{};
   if (argv.empty() || ::pipe2(ends.data(), O_CLOEXEC) != 0) {
     throw std::system_error(EINVAL, std::generic_category(), "spawn");
