@@ -1,4 +1,6 @@
 // R3: the rights that the man page lists are enough.
+#include "support/rights.hpp"
+
 #include <string>
 #include <vector>
 
@@ -7,7 +9,6 @@
 #include "support/fair_lock.hpp"
 #include "support/process.hpp"
 #include "support/resp.hpp"
-#include "support/rights.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
 

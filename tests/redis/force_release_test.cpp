@@ -36,8 +36,7 @@ struct Fixture {
 // Who listens on a channel, and what has come.
 class Listener {
  public:
-  Listener(const test::Server& server, const std::string& channel)
-      : connection_(server.connect()) {
+  Listener(const test::Server& server, const std::string& channel) : connection_(server.connect()) {
     connection_.call({"SUBSCRIBE", channel});
   }
   Words messages() {
