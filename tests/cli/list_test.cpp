@@ -23,7 +23,7 @@ namespace {
 using Words = std::vector<std::string>;
 
 // What a search may take, beside the sanitizers' own memory.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef RLOCK_SANITIZED
 constexpr long k_most_kib = 256L * 1024;
 #else
 constexpr long k_most_kib = 32L * 1024;

@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 namespace {
 
 // What a process may take while it refuses a reply. The sanitizers' own memory comes on top.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef RLOCK_SANITIZED
 constexpr long k_most_kib = 256L * 1024;
 #else
 constexpr long k_most_kib = 32L * 1024;
