@@ -6,8 +6,8 @@ MILLISECOND = 1e6  # in nanoseconds
 
 
 class Table:
-    def __init__(self):
-        self.rows = [("figure", "rlock", "peer", "ratio [quartiles]", "target")]
+    def __init__(self, own="rlock", peer="peer"):
+        self.rows = [("figure", own, peer, "ratio [quartiles]", "target")]
 
     def add(self, figure, own, peer="", ratio="", target=""):
         self.rows.append((figure, own, peer, ratio, target))

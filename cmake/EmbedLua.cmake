@@ -1,7 +1,7 @@
 # Turns lua/*.lua into one generated header: the text of each script and its SHA1, which is the
 # name that the server gives it (SCRIPT LOAD). A line "--#include FILE" stands for lua/include/FILE.
-# A script with the line "--#read-only" changes nothing. Runs at configure time; a changed script
-# reconfigures.
+# A script with the line "--#read-only" changes nothing; one with "--#publishes" publishes. Runs at
+# configure time; a changed script reconfigures.
 function(rlock_embed_lua output)
   file(GLOB scripts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/lua/*.lua)
   file(GLOB includes CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/lua/include/*.lua)
@@ -23,8 +23,12 @@ function(rlock_embed_lua output)
     if(text MATCHES "\n--#read-only\n")
       set(access read)
     endif()
+    set(voice silent)
+    if(text MATCHES "\n--#publishes\n")
+      set(voice publishes)
+    endif()
     string(SHA1 sha1 "${text}")
-    string(APPEND body "inline constexpr redis::Script ${name}{\"${name}\", \"${sha1}\", R\"LUA(${text})LUA\",\n    redis::Script::Access::${access}};\n")
+    string(APPEND body "inline constexpr redis::Script ${name}{\"${name}\", \"${sha1}\", R\"LUA(${text})LUA\",\n    redis::Script::Access::${access}, redis::Script::Voice::${voice}};\n")
   endforeach()
   string(APPEND body "}  // namespace rlock::lua\n")
   file(CONFIGURE OUTPUT ${output} CONTENT "${body}" @ONLY)

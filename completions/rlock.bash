@@ -2,18 +2,20 @@
 
 # Sets _rlock_opts to the options of the command $1, or to the global ones if it is empty.
 _rlock_options() {
-  local global="-r --redis --timeout --user --password-file --config --json -q --quiet -v --verbose
+  local global="-r --redis --timeout --user --password-file --tls-ca --tls-cert
+    --tls-key --config --json -q --quiet -v --verbose
     --color -h --help"
-  local taking="--kind --fair --fair-wait -w --wait -n --no-wait --lease --no-watchdog --note --no-info -E --conflict-exit-code"
+  local taking="--kind --fair -s --shared -x --exclusive --fair-wait --key-format --token --permits -w --wait -n --no-wait --lease --no-watchdog --fence --note --no-info --sync-replicas --restart-delay -E --conflict-exit-code"
   case $1 in
     exec) _rlock_opts="$taking -c --on-lost --kill-after --at-least --at-most $global" ;;
-    acquire) _rlock_opts="$taking $global" ;;
-    renew) _rlock_opts="--owner --lease $global" ;;
-    unlock) _rlock_opts="--owner --force -y --yes --kind $global" ;;
+    acquire) _rlock_opts="$taking --pid --export $global" ;;
+    renew) _rlock_opts="--owner --lease --key-format $global" ;;
+    unlock) _rlock_opts="--owner --force -y --yes --kind --key-format $global" ;;
     list) _rlock_opts="--stuck --simple $global" ;;
     doctor) _rlock_opts="--repair --dry-run $global" ;;
-    evict | inspect-queue) _rlock_opts=$global ;;
-    watch) _rlock_opts="--until --for $global" ;;
+    evict | fence | config) _rlock_opts=$global ;;
+    inspect-queue) _rlock_opts="--key-format $global" ;;
+    watch) _rlock_opts="--until --for --key-format $global" ;;
     *) _rlock_opts="$global -V --version" ;;
   esac
 }
@@ -33,51 +35,205 @@ _rlock_behind_dashes() {
   fi
 }
 
-_rlock() {
-  local commands="exec acquire renew unlock evict inspect-queue list watch doctor"
-  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-  local command="" word i _rlock_opts
-  COMPREPLY=()
+# Succeeds if the value of the option $1 is the next word.
+_rlock_takes_value() {
+  case $1 in
+    -r | --redis | --timeout | --user | --password-file | --tls-ca | --tls-cert | --tls-key | \
+      --config | --color | --kind | --fair-wait | --key-format | --token | -w | --wait | --lease | \
+      --note | --sync-replicas | --restart-delay | -E | --conflict-exit-code | -c | --on-lost | \
+      --permits | --kill-after | --at-least | --at-most | --pid | --owner | --simple | --until | --for) return 0 ;;
+  esac
+  return 1
+}
 
-  for ((i = 1; i < COMP_CWORD; ++i)); do
+# Sets _rlock_words to the words up to the cursor as the shell reads them: COMP_WORDS are split also
+# at COMP_WORDBREAKS, as ':' and '='.
+_rlock_join() {
+  local rest=${COMP_LINE-} word blanks i
+  _rlock_words=()
+  for ((i = 0; i <= COMP_CWORD; ++i)); do
     word=${COMP_WORDS[i]}
-    if [[ $word == -- ]]; then
-      if [[ $command == exec ]]; then _rlock_behind_dashes "$i"; fi
-      return
+    blanks=${rest%%[![:space:]]*}
+    rest=${rest#"$blanks"}
+    if ((i == 0)) || [[ -n $blanks || $rest != "$word"* || -z $word ]]; then
+      _rlock_words+=("$word")
+    else
+      _rlock_words[${#_rlock_words[@]} - 1]+=$word
     fi
-    if [[ -z $command && " $commands " == *" $word "* ]]; then command=$word; fi
+    rest=${rest#"$word"}
   done
+}
 
-  # --option=value arrives as three words.
-  if [[ $current == = ]]; then
-    current=""
-  elif [[ $previous == = ]]; then
-    previous=${COMP_WORDS[COMP_CWORD - 2]}
+# Sets _rlock_text to what the shell would make of the word $1. Fails where it would have to expand
+# something; nothing is ever expanded or run here.
+_rlock_unquote() {
+  local rest=$1 quote="" c
+  _rlock_text=""
+  if [[ $rest == "~/"* ]]; then
+    _rlock_text=$HOME
+    rest=${rest:1}
+  fi
+  while [[ -n $rest ]]; do
+    c=${rest:0:1}
+    rest=${rest:1}
+    if [[ $c == "$quote" ]]; then
+      quote=""
+    elif [[ $quote == "'" ]]; then
+      _rlock_text+=$c
+    elif [[ $c == \\ ]]; then
+      if [[ -n $quote && ${rest:0:1} != [\\\"\$\`] ]]; then _rlock_text+=$c; fi
+      _rlock_text+=${rest:0:1}
+      rest=${rest:1}
+    elif [[ $c == [\$\`] || -z $quote && $c == [\<\>\(] ]]; then
+      return 1
+    elif [[ -z $quote && $c == [\"\'] ]]; then
+      quote=$c
+    else
+      _rlock_text+=$c
+    fi
+  done
+}
+
+# Sets what the words before the cursor say: _rlock_command, _rlock_operands, _rlock_dashes (where
+# `--` stands, or empty) and _rlock_asked, the options that tell the server. Fails in
+# _rlock_can_ask=no where that cannot be known.
+_rlock_understand() {
+  local commands=$1 word i last=$((${#_rlock_words[@]} - 1))
+  _rlock_command="" _rlock_operands=() _rlock_dashes="" _rlock_asked=() _rlock_can_ask=yes
+  for ((i = 1; i < last; ++i)); do
+    word=${_rlock_words[i]}
+    if [[ -n $_rlock_dashes || $word != -?* ]]; then
+      if [[ -z $_rlock_command && " $commands " == *" $word "* ]]; then
+        _rlock_command=$word
+      else
+        _rlock_unquote "$word" || _rlock_can_ask=no
+        _rlock_operands+=("$_rlock_text")
+      fi
+      continue
+    fi
+    case $word in
+      --) _rlock_dashes=$i ;;
+      --key-format*) _rlock_can_ask=no ;;& # the names of locks are not those of their keys
+      -r | --redis | --user | --password-file | --tls-ca | --tls-cert | --tls-key | --config)
+        _rlock_unquote "${_rlock_words[i + 1]}" || _rlock_can_ask=no
+        _rlock_asked+=("$word" "$_rlock_text")
+        i=$((i + 1))
+        ;;
+      -r?* | --redis=* | --user=* | --password-file=* | --tls-ca=* | --tls-cert=* | --tls-key=* | \
+        --config=*)
+        _rlock_unquote "$word" || _rlock_can_ask=no
+        _rlock_asked+=("$_rlock_text")
+        ;;
+      *) if _rlock_takes_value "$word"; then i=$((i + 1)); fi ;;
+    esac
+  done
+}
+
+# Offers what the server has for the word $1: $2 is names, holders or waiters, $3 the lock. What
+# comes from the server is quoted, and goes through nothing that expands.
+_rlock_offer() {
+  local typed=$1 what=$2 head="" name breaks found=()
+  COMPREPLY=()
+  [[ $_rlock_can_ask == yes && $typed != \$* ]] || return
+  # What bash replaces starts behind the last of the characters at which it splits words.
+  if [[ $typed != [\"\']* ]]; then
+    breaks=${COMP_WORDBREAKS//[!:=@]/}
+    if [[ -n $breaks && $typed == *["$breaks"]* ]]; then
+      _rlock_unquote "${typed%"${typed##*["$breaks"]}"}" || return
+      head=$_rlock_text
+    fi
+  fi
+  _rlock_unquote "$typed" || return
+  mapfile -d '' -t found < <(command rlock __complete "$what" "${_rlock_asked[@]}" \
+    -- "$_rlock_text" "${@:3:1}" </dev/null 2>/dev/null)
+  for name in "${found[@]}"; do
+    if [[ $name == -* && -z $_rlock_dashes && $what == names ]]; then continue; fi
+    case $typed in
+      \'*)
+        if [[ $name == *[\'[:cntrl:]]* ]]; then continue; fi
+        ;;
+      \"*)
+        if [[ $name == *[\![:cntrl:]]* ]]; then continue; fi
+        name=${name//\\/\\\\} name=${name//\"/\\\"} name=${name//\$/\\\$} name=${name//\`/\\\`}
+        ;;
+      *)
+        name=${name#"$head"}
+        if [[ -n $name ]]; then printf -v name %q "$name"; fi
+        ;;
+    esac
+    COMPREPLY+=("$name")
+  done
+}
+
+# Offers names where the next operand is one.
+_rlock_offer_operand() {
+  case $_rlock_command:${#_rlock_operands[@]} in
+    exec:* | watch:*) _rlock_offer "$1" names ;;
+    acquire:0 | renew:0 | unlock:0 | evict:0 | fence:0 | inspect-queue:0 | list:0 | doctor:0)
+      _rlock_offer "$1" names
+      ;;
+    evict:1) _rlock_offer "$1" waiters "${_rlock_operands[0]}" ;;
+  esac
+}
+
+_rlock() {
+  local commands="exec acquire renew unlock evict fence inspect-queue list watch doctor config"
+  local _rlock_words _rlock_text _rlock_opts i
+  local _rlock_command _rlock_operands _rlock_dashes _rlock_asked _rlock_can_ask
+  COMPREPLY=()
+  _rlock_join
+  _rlock_understand "$commands"
+  local current=${_rlock_words[-1]} previous=${_rlock_words[-2]} command=$_rlock_command
+
+  if [[ -n $_rlock_dashes ]]; then
+    if [[ $command == exec ]]; then
+      for ((i = 1; i < COMP_CWORD; ++i)); do
+        if [[ ${COMP_WORDS[i]} == -- ]]; then
+          _rlock_behind_dashes "$i"
+          break
+        fi
+      done
+    else
+      _rlock_offer_operand "$current"
+    fi
+    return
+  fi
+
+  # --option=value
+  if [[ $current == --*=* ]]; then
+    previous=${current%%=*}
+    current=${current#*=}
   fi
 
   local values=""
   case $previous in
     --on-lost) values="term kill ignore" ;;
     --kind)
-      values="reentrant fair"
+      values="reentrant fair simple read write semaphore"
       if [[ $command == unlock ]]; then values=simple; fi
       ;;
     --until) values="held free" ;;
     --color) values="auto always never" ;;
-    --password-file | --config)
+    --password-file | --tls-ca | --tls-cert | --tls-key | --config)
       compopt -o filenames 2>/dev/null
       mapfile -t COMPREPLY < <(compgen -f -- "$current")
       return
       ;;
-    -r | --redis | --timeout | --user | -w | --wait | --fair-wait | --lease | --note | -E | --conflict-exit-code | -c | \
-      --kill-after | --at-least | --at-most | --owner | --simple | --for) return ;;
+    --owner)
+      _rlock_offer "$current" holders "${_rlock_operands[@]:0:1}"
+      return
+      ;;
     *)
+      if _rlock_takes_value "$previous"; then return; fi
       if [[ $current == -* ]]; then
         _rlock_options "$command"
         values=$_rlock_opts
         if [[ $command == exec ]]; then values+=" --"; fi
       elif [[ -z $command ]]; then
         values=$commands
+      else
+        _rlock_offer_operand "$current"
+        return
       fi
       ;;
   esac

@@ -6,7 +6,7 @@ function __rlock_command
         switch $word
             case --
                 return 1
-            case exec acquire renew unlock evict inspect-queue list watch doctor
+            case exec acquire renew unlock evict fence inspect-queue list watch doctor config
                 echo $word
                 return 0
         end
@@ -46,7 +46,108 @@ function __rlock_complete_command
     complete -C (string join ' ' -- $rest (commandline -ct))
 end
 
+# Prints, behind one NUL each, what the words before the cursor say: the options that tell the server.
+# Fails where that cannot be known. Nothing is expanded or run here.
+function __rlock_asked
+    set -l words (commandline -opc)[2..-1]
+    set -l options redis user password-file tls-ca tls-cert tls-key config
+    set -l asked
+    while set -q words[1]
+        set -l word $words[1]
+        set -e words[1]
+        switch $word
+            case --
+                break
+            case '--key-format*' # the names of locks are not those of their keys
+                return 1
+            case -r --$options
+                set word $word (string replace -r -- '^~/' "$HOME/" "$words[1]")
+                set -e words[1]
+            case '-r?*' --$options'=*'
+            case '*'
+                continue
+        end
+        string match -qr -- '[$(<>]' $word; and return 1
+        set -a asked $word
+    end
+    set -q asked[1]; and printf '%s\0' $asked
+    return 0
+end
+
+# Succeeds if the value of the option is the next word.
+function __rlock_takes_value
+    contains -- "$argv[1]" -r --redis --timeout --user --password-file --tls-ca --tls-cert --tls-key \
+        --config --color --kind --fair-wait --key-format --token -w --wait --lease --note \
+        --sync-replicas --restart-delay -E --conflict-exit-code -c --on-lost --permits --kill-after --at-least \
+        --at-most --pid --owner --simple --until --for
+end
+
+# Prints the operands before the cursor, each behind a NUL.
+function __rlock_operands
+    set -l words (commandline -opc)[2..-1]
+    set -l command
+    set -l behind
+    while set -q words[1]
+        set -l word $words[1]
+        set -e words[1]
+        if not set -q behind[1]
+            if test "$word" = --
+                set behind yes
+                continue
+            else if __rlock_takes_value "$word"
+                set -e words[1]
+                continue
+            else if string match -q -- '-?*' "$word"
+                continue
+            end
+        end
+        if set -q command[1]
+            printf '%s\0' "$word"
+        else
+            set command $word
+        end
+    end
+end
+
+# Prints what the server has for the current word: $argv[1] is names, holders or waiters, $argv[2] the
+# lock. fish quotes it where it is inserted.
+function __rlock_offer
+    command -q rlock; or return
+    set -l asked (__rlock_asked | string split0)
+    test $pipestatus[1] -eq 0; or return
+    set -l typed (string replace -r -- '^--[a-z-]*=' '' (commandline -ct))
+    set -l start (string unescape -- "$typed" 2>/dev/null)
+    set -l found (command rlock __complete $argv[1] $asked -- "$start" $argv[2..-1] </dev/null 2>/dev/null | string split0)
+    set -l offers
+    for name in $found
+        # A description would begin behind a tab; a name like an option needs -- before it.
+        string match -q -- "*"\t"*" "$name"; and continue
+        if string match -q -- '-*' "$name"; and test $argv[1] = names
+            contains -- -- (commandline -opc); or continue
+        end
+        set -a offers $name
+    end
+    set -q offers[1]; and printf '%s\0' $offers | string split0
+end
+
+# Prints names, or waiters, where the next operand is one.
+function __rlock_offer_operand
+    set -l operands (__rlock_operands | string split0)
+    switch (__rlock_command):(count $operands)
+        case 'exec:*' 'watch:*' acquire:0 renew:0 unlock:0 evict:0 fence:0 inspect-queue:0 list:0 doctor:0
+            __rlock_offer names
+        case evict:1
+            __rlock_offer waiters $operands[1]
+    end
+end
+
+# Prints who holds the lock that is named, or any.
+function __rlock_offer_holders
+    __rlock_offer holders (__rlock_operands | string split0)[1]
+end
+
 complete -c rlock -f
+complete -c rlock -n 'not __rlock_is_behind_dashes' -a '(__rlock_offer_operand)'
 complete -c rlock -n __rlock_is_behind_dashes -a '(__rlock_complete_command)'
 
 complete -c rlock -n '__rlock_in' -a exec -d 'Hold locks while a command runs'
@@ -54,15 +155,20 @@ complete -c rlock -n '__rlock_in' -a acquire -d 'Take a lock and leave; print it
 complete -c rlock -n '__rlock_in' -a renew -d 'Extend a lease once'
 complete -c rlock -n '__rlock_in' -a unlock -d 'Release one hold of a lock, or break it'
 complete -c rlock -n '__rlock_in' -a evict -d 'Take a waiter out of the queue'
+complete -c rlock -n '__rlock_in' -a fence -d 'Check a fencing token'
 complete -c rlock -n '__rlock_in' -a inspect-queue -d 'Show holders, waiters and raw state'
 complete -c rlock -n '__rlock_in' -a list -d 'Show the locks on the server, one a line'
 complete -c rlock -n '__rlock_in' -a watch -d 'Follow locks live'
 complete -c rlock -n '__rlock_in' -a doctor -d 'Say what is wrong with server and locks'
+complete -c rlock -n '__rlock_in' -a config -d 'Show the settings, and where each comes from'
 
 complete -c rlock -n __rlock_before_dashes -s r -l redis -x -d 'Server'
 complete -c rlock -n __rlock_before_dashes -l timeout -x -d 'Bound on each command'
 complete -c rlock -n __rlock_before_dashes -l user -x -d 'User name'
 complete -c rlock -n __rlock_before_dashes -l password-file -r -F -d 'File with the password'
+complete -c rlock -n __rlock_before_dashes -l tls-ca -r -F -d 'Whom to trust for rediss://'
+complete -c rlock -n __rlock_before_dashes -l tls-cert -r -F -d 'Certificate of the client'
+complete -c rlock -n __rlock_before_dashes -l tls-key -r -F -d 'Key of that certificate'
 complete -c rlock -n __rlock_before_dashes -l config -r -F -d 'Settings'
 complete -c rlock -n __rlock_before_dashes -l json -d 'Print JSON, one value a line'
 complete -c rlock -n __rlock_before_dashes -s q -l quiet -d 'Say less on stderr'
@@ -71,14 +177,23 @@ complete -c rlock -n __rlock_before_dashes -l color -x -a 'auto always never' -d
 complete -c rlock -n __rlock_before_dashes -s h -l help -d 'Print a summary and exit'
 complete -c rlock -n '__rlock_in' -s V -l version -d 'Print the version and exit'
 
-complete -c rlock -n '__rlock_in exec acquire' -l kind -x -a 'reentrant fair' -d 'Kind of lock'
+complete -c rlock -n '__rlock_in exec acquire' -l kind -x -a 'reentrant fair simple read write semaphore' -d 'Kind of lock'
 complete -c rlock -n '__rlock_in exec acquire' -l fair -d 'First come, first served'
+complete -c rlock -n '__rlock_in exec acquire' -s s -l shared -d 'Read, together with other readers'
+complete -c rlock -n '__rlock_in exec acquire' -s x -l exclusive -d 'Write, alone'
 complete -c rlock -n '__rlock_in exec acquire' -l fair-wait -x \
     -d 'How long a dead waiter keeps its place'
+complete -c rlock -n '__rlock_in exec acquire renew unlock inspect-queue watch' -l key-format -x \
+    -d 'Name of the key, with {} for the name'
+complete -c rlock -n '__rlock_in exec acquire' -l token -x -d 'Value of a simple lock'
+complete -c rlock -n '__rlock_in exec acquire' -l permits -x -d 'So many may hold it at once'
 complete -c rlock -n '__rlock_in exec acquire' -s w -l wait -x -d 'Give up after so long'
 complete -c rlock -n '__rlock_in exec acquire' -s n -l no-wait -d 'Do not wait'
 complete -c rlock -n '__rlock_in exec acquire renew' -l lease -x -d 'How long the lock is kept'
 complete -c rlock -n '__rlock_in exec acquire' -l no-watchdog -d 'Do not renew the lease'
+complete -c rlock -n '__rlock_in exec acquire' -l fence -d 'Draw a fencing token'
+complete -c rlock -n '__rlock_in exec acquire' -l sync-replicas -x -d 'Give the lock back unless so many replicas know of it'
+complete -c rlock -n '__rlock_in exec acquire' -l restart-delay -x -d 'Several servers: one that started less than this ago grants no lock'
 complete -c rlock -n '__rlock_in exec acquire' -l note -x -d 'Words that others see beside the owner'
 complete -c rlock -n '__rlock_in exec acquire' -l no-info -d 'Do not tell others host, process, user and program'
 complete -c rlock -n '__rlock_in exec acquire' -s E -l conflict-exit-code -x \
@@ -89,7 +204,9 @@ complete -c rlock -n '__rlock_in exec' -l on-lost -x -a 'term kill ignore' \
 complete -c rlock -n '__rlock_in exec' -l kill-after -x -d 'From SIGTERM to SIGKILL'
 complete -c rlock -n '__rlock_in exec' -l at-least -x -d 'Keep the lock at least so long'
 complete -c rlock -n '__rlock_in exec' -l at-most -x -d 'End the command after so long'
-complete -c rlock -n '__rlock_in renew unlock' -l owner -x -d 'Who holds the lock'
+complete -c rlock -n '__rlock_in acquire' -l pid -x -a '(__fish_complete_pids)' -d 'Whose life the lock follows'
+complete -c rlock -n '__rlock_in acquire' -l export -d 'Print shell code for eval'
+complete -c rlock -n '__rlock_in renew unlock' -l owner -x -a '(__rlock_offer_holders)' -d 'Who holds the lock'
 complete -c rlock -n '__rlock_in unlock' -l force -d 'Break the lock and wake the waiters'
 complete -c rlock -n '__rlock_in unlock' -s y -l yes -d 'Do not ask before breaking it'
 complete -c rlock -n '__rlock_in unlock' -l kind -x -a simple -d 'Break a string'

@@ -1,25 +1,43 @@
 -- Takes a reentrant lock for an owner who does not hold it yet; may be sent again.
--- KEYS: lock, info, latch of this hold, queue
--- ARGV: lease (ms), owner, what to tell of him (JSON; nothing: he is not to be known)
--- Returns {1, count, mixed} granted; {0, pttl, owner, what is told of him, now, mixed} held by that
---   owner (pttl -1: no expiry; no owner among several fields); {2} this hold has ended; {3, type}
---   the name is in use by another kind of lock.
+-- KEYS: lock, info, latch of this hold, queue, and token if one is to be drawn
+-- ARGV: lease (ms), owner, what to tell of him (JSON; nothing: he is not to be known), 1 to draw a
+--   fencing token or peek to see which would be drawn, see include/restart.lua
+-- Returns {1, count, mixed, token or nothing, which run of the server} granted; {0, pttl, owner, what
+--   is told of him, now, mixed} held by that owner (pttl -1: no expiry; no owner among several
+--   fields); {2} this hold has ended; {3, type} the name is in use by another kind of lock; {4, why}
+--   no token can be drawn; {5, how long the server is up (ms)} too short a time.
 --   mixed is 1 where the name is used as a fair lock, too.
-local lock, info, owner = KEYS[1], KEYS[2], ARGV[2]
+local lock, info, token, owner = KEYS[1], KEYS[2], KEYS[#KEYS], ARGV[2]
 local lease = tonumber(ARGV[1])
-if redis.call('exists', KEYS[3]) == 1 then return {2} end
+local seen = redis.call('get', KEYS[3])
+if seen and seen ~= 'entered' then return {2} end
 --#include now.lua
 --#include info.lua
 --#include kind.lua
 --#include taking.lua
+--#include fence.lua
+--#include restart.lua
+local run, up = server_run()
+if up then return {5, up} end
 local kind = other_kind()
 if kind then return {3, kind} end
+if run ~= '' and not seen and has_ended(owner, KEYS[3]:match('[^:]+$')) then return {2} end
 
 local mixed = redis.call('exists', KEYS[4])
 -- An earlier sending of this request may have taken the lock: then it is not counted again.
-if redis.call('exists', lock) == 1 and redis.call('hexists', lock, owner) == 0 then
+local holds = redis.call('hexists', lock, owner) == 1
+if not holds and redis.call('exists', lock) == 1 then
   local answer, holders_kind = busy()
   answer[6] = holders_kind == 'fair' and 1 or mixed
   return answer
 end
-return {1, hold(ARGV[3] ~= '' and about_owner('reentrant')), mixed}
+local drawn, refusal = fence(owner, holds, ARGV[4])
+if refusal then return refusal end
+local is_told = drawn or ARGV[3] ~= ''
+local count = hold(is_told and about_owner('reentrant', ARGV[4] == '1' and drawn or nil))
+if run ~= '' then
+  -- Each hold is latched: so each server knows which holds it has counted.
+  if holds and not seen then count = redis.call('hincrby', lock, owner, 1) end
+  redis.call('set', KEYS[3], 'entered', 'px', 2 * lease)
+end
+return {1, count, mixed, drawn or '', run}

@@ -1,18 +1,20 @@
 -- Takes a fair lock for an owner who does not hold it yet, or queues him; may be sent again.
--- KEYS: lock, info, latch of this hold, queue, scores
--- ARGV: lease (ms), owner, what to tell of him (JSON, or nothing), channel,
---   wait: how long the owner may keep his place when dead (ms); 0 does not queue him
+-- KEYS: lock, info, latch of this hold, queue, scores, and token if one is to be drawn
+-- ARGV: lease (ms), owner, what to tell of him (JSON, or nothing), 1 to draw a fencing token,
+--   nothing, channel, wait: how long the owner may keep his place when dead (ms); 0 does not queue him
 -- Returns as acquire.lua, and with {0, ...} after mixed: place in the queue (0 is the head; -1: not
 --   queued; -2: there is more to sweep, ask again at once), after how many ms to ask again.
-local lock, info, queue, scores, owner = KEYS[1], KEYS[2], KEYS[4], KEYS[5], ARGV[2]
-local channel = ARGV[4]
-local lease, wait = tonumber(ARGV[1]), tonumber(ARGV[5])
+local lock, info, queue, scores, token = KEYS[1], KEYS[2], KEYS[4], KEYS[5], KEYS[#KEYS]
+local owner, channel = ARGV[2], ARGV[6]
+local lease, wait = tonumber(ARGV[1]), tonumber(ARGV[7])
 if redis.call('exists', KEYS[3]) == 1 then return {2} end
 --#include now.lua
 --#include info.lua
 --#include kind.lua
 --#include taking.lua
+--#include publish.lua
 --#include queue.lua
+--#include fence.lua
 
 -- Makes order at an end of the queue (0 or -1): Redisson's script can fail on a member without score.
 local function drop_scoreless(at, pop)
@@ -116,7 +118,11 @@ local before = as_waiter(known(owner))
 local is_free = redis.call('exists', lock) == 0
 local head, has_more = nil, false
 if is_free then head, has_more = live_head(before and before.due >= now) end
-if (is_free and (head or owner) == owner) or redis.call('hexists', lock, owner) == 1 then
+local holds = redis.call('hexists', lock, owner) == 1
+if (is_free and (head or owner) == owner) or holds then
+  local drawn, refusal = fence(owner, holds, ARGV[4])
+  if refusal then return refusal end
+  me.token = drawn
   if head == owner then redis.call('lpop', queue) end
   local was_queued = redis.call('zrem', scores, owner) == 1
   redis.pcall('hdel', info, 'called')
@@ -126,7 +132,7 @@ if (is_free and (head or owner) == owner) or redis.call('hexists', lock, owner) 
   redis.pcall('hset', info, 'holder', owner)
   shorten_deadlines(was_queued and wait or 0, 0)
   drop_orphans()
-  return {1, count, 0}
+  return {1, count, 0, drawn or ''}
 end
 if not is_free then
   redis.pcall('hdel', info, 'called')  -- whoever was called came too late

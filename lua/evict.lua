@@ -12,6 +12,7 @@ if seen then return cmsgpack.unpack(seen) end
 --#include now.lua
 --#include info.lua
 --#include kind.lua
+--#include publish.lua
 --#include queue.lua
 --#include alone.lua
 
@@ -67,7 +68,7 @@ end
 -- Who is the head now sleeps as one who has others before him, and does so past the lease's end.
 local head = place == 0 and redis.call('lindex', queue, 0)
 if head and redis.call('exists', lock) == 1 then
-  redis.pcall('publish', channel .. ':' .. head, '0')
+  publish(channel .. ':' .. head, '0')
 end
 redis.call('set', latch, cmsgpack.pack(answer), 'px', remember)
 return answer

@@ -103,9 +103,17 @@ local function look_beside(key)
   end
 end
 
+-- Redisson's semaphores have numbers for keys: one is found by its permits that are out.
+local function look_at_permits(key)
+  local name = lock_beside(key:sub(1, -#':timeout' - 1))
+  if not name or redis.pcall('type', name).ok ~= 'string' then return end
+  if redis.pcall('strlen', name) <= k_longest_count then add(beside, name) end
+end
+
 local walks = {{look = look_at_hash, match = pattern, 'type', 'hash'},
-               {look = look_beside, match = 'r*'}}
-if simple ~= '' then walks[3] = {look = look_at_string, match = simple, 'type', 'string'} end
+               {look = look_beside, match = 'r*'},
+               {look = look_at_permits, match = '*:timeout', 'type', 'zset'}}
+if simple ~= '' then walks[4] = {look = look_at_string, match = simple, 'type', 'string'} end
 
 local cursors = {}
 for i, walk in ipairs(walks) do

@@ -11,11 +11,12 @@ local lock, channel, info, latch, queue, scores, rw_channel = unpack(KEYS)
 local remember, timeout_prefix, kind, task = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local k_most_holders = 10000     -- of a lock; an application's hash can have more fields
 local k_most_holds = 1000        -- of a reader
-local k_longest_value = 256      -- of a string, to show whose it was
+local k_longest_value = 1024     -- of a string, to show whose it was
 local seen = redis.call('get', latch)
 if seen then return cmsgpack.unpack(seen) end
 --#include now.lua
 --#include info.lua
+--#include publish.lua
 --#include queue.lua
 
 -- Returns {owner, holds, JSON, ...} of the holders, and the mode of a read/write lock; or nil, and
@@ -24,7 +25,9 @@ local function find_holders()
   local found, mode, there = {}, '', redis.call('type', lock).ok
   if there == 'none' then return found, mode end
   if there == 'string' and kind == 'simple' then
-    return {redis.call('get', lock):sub(1, k_longest_value), '1', ''}, mode
+    local value = redis.call('get', lock):sub(1, k_longest_value)
+    local told = redis.pcall('hget', info, value)
+    return {value, '1', type(told) == 'string' and told or ''}, mode
   end
   if there ~= 'hash' or kind == 'simple' then return nil, there end
   if redis.call('hlen', lock) > k_most_holders then return nil, 'hash that is no lock' end
@@ -47,8 +50,14 @@ local function find_holders()
 end
 
 local function count_listeners()
-  local reply = redis.pcall('pubsub', 'numsub', channel, rw_channel)
-  return reply.err and 0 or reply[2] + reply[4]
+  local count = 0
+  for _, command in ipairs({'numsub', ARGV[#ARGV] == 'sharded' and 'shardnumsub'}) do
+    if not command then break end
+    local reply = redis.pcall('pubsub', command, channel, rw_channel)
+    -- Ours listen in both ways, Redisson's in one.
+    if not reply.err then count = math.max(count, reply[2] + reply[4]) end
+  end
+  return count
 end
 
 local function may_break(holders)
@@ -76,15 +85,15 @@ end
 local function wake_again()
   local head = live_head(false)
   if not head or not called_at(head) then return wake() end
-  redis.pcall('publish', channel .. ':' .. head, '0')
-  redis.pcall('publish', channel, '0')
+  publish(channel .. ':' .. head, '0')
+  publish(channel, '0')
 end
 
 -- As Redisson's unlocking writer (1), and for those whom that does not reach (0): a thread that
 -- does not sleep yet, and readers.
-local function wake_readers_and_writers(publish)
-  publish('publish', rw_channel, '1')
-  publish('publish', rw_channel, '0')
+local function wake_readers_and_writers(publisher)
+  publish(rw_channel, '1', publisher)
+  publish(rw_channel, '0', publisher)
 end
 
 local holders, mode = find_holders()

@@ -1,17 +1,34 @@
--- Counts one more hold for an owner who holds the lock already; may be sent again.
--- KEYS: lock, latch of this hold
--- ARGV: lease (ms), owner, how long to remember this request (ms)
--- Returns {1, count} counted; {2} the owner does not hold the lock, or this hold has ended.
-local lock, latch, owner = KEYS[1], KEYS[2], ARGV[2]
+-- Counts one more hold for an owner who holds the lock already; may be sent again. A string counts
+-- no holds: the lock stays with the outer one.
+-- KEYS: lock, latch of this hold; and info and token if there is to be a token
+-- ARGV: lease (ms), owner, how long to remember this request (ms), a mode of include/fence.lua
+-- Returns {1, count, token or nothing, 1 if it is a string and nothing was counted} entered; {2} the
+--   owner does not hold the lock, or this hold has ended; {4, why} no token can be drawn. The token
+--   is that of the outer holds, if they have one.
+local lock, latch, info, token, owner = KEYS[1], KEYS[2], KEYS[3], KEYS[4], ARGV[2]
 local lease = tonumber(ARGV[1])
-if redis.call('type', lock).ok ~= 'hash' or redis.call('hexists', lock, owner) == 0 then return {2} end
+--#include now.lua
+--#include info.lua
+--#include fence.lua
+--#include string_lock.lua
+if not is_string and (kind ~= 'hash' or redis.call('hexists', lock, owner) == 0) then return {2} end
+-- A reader's hold is more than a field.
+if kind == 'hash' and redis.call('hexists', lock, 'mode') == 1 then return {2} end
 
 local seen = redis.call('get', latch)
 if seen and seen ~= 'entered' then return {2} end
-if not seen then
+local drawn, refusal = fence(owner, true, ARGV[4])
+if refusal then return refusal end
+if not seen and not is_string then
   redis.call('set', latch, 'entered', 'px', ARGV[3])
   redis.call('hincrby', lock, owner, 1)
 end
 -- Never shorter than what the outer hold counts on.
 if redis.call('pttl', lock) < lease then redis.call('pexpire', lock, lease) end
-return {1, tonumber(redis.call('hget', lock, owner))}
+if drawn then
+  local about = known(owner) or {}
+  about.token = drawn
+  tell(owner, about, lease)
+end
+if is_string then return {1, 1, drawn or '', 1} end
+return {1, tonumber(redis.call('hget', lock, owner)), drawn or '', 0}

@@ -2,25 +2,24 @@
 -- may be sent again.
 -- KEYS: lock, channel, info, latch of this hold, queue, scores
 -- ARGV: owner, how long to remember this request (ms), how long to keep the lock all the same (ms),
---   what the owner added to the deadlines behind him (ms; 0: he cannot be in the queue)
+--   what the owner added to the deadlines behind him (ms; 0: he cannot be in the queue), the standing
+--   of the hold, 0 to tell nobody that the lock is free, and the hold, see include/releasing.lua
 -- Returns {1} the lock is free now, {0} the owner still holds it (or keeps it until its TTL ends),
 --   {2} the owner did not hold it. The latch remembers the answer, and bars a late acquire.
 local lock, channel, info, latch, queue, scores =
   KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local owner, remember, keep, wait = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
-
-local seen = redis.call('get', latch)
-if seen and seen ~= 'entered' then return {tonumber(seen)} end
-local function answer(result)
-  redis.pcall('set', latch, result, 'px', remember)
-  return {result}
-end
+local standing, hold = ARGV[5], ARGV[7]
+local function holding() return {owner} end
 --#include now.lua
 --#include info.lua
+--#include releasing.lua
+--#include publish.lua
 --#include queue.lua
+--#include string_lock.lua
 
-local count = false
-if redis.call('type', lock).ok == 'hash' then count = redis.call('hget', lock, owner) end
+local count = is_string and 1
+if kind == 'hash' then count = redis.call('hget', lock, owner) end
 if not count then
   forget_holder(owner)
   if wait > 0 then leave(owner, wait) end
@@ -30,22 +29,19 @@ end
 if tonumber(count) > 1 then
   -- Setting the expiry to what it is opens the script for writing when the server is out of memory.
   local left = redis.call('pttl', lock)
-  if left > 0 then redis.call('pexpire', lock, left) end
+  if left > 0 then redis.call('pexpire', lock, math.max(left, keep)) end
+  if keep > 0 then note_kept(owner, keep) end
   redis.call('hincrby', lock, owner, -1)
   return answer(0)
 end
+keep = math.max(keep, left_to_keep(owner))
 if keep > 0 then
   redis.call('pexpire', lock, keep)
-  -- From now on the lock ends by its TTL: not with the process.
-  local about = known(owner)
-  if about then
-    about.process = nil
-    tell(owner, about, keep)
-  end
+  note_outlived(owner, keep)
   redis.pcall('pexpire', info, keep)
   return answer(0)
 end
-redis.call('hdel', lock, owner)
+if is_string then redis.call('del', lock) else redis.call('hdel', lock, owner) end
 forget_holder(owner)
-if redis.call('exists', lock) == 0 then wake() end
+if ARGV[6] ~= '0' and redis.call('exists', lock) == 0 then wake() end
 return answer(1)

@@ -1,21 +1,25 @@
 -- Extends the lease of an owner who still holds the lock; never shortens it. Lease 0 only asks.
--- KEYS: lock, info
--- ARGV: lease (ms), owner
--- Returns 1 the lock is the owner's, 0 it is not.
-local lock, info, owner = KEYS[1], KEYS[2], ARGV[2]
+-- KEYS: lock: not more, so that a lock whose slot of a cluster is on the move can be renewed all the
+--   same: with several keys, some of which need not exist, a node says TRYAGAIN meanwhile
+-- ARGV: lease (ms), owner, info, and for one of several servers the latch of this hold: one that
+--   has forgotten the lock may have it from another hold of the owner's, and counts this one again
+-- Returns 1 the lock is the owner's, 0 it is not, or this hold has ended.
+local lock, owner, info, latch = KEYS[1], ARGV[2], ARGV[3], ARGV[4]
 local lease = tonumber(ARGV[1])
-if redis.call('type', lock).ok ~= 'hash' or redis.call('hexists', lock, owner) == 0 then return 0 end
+--#include string_lock.lua
+if not is_string and (kind ~= 'hash' or redis.call('hexists', lock, owner) == 0) then return 0 end
 if lease == 0 then return 1 end
 --#include now.lua
 --#include info.lua
 
 -- PEXPIRE comes first: it works also when the server is out of memory.
 local left = redis.call('pttl', lock)
-if left < lease then redis.call('pexpire', lock, lease) end
-
-local about = known(owner)
-if about then
-  about.seen = now
-  tell(owner, about, lease)
+redis.call('pexpire', lock, math.max(left, lease))
+if latch ~= '' then
+  local seen = redis.call('get', latch)
+  if seen and seen ~= 'entered' or not seen and has_ended(owner, latch:match('[^:]+$')) then return 0 end
+  if not seen then redis.call('hincrby', lock, owner, 1) end
+  redis.call('set', latch, 'entered', 'px', 2 * lease)
 end
+note_seen(owner, lease)
 return 1

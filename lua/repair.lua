@@ -1,13 +1,14 @@
 -- Removes what is provably garbage around a lock, or only looks for it; may be sent again.
 -- KEYS: lock, channel, info, queue, scores, and latches that were seen without an expiry
--- ARGV: "repair" or "look"
+-- ARGV: "repair" or "look", where the permits of a semaphore are, its channel
 -- Returns {what, how many, the first of them} for each sort of garbage that it has found:
 --   "dead_waiter", "member_without_score", "score_without_member"; "leaked_latch" and
---   "lasting_info", which get an expiry.
+--   "lasting_info", which get an expiry; "ended_permit", which is given back.
 local lock, channel, info, queue, scores = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local repairs = ARGV[1] == 'repair'
 --#include now.lua
 --#include info.lua
+--#include publish.lua
 --#include queue.lua
 --#include alone.lua
 
@@ -88,6 +89,20 @@ for _, member in ipairs(is_zset and redis.call('zrange', scores, 0, -1) or {}) d
   end
 end
 
+-- Gives the permits of a semaphore back that have ended.
+local function mend_semaphore(permits, channel)
+--#include semaphore.lua
+  if redis.pcall('type', permits).ok ~= 'zset' or other_use() then return end
+  for _, permit in ipairs(redis.call('zrange', permits, '-inf', now, 'byscore')) do
+    note('ended_permit', shown(permit))
+  end
+  if repairs and sorts['ended_permit'] then
+    take_back_expired()
+    settle()
+  end
+end
+mend_semaphore(ARGV[2], ARGV[3])
+
 for i, key in ipairs({info, unpack(KEYS, 6)}) do
   local expected = i == 1 and 'hash' or 'string'
   if redis.call('pttl', key) == -1 and redis.call('type', key).ok == expected then
@@ -100,7 +115,7 @@ end
 if repairs and #fixes > 0 and redis.call('exists', lock) == 0 and is_list() then
   local head = redis.call('lindex', queue, 0)
   if head and called_at(head) then
-    redis.pcall('publish', channel .. ':' .. head, '0')
+    publish(channel .. ':' .. head, '0')
   elseif head then
     call(head)
   end

@@ -1,12 +1,15 @@
 -- Reads all that Redis holds about a lock, at one instant; changes nothing.
 -- KEYS: lock, info, queue, timeout (the queue's scores), token
 -- ARGV: channel, start of the names of the readers' keys, how many entries lock, info, queue and
---   timeout may have together: any number if negative; with 0 the answer has none of them
+--   timeout may have together: any number if negative; with 0 the answer has none of them; where the
+--   permits of a semaphore are (who uses none may have no right to that key)
 -- Returns {now (ms), type of lock, pttl, {field, value...} or {value} of a string,
 --   {queue member...}, {member, score...}, token or nil, type of queue, type of timeout, type of
 --   info, {owner, JSON...} of info, {listeners...} on the channel of each of the first waiters (as
 --   far as the server tells), 1 if there may be listeners elsewhere, {reader...} of a read/write
---   lock whose keys are all gone}; or 'LONG' if there are more entries than that.
+--   lock whose keys are all gone, type of token, pttl of token, {permit, its end...} of a semaphore,
+--   not all of very many, how many they are, whether that key is there at all (1, 0)}; or 'LONG' if
+--   there are more entries than that.
 --#read-only
 local lock, info, queue, scores, token = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local function type_of(key) return redis.call('type', key).ok end
@@ -22,7 +25,10 @@ local function count_listeners()
   for i, member in ipairs(first) do channels[i] = ARGV[1] .. ':' .. member end
   local counts = redis.pcall('pubsub', 'numsub', unpack(channels))
   for i = 2, #counts, 2 do listeners[#listeners + 1] = counts[i] end
-  return listeners, not is_alone()
+  if is_alone() then return listeners, false end
+  local in_shard = redis.pcall('pubsub', 'shardnumsub', unpack(channels))
+  for i = 2, #in_shard, 2 do listeners[i / 2] = (listeners[i / 2] or 0) + in_shard[i] end
+  return listeners, true
 end
 
 -- Returns the readers that have no key left for any of their holds; not all of very many.
@@ -60,6 +66,12 @@ if most ~= 0 then
 end
 if kind == 'hash' then dead = dead_readers() end
 if kind == 'string' then content = {redis.call('get', lock)} end
+local k_most_permits, out, ends, count_out = 10000, ARGV[4], {}, 0
+local has_out = (kind == 'string' or kind == 'none') and redis.pcall('type', out).ok == 'zset'
+if has_out then
+  ends = redis.call('zrange', out, 0, k_most_permits - 1, 'withscores')
+  count_out = redis.call('zcard', out)
+end
 local listeners, elsewhere = {}, false
 if type_of(queue) == 'list' then listeners, elsewhere = count_listeners() end
 
@@ -67,4 +79,5 @@ local fence = false
 if type_of(token) == 'string' then fence = redis.call('get', token) end
 return {string.format('%.0f', now), kind, redis.call('pttl', lock), content, members, deadlines,
         fence, type_of(queue), type_of(scores), type_of(info), known, listeners,
-        elsewhere and 1 or 0, dead}
+        elsewhere and 1 or 0, dead, type_of(token), redis.call('pttl', token),
+        ends, count_out, has_out and 1 or 0}

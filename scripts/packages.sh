@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Sourced by scripts/try, scripts/test, scripts/fuzz and .ci/run.
+# Sourced by scripts/try, scripts/test, scripts/fuzz, scripts/package and .ci/run.
 #
 # The names of the distribution's packages, and need_packages, which installs
 # those that are missing and does nothing at all (no root, no network) when
@@ -8,12 +8,16 @@
 # What building and installing rlock takes.
 # shellcheck disable=SC2034  # used by the scripts that source this file
 build_packages=(g++ cmake ninja-build pkg-config libhiredis-dev libcli11-dev
-                nlohmann-json3-dev)
+                nlohmann-json3-dev libssl-dev)
 
 # What the tests take on top of it.
 # shellcheck disable=SC2034
 test_packages=(doctest-dev redis-server redis-tools mandoc zsh fish bash
-               bash-completion procps util-linux faketime)
+               bash-completion procps util-linux faketime openssl)
+
+# What scripts/package takes on top of the build.
+# shellcheck disable=SC2034
+packaging_packages=(dpkg-dev file)
 
 say() { printf '%s\n' "${0##*/}: $*"; }
 die() { printf '%s\n' "${0##*/}: $*" >&2; exit 1; }

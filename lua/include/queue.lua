@@ -1,5 +1,6 @@
 -- The queue of a fair lock, in Redisson's layout: a list of owners, and a sorted set with a deadline
--- for each. Needs the locals lock, channel, queue, scores and now (ms), and include/info.lua.
+-- for each. Needs the locals lock, channel, queue, scores and now (ms), include/info.lua and
+-- include/publish.lua.
 --
 -- Redisson drops whoever is at the head with a deadline that has passed. Here the head is dropped
 -- only while the lock is free, and only if it is dead: a waiter of rlock's is when it has not asked
@@ -91,7 +92,7 @@ end
 -- Tells a waiter that the lock is free.
 local function call(waiter)
   tell('called', {owner = waiter, at = now}, k_longest_silence)
-  redis.pcall('publish', channel .. ':' .. waiter, '0')
+  publish(channel .. ':' .. waiter, '0')
 end
 
 -- Wakes who is waiting for a lock that has just become free: the head of the queue, and a plain
@@ -99,7 +100,7 @@ end
 local function wake()
   local head = live_head(false)
   if head then call(head) end
-  redis.pcall('publish', channel, '0')
+  publish(channel, '0')
 end
 
 -- Returns how many waiters are rlock's: all that info tells of, except the holder, and the last

@@ -86,9 +86,27 @@ std::string escape(std::string_view bytes, Controls controls) {
   return out;
 }
 
+// Takes user and password out of every URL.
+std::string without_credentials(std::string_view text) {
+  constexpr std::string_view k_mark = "://";
+  std::string result;
+  while (true) {
+    const std::size_t mark = text.find(k_mark);
+    if (mark == std::string_view::npos) return result += text;
+    result += text.substr(0, mark + k_mark.size());
+    text.remove_prefix(mark + k_mark.size());
+    const std::size_t at = text.substr(0, text.find_first_of(" '\"")).rfind('@');
+    if (at != std::string_view::npos) text.remove_prefix(at + 1);
+  }
+}
+
 }  // namespace
 
 std::string escape_for_terminal(std::string_view bytes) { return escape(bytes, Controls::escape); }
+
+std::string repeated(std::string_view words) {
+  return without_credentials(escape_for_terminal(words));
+}
 
 std::string to_utf8(std::string_view bytes) { return escape(bytes, Controls::keep); }
 

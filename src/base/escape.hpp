@@ -10,6 +10,10 @@ namespace rlock {
 // \xNN, and a newline as \n: one line that cannot move a cursor or hide text.
 [[nodiscard]] std::string escape_for_terminal(std::string_view bytes);
 
+// Returns words of the user as a message may repeat them: harmless for a terminal, and without user
+// and password of a URL, which may stand in the wrong place. A lock's name is told in full.
+[[nodiscard]] std::string repeated(std::string_view words);
+
 // Returns `bytes` as valid UTF-8: what is not is written as \xNN. Everything else stays as it is.
 [[nodiscard]] std::string to_utf8(std::string_view bytes);
 

@@ -7,6 +7,7 @@ enum class ExitStatus : int {
   ok = 0,
   not_held = 1,       // unlock and renew: not held by that owner; evict: it does not wait
   problems = 1,       // doctor: there are some
+  stale = 1,          // fence: a higher token was granted
   usage = 64,         // the command line
   unavailable = 69,   // the server cannot serve now
   internal = 70,      // a bug

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -56,6 +57,16 @@ void Alarm::set(TimePoint when) const noexcept {
 bool Alarm::has_rung() const noexcept {
   std::uint64_t count = 0;
   return ::read(fd_.get(), &count, sizeof count) > 0;
+}
+
+Either::Either(int one, int other) : fd_(checked(::epoll_create1(EPOLL_CLOEXEC), "epoll")) {
+  for (const int fd : {one, other}) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    if (::epoll_ctl(fd_.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
+      throw Error(ExitStatus::internal, "epoll: " + errno_text(errno));
+    }
+  }
 }
 
 }  // namespace rlock

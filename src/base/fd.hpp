@@ -1,4 +1,4 @@
-// A file descriptor with one owner, and the two kinds of descriptor that wake a poll().
+// A file descriptor with one owner, and the kinds of descriptor that wake a poll().
 #pragma once
 
 #include <utility>
@@ -55,6 +55,17 @@ class Alarm {
   void set(TimePoint when) const noexcept;
   // Returns true once for each time that has come and has not been moved since.
   [[nodiscard]] bool has_rung() const noexcept;
+
+ private:
+  Fd fd_;
+};
+
+// A descriptor that is readable as long as one of two is, for who can wait for one only. Throws
+// Error from the constructor.
+class Either {
+ public:
+  Either(int one, int other);
+  [[nodiscard]] int fd() const noexcept { return fd_.get(); }
 
  private:
   Fd fd_;

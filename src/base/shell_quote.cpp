@@ -34,6 +34,18 @@ std::string shell_quote(std::string_view word) {
   return "$'" + escape_for_terminal(with_backslashes(word, "\\'")) + "'";
 }
 
+std::string posix_quote(std::string_view word) {
+  std::string text = "'";
+  for (const char c : word) {
+    if (c == '\'') {
+      text += "'\\''";
+    } else {
+      text += c;
+    }
+  }
+  return text + "'";
+}
+
 std::string shell_operands(const std::vector<std::string_view>& words) {
   const bool is_misread =
       std::any_of(words.begin(), words.end(), [](auto word) { return word.starts_with('-'); });

@@ -11,8 +11,12 @@ namespace rlock {
 // are not need a shell that knows $'...', as bash and zsh do.
 [[nodiscard]] std::string shell_quote(std::string_view word);
 
-// Returns `words` so quoted, with spaces between them, as the last words of a command: behind "--"
-// where one of them looks like an option.
+// Returns `word` such that every POSIX shell, and zsh, reads it as one word, whatever its bytes
+// are: for a shell, not for a terminal.
+[[nodiscard]] std::string posix_quote(std::string_view word);
+
+// Returns `words` quoted by shell_quote, with spaces between them, as the last words of a command:
+// behind "--" where one of them looks like an option.
 [[nodiscard]] std::string shell_operands(const std::vector<std::string_view>& words);
 
 }  // namespace rlock

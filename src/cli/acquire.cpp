@@ -1,15 +1,23 @@
-// rlock acquire: takes a lock and leaves.
+// rlock acquire: takes a lock and leaves it to a watchdog in the background.
 
+#include <cerrno>
+#include <charconv>
+#include <fcntl.h>
 #include <memory>
+#include <optional>
+#include <unistd.h>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "base/escape.hpp"
+#include "cli/background_watchdog.hpp"
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
 #include "cli/literal_words.hpp"
 #include "cli/message.hpp"
+#include "cli/shell_export.hpp"
 #include "cli/take_options.hpp"
 #include "cli/taking.hpp"
 #include "redis/server_error.hpp"
@@ -20,56 +28,131 @@ namespace {
 struct AcquireOptions {
   std::string name;
   TakeOptions take;
+  std::optional<std::string> pid;
+  bool exports = false;
 };
 
-std::string describe(const Taken& taken, const Globals& globals) {
-  if (!globals.json) return taken.lock->owner() + "\n";
+std::string describe(const Taken& taken) {
   nlohmann::ordered_json json;
   json["name"] = to_utf8(taken.lock->name());
-  json["owner"] = taken.lock->owner();
+  json["owner"] = to_utf8(taken.lock->owner());
   json["kind"] = lock::kind_name(taken.lock->kind());
   json["token"] = nullptr;
+  if (taken.lease.token) json["token"] = *taken.lease.token;
   json["lease_ms"] = taken.lease.length.count();
   json["count"] = taken.lease.count;
   return json.dump() + "\n";
 }
 
-int run_acquire(const Globals& globals, const AcquireOptions& options) {
-  lock::check_name(options.name);
-  if (!options.take.no_watchdog) {
-    throw Error(ExitStatus::usage,
-                "acquire: this version has no background watchdog; give --no-watchdog, and a "
-                "--lease that is long enough");
+std::string result(const Taken& taken, const Globals& globals, const AcquireOptions& options,
+                   const std::string& held) {
+  if (options.exports) return export_code(taken, held);
+  return globals.json ? describe(taken) : taken.lock->owner() + "\n";
+}
+
+void check(const Globals& globals, const AcquireOptions& options) {
+  if (globals.json && options.exports) {
+    throw Error(ExitStatus::usage, "acquire: --json or --export, not both");
   }
+  if (options.exports && static_cast<int>(options.take.conflict_exit_status()) == 0) {
+    throw Error(ExitStatus::usage,
+                "acquire: -E 0 with --export: the script would go on as if it had the lock");
+  }
+  if (options.take.token && !options.take.no_watchdog) {
+    throw Error(ExitStatus::usage,
+                "acquire: --token: the watchdog could not tell its lock from another's of the same "
+                "value; give --no-watchdog");
+  }
+  // Otherwise a connection would take its place, and be told the owner.
+  if (::fcntl(STDOUT_FILENO, F_GETFD) < 0) {
+    throw Error(ExitStatus::unavailable, "stdout: " + errno_text(errno));
+  }
+}
+
+// Returns the process with whose life the lock ends; nothing if only its lease ends it.
+std::optional<process::Watched> find_caller(const AcquireOptions& options) {
+  if (options.take.no_watchdog) return std::nullopt;
+  if (!options.pid) return process::watch_caller();
+  pid_t pid = 0;
+  const char* end = options.pid->data() + options.pid->size();
+  const auto [rest, error] = std::from_chars(options.pid->data(), end, pid);
+  if (error != std::errc() || rest != end || pid <= 0) {
+    throw Error(ExitStatus::usage,
+                "--pid: '" + repeated(*options.pid) + "' is no number of a process");
+  }
+  return process::watch_process(pid);
+}
+
+int acquire(const Globals& globals, const AcquireOptions& options) {
+  const std::string name = options.take.keys_of({options.name}).front();
+  check(globals, options);
   const ExitStatus conflict = options.take.conflict_exit_status();
-  Request request{options.name, options.take.fresh_owner(),
-                  options.take.tell(lock::about_calling_process()), options.take.lease_length(),
-                  options.take.wait_deadline()};
-  request.kind = options.take.lock_kind();
-  request.fair_wait = options.take.fair_wait_length();
-  redis::ClientOptions client_options = globals.client_options();
+  const auto caller = find_caller(options);
+  const lock::About about =
+      caller ? lock::about_process(caller->pid) : lock::about_calling_process();
+  Request request{{name, options.take.owner(), options.take.tell(about), options.take.terms(),
+                   options.take.lock_kind(), options.take.fair_wait_length(), options.take.value(),
+                   options.take.permit_count()},
+                  options.take.wait_deadline(),
+                  conflict};
+  lock::SessionOptions session_options = globals.session_options();
+  options.take.fit_to_servers(session_options, request.wish.terms);
+  warn_of_even_number(session_options, globals);
   process::Signals signals;
-  client_options.wake_fd = signals.fd();
-  if (options.take.no_info) client_options.name = "rlock";
-  redis::Client client(client_options);
+  session_options.client.wake_fd = signals.fd();
+  if (options.take.no_info) session_options.client.name = "rlock";
+  std::optional<BackgroundWatchdog> watchdog;
+  std::optional<Either> wake;
+  if (caller) {
+    watchdog.emplace(request.wish, session_options, *caller);
+    // Nobody else would tell us that it was killed, and a wait may have no end.
+    wake.emplace(signals.fd(), caller->handle.get());
+    session_options.client.wake_fd = wake->fd();
+  }
+  lock::Session session(session_options);
+  const auto give_back = [&](const Taken& taken) {
+    session.set_wake_fd(-1);
+    taken.lock->release(session, Milliseconds(0));
+  };
   try {
-    const auto taken = take(request, globals, client);
+    const std::string held = options.exports ? held_to_export(request.wish, session) : "";
+    const auto taken = take(request, globals, session);
     if (!taken) return static_cast<int>(conflict);
     if (const auto signal = signal_to_end(signals)) {
-      client.set_wake_fd(-1);
-      taken->lock->release(client);
+      give_back(*taken);
       return end_by_signal(*signal);
     }
+    if (taken->is_reentered && !options.exports) {
+      give_back(*taken);
+      throw Error(ExitStatus::usage, escape_for_terminal(name) +
+                                         ": a run above this one holds it: give --export, or "
+                                         "unlock could not tell the two holds apart");
+    }
     try {
-      print(describe(*taken, globals));
-    } catch (const Error&) {  // nobody would know whose lock it is
-      client.set_wake_fd(-1);
-      taken->lock->release(client);
+      print_or_throw(result(*taken, globals, options, held));
+      // A nested hold is nothing of its own that could be renewed or given back.
+      if (watchdog && !taken->lease.is_nested) watchdog->hand_over(*taken);
+    } catch (const Error&) {  // nobody would know whose lock it is, or nobody would keep it
+      give_back(*taken);
       throw;
     }
     return 0;
   } catch (const redis::Interrupted&) {
-    return end_by_signal(signal_to_end(signals).value_or(process::Signal{SIGTERM}));
+    const auto signal = signal_to_end(signals);
+    if (caller && !signal) process::check_alive(*caller);
+    return end_by_signal(signal.value_or(process::Signal{SIGTERM}));
+  }
+}
+
+int run_acquire(const Globals& globals, const AcquireOptions& options) {
+  if (!options.exports) return acquire(globals, options);
+  try {
+    const int status = acquire(globals, options);
+    if (status != 0) print(failure_code(status));
+    return status;
+  } catch (const Error& error) {
+    print(failure_code(static_cast<int>(error.status())));
+    throw;
   }
 }
 
@@ -77,9 +160,16 @@ int run_acquire(const Globals& globals, const AcquireOptions& options) {
 
 Action set_up_acquire(CLI::App& command, const Invocation& invocation) {
   const auto options = std::make_shared<AcquireOptions>();
-  set_usage(command, "rlock acquire --no-watchdog [OPTIONS] NAME");
+  set_usage(command, "rlock acquire [OPTIONS] NAME");
   unprotect(*command.add_option("NAME", options->name, "Name of the lock")->required());
   options->take.add_to(command);
+  command
+      .add_option("--pid", options->pid,
+                  "The process with whose life the lock ends [the one that called rlock]")
+      ->type_name("PID")
+      ->excludes("--no-watchdog");
+  command.add_flag("--export", options->exports,
+                   "Print shell code for eval that sets the environment, not the owner");
   return [&invocation, options] { return run_acquire(invocation.globals, *options); };
 }
 

@@ -14,6 +14,8 @@
 #include "cli/help.hpp"
 #include "cli/literal_words.hpp"
 #include "cli/message.hpp"
+#include "cli/shell_export.hpp"
+#include "redis/tls_module.hpp"
 
 namespace rlock::cli {
 namespace {
@@ -30,10 +32,13 @@ constexpr std::array k_commands = {
     Entry{"renew", "Extend a lease once", set_up_renew},
     Entry{"unlock", "Release one hold of a lock, or break it", set_up_unlock},
     Entry{"evict", "Take a waiter out of the queue of a fair lock", set_up_evict},
+    Entry{"fence", "Check a fencing token", set_up_fence},
     Entry{"inspect-queue", "Show holders, waiters and raw state of a lock", set_up_inspect_queue},
     Entry{"list", "Show the locks on the server, one a line", set_up_list},
     Entry{"watch", "Follow locks live", set_up_watch},
     Entry{"doctor", "Say what is wrong with the server and the locks", set_up_doctor},
+    Entry{"config", "Show the settings, and where each comes from", set_up_config},
+    Entry{"__complete", "", set_up_complete},  // for the completions, and in no help text
 };
 
 bool is_command(const std::string& word) {
@@ -61,7 +66,7 @@ Behind split_command(std::vector<std::string>& words) {
 
 std::string one_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
-  return escape_for_terminal(text);
+  return repeated(text);
 }
 
 [[noreturn]] void refuse(const CLI::App& app, const CLI::ParseError& error) {
@@ -72,6 +77,11 @@ std::string one_line(std::string text) {
   }
   const std::string command = commands.empty() ? "" : " " + commands.front()->get_name();
   throw Error(ExitStatus::usage, one_line(error.what()) + " (see rlock" + command + " --help)");
+}
+
+std::string version() {
+  return std::string("rlock " RLOCK_VERSION " (") + (redis::has_tls_module() ? "with" : "without") +
+         " TLS)";
 }
 
 Action print_later(const std::string& text) {
@@ -87,8 +97,7 @@ std::function<int()> parse(int argc, const char* const* argv) {
   CLI::App app("Locks for a fleet of machines, on Redis or Valkey, in Redisson's format.", "rlock");
   set_usage(app, "rlock [GLOBAL] COMMAND [OPTIONS] ...");
   app.set_help_flag("-h,--help", "Print this help and exit");
-  app.set_version_flag("-V,--version", "rlock " RLOCK_VERSION " (" RLOCK_FEATURES ")",
-                       "Print the version and exit");
+  app.set_version_flag("-V,--version", version, "Print the version and exit");
   app.require_subcommand(1);
   app.fallthrough();
 
@@ -102,11 +111,14 @@ std::function<int()> parse(int argc, const char* const* argv) {
   std::map<std::string, Action> actions;
   for (const Entry& entry : k_commands) {
     CLI::App* command = app.add_subcommand(entry.name, entry.description);
+    if (*entry.description == '\0') command->group("");
     // Options are costly to set up: only those of a command that is mentioned.
     if (std::find(words.begin(), words.end(), entry.name) == words.end()) continue;
     actions[entry.name] = entry.set_up(*command, *invocation);
     if (chosen == entry.name) protect_positionals(words, app, *command);
   }
+  const bool is_for_eval =
+      chosen == "acquire" && std::find(words.begin(), words.end(), "--export") != words.end();
   std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
   try {
     app.parse(words);
@@ -115,10 +127,13 @@ std::function<int()> parse(int argc, const char* const* argv) {
   } catch (const CLI::CallForVersion& version) {
     return print_later(std::string(version.what()) + "\n");
   } catch (const CLI::ParseError& error) {
+    if (is_for_eval) print(failure_code(static_cast<int>(ExitStatus::usage)));
     refuse(app, error);
   }
   return [invocation, action = actions.at(app.get_subcommands().front()->get_name())] {
-    return action();
+    const int status = action();
+    for (const std::string& text : invocation->globals.news_of_absentees()) say(text);
+    return status;
   };
 }
 

@@ -8,8 +8,9 @@
 
 namespace rlock::cli {
 
-// Returns our own environment as NAME=value, with RLOCK_NAME, RLOCK_OWNER, RLOCK_KIND and
-// RLOCK_HELD set for `locks`. `run` identifies this run among those that hold the same locks.
+// Returns our own environment as NAME=value, with RLOCK_NAME, RLOCK_OWNER, RLOCK_KIND, RLOCK_HELD
+// and RLOCK_TOKEN set for `locks`. `run` identifies this run among those that hold the same locks.
+// An RLOCK_TOKEN that we inherited stays only where it is that of the same hold.
 [[nodiscard]] std::vector<std::string> make_environment(const HeldLocks& locks,
                                                         const std::string& run);
 

@@ -35,9 +35,12 @@ using Action = std::function<int()>;
 [[nodiscard]] Action set_up_renew(CLI::App& command, const Invocation& invocation);
 [[nodiscard]] Action set_up_unlock(CLI::App& command, const Invocation& invocation);
 [[nodiscard]] Action set_up_evict(CLI::App& command, const Invocation& invocation);
+[[nodiscard]] Action set_up_fence(CLI::App& command, const Invocation& invocation);
 [[nodiscard]] Action set_up_inspect_queue(CLI::App& command, const Invocation& invocation);
 [[nodiscard]] Action set_up_list(CLI::App& command, const Invocation& invocation);
 [[nodiscard]] Action set_up_doctor(CLI::App& command, const Invocation& invocation);
 [[nodiscard]] Action set_up_watch(CLI::App& command, const Invocation& invocation);
+[[nodiscard]] Action set_up_config(CLI::App& command, const Invocation& invocation);
+[[nodiscard]] Action set_up_complete(CLI::App& command, const Invocation& invocation);
 
 }  // namespace rlock::cli

@@ -4,14 +4,24 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace rlock::cli {
 
-// An option's long name without the dashes -> its value.
-using Settings = std::map<std::string, std::string>;
+struct FileSetting {
+  std::string value;  // several servers have a space between them
+  std::string file;
+};
+
+struct Config {
+  std::map<std::string, FileSetting> settings;  // by an option's long name without the dashes
+  std::vector<std::string> read;                // the files that were read, in this order
+  std::vector<std::string> missing;             // those that would have been
+};
 
 // Reads `file`, or without it /etc/rlock.toml and then the user's rlock.toml, which wins. A file
-// that was not named and does not exist is no error. Throws Error (config).
-[[nodiscard]] Settings read_config(const std::optional<std::string>& file);
+// that was not named need not exist. Throws Error (config) for one that cannot be read, has
+// anything but known settings, or holds a password that everybody can read.
+[[nodiscard]] Config read_config(const std::optional<std::string>& file);
 
 }  // namespace rlock::cli

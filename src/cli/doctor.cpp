@@ -12,6 +12,7 @@
 #include "base/escape.hpp"
 #include "base/shell_quote.hpp"
 #include "base/text_width.hpp"
+#include "base/wording.hpp"
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
 #include "cli/literal_words.hpp"
@@ -25,6 +26,7 @@
 #include "lock/repair.hpp"
 #include "lock/server_health.hpp"
 #include "lock/snapshot.hpp"
+#include "redis/masters.hpp"
 
 namespace rlock::cli {
 namespace {
@@ -81,10 +83,6 @@ class Report {
 
   [[nodiscard]] bool is_healthy() const { return !counts_.contains("problem"); }
 
-  static std::string plural(std::size_t count, const std::string& what) {
-    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-  }
-
  private:
   [[nodiscard]] std::string mend(const std::string& hint) const {
     return name_server(hint, server_);
@@ -101,20 +99,20 @@ class Doctor {
       : client_(client), options_(options), report_(std::move(report)) {}
 
   int run() {
-    const lock::ServerFacts facts = lock::read_server_facts(client_, options_.name);
-    for (const lock::Finding& finding : lock::find_server_problems(facts)) {
-      const bool is_problem = finding.level == lock::Level::problem;
-      report_.add(std::nullopt, is_problem ? "problem" : "note", finding.problem);
-    }
-    const lock::Leftovers leftovers = lock::find_leftovers(client_, options_.name);
+    const redis::Masters masters(client_);
+    lock::Leftovers leftovers;
     std::set<std::string> names;
-    if (options_.name) {
-      names.insert(*options_.name);
-    } else {
-      for (lock::LockScan scan(client_, {}); !scan.is_done();) names.merge(to_set(scan.next()));
-      for (const auto& [name, keys] : leftovers) names.insert(name);
+    for (redis::Client* master : masters.clients()) {
+      examine_server(*master);
+      for (auto& [name, keys] : lock::find_leftovers(*master, options_.name)) {
+        names.insert(name);
+        leftovers[name].insert(leftovers[name].end(), keys.begin(), keys.end());
+      }
+      listened_.merge(lock::listened_locks(*master, options_.name, reach()));
+      if (options_.name) continue;
+      for (lock::LockScan scan(*master, {}); !scan.is_done();) names.merge(to_set(scan.next()));
     }
-    listened_ = lock::listened_locks(client_, options_.name);
+    if (options_.name) names = {*options_.name};
     names.insert(listened_.begin(), listened_.end());
     examine_all({names.begin(), names.end()}, leftovers);
     report_.end(names.size());
@@ -126,6 +124,28 @@ class Doctor {
 
   static std::set<std::string> to_set(Names names) {
     return {std::make_move_iterator(names.begin()), std::make_move_iterator(names.end())};
+  }
+
+  [[nodiscard]] bool is_cluster() const {
+    return client_.options().endpoint.transport == redis::Endpoint::Transport::cluster;
+  }
+
+  [[nodiscard]] lock::Reach reach() const {
+    return is_cluster() ? lock::Reach::shards : lock::Reach::server;
+  }
+
+  // Of a cluster, this is one of its masters.
+  void examine_server(redis::Client& server) {
+    const lock::ServerFacts facts = lock::read_server_facts(server, options_.name);
+    for (const lock::Finding& finding : lock::find_server_problems(facts)) {
+      Problem problem = finding.problem;
+      if (is_cluster()) {
+        if (problem.code == "cluster") continue;  // whoever asks knows
+        problem.detail = server.options().endpoint.display() + ": " + problem.detail;
+      }
+      const bool is_problem = finding.level == lock::Level::problem;
+      report_.add(std::nullopt, is_problem ? "problem" : "note", problem);
+    }
   }
 
   void examine_all(const Names& names, const lock::Leftovers& leftovers) {
@@ -195,12 +215,9 @@ class Doctor {
     }
   }
 
-  static std::string first_of(const std::string& first, std::size_t count) {
-    return first + (count > 1 ? " and " + std::to_string(count - 1) + " more" : "");
-  }
-
   static std::string describe(const lock::Fix& fix) {
     const std::string which = first_of(fix.first, static_cast<std::size_t>(fix.count));
+    if (fix.code == "ended_permit") return "given back, as they have ended: " + which;
     if (fix.code == "dead_waiter") return "taken out of the queue, as it is dead: " + which;
     if (fix.code == "member_without_score") {
       return "taken out of the queue, where it had no deadline: " + which;
@@ -219,8 +236,7 @@ class Doctor {
 
 int run_doctor(const Globals& globals, const DoctorOptions& options) {
   if (options.name) lock::check_name(*options.name);
-  redis::ClientOptions client_options = globals.client_options();
-  client_options.reply_limit = redis::k_large_reply;
+  redis::ClientOptions client_options = globals.client_options(redis::k_large_reply);
   redis::Client client(client_options);
   const std::string server = server_option(globals, client_options.endpoint);
   return Doctor(client, options, Report(globals.json, server)).run();

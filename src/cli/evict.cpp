@@ -20,6 +20,8 @@
 namespace rlock::cli {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 struct EvictOptions {
   std::string name;
   std::string owner;
@@ -50,8 +52,7 @@ std::string describe(const lock::Eviction& eviction) {
   return text;
 }
 
-std::string to_json(const std::string& name, const lock::Eviction& eviction) {
-  using Json = nlohmann::ordered_json;
+std::string eviction_json(const std::string& name, const lock::Eviction& eviction) {
   Json json;
   json["name"] = to_utf8(name);
   json["owner"] = to_utf8(eviction.waiter.owner);
@@ -63,8 +64,7 @@ std::string to_json(const std::string& name, const lock::Eviction& eviction) {
 int run_evict(const Globals& globals, const EvictOptions& options) {
   lock::check_name(options.name);
   const std::string name = escape_for_terminal(options.name);
-  redis::ClientOptions client_options = globals.client_options();
-  client_options.reply_limit = redis::k_large_reply;
+  redis::ClientOptions client_options = globals.client_options(redis::k_large_reply);
   redis::Client client(client_options);
   auto eviction = lock::evict(client, options.name, options.owner);
   if (!eviction) {
@@ -76,7 +76,7 @@ int run_evict(const Globals& globals, const EvictOptions& options) {
     return static_cast<int>(ExitStatus::not_held);
   }
   if (globals.json) {
-    print(to_json(options.name, *eviction) + "\n");
+    print(eviction_json(options.name, *eviction) + "\n");
   } else if (!globals.quiet) {
     say(name + ": evicted " + describe(*eviction));
   }

@@ -10,6 +10,7 @@
 #include "base/duration.hpp"
 #include "base/escape.hpp"
 #include "base/random.hpp"
+#include "cli/all_or_none.hpp"
 #include "cli/command_environment.hpp"
 #include "cli/commands.hpp"
 #include "cli/held_locks.hpp"
@@ -40,13 +41,14 @@ struct ExecOptions {
 };
 
 // ExecOptions with every text understood.
-struct Plan {
+struct ExecPlan {
   std::vector<std::string> names;  // sorted: two runs with the same names never wait for each other
   std::vector<std::string> command;
   lock::About about;
   lock::Kind kind;
-  Milliseconds lease;
+  lock::Terms terms{lock::k_default_lease};
   Milliseconds fair_wait;
+  int permits;
   TimePoint wait_deadline;
   ExitStatus conflict;
   bool renew;
@@ -56,10 +58,9 @@ struct Plan {
   std::optional<Milliseconds> at_most;
 };
 
-Plan make_plan(const ExecOptions& options, const Behind& behind) {
-  Plan plan;
-  plan.names = options.names;
-  for (const std::string& name : plan.names) lock::check_name(name);
+ExecPlan make_plan(const ExecOptions& options, const Behind& behind) {
+  ExecPlan plan;
+  plan.names = options.take.keys_of(options.names);
   std::sort(plan.names.begin(), plan.names.end());
   plan.names.erase(std::unique(plan.names.begin(), plan.names.end()), plan.names.end());
   if (options.shell) {
@@ -75,25 +76,29 @@ Plan make_plan(const ExecOptions& options, const Behind& behind) {
   }
   plan.about = options.take.tell(lock::about_this_process(plan.command[0]));
   plan.kind = options.take.lock_kind();
-  plan.lease = options.take.lease_length();
+  plan.terms = options.take.terms();
   plan.fair_wait = options.take.fair_wait_length();
+  plan.permits = options.take.permit_count();
   plan.wait_deadline = options.take.wait_deadline();
   plan.conflict = options.take.conflict_exit_status();
   plan.renew = !options.take.no_watchdog;
   plan.on_lost = options.on_lost == "kill"     ? Supervisor::OnLost::kill
                  : options.on_lost == "ignore" ? Supervisor::OnLost::ignore
                                                : Supervisor::OnLost::term;
-  plan.grace = std::min(Milliseconds(5000), plan.lease / 3);
+  plan.grace = std::min(Milliseconds(5000), plan.terms.lease / 3);
   if (options.kill_after) {
     plan.grace = parse_duration_option("--kill-after", *options.kill_after);
-    if (plan.grace > plan.lease / 3) {
+    if (plan.grace > plan.terms.lease / 3) {
       throw Error(ExitStatus::usage, "--kill-after: at most a third of the lease (" +
-                                         format_duration(plan.lease / 3) + ")");
+                                         format_duration(plan.terms.lease / 3) + ")");
     }
   }
   if (options.at_least) plan.at_least = parse_duration_option("--at-least", *options.at_least);
   if (options.at_most) plan.at_most = parse_duration_option("--at-most", *options.at_most);
   if (plan.at_most == Milliseconds(0)) plan.at_most.reset();  // as timeout(1) has it
+  if (plan.at_most && plan.at_least > *plan.at_most) {
+    throw Error(ExitStatus::usage, "--at-least: it is longer than --at-most");
+  }
   return plan;
 }
 
@@ -105,12 +110,13 @@ int status_of(const Supervisor::Result& result) {
   return WEXITSTATUS(result.wait_status);
 }
 
-int run_command(const Plan& plan, HeldLocks& locks, redis::Client& client,
+int run_command(const ExecPlan& plan, HeldLocks& locks, lock::Session& session,
                 process::Guardian& guardian, const std::string& run, process::Signals& signals) {
   const TimePoint start = BootClock::now();
   const auto kill_deadline = [&] {
-    return plan.on_lost == Supervisor::OnLost::ignore ? TimePoint::max()
-                                                      : lock::kill_time(locks.end(), plan.lease);
+    return plan.on_lost == Supervisor::OnLost::ignore
+               ? TimePoint::max()
+               : lock::kill_time(locks.end(), plan.terms.lease);
   };
   Supervisor::Options options;
   options.lost_fd = locks.lost_fd();
@@ -122,12 +128,12 @@ int run_command(const Plan& plan, HeldLocks& locks, redis::Client& client,
   options.guardian = guardian.pid();
   if (plan.at_most) options.time_limit = after(start, *plan.at_most);
   // A first renewal is far away, and most commands are short: they do without the thread.
-  options.late_start = after(start, plan.lease / 10);
-  options.start_late = [&] { locks.start_watchdogs(); };
-  if (!plan.renew) options.loss_time = lock::last_moment(locks.end(), plan.lease, plan.grace);
+  options.late_start = after(start, std::min(plan.terms.lease, lock::k_default_lease) / 10);
+  options.start_late = [&] { locks.start_watchdog(); };
+  if (!plan.renew) options.loss_time = lock::last_moment(locks.end(), plan.terms.lease, plan.grace);
 
   // From here on signals are the command's; none must interrupt a request of ours.
-  client.set_wake_fd(-1);
+  session.set_wake_fd(-1);
   Supervisor supervisor(signals, options);
   const process::Command command{plan.command, make_environment(locks, run)};
   signals.read_all();
@@ -136,12 +142,13 @@ int run_command(const Plan& plan, HeldLocks& locks, redis::Client& client,
     return end_by_signal(*signal);
   }
   if (locks.is_lost() ||
-      BootClock::now() >= lock::last_moment(locks.end(), plan.lease, plan.grace)) {
+      BootClock::now() >= lock::last_moment(locks.end(), plan.terms.lease, plan.grace)) {
     locks.report_loss();
     locks.release(Milliseconds(0));
     return static_cast<int>(ExitStatus::lost);
   }
   const auto is_over = [&] { return BootClock::now() >= kill_deadline(); };
+  guardian.arm();
   guardian.set_group(supervisor.start(command));
   // Where rlock was stopped just before, the guardian came too early.
   if (is_over()) supervisor.kill_command();
@@ -155,7 +162,8 @@ int run_command(const Plan& plan, HeldLocks& locks, redis::Client& client,
   guardian.dismiss();
   // Past that time, it was the guardian who ended the command, and it may have missed a daemon.
   if (is_over()) supervisor.kill_command();
-  const bool lost = result.lost || BootClock::now() >= lock::kill_time(locks.end(), plan.lease);
+  const bool lost =
+      result.lost || BootClock::now() >= lock::kill_time(locks.end(), plan.terms.lease);
   if (lost) locks.report_loss();
   const auto ran = std::chrono::ceil<Milliseconds>(BootClock::now() - start);
   const auto gone = locks.release(std::max(plan.at_least - ran, Milliseconds(0)));
@@ -175,45 +183,45 @@ int run_command(const Plan& plan, HeldLocks& locks, redis::Client& client,
 }
 
 int run_exec(const Globals& globals, const ExecOptions& options, const Behind& behind) {
-  const Plan plan = make_plan(options, behind);
-  redis::ClientOptions client_options = globals.client_options();
+  ExecPlan plan = make_plan(options, behind);
+  lock::SessionOptions session_options = globals.session_options();
+  options.take.fit_to_servers(session_options, plan.terms, plan.at_least);
+  warn_of_even_number(session_options, globals);
   process::Signals signals;
-  client_options.wake_fd = signals.fd();
-  if (options.take.no_info) client_options.name = "rlock";
-  redis::Client client(client_options);
-  const std::string owner = options.take.fresh_owner();
+  session_options.client.wake_fd = signals.fd();
+  if (options.take.no_info) session_options.client.name = "rlock";
+  lock::Session session(session_options);
+  const std::string owner = options.take.owner();
   const std::string run = random_hex(k_run_id_bytes);
-
   std::optional<process::Guardian> guardian;
   const auto set_up_guardian = [&] {
     const bool kill = plan.on_lost == Supervisor::OnLost::kill;
     if (!guardian) guardian.emplace(run, kill ? Milliseconds(0) : plan.grace);
   };
   HeldLocks::Options held;
-  held.watchdog_client = client_options;
+  held.watchdog_session = session_options;
   held.renew = plan.renew;
   held.reserve = plan.grace;
   held.on_end_moved = [&](TimePoint end) {
+    set_up_guardian();
     if (plan.on_lost == Supervisor::OnLost::ignore) return;
-    guardian->set_kill_time(lock::kill_time(end, plan.lease));
+    guardian->set_kill_time(lock::kill_time(end, plan.terms.lease));
   };
-  HeldLocks locks(client, std::move(held));
+  HeldLocks locks(session, std::move(held));
+  std::vector<Request> requests;
+  for (const std::string& name : plan.names) {
+    Request& request = requests.emplace_back();
+    request.wish = {name,      owner,          plan.about,           plan.terms,
+                    plan.kind, plan.fair_wait, options.take.value(), plan.permits};
+    request.deadline = plan.wait_deadline;
+    request.conflict = plan.conflict;
+    request.on_busy = set_up_guardian;
+  }
   try {
-    for (const std::string& name : plan.names) {
-      locks.start_watchdogs();  // of those that are kept while we wait for the next
-      Request request{name, owner, plan.about, plan.lease, plan.wait_deadline};
-      request.kind = plan.kind;
-      request.fair_wait = plan.fair_wait;
-      request.on_busy = set_up_guardian;
-      auto taken = take(request, globals, client);
-      if (!taken) {
-        locks.release(Milliseconds(0));
-        return static_cast<int>(plan.conflict);
-      }
-      set_up_guardian();
-      locks.add(std::move(*taken));
+    if (!take_all(std::move(requests), globals, session, locks)) {
+      return static_cast<int>(plan.conflict);
     }
-    return run_command(plan, locks, client, *guardian, run, signals);
+    return run_command(plan, locks, session, *guardian, run, signals);
   } catch (const redis::Interrupted&) {
     locks.release(Milliseconds(0));
     return end_by_signal(signal_to_end(signals).value_or(process::Signal{SIGTERM}));

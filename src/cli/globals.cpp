@@ -1,9 +1,9 @@
 #include "cli/globals.hpp"
 
+#include <algorithm>
 #include <array>
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
+#include <filesystem>
+#include <system_error>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -11,33 +11,25 @@
 #include "base/duration.hpp"
 #include "base/error.hpp"
 #include "base/escape.hpp"
-#include "cli/config_file.hpp"
 #include "cli/message.hpp"
+#include "cli/settings.hpp"
+#include "cli/text_file.hpp"
+#include "cli/words.hpp"
+#include "redis/likeness.hpp"
 
 namespace rlock::cli {
 namespace {
 
-std::optional<std::string> environment(const char* name) {
-  const char* value = std::getenv(name);
-  if (value == nullptr || *value == '\0') return std::nullopt;
-  return value;
-}
-
-std::vector<std::string> words(const std::string& text) {
-  std::istringstream stream(text);
-  std::vector<std::string> result;
-  for (std::string word; stream >> word;) result.push_back(word);
-  return result;
-}
-
-std::string read_password(const std::string& file) {
-  std::ifstream input(file);
-  std::string password;
-  if (!std::getline(input, password)) {
-    throw Error(ExitStatus::config,
-                escape_for_terminal(file) + ": cannot read a password from the file's first line");
-  }
+std::string read_password(const std::string& path) {
+  const auto fail = [&](const std::string& why) {
+    throw Error(ExitStatus::config, repeated(path) + ": " + why);
+  };
+  const auto file = read_text_file(path, Extent::first_line);
+  if (!file) fail("there is no such file");
+  refuse_if_exposed(*file);
+  std::string password = file->text.substr(0, file->text.find('\n'));
   if (password.ends_with('\r')) password.pop_back();
+  if (file->text.empty()) fail("has no password in its first line");
   return password;
 }
 
@@ -52,38 +44,91 @@ std::string client_name() {
   return name;
 }
 
-// Where a global option's value comes from.
-class Sources {
- public:
-  explicit Sources(const std::optional<std::string>& config_flag)
-      : settings_(read_config(config_flag ? config_flag : environment("RLOCK_CONFIG"))) {}
-
-  [[nodiscard]] std::optional<std::string> find(const std::optional<std::string>& flag,
-                                                const char* variable, const char* key) const {
-    if (flag) return flag;
-    if (const auto value = environment(variable)) return value;
-    const auto found = settings_.find(key);
-    if (found == settings_.end()) return std::nullopt;
-    return found->second;
+redis::Credentials find_credentials(const Settings& settings) {
+  const Setting& file = settings.get("password-file");
+  if (file.from == Setting::From::flag && file.value.empty()) {
+    throw Error(ExitStatus::config, file.label() + ": no file is named");
   }
+  return {settings.get("user").value,
+          file.value.empty() ? settings.password().value : read_password(file.value)};
+}
 
- private:
-  Settings settings_;
-};
-
-redis::Credentials find_credentials(const Globals& globals, const Sources& sources) {
-  redis::Credentials credentials;
-  credentials.user = sources.find(globals.user, "RLOCK_USER", "user").value_or("");
-  if (globals.password_file) {
-    credentials.password = read_password(*globals.password_file);
-  } else if (const auto own = environment("RLOCK_PASSWORD")) {
-    credentials.password = *own;
-  } else if (const auto shared = environment("REDISCLI_AUTH")) {
-    credentials.password = *shared;
-  } else if (const auto file = sources.find({}, "", "password-file")) {
-    credentials.password = read_password(*file);
+// Throws Error (usage) if the servers cannot be a quorum: each must be one server that shares
+// nothing with the others.
+void check_independence(const std::vector<redis::Endpoint>& servers) {
+  if (servers.size() < 2) return;
+  for (auto at = servers.begin(); at != servers.end(); ++at) {
+    const redis::Endpoint& server = *at;
+    using Transport = redis::Endpoint::Transport;
+    const std::string url = server.display();
+    if (server.transport == Transport::sentinel || server.transport == Transport::cluster ||
+        server.transport == Transport::local) {
+      throw Error(ExitStatus::usage, url +
+                                         " cannot be one of several servers that keep a lock "
+                                         "together; expected redis://, rediss:// or unix:");
+    }
+    const auto twin = std::find_if(servers.begin(), at, [&](const redis::Endpoint& other) {
+      return redis::compare(server, other) == redis::Likeness::same;
+    });
+    if (twin != at) {
+      throw Error(ExitStatus::usage,
+                  url + " is the same server as " + twin->display() + ": it would have two votes");
+    }
   }
-  return credentials;
+}
+
+// Every connection reads the file anew, also that of a watchdog that has left our directory.
+std::string absolute_path(const std::string& path) {
+  std::error_code failure;  // our directory was removed: the relative path is as good as any
+  const std::string absolute = std::filesystem::absolute(path, failure).string();
+  return path.empty() || failure ? path : absolute;
+}
+
+redis::TlsFiles find_tls_files(const Settings& settings) {
+  const std::string certificate = settings.get("tls-cert").value;
+  const std::string key = settings.get("tls-key").value;
+  if (certificate.empty() != key.empty()) {
+    throw Error(ExitStatus::config,
+                key.empty() ? repeated(certificate) + ": a certificate without its key (--tls-key)"
+                            : repeated(key) + ": a key without its certificate (--tls-cert)");
+  }
+  return {absolute_path(settings.get("tls-ca").value), absolute_path(certificate),
+          absolute_path(key)};
+}
+
+// Throws Error that tells where the servers are named.
+std::vector<redis::Endpoint> parse_servers(const std::vector<std::string>& urls,
+                                           const Setting& setting) {
+  std::vector<redis::Endpoint> servers;
+  if (urls.empty()) throw Error(setting.blame(), setting.label() + ": no server is named");
+  try {
+    for (const std::string& url : urls) servers.push_back(redis::parse_url(url));
+    check_independence(servers);
+  } catch (const Error& error) {
+    throw Error(setting.blame(), setting.label() + ": " + error.what());
+  }
+  return servers;
+}
+
+Milliseconds find_timeout(const Setting& setting) {
+  const auto timeout = parse_duration(setting.value);
+  if (!timeout) {
+    throw Error(setting.blame(), setting.label() + ": '" + repeated(setting.value) +
+                                     "' is no duration; expected " +
+                                     std::string(k_duration_syntax));
+  }
+  if (*timeout <= Milliseconds(0)) {
+    throw Error(setting.blame(), setting.label() + ": must be longer than 0");
+  }
+  return *timeout;
+}
+
+void check_color(const Setting& setting) {
+  for (const char* known : {"auto", "always", "never"}) {
+    if (setting.value == known) return;
+  }
+  throw Error(setting.blame(), setting.label() + ": '" + repeated(setting.value) +
+                                   "' is none of auto, always and never");
 }
 
 }  // namespace
@@ -103,6 +148,16 @@ void Globals::add_to(CLI::App& app) {
                  "File with the password [env RLOCK_PASSWORD, REDISCLI_AUTH]")
       ->type_name("FILE")
       ->group(group);
+  app.add_option("--tls-ca", tls_ca,
+                 "Whom to trust for rediss:// [env RLOCK_TLS_CA; the system's authorities]")
+      ->type_name("FILE")
+      ->group(group);
+  app.add_option("--tls-cert", tls_cert, "Certificate of the client [env RLOCK_TLS_CERT]")
+      ->type_name("FILE")
+      ->group(group);
+  app.add_option("--tls-key", tls_key, "Key of that certificate [env RLOCK_TLS_KEY]")
+      ->type_name("FILE")
+      ->group(group);
   app.add_option("--config", config, "Settings [env RLOCK_CONFIG; /etc/rlock.toml and the user's]")
       ->type_name("FILE")
       ->group(group);
@@ -115,38 +170,63 @@ void Globals::add_to(CLI::App& app) {
       ->group(group);
 }
 
-redis::ClientOptions Globals::client_options() const {
-  const Sources sources(config);
-  redis::ClientOptions options;
-  const auto given = sources.find({}, "RLOCK_REDIS", "redis").value_or("redis://127.0.0.1:6379");
-  const std::vector<std::string> urls = redis.empty() ? words(given) : redis;
-  if (urls.size() != 1) {
-    throw Error(ExitStatus::usage, "--redis: this version of rlock works with one server, not " +
-                                       std::to_string(urls.size()));
+lock::SessionOptions Globals::session_options() const { return session_options(Settings(*this)); }
+
+lock::SessionOptions Globals::session_options(const Settings& settings) const {
+  lock::SessionOptions options;
+  const Setting& named = settings.get("redis");
+  options.servers = parse_servers(redis.empty() ? words(named.value) : redis, named);
+  const redis::Credentials others = find_credentials(settings);
+  for (redis::Endpoint& endpoint : options.servers) {
+    if (verbose && endpoint.transport == redis::Endpoint::Transport::local) {
+      say("local: locks out this machine's processes only");
+    }
+    if (endpoint.transport == redis::Endpoint::Transport::tls) {
+      endpoint.tls_files = find_tls_files(settings);
+    }
+    redis::Credentials& own = endpoint.credentials;
+    if (own.user.empty()) own.user = others.user;
+    if (own.password.empty()) own.password = others.password;
   }
-  options.endpoint = redis::parse_url(urls[0]);
-  if (verbose && options.endpoint.transport == redis::Endpoint::Transport::local) {
-    say("local: locks out this machine's processes only");
-  }
-  const redis::Credentials others = find_credentials(*this, sources);
-  redis::Credentials& own = options.endpoint.credentials;
-  if (own.user.empty()) own.user = others.user;
-  if (own.password.empty()) own.password = others.password;
-  if (const auto text = sources.find(timeout, "RLOCK_TIMEOUT", "timeout")) {
-    options.timeout = parse_duration_option("--timeout", *text);
-  }
-  if (options.timeout <= Milliseconds(0)) {
-    throw Error(ExitStatus::usage, "--timeout: must be longer than 0");
-  }
-  options.name = client_name();
+  redis::ClientOptions& client = options.client;
+  client.endpoint = options.servers.front();
+  client.timeout = find_timeout(settings.get("timeout"));
+  check_color(settings.get("color"));
+  client.name = client_name();
+  options.absentees = absentees;
   return options;
+}
+
+std::vector<redis::ClientOptions> Globals::clients_options(std::size_t reply_limit) const {
+  const lock::SessionOptions options = session_options();
+  std::vector<redis::ClientOptions> clients;
+  for (const redis::Endpoint& server : options.servers) {
+    redis::ClientOptions& client = clients.emplace_back(options.client);
+    client.endpoint = server;
+    client.reply_limit = reply_limit;
+  }
+  return clients;
+}
+
+redis::ClientOptions Globals::client_options(std::size_t reply_limit) const {
+  const auto clients = clients_options(reply_limit);
+  if (clients.size() > 1) {
+    throw Error(ExitStatus::usage, "--redis: this command looks at one server at a time, not at " +
+                                       std::to_string(clients.size()));
+  }
+  return clients.front();
+}
+
+std::vector<std::string> Globals::news_of_absentees() const {
+  using Which = lock::Absentees::Which;
+  if (quiet) return {};
+  return absentees->news(verbose ? Which::all : Which::lasting);
 }
 
 Milliseconds parse_duration_option(const std::string& option, const std::string& text) {
   const auto duration = parse_duration(text);
   if (!duration) {
-    throw Error(ExitStatus::usage, option + ": '" + escape_for_terminal(text) +
-                                       "' is no duration; expected " +
+    throw Error(ExitStatus::usage, option + ": '" + repeated(text) + "' is no duration; expected " +
                                        std::string(k_duration_syntax));
   }
   return *duration;

@@ -8,33 +8,42 @@
 
 namespace rlock::cli {
 
-HeldLocks::HeldLocks(redis::Client& client, Options options)
-    : client_(client), options_(std::move(options)) {}
+HeldLocks::HeldLocks(lock::Session& session, Options options)
+    : session_(session), options_(std::move(options)) {}
 
 void HeldLocks::add(Taken taken) {
-  const TimePoint end = taken.lease.deadline;
-  note_end(holds_.emplace_back(std::move(taken)), end);
+  const std::lock_guard guard(mutex_);
+  const auto next = std::find_if(holds_.begin(), holds_.end(), [&](const Hold& hold) {
+    return hold.taken.lock->name() > taken.lock->name();
+  });
+  holds_.emplace(next, std::move(taken));
+  options_.on_end_moved(first_end());
 }
 
-void HeldLocks::start_watchdogs() {
-  for (Hold& hold : holds_) {
-    if (!options_.renew || hold.watchdog) continue;
+void HeldLocks::start_watchdog() {
+  if (!options_.renew || holds_.empty()) return;
+  if (!watchdog_) {
     lock::Watchdog::Options options;
-    options.client = options_.watchdog_client;
+    options.session = options_.watchdog_session;
     options.reserve = options_.reserve;
-    options.on_renewed = [this, &hold](TimePoint end) { note_end(hold, end); };
+    options.on_renewed = [this](const lock::Lock& lock, TimePoint end) { note_end(lock, end); };
     options.on_verdict = [this] { lost_.raise(); };
-    hold.watchdog.emplace(*hold.taken.lock, hold.taken.lease, std::move(options));
+    watchdog_.emplace(std::move(options));
+  }
+  for (Hold& hold : holds_) {
+    if (!hold.is_kept) watchdog_->keep(*hold.taken.lock, hold.taken.lease);
+    hold.is_kept = true;
   }
 }
 
-bool HeldLocks::is_lost() const {
-  return std::any_of(holds_.begin(), holds_.end(),
-                     [](const Hold& hold) { return hold.watchdog && hold.watchdog->verdict(); });
-}
+bool HeldLocks::is_lost() const { return watchdog_ && watchdog_->verdict(); }
 
 TimePoint HeldLocks::end() const {
   const std::lock_guard guard(mutex_);
+  return first_end();
+}
+
+TimePoint HeldLocks::first_end() const {
   TimePoint first = TimePoint::max();
   for (const Hold& hold : holds_) first = std::min(first, hold.end);
   return first;
@@ -43,8 +52,8 @@ TimePoint HeldLocks::end() const {
 bool HeldLocks::are_ours() {
   try {
     return std::all_of(holds_.begin(), holds_.end(), [&](const Hold& hold) {
-      const lock::ReentrantLock& lock = *hold.taken.lock;
-      const auto answer = options_.renew ? lock.renew(client_) : lock.ask(client_);
+      const lock::Lock& lock = *hold.taken.lock;
+      const auto answer = options_.renew ? lock.renew(session_, nullptr) : lock.ask(session_);
       return answer == lock::Renewal::renewed && BootClock::now() < end();
     });
   } catch (const Error&) {
@@ -52,15 +61,14 @@ bool HeldLocks::are_ours() {
   }
 }
 
-void HeldLocks::for_each(const std::function<void(const lock::ReentrantLock&)>& action) const {
-  for (const Hold& hold : holds_) action(*hold.taken.lock);
+void HeldLocks::for_each(const std::function<void(const Taken&)>& action) const {
+  for (const Hold& hold : holds_) action(hold.taken);
 }
 
 void HeldLocks::report_loss() const {
-  const auto reason = [this](const Hold& hold) -> std::optional<std::string> {
-    if (const auto verdict = hold.watchdog ? hold.watchdog->verdict() : std::nullopt) {
-      return verdict->reason;
-    }
+  const auto verdict = watchdog_ ? watchdog_->verdict() : std::nullopt;
+  const auto reason = [&](const Hold& hold) -> std::optional<std::string> {
+    if (verdict && verdict->lock == hold.taken.lock.get()) return verdict->reason;
     if (!options_.renew || BootClock::now() >= end()) return "its lease has ended";
     return std::nullopt;
   };
@@ -75,20 +83,18 @@ void HeldLocks::report_loss() const {
     }
   }
   if (told) return;
-  // The guardian was quicker than the watchdogs, or the server did not confirm it after a stop.
+  // The guardian was quicker than the watchdog, or the server did not confirm it after a stop.
   for (const Hold& hold : holds_) tell(hold, "it was not confirmed in time");
 }
 
 std::vector<std::string> HeldLocks::release(Milliseconds keep) noexcept {
   std::vector<std::string> not_held;
-  client_.set_wake_fd(-1);
-  for (Hold& hold : holds_) {
-    if (hold.watchdog) hold.watchdog->stop();
-  }
+  session_.set_wake_fd(-1);
+  if (watchdog_) watchdog_->stop();
   for (auto hold = holds_.rbegin(); hold != holds_.rend(); ++hold) {
     if (BootClock::now() >= hold->end) continue;
     try {
-      const auto answer = hold->taken.lock->release(client_, keep);
+      const auto answer = hold->taken.lock->release(session_, keep);
       if (answer == lock::Release::not_held) not_held.push_back(hold->taken.lock->name());
     } catch (const std::exception& error) {
       say(escape_for_terminal(hold->taken.lock->name()) +
@@ -98,12 +104,23 @@ std::vector<std::string> HeldLocks::release(Milliseconds keep) noexcept {
   return not_held;
 }
 
-void HeldLocks::note_end(Hold& hold, TimePoint when) {
-  {
-    const std::lock_guard guard(mutex_);
-    hold.end = when;
-  }
+void HeldLocks::let_go() noexcept {
+  if (holds_.empty()) return;
+  const int wake_fd = session_.wake_fd();
+  release(Milliseconds(0));
+  session_.set_wake_fd(wake_fd);
+  watchdog_.reset();
+  holds_.clear();
+  lost_.clear();
   options_.on_end_moved(end());
+}
+
+void HeldLocks::note_end(const lock::Lock& lock, TimePoint when) {
+  const std::lock_guard guard(mutex_);
+  for (Hold& hold : holds_) {
+    if (hold.taken.lock.get() == &lock) hold.end = when;
+  }
+  options_.on_end_moved(first_end());
 }
 
 }  // namespace rlock::cli

@@ -7,22 +7,19 @@
 
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
+#include "cli/key_format.hpp"
 #include "cli/literal_words.hpp"
 #include "cli/message.hpp"
 #include "cli/remedy.hpp"
 #include "cli/snapshot_json.hpp"
 #include "cli/snapshot_text.hpp"
 #include "cli/terminal_size.hpp"
-#include "lock/key_names.hpp"
 #include "lock/snapshot.hpp"
 
 namespace rlock::cli {
 namespace {
 
-int run_inspect_queue(const Globals& globals, const std::string& name) {
-  lock::check_name(name);
-  redis::ClientOptions options = globals.client_options();
-  options.reply_limit = redis::k_large_reply;
+void inspect(const Globals& globals, const redis::ClientOptions& options, const std::string& name) {
   redis::Client client(options);
   lock::Snapshot snapshot = lock::take_snapshot(client, name);
   const std::string server = server_option(globals, options.endpoint);
@@ -33,16 +30,39 @@ int run_inspect_queue(const Globals& globals, const std::string& name) {
     print(to_text(snapshot, terminal_columns(STDOUT_FILENO),
                   globals.verbose ? Detail::raw : Detail::people));
   }
-  return 0;
+}
+
+// Of several servers, each is looked at, also where another does not answer.
+int run_inspect_queue(const Globals& globals, const std::string& name) {
+  const auto servers = globals.clients_options(redis::k_large_reply);
+  int status = 0;
+  for (const redis::ClientOptions& server : servers) {
+    if (servers.size() > 1 && !globals.json) print("== " + server.endpoint.display() + "\n");
+    try {
+      inspect(globals, server, name);
+    } catch (const Error& error) {
+      if (servers.size() == 1) throw;
+      say(error.what());
+      status = static_cast<int>(error.status());
+    }
+  }
+  return status;
 }
 
 }  // namespace
 
 Action set_up_inspect_queue(CLI::App& command, const Invocation& invocation) {
-  const auto name = std::make_shared<std::string>();
+  struct Options {
+    std::string name;
+    KeyFormat key_format;
+  };
+  const auto options = std::make_shared<Options>();
   set_usage(command, "rlock inspect-queue [OPTIONS] NAME");
-  unprotect(*command.add_option("NAME", *name, "Name of the lock")->required());
-  return [&invocation, name] { return run_inspect_queue(invocation.globals, *name); };
+  unprotect(*command.add_option("NAME", options->name, "Name of the lock")->required());
+  options->key_format.add_to(command);
+  return [&invocation, options] {
+    return run_inspect_queue(invocation.globals, options->key_format.key_of(options->name));
+  };
 }
 
 }  // namespace rlock::cli

@@ -1,7 +1,9 @@
-// rlock list: the locks on the server, one a line.
+// rlock list: the locks on the server, or in the cluster, one a line.
 
 #include <algorithm>
+#include <deque>
 #include <memory>
+#include <optional>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -17,6 +19,7 @@
 #include "cli/transient_line.hpp"
 #include "lock/lock_scan.hpp"
 #include "lock/snapshot.hpp"
+#include "redis/masters.hpp"
 #include "redis/server_error.hpp"
 
 namespace rlock::cli {
@@ -24,8 +27,6 @@ namespace {
 
 using lock::Snapshot;
 
-// Snapshots that are read in one round trip.
-constexpr std::size_t k_batch = 50;
 constexpr Milliseconds k_redraw{100};
 
 struct ListOptions {
@@ -37,23 +38,26 @@ struct ListOptions {
 class List {
  public:
   List(const Globals& globals, const ListOptions& options, redis::Client& client)
-      : globals_(globals),
-        options_(options),
-        client_(client),
-        scan_(client, {options.pattern, options.simple}) {}
+      : globals_(globals), options_(options), client_(client) {}
 
   // Reads all locks. When this throws, `print_all` has those that were read until then.
   void read() {
     TransientLine progress(globals_.quiet ? TransientLine::Show::never
                                           : TransientLine::Show::on_terminal);
-    while (!scan_.is_done()) {
-      const std::vector<std::string> names = scan_.next();
-      show(progress);
-      for (std::size_t from = 0; from < names.size(); from += k_batch) {
-        const auto first = names.begin() + static_cast<std::ptrdiff_t>(from);
-        const auto count = std::min(k_batch, names.size() - from);
-        add(lock::take_snapshots(client_, {first, first + static_cast<std::ptrdiff_t>(count)}));
+    masters_.emplace(client_);
+    for (redis::Client* master : masters_->clients()) {
+      scans_.emplace_back(*master, lock::LockPatterns{options_.pattern, options_.simple});
+    }
+    for (lock::LockScan& scan : scans_) {
+      while (!scan.is_done()) {
+        const std::vector<std::string> names = scan.next();
         show(progress);
+        for (std::size_t from = 0; from < names.size(); from += lock::k_snapshots_at_once) {
+          const auto first = names.begin() + static_cast<std::ptrdiff_t>(from);
+          const auto count = std::min(lock::k_snapshots_at_once, names.size() - from);
+          add(lock::take_snapshots(client_, {first, first + static_cast<std::ptrdiff_t>(count)}));
+          show(progress);
+        }
       }
     }
   }
@@ -62,6 +66,11 @@ class List {
     if (rows_.empty()) return;
     std::sort(rows_.begin(), rows_.end(),
               [](const ListRow& one, const ListRow& other) { return one.name < other.name; });
+    // A slot of a cluster that was moved meanwhile has been seen twice.
+    const auto is_same = [](const ListRow& one, const ListRow& other) {
+      return one.name == other.name;
+    };
+    rows_.erase(std::unique(rows_.begin(), rows_.end(), is_same), rows_.end());
     std::string text;
     if (globals_.json) {
       for (const ListRow& row : rows_) text += to_json(row) + "\n";
@@ -73,14 +82,16 @@ class List {
 
   void tell_what_is_missing() const {
     if (globals_.quiet) return;
-    if (const std::int64_t unread = scan_.unread() + refused_; unread > 0) {
+    std::int64_t unread = refused_;
+    for (const lock::LockScan& scan : scans_) unread += scan.unread();
+    if (unread > 0) {
       say("list: " + std::to_string(unread) +
           " keys left out: they cannot be read, or hold more than a lock does");
     }
     if (!rows_.empty()) return;
     const std::string what = options_.stuck ? "no lock has a problem" : "no locks";
     say("list: " + what + " on " + client_.options().endpoint.display() +
-        (options_.pattern == "*" ? "" : ": pattern " + escape_for_terminal(options_.pattern)));
+        (options_.pattern == "*" ? "" : ": pattern " + repeated(options_.pattern)));
   }
 
  private:
@@ -103,23 +114,31 @@ class List {
     const TimePoint now = BootClock::now();
     if (now < next_redraw_) return;
     next_redraw_ = after(now, k_redraw);
-    std::string text = "list: " + std::to_string(scan_.looked_at());
-    if (const auto total = scan_.total()) text += " of " + std::to_string(*total);
+    std::int64_t looked_at = 0;
+    std::int64_t total = 0;
+    bool is_known = true;
+    for (const lock::LockScan& scan : scans_) {
+      looked_at += scan.looked_at();
+      total += scan.total().value_or(0);
+      is_known = is_known && scan.total();
+    }
+    std::string text = "list: " + std::to_string(looked_at);
+    if (is_known) text += " of " + std::to_string(total);
     progress.show(text + " keys looked at, " + std::to_string(rows_.size()) + " locks");
   }
 
   const Globals& globals_;
   const ListOptions& options_;
   redis::Client& client_;
-  lock::LockScan scan_;
+  std::optional<redis::Masters> masters_;
+  std::deque<lock::LockScan> scans_;  // one of each master
   TimePoint next_redraw_{};
   std::vector<ListRow> rows_;
   std::int64_t refused_ = 0;
 };
 
 int run_list(const Globals& globals, const ListOptions& options) {
-  redis::ClientOptions client_options = globals.client_options();
-  client_options.reply_limit = redis::k_large_reply;
+  redis::ClientOptions client_options = globals.client_options(redis::k_large_reply);
   process::Signals signals;
   client_options.wake_fd = signals.fd();
   redis::Client client(client_options);

@@ -29,15 +29,7 @@ std::int64_t expiry_of(const Snapshot& snapshot) {
   return ttl < 0 ? k_never : snapshot.time_ms + ttl;
 }
 
-// Adds an event for each holder of `here` who is not one of `known`.
-void add_holders(std::vector<LockEvent>& events, const char* what, const Snapshot& here,
-                 const Owners& known) {
-  for (const lock::Holder& holder : here.holders) {
-    if (!known.contains(holder.owner)) events.push_back({what, holder});
-  }
-}
-
-// The same for waiters, who are in `known` if they wait `there`.
+// Adds an event for each waiter of `here` who is not one of `known`, nor waits `there`.
 void add_waiters(std::vector<LockEvent>& events, const char* what, const Snapshot& here,
                  const Snapshot& there, Owners known) {
   known.insert(there.queue.begin(), there.queue.end());
@@ -52,12 +44,22 @@ void add_changes(std::vector<LockEvent>& events, const Snapshot& before, const S
                  LockFollower::End heard) {
   // Who releases says so on the channel; an expiry says nothing, unless the server tells of its
   // keys. Gone before its time without a word, a lock was deleted by hand.
-  const bool expired = heard == LockFollower::End::expired ||
-                       (heard == LockFollower::End::unknown && now.time_ms >= expiry_of(before));
+  const auto has_expired = [&](std::int64_t end) {
+    return heard == LockFollower::End::expired ||
+           (heard == LockFollower::End::unknown && now.time_ms >= end);
+  };
+  const bool expired = has_expired(expiry_of(before));
   const std::size_t count = events.size();
   const Owners holders = holders_of(now);
-  add_holders(events, expired ? "expired" : "released", before, holders);
-  add_holders(events, "held", now, holders_of(before));
+  for (const lock::Holder& holder : before.holders) {
+    if (holders.contains(holder.owner)) continue;
+    const bool his_own = holder.ends_ms ? has_expired(*holder.ends_ms) : expired;
+    events.push_back({his_own ? "expired" : "released", holder});
+  }
+  const Owners before_holders = holders_of(before);
+  for (const lock::Holder& holder : now.holders) {
+    if (!before_holders.contains(holder.owner)) events.push_back({"held", holder});
+  }
   if (count == events.size()) {
     if (now.held && before.held && expiry_of(now) > expiry_of(before) + k_same_expiry_ms) {
       events.push_back({"renewed", first_holder(now)});

@@ -25,10 +25,14 @@ redis::ClientOptions stopped_by(redis::ClientOptions options, const Event& stop)
   return options;
 }
 
-std::string describe_return(TimePoint since, const std::string& before, const std::string& now) {
+// `is_group`: there are other servers that can take its place.
+std::string describe_return(TimePoint since, const std::string& before, const std::string& now,
+                            bool is_group) {
   const auto span = std::chrono::floor<Milliseconds>(BootClock::now() - since);
   std::string text = "the server is back after " + format_duration(span);
-  if (!before.empty() && !now.empty() && before != now) text += ", and has restarted";
+  if (!before.empty() && !now.empty() && before != now) {
+    text += is_group ? ", or another is the master now" : ", and has restarted";
+  }
   return text;
 }
 
@@ -42,9 +46,12 @@ LockWatcher::LockWatcher(Options options)
     const std::size_t index = locks_.size();
     locks_.push_back({name});
     listeners_.emplace(keys.channel, std::pair(Source::release, index));
+    for (const std::string& channel : {keys.read_write_channel, keys.semaphore_channel}) {
+      listeners_.emplace(channel, std::pair(Source::other_release, index));
+    }
     const int database = options_.client.endpoint.database;
     listeners_.emplace(key_channel(database, keys.lock), std::pair(Source::lock_key, index));
-    for (const std::string& key : {keys.queue, keys.timeout}) {
+    for (const std::string& key : {keys.queue, keys.timeout, keys.permits}) {
       listeners_.emplace(key_channel(database, key), std::pair(Source::other_key, index));
     }
   }
@@ -100,18 +107,36 @@ void LockWatcher::bear(const Error& error) {
   tell({Away{begins ? Away::What::begins : Away::What::goes_on, *away_since_, away_why_}});
 }
 
+// Who may not listen to the channels of read/write locks and semaphores sees their ends when it
+// looks again.
+void LockWatcher::subscribe(const std::vector<std::string>& releases,
+                            const std::vector<std::string>& others) {
+  std::vector<std::string> all = releases;
+  all.insert(all.end(), others.begin(), others.end());
+  try {
+    subscription_.emplace(options_.client, all);
+  } catch (const redis::ServerError& error) {
+    if (error.status() != ExitStatus::permission) throw;
+    subscription_.emplace(options_.client, releases);
+  }
+}
+
 // Subscribes, and then looks at every lock, so that nothing is missed between the two.
 void LockWatcher::connect() {
-  std::vector<std::string> releases;
+  std::map<Source, std::vector<std::string>> channels;
   std::vector<std::string> keys;
   for (const auto& [channel, listener] : listeners_) {
-    (listener.first == Source::release ? releases : keys).push_back(channel);
+    const bool is_key = listener.first == Source::lock_key || listener.first == Source::other_key;
+    (is_key ? keys : channels[listener.first]).push_back(channel);
   }
-  subscription_.emplace(options_.client, releases);
-  hears_keys_ = notifies_of_locks(client_) && subscription_->add(keys);
-  const std::string before = std::exchange(run_id_, find_run_id(client_));
+  subscribe(channels[Source::release], channels[Source::other_release]);
+  // Each node of a cluster tells of its own keys only, and there is no one process to tell apart.
+  const bool is_cluster = options_.client.endpoint.transport == redis::Endpoint::Transport::cluster;
+  hears_keys_ = !is_cluster && notifies_of_locks(client_) && subscription_->add(keys);
+  const std::string before = std::exchange(run_id_, is_cluster ? "" : find_run_id(client_));
+  const bool is_group = options_.client.endpoint.transport == redis::Endpoint::Transport::sentinel;
   const std::string message =
-      away_since_ ? describe_return(*away_since_, before, run_id_) : std::string();
+      away_since_ ? describe_return(*away_since_, before, run_id_, is_group) : std::string();
   std::vector<News> news;
   if (away_since_) news.emplace_back(Back{message});
   for (std::size_t i = 0; i < locks_.size(); ++i) news.emplace_back(look(i, message));
@@ -144,7 +169,8 @@ void LockWatcher::listen() {
       const bool expired = source == Source::lock_key && message.text == "expired";
       const bool deleted = source == Source::lock_key && message.text == "del";
       if (expired) lock.follower.hear(LockFollower::End::expired);
-      if (deleted || source == Source::release) lock.follower.hear(LockFollower::End::released);
+      const bool released = source == Source::release || source == Source::other_release;
+      if (deleted || released) lock.follower.hear(LockFollower::End::released);
     }
   }
 }

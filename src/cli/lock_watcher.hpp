@@ -61,7 +61,7 @@ class LockWatcher {
   [[nodiscard]] std::vector<News> take();
 
  private:
-  enum class Source { release, lock_key, other_key };
+  enum class Source { release, other_release, lock_key, other_key };
   struct Followed {
     std::string name;
     LockFollower follower{};
@@ -74,6 +74,7 @@ class LockWatcher {
   void run() noexcept;
   void follow();
   void connect();
+  void subscribe(const std::vector<std::string>& releases, const std::vector<std::string>& others);
   void listen();
   void look_at_due();
   Looked look(std::size_t index, const std::string& message);

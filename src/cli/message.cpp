@@ -11,26 +11,30 @@ namespace rlock::cli {
 
 namespace {
 
-// Takes user and password out of every URL: a message may repeat words of the command line.
-std::string without_credentials(std::string_view text) {
-  constexpr std::string_view k_mark = "://";
-  std::string result;
-  while (true) {
-    const std::size_t mark = text.find(k_mark);
-    if (mark == std::string_view::npos) return result += text;
-    result += text.substr(0, mark + k_mark.size());
-    text.remove_prefix(mark + k_mark.size());
-    const std::size_t at = text.substr(0, text.find_first_of(" '\"")).rfind('@');
-    if (at != std::string_view::npos) text.remove_prefix(at + 1);
+// Returns 0, or an errno.
+int write_out(std::string_view text) noexcept {
+  while (!text.empty()) {
+    const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
+    if (written >= 0) {
+      text.remove_prefix(static_cast<std::size_t>(written));
+    } else if (errno != EINTR) {
+      return errno;
+    }
   }
+  return 0;
+}
+
+[[noreturn]] void refuse_stdout(int error) {
+  throw Error(ExitStatus::unavailable, "stdout: " + errno_text(error));
 }
 
 }  // namespace
 
-void say(std::string_view text) noexcept {
-  const std::string line = "rlock: " + without_credentials(text) + "\n";
-  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
+void write_stderr(std::string_view text) noexcept {
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
 }
+
+void say(std::string_view text) noexcept { write_stderr("rlock: " + std::string(text) + "\n"); }
 
 void end_if_unread() noexcept {
   pollfd polled{STDOUT_FILENO, 0, 0};
@@ -41,17 +45,13 @@ void end_if_unread() noexcept {
 }
 
 void print(const std::string& text) {
-  std::string_view rest = text;
-  while (!rest.empty()) {
-    const ssize_t written = ::write(STDOUT_FILENO, rest.data(), rest.size());
-    if (written >= 0) {
-      rest.remove_prefix(static_cast<std::size_t>(written));
-    } else if (errno == EPIPE) {
-      ::_exit(static_cast<int>(ExitStatus::signal_base) + SIGPIPE);
-    } else if (errno != EINTR) {
-      throw Error(ExitStatus::unavailable, "stdout: " + errno_text(errno));
-    }
-  }
+  const int error = write_out(text);
+  if (error == EPIPE) ::_exit(static_cast<int>(ExitStatus::signal_base) + SIGPIPE);
+  if (error != 0) refuse_stdout(error);
+}
+
+void print_or_throw(const std::string& text) {
+  if (const int error = write_out(text)) refuse_stdout(error);
 }
 
 }  // namespace rlock::cli

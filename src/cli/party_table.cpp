@@ -38,17 +38,16 @@ std::string since(const Snapshot& snapshot, const Party& party) {
   return format_duration(Milliseconds(snapshot.time_ms - *party.since_ms));
 }
 
-std::string describe_deadline(const Snapshot& snapshot, const Waiter& waiter) {
-  if (!waiter.deadline_ms) return "none";
-  const std::int64_t left = *waiter.deadline_ms - snapshot.time_ms;
+std::string describe_time(const Snapshot& snapshot, const std::optional<std::int64_t>& time_ms) {
+  if (!time_ms) return "none";
+  const std::int64_t left = *time_ms - snapshot.time_ms;
   std::string text = left > 0 ? "in " : "passed ";
   text += format_duration(Milliseconds(std::abs(left)));
   return left > 0 ? text : text + " ago";
 }
 
-const char* mode_name(Holder::Mode mode) {
-  if (mode == Holder::Mode::exclusive) return "";
-  return mode == Holder::Mode::read ? "read" : "write";
+std::string mode_cell(const Holder& holder) {
+  return holder.mode == Holder::Mode::exclusive ? "" : lock::mode_name(holder.mode);
 }
 
 template <typename Row>
@@ -143,11 +142,14 @@ std::string lay_out(const Fields<Row>& all, const std::vector<Row>& rows, Room r
 std::string holders_table(const Snapshot& snapshot, Room room) {
   Fields<Holder> fields;
   add_about(fields);
-  fields.push_back({{"MODE"}, [](const Holder& holder) { return mode_name(holder.mode); }});
+  fields.push_back({{"MODE"}, mode_cell});
   fields.push_back({{"COUNT", Column::Align::right},
                     [](const Holder& holder) { return std::to_string(holder.count); }});
   fields.push_back({{"HELD FOR", Column::Align::right},
                     [&](const Holder& holder) { return since(snapshot, holder); }});
+  fields.push_back({{"EXPIRES"}, [&](const Holder& holder) {
+                      return snapshot.permits ? describe_time(snapshot, holder.ends_ms) : "";
+                    }});
   return lay_out(fields, snapshot.holders, room);
 }
 
@@ -159,8 +161,9 @@ std::string waiters_table(const Snapshot& snapshot, Room room) {
   add_about(fields);
   fields.push_back({{"WAITING", Column::Align::right},
                     [&](const Waiter& waiter) { return since(snapshot, waiter); }});
-  fields.push_back(
-      {{"DEADLINE"}, [&](const Waiter& waiter) { return describe_deadline(snapshot, waiter); }});
+  fields.push_back({{"DEADLINE"}, [&](const Waiter& waiter) {
+                      return describe_time(snapshot, waiter.deadline_ms);
+                    }});
   fields.push_back({{"STATE"}, [](const Waiter& waiter) {
                       return !waiter.alive ? "?" : *waiter.alive ? "alive" : "dead";
                     }});

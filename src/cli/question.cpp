@@ -1,18 +1,15 @@
 #include "cli/question.hpp"
 
 #include <cerrno>
-#include <string_view>
 #include <termios.h>
 #include <unistd.h>
+
+#include "cli/message.hpp"
 
 namespace rlock::cli {
 namespace {
 
 constexpr std::size_t k_longest_answer = 4096;
-
-void write_stderr(std::string_view text) {
-  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
-}
 
 // Returns what is typed before the end of the line.
 std::string read_line() {

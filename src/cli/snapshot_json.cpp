@@ -14,18 +14,6 @@ namespace {
 using lock::Holder;
 using lock::Snapshot;
 
-const char* mode_name(Holder::Mode mode) {
-  switch (mode) {
-    case Holder::Mode::read:
-      return "read";
-    case Holder::Mode::write:
-      return "write";
-    case Holder::Mode::exclusive:
-      break;
-  }
-  return "exclusive";
-}
-
 void write_text(JsonWriter& json, std::string_view key, const std::string* text) {
   json.key(key);
   if (text != nullptr && !text->empty()) {
@@ -51,6 +39,13 @@ void write_about(JsonWriter& json, const lock::Party& party) {
   write_text(json, "note", about != nullptr ? &about->note : nullptr);
 }
 
+// Writes the rest of `end_ms`, a time of the server's clock.
+void write_expiry(JsonWriter& json, const Snapshot& snapshot,
+                  const std::optional<std::int64_t>& end_ms) {
+  json.key("expires_in_ms");
+  json.number_or_null(end_ms ? std::optional(*end_ms - snapshot.time_ms) : std::nullopt);
+}
+
 void write_holders(JsonWriter& json, const Snapshot& snapshot) {
   json.begin_array();
   for (const Holder& holder : snapshot.holders) {
@@ -60,7 +55,8 @@ void write_holders(JsonWriter& json, const Snapshot& snapshot) {
     json.key("count");
     json.number(holder.count);
     json.key("mode");
-    json.text(mode_name(holder.mode));
+    json.text(lock::mode_name(holder.mode));
+    if (snapshot.permits) write_expiry(json, snapshot, holder.ends_ms);
     write_about(json, holder);
     json.end_object();
   }
@@ -78,12 +74,7 @@ void write_waiters(JsonWriter& json, const Snapshot& snapshot) {
     json.text(waiter.owner);
     json.key("deadline_ms");
     json.number_or_null(waiter.deadline_ms);
-    json.key("expires_in_ms");
-    if (waiter.deadline_ms) {
-      json.number(*waiter.deadline_ms - snapshot.time_ms);
-    } else {
-      json.null();
-    }
+    write_expiry(json, snapshot, waiter.deadline_ms);
     json.key("alive");
     if (waiter.alive) {
       json.boolean(*waiter.alive);
@@ -117,6 +108,28 @@ void write_hash(JsonWriter& json, const Snapshot& snapshot) {
   json.end_object();
 }
 
+void write_scores(JsonWriter& json, const std::vector<std::pair<std::string, double>>& scores) {
+  json.begin_array();
+  for (const auto& [member, score] : scores) {
+    json.begin_object();
+    json.key("member");
+    json.text(member);
+    json.key("score");
+    json.number(score);
+    json.end_object();
+  }
+  json.end_array();
+}
+
+void write_permits(JsonWriter& json, const Snapshot::Permits& permits) {
+  json.begin_object();
+  json.key("total");
+  json.number(permits.total);
+  json.key("available");
+  json.number(permits.available);
+  json.end_object();
+}
+
 void write_raw(JsonWriter& json, const Snapshot& snapshot) {
   json.begin_object();
   json.key("hash");
@@ -126,16 +139,11 @@ void write_raw(JsonWriter& json, const Snapshot& snapshot) {
   for (const std::string& member : snapshot.queue) json.text(member);
   json.end_array();
   json.key("zset");
-  json.begin_array();
-  for (const auto& [member, score] : snapshot.scores) {
-    json.begin_object();
-    json.key("member");
-    json.text(member);
-    json.key("score");
-    json.number(score);
-    json.end_object();
+  write_scores(json, snapshot.scores);
+  if (snapshot.permits) {
+    json.key("permits");
+    write_scores(json, snapshot.permits->ends);
   }
-  json.end_array();
   json.end_object();
 }
 
@@ -166,6 +174,8 @@ std::string kind_name(Snapshot::Kind kind) {
       return "read-write";
     case Snapshot::Kind::simple:
       return "simple";
+    case Snapshot::Kind::semaphore:
+      return "semaphore";
     case Snapshot::Kind::unknown:
       return "unknown";
     case Snapshot::Kind::none:
@@ -196,6 +206,10 @@ std::string to_json(const Snapshot& snapshot, const std::string& server) {
   write_holders(json, snapshot);
   json.key("waiters");
   write_waiters(json, snapshot);
+  if (snapshot.permits) {
+    json.key("permits");
+    write_permits(json, *snapshot.permits);
+  }
   json.key("raw");
   write_raw(json, snapshot);
   json.key("problems");

@@ -10,6 +10,7 @@
 #include "base/duration.hpp"
 #include "base/escape.hpp"
 #include "base/text_width.hpp"
+#include "base/wording.hpp"
 #include "cli/json_writer.hpp"
 #include "cli/party_table.hpp"
 #include "cli/snapshot_json.hpp"
@@ -24,10 +25,19 @@ std::string fit_line(const std::string& line, Room room) {
   return (room ? fit(line, *room) : line) + "\n";
 }
 
+// Returns what there is to say of a semaphore's permits, such as "1 of 3 permits available, ".
+std::string describe_permits(const Snapshot& snapshot) {
+  if (!snapshot.permits) return "";
+  const auto& [total, available] = std::pair(snapshot.permits->total, snapshot.permits->available);
+  return std::to_string(available) + " of " + std::to_string(total) +
+         (total == 1 ? " permit available" : " permits available");
+}
+
 std::string describe_state(const Snapshot& snapshot) {
-  if (!snapshot.held) return "free";
+  const std::string permits = describe_permits(snapshot);
+  if (!snapshot.held) return permits.empty() ? "free" : "free (semaphore), " + permits;
   const std::int64_t ttl = snapshot.ttl_ms.value_or(-1);
-  return "held (" + kind_name(snapshot.kind) + "), " +
+  return "held (" + kind_name(snapshot.kind) + "), " + (permits.empty() ? "" : permits + ", ") +
          (ttl < 0 ? "without an expiry" : "expires in " + format_duration(Milliseconds(ttl)));
 }
 
@@ -37,10 +47,6 @@ std::string first_line(const Snapshot& snapshot, Room room) {
   const std::string state = describe_state(snapshot);
   if (room && *room > state.size() + 2) name = fit(name, *room - state.size() - 2);
   return fit_line(name + ": " + state, room);
-}
-
-std::string plural(std::size_t number, const std::string& noun) {
-  return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
 }
 
 std::string describe_waiters(const Snapshot& snapshot) {
@@ -67,6 +73,10 @@ std::string raw_lines(const Snapshot& snapshot, Room room) {
   for (const std::string& member : snapshot.queue) add("queue     ", escape_for_terminal(member));
   for (const auto& [member, score] : snapshot.scores) {
     add("deadline  ", escape_for_terminal(member) + " " + describe_score(score));
+  }
+  if (!snapshot.permits) return text;
+  for (const auto& [member, score] : snapshot.permits->ends) {
+    add("permit    ", escape_for_terminal(member) + " " + describe_score(score));
   }
   return text;
 }

@@ -13,6 +13,9 @@ void StatusLine::update(const lock::Busy& busy) {
   if (busy.held_for && busy.held_for->count() >= 0) {
     text += ", who has held it for " + format_duration(*busy.held_for);
   }
+  if (busy.permits.value_or(1) > 1) {
+    text += ", or for one of " + std::to_string(*busy.permits - 1) + " more";
+  }
   if (!busy.ttl) text += " and without an expiry";
   if (busy.place) text += "; place " + std::to_string(*busy.place + 1) + " in the queue";
   line_.show(text);

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "cli/transient_line.hpp"
-#include "lock/reentrant.hpp"
+#include "lock/lock.hpp"
 
 namespace rlock::cli {
 

@@ -1,40 +1,47 @@
 #include "cli/taking.hpp"
 
-#include <cstdlib>
 #include <signal.h>
 
 #include "base/duration.hpp"
+#include "base/environment.hpp"
 #include "base/escape.hpp"
+#include "base/wording.hpp"
 #include "cli/message.hpp"
+#include "cli/own_hold.hpp"
 #include "cli/status_line.hpp"
-#include "lock/fair.hpp"
 #include "lock/held.hpp"
+#include "lock/outage.hpp"
 #include "lock/waiting.hpp"
 
 namespace rlock::cli {
 namespace {
 
-std::unique_ptr<lock::ReentrantLock> make_lock(const Request& request, const std::string& owner) {
-  if (request.kind == lock::Kind::fair) {
-    return std::make_unique<lock::FairLock>(request.name, owner, request.about, request.lease,
-                                            request.fair_wait);
-  }
-  return std::make_unique<lock::ReentrantLock>(request.name, owner, request.about, request.lease);
-}
-
 // Re-enters the lock if a process above us holds it. What RLOCK_HELD says is only a hint: the
-// server knows.
-std::optional<Taken> reenter(const Request& request, redis::Client& client) {
-  const char* held = std::getenv(lock::k_held_variable);
-  const auto entry = lock::find_held(held == nullptr ? "" : held, request.name);
+// server knows. A shell that has given back all that its entry tells of holds nothing any more,
+// even where a process below it still holds the lock as the same owner.
+std::optional<Taken> reenter(const Request& request, lock::Session& session,
+                             const std::function<void(const Error&)>& on_outage) {
+  const auto held = from_environment(lock::k_held_variable);
+  const auto entry = lock::find_held(held.value_or(""), request.wish.name);
   if (!entry) return std::nullopt;
-  auto lock = make_lock(request, entry->owner);
+  lock::Wish wish = request.wish;
+  wish.owner = entry->owner;
+  auto lock = lock::make_lock(wish, session);
+  lock::Outage outage(request.deadline, on_outage);
   try {
-    const auto lease = lock->reenter(client);
-    if (!lease) return std::nullopt;
-    return Taken{std::move(lock), *lease};
+    while (true) {
+      try {
+        if (living_runs(wish.name, *entry, session).empty()) return std::nullopt;
+        const auto lease = lock->reenter(session);
+        if (!lease) return std::nullopt;
+        return Taken{std::move(lock), *lease, true};
+      } catch (const Error& error) {
+        if (!request.server_was_there) throw;
+        outage.bear(error, session.wake_fd());
+      }
+    }
   } catch (...) {
-    lock->abandon(client);
+    lock->abandon(session);
     throw;
   }
 }
@@ -42,27 +49,44 @@ std::optional<Taken> reenter(const Request& request, redis::Client& client) {
 // Returns why the lock was not acquired.
 std::string describe_refusal(const lock::Busy& busy) {
   if (busy.is_free()) return "not acquired: others are first";
-  std::string text = "not acquired: held by " + describe_holder(busy.owner, busy.holder);
+  const int permits = busy.permits.value_or(1);
+  std::string text = "not acquired: ";
+  if (permits > 1) text += "all " + std::to_string(permits) + " permits are ";
+  text += "held by " + describe_holder(busy.owner, busy.holder);
   if (busy.held_for && busy.held_for->count() >= 0) {
     text += " for " + format_duration(*busy.held_for);
   }
-  return text;
+  return first_of(text, static_cast<std::size_t>(permits));
 }
 
 }  // namespace
 
-std::optional<Taken> take(const Request& request, const Globals& globals, redis::Client& client) {
-  if (auto taken = reenter(request, client)) return taken;
-
-  auto lock = make_lock(request, request.owner);
-  const std::string name = escape_for_terminal(request.name);
-  StatusLine status_line(request.name,
+std::optional<Taken> take(const Request& request, const Globals& globals, lock::Session& session) {
+  const std::string name = escape_for_terminal(request.wish.name);
+  StatusLine status_line(request.wish.name,
                          globals.quiet ? StatusLine::Show::never : StatusLine::Show::on_terminal);
   const auto warn = [&](const std::string& text) {
     if (globals.quiet) return;
     status_line.clear();
     say(name + ": " + text);
   };
+  const auto tell_outage = [&](const Error& error) {
+    if (!globals.verbose) return;
+    status_line.clear();
+    say(name + ": still waiting: " + error.what());
+  };
+  const auto tell_absentees = [&] {
+    for (const std::string& text : globals.news_of_absentees()) {
+      status_line.clear();
+      say(text);
+    }
+  };
+  if (auto taken = reenter(request, session, tell_outage)) {
+    tell_absentees();
+    return taken;
+  }
+
+  auto lock = lock::make_lock(request.wish, session);
   bool warned = false;
   bool warned_of_mix = false;
   const auto warn_of_mix = [&] {
@@ -71,30 +95,39 @@ std::optional<Taken> take(const Request& request, const Globals& globals, redis:
       warned_of_mix = true;
     }
   };
-  lock::WaitOptions options{request.deadline};
+  lock::WaitOptions options{request.deadline, request.patience, request.server_was_there};
   options.on_wait = [&](const lock::Busy& busy) {
     request.on_busy();
-    if (!busy.ttl && !warned) {
+    // A service's permit of a semaphore has no expiry as a rule.
+    if (!busy.ttl && !busy.permits && !warned) {
       warn("held without an expiry by " + describe_holder(busy.owner, busy.holder) +
-           ": it will not end by itself (rlock unlock --force)");
+           ": it will not end by itself (rlock unlock --force" +
+           (request.wish.kind == lock::Kind::simple ? " --kind simple)" : ")"));
       warned = true;
     }
     warn_of_mix();
+    tell_absentees();
     status_line.update(busy);
   };
   options.on_refusal = [&](const lock::Busy& busy) {
+    if (static_cast<int>(request.conflict) == 0 && !globals.verbose) return;
     warn_of_mix();
-    warn(describe_refusal(busy));
+    if (BootClock::now() >= request.deadline) warn(describe_refusal(busy));
   };
-  options.on_outage = [&](const Error& error) {
-    if (!globals.verbose) return;
-    status_line.clear();
-    say(name + ": still waiting: " + error.what());
-  };
-  const auto lease = lock::wait_for_lock(*lock, client, options);
-  warn_of_mix();
+  options.on_outage = tell_outage;
+  const auto lease = lock::wait_for_lock(*lock, session, options);
+  tell_absentees();
   if (!lease) return std::nullopt;
+  warn_of_mix();
   return Taken{std::move(lock), *lease};
+}
+
+void warn_of_even_number(const lock::SessionOptions& servers, const Globals& globals) {
+  const std::size_t count = servers.servers.size();
+  if (globals.quiet || count < 2 || count % 2 == 1) return;
+  say("--redis: " + std::to_string(count) + " servers bear " +
+      (count == 2 ? "no failure" : "no more failures than " + std::to_string(count - 1)) +
+      ": use an odd number (3 bear one, 5 bear two)");
 }
 
 std::optional<process::Signal> signal_to_end(process::Signals& signals) {

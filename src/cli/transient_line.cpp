@@ -3,16 +3,13 @@
 #include <unistd.h>
 
 #include "base/text_width.hpp"
+#include "cli/message.hpp"
 #include "cli/terminal_size.hpp"
 
 namespace rlock::cli {
 namespace {
 
 constexpr Milliseconds k_patience{1000};
-
-void write_stderr(const std::string& text) {
-  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
-}
 
 }  // namespace
 

@@ -1,7 +1,6 @@
 // rlock unlock: gives one hold back, or breaks the lock.
 
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 
@@ -11,13 +10,15 @@
 #include "base/escape.hpp"
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
+#include "cli/key_format.hpp"
 #include "cli/literal_words.hpp"
 #include "cli/message.hpp"
+#include "cli/own_hold.hpp"
 #include "cli/question.hpp"
 #include "cli/status_line.hpp"
 #include "lock/breaking.hpp"
-#include "lock/held.hpp"
-#include "lock/reentrant.hpp"
+#include "lock/held_kind.hpp"
+#include "lock/make_lock.hpp"
 
 namespace rlock::cli {
 namespace {
@@ -29,19 +30,12 @@ constexpr std::size_t k_most_named = 3;  // holders in a question
 
 struct UnlockOptions {
   std::string name;
+  KeyFormat key_format;
   std::optional<std::string> owner;
   std::string kind;
   bool force = false;
   bool yes = false;
 };
-
-std::string find_owner(const UnlockOptions& options) {
-  if (options.owner) return *options.owner;
-  const char* held = std::getenv(lock::k_held_variable);
-  const auto entry = lock::find_held(held == nullptr ? "" : held, options.name);
-  if (entry) return entry->owner;
-  throw Error(ExitStatus::usage, "unlock: whose hold? expected --owner ID or --force");
-}
 
 int not_held(const Globals& globals, const std::string& text) {
   if (!globals.quiet) say(text);
@@ -102,23 +96,35 @@ void tell_loss(const std::string& name, const Standing& standing) {
   }
 }
 
-int break_lock(const Globals& globals, const UnlockOptions& options) {
-  const std::string name = escape_for_terminal(options.name);
-  const auto what = options.kind == "simple" ? lock::Breakable::simple : lock::Breakable::lock;
-  redis::ClientOptions client_options = globals.client_options();
-  client_options.reply_limit = redis::k_large_reply;
-  redis::Client client(client_options);
+// What a person who was asked has allowed.
+struct Leave {
+  bool is_given = true;
+  std::optional<std::vector<std::string>> shown{};  // the owners; nothing where nobody was asked
+};
 
-  std::optional<std::vector<std::string>> shown;
-  if (!options.yes && can_ask()) {
-    const Standing standing = lock::look_at(client, options.name, what);
-    shown.emplace();
-    for (const Holder& holder : standing.holders) shown->push_back(holder.owner);
-    if (!standing.holders.empty() && !is_to_be_broken(name, standing)) {
-      return not_held(globals, name + ": left as it is");
-    }
-  }
-  const lock::Breaking result = lock::break_lock(client, options.name, what, shown);
+lock::Breakable what_to_break(const UnlockOptions& options) {
+  return options.kind == "simple" ? lock::Breakable::simple : lock::Breakable::lock;
+}
+
+Leave ask_leave(const redis::ClientOptions& server, const UnlockOptions& options) {
+  Leave leave;
+  if (options.yes || !can_ask()) return leave;
+  redis::Client client(server);
+  const Standing standing = lock::look_at(client, options.name, what_to_break(options));
+  leave.shown.emplace();
+  for (const Holder& holder : standing.holders) leave.shown->push_back(holder.owner);
+  leave.is_given =
+      standing.holders.empty() || is_to_be_broken(escape_for_terminal(options.name), standing);
+  return leave;
+}
+
+int break_lock(const Globals& globals, const redis::ClientOptions& server,
+               const UnlockOptions& options, const Leave& leave) {
+  const std::string name = escape_for_terminal(options.name);
+  if (!leave.is_given) return not_held(globals, name + ": left as it is");
+  redis::Client client(server);
+  const lock::Breaking result =
+      lock::break_lock(client, options.name, what_to_break(options), leave.shown);
   if (result.outcome == lock::Breaking::Outcome::held_by_others) {
     say(name + ": now held by " + name_holders(result.found) + "; left as it is");
     return static_cast<int>(ExitStatus::not_held);
@@ -133,15 +139,67 @@ int break_lock(const Globals& globals, const UnlockOptions& options) {
   return 0;
 }
 
-int run_unlock(const Globals& globals, const UnlockOptions& options) {
-  lock::check_name(options.name);
-  if (options.force) return break_lock(globals, options);
-  const std::string owner = find_owner(options);
-  lock::ReentrantLock lock(options.name, owner, {}, lock::k_default_lease);
-  redis::Client client(globals.client_options());
-  if (lock.release(client) == lock::Release::not_held) {
-    return not_held(
-        globals, escape_for_terminal(options.name) + ": not held by " + escape_for_terminal(owner));
+// Of several servers, each has the lock broken, also where another does not answer. All questions
+// come first: a holder whom a majority still knows takes a broken lock back when he renews.
+int break_everywhere(const Globals& globals, const UnlockOptions& options) {
+  const auto servers = globals.clients_options(redis::k_large_reply);
+  if (servers.size() == 1) {
+    return break_lock(globals, servers.front(), options, ask_leave(servers.front(), options));
+  }
+  int status = static_cast<int>(ExitStatus::not_held);
+  int failure = 0;
+  const auto attempt = [&](const auto& action) {
+    try {
+      action();
+    } catch (const Error& error) {
+      say(error.what());
+      failure = static_cast<int>(error.status());
+    }
+  };
+  std::vector<std::pair<redis::ClientOptions, Leave>> answers;
+  for (const redis::ClientOptions& server : servers) {
+    attempt([&] { answers.emplace_back(server, ask_leave(server, options)); });
+  }
+  for (const auto& [server, leave] : answers) {
+    attempt([&, &server = server, &leave = leave] {
+      status = std::min(status, break_lock(globals, server, options, leave));
+    });
+  }
+  return failure != 0 ? failure : status;
+}
+
+// Gives back the innermost hold that rlock acquire has told the environment of, and that was not
+// given back yet: not whichever comes first of the owner's, which may be another process'.
+lock::Release release_known(lock::Wish wish, const std::vector<lock::Hold>& holds,
+                            lock::Session& session) {
+  for (auto hold = holds.rbegin(); hold != holds.rend(); ++hold) {
+    wish.hold = *hold;
+    // The server cannot tell which side of a read/write lock this hold is of.
+    if (hold->side == lock::Hold::Side::read) wish.kind = lock::Kind::read;
+    if (hold->side == lock::Hold::Side::write) wish.kind = lock::Kind::write;
+    const auto lock = lock::make_lock(wish, session);
+    if (lock->has_ended(session)) continue;
+    return lock->release(session, Milliseconds(0));
+  }
+  return lock::Release::not_held;
+}
+
+int run_unlock(const Globals& globals, UnlockOptions options) {
+  options.name = options.key_format.key_of(options.name);
+  if (options.force) return break_everywhere(globals, options);
+  const auto own = find_own_hold(options.name, options.owner);
+  if (!own) {
+    throw Error(ExitStatus::usage, "unlock: whose hold? expected --owner ID or --force");
+  }
+  lock::Session session(globals.session_options());
+  lock::Wish wish{options.name, own->owner, {}};
+  wish.kind = lock::held_kind(session, options.name, own->owner);
+  const auto answer = own->holds.empty()
+                          ? lock::make_lock(wish, session)->release(session, Milliseconds(0))
+                          : release_known(wish, own->holds, session);
+  if (answer == lock::Release::not_held) {
+    return not_held(globals, escape_for_terminal(options.name) + ": not held by " +
+                                 escape_for_terminal(own->owner));
   }
   return 0;
 }
@@ -153,7 +211,8 @@ Action set_up_unlock(CLI::App& command, const Invocation& invocation) {
   set_usage(command, "rlock unlock [--owner ID | --force [OPTIONS]] NAME");
   unprotect(*command.add_option("NAME", options->name, "Name of the lock")->required());
   CLI::Option* owner =
-      command.add_option("--owner", options->owner, "Who holds it [RLOCK_HELD]")->type_name("ID");
+      command.add_option("--owner", options->owner, "Who holds it [RLOCK_HELD, RLOCK_OWNER]")
+          ->type_name("ID");
   CLI::Option* force =
       command.add_flag("--force", options->force, "Break the lock and wake the waiters")
           ->excludes(owner);
@@ -162,6 +221,7 @@ Action set_up_unlock(CLI::App& command, const Invocation& invocation) {
       ->type_name("KIND")
       ->check(CLI::IsMember({"simple"}))
       ->needs(force);
+  options->key_format.add_to(command);
   return [&invocation, options] { return run_unlock(invocation.globals, *options); };
 }
 

@@ -16,12 +16,12 @@
 #include "cli/event_lines.hpp"
 #include "cli/full_screen.hpp"
 #include "cli/help.hpp"
+#include "cli/key_format.hpp"
 #include "cli/literal_words.hpp"
 #include "cli/lock_watcher.hpp"
 #include "cli/message.hpp"
 #include "cli/taking.hpp"
 #include "cli/watch_screen.hpp"
-#include "lock/key_names.hpp"
 
 namespace rlock::cli {
 namespace {
@@ -32,12 +32,13 @@ constexpr int k_hangup_patience_ms = 1000;
 
 struct WatchOptions {
   std::vector<std::string> names;
+  KeyFormat key_format;
   std::string until;  // "held", "free" or empty
   std::optional<std::string> span;
 };
 
 // WatchOptions with every text understood.
-struct Plan {
+struct WatchPlan {
   enum class Output { screen, text, json };
 
   std::vector<std::string> names;
@@ -46,10 +47,9 @@ struct Plan {
   Output output = Output::text;
 };
 
-Plan make_plan(const WatchOptions& options, bool json) {
-  Plan plan;
-  for (const std::string& name : options.names) {
-    lock::check_name(name);
+WatchPlan make_plan(const WatchOptions& options, bool json) {
+  WatchPlan plan;
+  for (const std::string& name : options.key_format.keys_of(options.names)) {
     const bool is_known = std::find(plan.names.begin(), plan.names.end(), name) != plan.names.end();
     if (!is_known) plan.names.push_back(name);
   }
@@ -57,15 +57,15 @@ Plan make_plan(const WatchOptions& options, bool json) {
   if (options.span) {
     plan.end = after(BootClock::now(), parse_duration_option("--for", *options.span));
   }
-  plan.output = json                        ? Plan::Output::json
-                : FullScreen::is_possible() ? Plan::Output::screen
-                                            : Plan::Output::text;
+  plan.output = json                        ? WatchPlan::Output::json
+                : FullScreen::is_possible() ? WatchPlan::Output::screen
+                                            : WatchPlan::Output::text;
   return plan;
 }
 
 class Watch {
  public:
-  Watch(Plan plan, const redis::ClientOptions& client, process::Signals& signals)
+  Watch(WatchPlan plan, const redis::ClientOptions& client, process::Signals& signals)
       : plan_(std::move(plan)),
         signals_(signals),
         watcher_({client, plan_.names, plan_.end}),
@@ -92,7 +92,7 @@ class Watch {
   }
 
  private:
-  [[nodiscard]] bool on_screen() const { return plan_.output == Plan::Output::screen; }
+  [[nodiscard]] bool on_screen() const { return plan_.output == WatchPlan::Output::screen; }
   [[nodiscard]] bool has_output() const {
     if (!on_screen()) return !lines_.empty();
     return terminal_.is_writing() || BootClock::now() >= next_frame_;
@@ -176,8 +176,8 @@ class Watch {
     screen_.show(looked.lock, looked.snapshot, looked.at);
     for (const LockEvent& event : looked.events) {
       if (!on_screen()) {
-        lines_ += plan_.output == Plan::Output::json ? json_line(event, *looked.snapshot)
-                                                     : text_line(event, *looked.snapshot);
+        lines_ += plan_.output == WatchPlan::Output::json ? json_line(event, *looked.snapshot)
+                                                          : text_line(event, *looked.snapshot);
       } else if (event.message.empty()) {  // of which `Back` has told already
         const std::string name =
             plan_.names.size() > 1 ? escape_for_terminal(looked.snapshot->name) + " " : "";
@@ -193,8 +193,8 @@ class Watch {
     if (away.what != Away::What::begins) return;
     if (on_screen()) return screen_.add_event(local_time_ms(), "error: " + away.why);
     for (const std::string& name : plan_.names) {
-      lines_ += plan_.output == Plan::Output::json ? json_error_line(name, away.why)
-                                                   : text_error_line(name, away.why);
+      lines_ += plan_.output == WatchPlan::Output::json ? json_error_line(name, away.why)
+                                                        : text_error_line(name, away.why);
     }
   }
 
@@ -203,7 +203,7 @@ class Watch {
     if (on_screen()) screen_.add_event(local_time_ms(), back.message);
   }
 
-  Plan plan_;
+  WatchPlan plan_;
   process::Signals& signals_;
   LockWatcher watcher_;
   std::vector<std::optional<bool>> states_;  // held; nothing: not known now
@@ -217,9 +217,8 @@ class Watch {
 };
 
 int run_watch(const Globals& globals, const WatchOptions& options) {
-  const Plan plan = make_plan(options, globals.json);
-  redis::ClientOptions client = globals.client_options();
-  client.reply_limit = redis::k_large_reply;
+  const WatchPlan plan = make_plan(options, globals.json);
+  redis::ClientOptions client = globals.client_options(redis::k_large_reply);
   process::Signals signals;
   process::Signal signal;
   // Where a signal ends us, the terminal must have been given back before.
@@ -236,6 +235,7 @@ Action set_up_watch(CLI::App& command, const Invocation& invocation) {
   command.add_option("--until", options->until, "End as soon as all the locks are held, or free")
       ->type_name("STATE")
       ->check(CLI::IsMember({"held", "free"}));
+  options->key_format.add_to(command);
   command.add_option("--for", options->span, "End after so long; status 124 with --until")
       ->type_name("DUR");
   return [&invocation, options] { return run_watch(invocation.globals, *options); };

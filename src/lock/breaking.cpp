@@ -1,9 +1,8 @@
 #include "lock/breaking.hpp"
 
-#include <charconv>
-
 #include "base/error.hpp"
 #include "base/escape.hpp"
+#include "base/integer.hpp"
 #include "base/random.hpp"
 #include "lock/key_names.hpp"
 #include "lock/owner_info.hpp"
@@ -16,15 +15,9 @@ using Words = std::vector<std::string>;
 
 // How long the server remembers a request: longer than one can be under way.
 constexpr const char* k_remember_ms = "30000";
-constexpr std::size_t k_id_bytes = 16;
+constexpr std::size_t k_latch_id_bytes = 16;
 
 enum Code : std::int64_t { k_left = 0, k_done = 1, k_nothing = 2, k_other_kind = 3 };
-
-std::int64_t number(const std::string& digits) {
-  std::int64_t value = 0;
-  std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  return value;
-}
 
 [[noreturn]] void refuse(const std::string& name, const std::string& kind, const char* hint = "") {
   throw Error(ExitStatus::wrong_kind, escape_for_terminal(name) +
@@ -33,18 +26,40 @@ std::int64_t number(const std::string& digits) {
 }
 
 // Sends a request that the server remembers by a latch, and has it forget that. Returns the answer.
-redis::Reply run_once(redis::Client& client, const redis::Script& script, const KeyNames& keys,
-                      Words more_keys, const Words& args) {
-  const std::string latch = keys.latch(random_hex(k_id_bytes));
-  redis::ScriptArgs call{{keys.lock, keys.channel, keys.info, latch, keys.queue, keys.timeout},
-                         {k_remember_ms}};
-  call.keys.insert(call.keys.end(), more_keys.begin(), more_keys.end());
+redis::Reply run_once(redis::Client& client, const redis::Script& script, const Words& key_names,
+                      const std::string& latch, const Words& args) {
+  redis::ScriptArgs call{key_names, {k_remember_ms}};
   call.args.insert(call.args.end(), args.begin(), args.end());
   int unanswered = 0;
   redis::Reply reply = client.run(script, call, &unanswered);
   // With every request answered, none can still be under way that the latch would have to stop.
   if (unanswered == 0) client.send_behind({"DEL", latch});
   return reply;
+}
+
+// The same of a script for plain and fair locks.
+redis::Reply run_once(redis::Client& client, const redis::Script& script, const KeyNames& keys,
+                      const Words& more_keys, const Words& args) {
+  const std::string latch = keys.latch(random_hex(k_latch_id_bytes));
+  Words names{keys.lock, keys.channel, keys.info, latch, keys.queue, keys.timeout};
+  names.insert(names.end(), more_keys.begin(), more_keys.end());
+  return run_once(client, script, names, latch, args);
+}
+
+// Has force_release_semaphore.lua do `task`. Returns its answer.
+redis::Reply break_semaphore(redis::Client& client, const KeyNames& keys, const char* task,
+                             const Words& expected) {
+  const std::string latch = keys.latch(random_hex(k_latch_id_bytes));
+  Words args{keys.semaphore_channel, task};
+  args.insert(args.end(), expected.begin(), expected.end());
+  return run_once(client, lua::force_release_semaphore, {keys.lock, keys.info, latch, keys.permits},
+                  latch, args);
+}
+
+// Returns whether an answer of force_release.lua says that there is a string.
+bool is_string(const redis::Reply& reply) {
+  const auto& items = reply.as_array(2);
+  return items[0].as_integer() == k_other_kind && items[1].as_text() == "string";
 }
 
 Party make_party(const std::string& owner, const std::string& told) {
@@ -70,8 +85,10 @@ Breaking request(redis::Client& client, const std::string& name, Breakable what,
   const KeyNames keys(name);
   Words args{keys.reader_prefix, what == Breakable::simple ? "simple" : "lock", task};
   args.insert(args.end(), expected.begin(), expected.end());
-  const redis::Reply reply =
-      run_once(client, lua::force_release, keys, {keys.read_write_channel}, args);
+  redis::Reply reply = run_once(client, lua::force_release, keys, {keys.read_write_channel}, args);
+  if (what == Breakable::lock && is_string(reply)) {
+    reply = break_semaphore(client, keys, task, expected);
+  }
   const std::int64_t code = reply.as_array(2)[0].as_integer();
   if (code == k_other_kind) {
     const std::string& kind = reply.items[1].as_text();
@@ -86,7 +103,7 @@ Breaking request(redis::Client& client, const std::string& name, Breakable what,
                      : code == k_nothing ? Breaking::Outcome::free
                                          : Breaking::Outcome::held_by_others;
   Standing& found = breaking.found;
-  found.time_ms = number(items[1].as_text());
+  found.time_ms = to_integer(items[1].as_text());
   found.ttl_ms = items[2].as_integer();
   found.queued = items[3].as_integer();
   found.listening = items[4].as_integer();
@@ -94,7 +111,7 @@ Breaking request(redis::Client& client, const std::string& name, Breakable what,
   for (std::size_t i = 0; i + 2 < holders.size(); i += 3) {
     Holder holder;
     static_cast<Party&>(holder) = make_party(holders[i].as_text(), holders[i + 2].as_text());
-    holder.count = number(holders[i + 1].as_text());
+    holder.count = to_integer(holders[i + 1].as_text());
     holder.mode = mode_of(items[5].as_text(), holder.owner);
     found.holders.push_back(std::move(holder));
   }

@@ -13,16 +13,16 @@ constexpr Milliseconds k_give_up_bound{4000};
 }  // namespace
 
 FairLock::FairLock(const std::string& name, std::string owner, const About& about,
-                   Milliseconds lease, Milliseconds wait)
-    : ReentrantLock(name, std::move(owner), about, lease), wait_(wait) {}
+                   const Terms& terms, Milliseconds wait)
+    : ReentrantLock(name, std::move(owner), about, terms), wait_(wait) {}
 
-std::variant<Lease, Busy> FairLock::try_acquire(redis::Client& client, Join join) {
+std::variant<Lease, Busy> FairLock::acquire(redis::Client& client, Join join, const Terms& terms) {
   const bool queues = join == Join::yes;
   has_queued_ = has_queued_ || queues;
   const auto wait = queues ? std::to_string(wait_.count()) : "0";
   while (true) {
-    auto answer =
-        request(client, lua::acquire_fair, {keys().queue, keys().timeout}, {keys().channel, wait});
+    auto answer = request(client, lua::acquire_fair, terms, {keys().queue, keys().timeout},
+                          {keys().channel, wait});
     // The server takes garbage out of a long queue step by step.
     const Busy* busy = std::get_if<Busy>(&answer);
     if (busy == nullptr || busy->ask_after != Milliseconds(0)) return answer;

@@ -11,17 +11,18 @@ inline constexpr Milliseconds k_shortest_fair_wait{15'000};  // a waiter shows i
 class FairLock final : public ReentrantLock {
  public:
   // `wait`: how long a waiter may keep its place after its death.
-  FairLock(const std::string& name, std::string owner, const About& about, Milliseconds lease,
+  FairLock(const std::string& name, std::string owner, const About& about, const Terms& terms,
            Milliseconds wait);
+  using ReentrantLock::give_up;
 
   [[nodiscard]] Kind kind() const noexcept override { return Kind::fair; }
   [[nodiscard]] std::string channel() const override { return keys().waiter_channel(owner()); }
-  [[nodiscard]] std::variant<Lease, Busy> try_acquire(redis::Client& client, Join join) override;
-
   // Takes four seconds at the most.
   void give_up(redis::Client& client) noexcept override;
 
  private:
+  [[nodiscard]] std::variant<Lease, Busy> acquire(redis::Client& client, Join join,
+                                                  const Terms& terms) override;
   [[nodiscard]] Milliseconds added_wait() const noexcept override { return wait_; }
 
   Milliseconds wait_;

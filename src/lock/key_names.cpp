@@ -28,6 +28,8 @@ KeyNames::KeyNames(const std::string& name)
     : lock(name),
       channel(prefixed("redisson_lock__channel", name)),
       read_write_channel(prefixed("redisson_rwlock", name)),
+      semaphore_channel(prefixed("redisson_sc", name)),
+      permits(in_braces(name) + ":timeout"),
       queue(prefixed("redisson_lock_queue", name)),
       timeout(prefixed("redisson_lock_timeout", name)),
       token(prefixed("redisson_lock_token", name)),

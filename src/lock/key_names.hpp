@@ -29,6 +29,8 @@ struct KeyNames {
   std::string lock;                // hash: owner -> hold count
   std::string channel;             // a message on it says that the lock became free
   std::string read_write_channel;  // the same for a read/write lock
+  std::string semaphore_channel;   // the same for a semaphore
+  std::string permits;             // sorted set: permits of a semaphore that are out, by their end
   std::string queue;               // list: waiting owners of a fair lock
   std::string timeout;             // sorted set: their deadlines
   std::string token;               // string: the last fencing token

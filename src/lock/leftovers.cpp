@@ -9,9 +9,9 @@
 namespace rlock::lock {
 namespace {
 
-constexpr const char* k_keys_a_step = "1000";
+constexpr const char* k_keys_at_once = "1000";
 constexpr std::string_view k_latch = "redisson_unlock_latch:";
-constexpr std::string_view k_info = "rlock_info:";
+constexpr std::string_view k_info_prefix = "rlock_info:";
 
 // Returns a glob pattern that only `text` matches.
 std::string literally(const std::string& text) {
@@ -42,7 +42,7 @@ std::string lock_of_leftover(const std::string& key) {
 }
 
 Leftovers find_leftovers(redis::Client& client, const std::optional<std::string>& name) {
-  std::vector<std::string> patterns{std::string(k_latch) + "*", std::string(k_info) + "*"};
+  std::vector<std::string> patterns{std::string(k_latch) + "*", std::string(k_info_prefix) + "*"};
   if (name) {
     const KeyNames keys(*name);
     patterns = {literally(keys.latch_prefix) + "*", literally(keys.info)};
@@ -50,7 +50,7 @@ Leftovers find_leftovers(redis::Client& client, const std::optional<std::string>
   std::vector<std::string> cursors(patterns.size(), "0");
   Leftovers leftovers;
   while (true) {
-    redis::ScriptArgs call{{}, {k_keys_a_step}};
+    redis::ScriptArgs call{{}, {k_keys_at_once}};
     for (std::size_t i = 0; i < patterns.size(); ++i) {
       call.args.insert(call.args.end(), {patterns[i], cursors[i]});
     }

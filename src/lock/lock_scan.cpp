@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t k_keys_a_step = 500;
 
 // The places of find_locks.lua's answer.
-enum Place : std::size_t { k_cursors, k_matching, k_beside, k_unread, k_total, k_run, k_places };
+enum Part : std::size_t { k_cursors, k_matching, k_beside, k_unread, k_total, k_run, k_places };
 
 }  // namespace
 

@@ -2,11 +2,11 @@
 
 #include <array>
 #include <cstdint>
-#include <cstdlib>
 #include <fstream>
 #include <pwd.h>
 #include <unistd.h>
 
+#include "base/environment.hpp"
 #include "base/process_identity.hpp"
 #include "base/random.hpp"
 
@@ -16,8 +16,7 @@ namespace {
 // LOGNAME is what cron, login and su set; only without it is the user database worth its time.
 std::string user_name() {
   for (const char* variable : {"LOGNAME", "USER"}) {
-    const char* value = ::getenv(variable);
-    if (value != nullptr && *value != '\0') return value;
+    if (const auto value = from_environment(variable)) return *value;
   }
   const passwd* entry = ::getpwuid(::geteuid());
   return entry != nullptr ? entry->pw_name : std::to_string(::geteuid());
@@ -36,6 +35,11 @@ About about_this_host() {
 
 std::string fresh_owner() { return random_uuid() + ":" + std::to_string(::getpid()); }
 
+std::string with_fresh_uuid(const std::string& owner) {
+  const std::size_t colon = owner.find(':');
+  return random_uuid() + (colon == std::string::npos ? "" : owner.substr(colon));
+}
+
 std::string anonymous_owner() {
   constexpr std::uint32_t k_limit = 1'000'000'000;
   return random_uuid() + ":" + std::to_string(random_below(k_limit));
@@ -50,10 +54,17 @@ About about_this_process(const std::string& command) {
 }
 
 About about_calling_process() {
+  About about = about_process(::getppid());
+  about.process.clear();
+  return about;
+}
+
+About about_process(pid_t pid) {
   About about = about_this_host();
-  about.pid = ::getppid();
-  std::ifstream name("/proc/" + std::to_string(about.pid) + "/comm");
+  about.pid = pid;
+  std::ifstream name("/proc/" + std::to_string(pid) + "/comm");
   std::getline(name, about.command);
+  about.process = process_identity(pid);
   return about;
 }
 

@@ -13,6 +13,9 @@ namespace rlock::lock {
 // Returns a new owner that does not tell of a process: its number is random, too.
 [[nodiscard]] std::string anonymous_owner();
 
+// Returns `owner` with another random UUID: another owner of the same process.
+[[nodiscard]] std::string with_fresh_uuid(const std::string& owner);
+
 // Who an owner is, for people: stored beside the lock, never inside it.
 struct About {
   std::string host{};
@@ -29,5 +32,8 @@ struct About {
 
 // Returns what to say of the process that has called this one, and that goes on without it.
 [[nodiscard]] About about_calling_process();
+
+// Returns what to say of the process `pid` of this machine, which the hold ends with.
+[[nodiscard]] About about_process(pid_t pid);
 
 }  // namespace rlock::lock

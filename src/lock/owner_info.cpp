@@ -1,18 +1,20 @@
 #include "lock/owner_info.hpp"
 
 #include <algorithm>
-#include <charconv>
+#include <cstdlib>
+#include <string>
 #include <string_view>
 
 #include <nlohmann/json.hpp>
 
 #include "base/escape.hpp"
+#include "lock/fencing.hpp"
 
 namespace rlock::lock {
 namespace {
 
 // What a member of the object may be: a text or a number, and nothing that has members itself.
-struct Value {
+struct Scalar {
   std::string_view text;  // where is_text
   double number = 0;
   bool is_text = false;
@@ -23,7 +25,7 @@ std::int64_t to_ms(double number) {
   return static_cast<std::int64_t>(std::clamp(number, -k_limit, k_limit));
 }
 
-void set(OwnerInfo& info, std::string_view name, const Value& value) {
+void set(OwnerInfo& info, std::string_view name, const Scalar& value) {
   if (value.is_text) {
     if (name == "host") info.about.host = value.text;
     if (name == "user") info.about.user = value.text;
@@ -31,6 +33,7 @@ void set(OwnerInfo& info, std::string_view name, const Value& value) {
     if (name == "note") info.about.note = value.text;
     if (name == "process") info.about.process = value.text;
     if (name == "kind") info.kind = value.text;
+    if (name == "token") info.token = parse_token(value.text);
   } else {
     if (name == "pid") info.about.pid = static_cast<pid_t>(to_ms(value.number));
     if (name == "since") info.since_ms = to_ms(value.number);
@@ -46,7 +49,7 @@ bool starts_with_digit(std::string_view text) {
 // as fast as one who reads all JSON: a queue can have 100,000 waiters.
 class PlainObject {
  public:
-  explicit PlainObject(std::string_view json) : rest_(json) {}
+  explicit PlainObject(const std::string& json) : rest_(json) {}
 
   // Returns nothing for what is not so plain, be it JSON or not.
   std::optional<OwnerInfo> read() {
@@ -98,21 +101,21 @@ class PlainObject {
     return text;
   }
 
-  std::optional<Value> read_value() {
+  std::optional<Scalar> read_value() {
     if (rest_.starts_with('"')) {
       const auto text = read_text();
       if (!text) return std::nullopt;
-      return Value{*text, 0, true};
+      return Scalar{*text, 0, true};
     }
     // JSON has no number that starts in another way.
     const std::size_t sign = rest_.starts_with('-') ? 1 : 0;
     if (rest_.size() <= sign || rest_[sign] < '1' || rest_[sign] > '9') return std::nullopt;
-    Value value;
-    const char* end = rest_.data() + rest_.size();
-    const auto [after, error] = std::from_chars(rest_.data(), end, value.number);
-    if (error != std::errc()) return std::nullopt;
+    Scalar value;
+    // std::from_chars for this type would have every run load libm.
+    char* after = nullptr;
+    value.number = std::strtod(rest_.data(), &after);
     const auto digits = rest_.substr(0, static_cast<std::size_t>(after - rest_.data()));
-    // from_chars needs no digit behind a point, JSON does.
+    // strtod needs no digit behind a point, JSON does.
     const std::size_t point = digits.find('.');
     if (point != std::string_view::npos && !starts_with_digit(digits.substr(point + 1)))
       return std::nullopt;
@@ -157,6 +160,14 @@ std::string to_json(const About& about) {
 OwnerInfo parse_owner_info(const std::string& json) {
   if (auto info = PlainObject(json).read()) return std::move(*info);
   return parse_any(json);
+}
+
+bool tells_of_end(const std::string& json, const std::string& hold_id) {
+  const auto parsed = nlohmann::json::parse(json, nullptr, false);
+  if (!parsed.is_object()) return false;
+  const auto ended = parsed.find("ended");
+  return ended != parsed.end() && ended->is_array() &&
+         std::find(ended->begin(), ended->end(), hold_id) != ended->end();
 }
 
 }  // namespace rlock::lock

@@ -1,37 +1,36 @@
 #include "lock/reentrant.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/escape.hpp"
+#include "base/integer.hpp"
 #include "base/random.hpp"
+#include "lock/fencing.hpp"
 #include "lock/owner_info.hpp"
+#include "lock/refusals.hpp"
+#include "lock/restart.hpp"
 #include "lua_scripts.hpp"
 #include "redis/server_error.hpp"
 
 namespace rlock::lock {
 namespace {
 
-// How long the server remembers a request: longer than one can be under way.
-constexpr Milliseconds k_remember{30'000};
-constexpr Milliseconds k_abandon_bound{250};
-constexpr std::size_t k_id_bytes = 16;
+constexpr std::size_t k_hold_id_bytes = 16;
 
-std::string text(Milliseconds span) { return std::to_string(span.count()); }
-
-std::int64_t number(const std::string& digits) {
-  std::int64_t value = 0;
-  std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  return value;
+// For one of several servers.
+Terms without_delay(Terms terms) {
+  terms.restart_delay = Milliseconds(0);
+  return terms;
 }
 
-[[noreturn]] void refuse_kind(const std::string& name, const std::string& kind) {
-  throw Error(ExitStatus::wrong_kind, escape_for_terminal(name) +
-                                          ": the name is in use by another kind of lock (" +
-                                          escape_for_terminal(kind) + ")");
+// Returns the token of a grant, if one was to be drawn.
+std::optional<std::int64_t> read_token(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  const auto token = parse_token(text);
+  if (!token) throw redis::ProtocolError("a fencing token that is no number");
+  return token;
 }
 
 Busy parse_busy(const std::vector<redis::Reply>& items) {
@@ -42,33 +41,31 @@ Busy parse_busy(const std::vector<redis::Reply>& items) {
   busy.owner = items[2].as_text();
   const OwnerInfo info = parse_owner_info(items[3].as_text());
   busy.holder = info.about;
-  if (info.since_ms) busy.held_for = Milliseconds(number(items[4].as_text()) - *info.since_ms);
+  if (info.since_ms) busy.held_for = Milliseconds(to_integer(items[4].as_text()) - *info.since_ms);
   if (items.size() > 7 && items[6].as_integer() != -1) {
     busy.ask_after = Milliseconds(items[7].as_integer());
     if (items[6].as_integer() >= 0) busy.place = static_cast<int>(items[6].as_integer());
   }
+  if (items.size() > 8) busy.permits = static_cast<int>(items[8].as_integer());
   return busy;
 }
 
 }  // namespace
 
-std::string kind_name(Kind kind) { return kind == Kind::fair ? "fair" : "reentrant"; }
-
 ReentrantLock::ReentrantLock(const std::string& name, std::string owner, const About& about,
-                             Milliseconds lease)
+                             const Terms& terms)
     : keys_(name),
       owner_(std::move(owner)),
       about_(to_json(about)),
-      lease_(lease),
-      hold_id_(random_hex(k_id_bytes)) {
+      terms_(terms),
+      hold_id_(random_hex(k_hold_id_bytes)) {
   check_name(name);
 }
 
-redis::Reply ReentrantLock::run(redis::Client& client, const redis::Script& script,
-                                const redis::ScriptArgs& call) {
+redis::Reply ReentrantLock::run(redis::Client& client, const Question& question) {
   int unanswered = 0;
   try {
-    redis::Reply reply = client.run(script, call, &unanswered);
+    redis::Reply reply = client.run(question.script, question.call, &unanswered);
     unanswered_ += unanswered;
     return reply;
   } catch (...) {
@@ -77,94 +74,124 @@ redis::Reply ReentrantLock::run(redis::Client& client, const redis::Script& scri
   }
 }
 
-std::variant<Lease, Busy> ReentrantLock::try_acquire(redis::Client& client, Join /*join*/) {
-  return request(client, lua::acquire, {keys_.queue}, {});
+std::variant<Lease, Busy> ReentrantLock::acquire(redis::Client& client, Join /*join*/,
+                                                 const Terms& terms) {
+  return request(client, lua::acquire, terms, {keys_.queue}, {});
+}
+
+std::variant<Lease, Busy> ReentrantLock::restore(redis::Client& client) {
+  return acquire(client, Join::no, without_delay(terms_.lease));
 }
 
 std::variant<Lease, Busy> ReentrantLock::request(redis::Client& client, const redis::Script& script,
+                                                 const Terms& terms,
                                                  std::vector<std::string> more_keys,
                                                  const std::vector<std::string>& more) {
-  redis::ScriptArgs call{{keys_.lock, keys_.info, keys_.latch(hold_id_)},
-                         {text(lease_), owner_, about_}};
+  const bool fences = terms.fencing != Fencing::off;
+  const char* fence = terms.fencing == Fencing::on ? "1" : fences ? "peek" : "0";
+  const std::string delay = terms.restart_delay ? to_argument(*terms.restart_delay) : "";
+  redis::ScriptArgs call{{keys_.lock, keys_.info, latch()},
+                         {to_argument(terms_.lease), owner_, about_, fence, delay}};
   call.keys.insert(call.keys.end(), more_keys.begin(), more_keys.end());
   call.args.insert(call.args.end(), more.begin(), more.end());
+  if (fences) call.keys.push_back(keys_.token);  // no other run needs a right to it
+  is_unproven_ = is_owner_shared() || is_latched();
   const TimePoint asked = BootClock::now();
-  const redis::Reply reply = run(client, script, call);
+  const redis::Reply reply = run(client, {script, call});
   const auto& items = reply.as_array(1);
   switch (items[0].as_integer()) {
     case 0:
       is_mixed_ = is_mixed_ || reply.as_array(6)[5].as_integer() == 1;
       return parse_busy(items);
-    case 1:
+    case 1: {
       is_mixed_ = is_mixed_ || reply.as_array(3)[2].as_integer() == 1;
-      return Lease{lease_, lease_deadline(asked, lease_), static_cast<int>(items[1].as_integer())};
+      is_unproven_ = is_latched();
+      Lease lease{terms.lease, lease_deadline(asked, terms.lease),
+                  static_cast<int>(items[1].as_integer()),
+                  read_token(reply.as_array(4)[3].as_text())};
+      if (terms.restart_delay) lease.server = reply.as_array(5)[4].as_text();
+      if (terms.sync_replicas > 0) check_replicas(client, terms.sync_replicas);
+      return lease;
+    }
     case 3:
       refuse_kind(name(), reply.as_array(2)[1].as_text());
+    case 4:
+      refuse_counter(name(), reply.as_array(2)[1].as_text());
+    case 5:
+      if (!forgets_nothing(client))
+        refuse_vote(client, Milliseconds(reply.as_array(2)[1].as_integer()), terms);
+      return request(client, script, without_delay(terms), std::move(more_keys), more);
     default:
       throw redis::ProtocolError("unexpected reply to a request for the lock");
   }
 }
 
+void ReentrantLock::check_replicas(redis::Client& client, int needed) {
+  std::int64_t found = 0;
+  try {
+    found = client.wait_for_replicas(needed, client.options().timeout);
+  } catch (...) {
+    client.disconnect();  // its server would not read a release before it has ended the wait
+    ++unanswered_;        // so that giving up gives the lock back
+    throw;
+  }
+  if (found >= needed) return;
+  release(client);
+  throw redis::Unavailable(client.options().endpoint.display() + ": " + std::to_string(found) +
+                           " replicas know of the lock, and " + std::to_string(needed) +
+                           " must: given back");
+}
+
+ReentrantLock::Question ReentrantLock::reenter_question() const {
+  const Fencing fencing = terms_.fencing;
+  redis::ScriptArgs call{
+      {keys_.lock, latch()},
+      {to_argument(terms_.lease), owner_, to_argument(is_latched() ? 2 * terms_.lease : k_remember),
+       fencing == Fencing::on    ? "1"
+       : fencing == Fencing::off ? "0"
+                                 : "noted"}};
+  if (fencing != Fencing::off) call.keys.insert(call.keys.end(), {keys_.info, keys_.token});
+  return {lua::reenter, std::move(call)};
+}
+
 std::optional<Lease> ReentrantLock::reenter(redis::Client& client) {
+  is_unproven_ = true;
   const TimePoint asked = BootClock::now();
-  const redis::Reply reply =
-      run(client, lua::reenter,
-          {{keys_.lock, keys_.latch(hold_id_)}, {text(lease_), owner_, text(k_remember)}});
+  const redis::Reply reply = run(client, reenter_question());
   const auto& items = reply.as_array(1);
+  if (items[0].as_integer() == 4) refuse_counter(name(), reply.as_array(2)[1].as_text());
+  if (items[0].as_integer() == 6) refuse_upgrade(name());
   if (items[0].as_integer() != 1) return std::nullopt;
-  return Lease{lease_, lease_deadline(asked, lease_),
-               static_cast<int>(reply.as_array(2)[1].as_integer())};
+  is_unproven_ = is_latched();
+  is_outer_ = reply.as_array(4)[3].as_integer() == 1;
+  return Lease{terms_.lease,
+               lease_deadline(asked, terms_.lease),
+               static_cast<int>(items[1].as_integer()),
+               read_token(reply.as_array(3)[2].as_text()),
+               {},
+               is_outer_};
+}
+
+ReentrantLock::Question ReentrantLock::renew_question(Milliseconds lease) const {
+  const bool is_hold = is_latched() && is_unproven_;
+  return {
+      lua::renew,
+      {{keys_.lock}, {to_argument(lease), owner_, keys_.info, is_hold ? latch() : std::string()}}};
 }
 
 Renewal ReentrantLock::renew(redis::Client& client, TimePoint* deadline) const {
   const TimePoint asked = BootClock::now();
+  const auto [script, call] = renew_question(terms_.lease);
   const redis::Reply reply =
-      client.run(lua::renew, {{keys_.lock, keys_.info}, {text(lease_), owner_}}, nullptr,
-                 deadline == nullptr ? TimePoint::max() : *deadline);
+      client.run(script, call, nullptr, deadline == nullptr ? TimePoint::max() : *deadline);
   if (reply.as_integer() != 1) return Renewal::lost;
-  if (deadline != nullptr) *deadline = lease_deadline(asked, lease_);
+  if (deadline != nullptr) *deadline = lease_deadline(asked, terms_.lease);
   return Renewal::renewed;
 }
 
 Renewal ReentrantLock::ask(redis::Client& client) const {
-  const redis::Reply reply = client.run(lua::renew, {{keys_.lock, keys_.info}, {"0", owner_}});
-  return reply.as_integer() == 1 ? Renewal::renewed : Renewal::lost;
-}
-
-redis::ScriptArgs ReentrantLock::release_args(Milliseconds keep) const {
-  return {
-      {keys_.lock, keys_.channel, keys_.info, keys_.latch(hold_id_), keys_.queue, keys_.timeout},
-      {owner_, text(k_remember), text(keep), text(added_wait())}};
-}
-
-Release ReentrantLock::release(redis::Client& client, Milliseconds keep) {
-  std::int64_t result = 0;
-  try {
-    result = run(client, lua::release, release_args(keep)).as_array(1)[0].as_integer();
-  } catch (const Error&) {
-    abandon(client, keep);
-    throw;
-  }
-  // With every request answered, none can still be under way that the latch would have to stop.
-  if (unanswered_ == 0) client.send_behind({"DEL", keys_.latch(hold_id_)});
-  if (result == 2) return Release::not_held;
-  return result == 1 ? Release::freed : Release::still_held;
-}
-
-void ReentrantLock::abandon(redis::Client& client, Milliseconds keep) noexcept {
-  if (unanswered_ == 0) return;
-  client.set_wake_fd(-1);
-  try {
-    // Behind the request on its own connection, the release cannot overtake it, and the latch has
-    // no late request to stop.
-    if (client.send_behind(lua::release, release_args(keep))) {
-      if (unanswered_ == 1) client.send_behind({"DEL", keys_.latch(hold_id_)});
-      client.close_gently(k_abandon_bound);
-      return;
-    }
-    client.run(lua::release, release_args(keep), nullptr, after(BootClock::now(), k_abandon_bound));
-  } catch (const std::exception&) {  // then its lease ends it
-  }
+  const auto [script, call] = renew_question(Milliseconds(0));
+  return client.run(script, call).as_integer() == 1 ? Renewal::renewed : Renewal::lost;
 }
 
 }  // namespace rlock::lock

@@ -1,108 +1,109 @@
-// The reentrant lock in Redisson's layout: one run's dealings with one lock.
+// The reentrant lock in Redisson's layout, kept by one server.
 #pragma once
 
+#include <atomic>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
+#include "lock/hold.hpp"
 #include "lock/key_names.hpp"
-#include "lock/lease.hpp"
-#include "lock/owner.hpp"
-#include "redis/client.hpp"
+#include "lock/one_server.hpp"
+#include "lock/question.hpp"
+#include "lock/terms.hpp"
 
 namespace rlock::lock {
 
-enum class Kind { reentrant, fair };
-
-// Returns the kind's name, as in the options, the environment and the JSON.
-[[nodiscard]] std::string kind_name(Kind kind);
-
-// Somebody else holds the lock, or it is somebody else's turn.
-struct Busy {
-  std::optional<Milliseconds> ttl;  // nothing: it has no expiry; 0 where it is free
-  std::string owner;                // empty where unknown, and so are the fields of `holder`
-  About holder;
-  std::optional<Milliseconds> held_for;
-  std::optional<int> place;               // in the queue of a fair lock, where 0 is the head
-  std::optional<Milliseconds> ask_after;  // if so, when to ask again although nobody calls
-
-  // Whether only others' turns are in the way.
-  [[nodiscard]] bool is_free() const { return ttl == Milliseconds(0) && owner.empty(); }
-};
-
-// Whether to queue for a fair lock that is busy. One who does not subscribe first can be called
-// before he listens.
-enum class Join { no, yes };
-
-enum class Renewal { renewed, lost };
-enum class Release { freed, still_held, not_held };
-
-// Every request may be sent again after a lost reply: it counts once. All of them throw
-// redis::Unavailable, redis::ServerError, redis::ProtocolError and redis::Interrupted, and
-// Error (wrong_kind) if the name is in use by another kind of lock.
-class ReentrantLock {
+class ReentrantLock : public OneServerLock {
  public:
-  ReentrantLock(const std::string& name, std::string owner, const About& about, Milliseconds lease);
-  ReentrantLock(const ReentrantLock&) = delete;
-  ReentrantLock& operator=(const ReentrantLock&) = delete;
-  virtual ~ReentrantLock() = default;
+  using OneServerLock::try_acquire, OneServerLock::reenter, OneServerLock::renew,
+      OneServerLock::ask, OneServerLock::has_ended, OneServerLock::release, OneServerLock::abandon,
+      OneServerLock::give_up;
 
-  [[nodiscard]] const std::string& name() const noexcept { return keys_.lock; }
-  [[nodiscard]] const std::string& owner() const noexcept { return owner_; }
-  [[nodiscard]] Milliseconds lease() const noexcept { return lease_; }
-  [[nodiscard]] virtual Kind kind() const noexcept { return Kind::reentrant; }
-  // Returns the channel on which a waiter is called.
-  [[nodiscard]] virtual std::string channel() const { return keys_.channel; }
-  // Returns whether a request has found the name in use for plain and fair locks at once.
-  [[nodiscard]] bool is_mixed() const noexcept { return is_mixed_; }
+  ReentrantLock(const std::string& name, std::string owner, const About& about, const Terms& terms);
 
-  // Takes the lock if it is free. Call it again after Busy, or where the lease came too late.
-  [[nodiscard]] virtual std::variant<Lease, Busy> try_acquire(redis::Client& client, Join join);
+  [[nodiscard]] const std::string& name() const noexcept override { return keys_.lock; }
+  [[nodiscard]] const std::string& owner() const noexcept override { return owner_; }
+  [[nodiscard]] Milliseconds lease() const noexcept override { return terms_.lease; }
+  [[nodiscard]] Kind kind() const noexcept override { return Kind::reentrant; }
+  [[nodiscard]] const std::string& hold_id() const noexcept override { return hold_id_; }
+  [[nodiscard]] std::string channel() const override { return keys_.channel; }
+  [[nodiscard]] bool is_mixed() const noexcept override { return is_mixed_; }
 
-  // Adds a hold for an owner who holds the lock already. Returns nothing if he does not.
-  [[nodiscard]] std::optional<Lease> reenter(redis::Client& client);
+  [[nodiscard]] std::variant<Lease, Busy> try_acquire(redis::Client& client, Join join) override {
+    return acquire(client, join, terms_);
+  }
+  [[nodiscard]] std::optional<Lease> reenter(redis::Client& client) override;
+  [[nodiscard]] Renewal renew(redis::Client& client, TimePoint* deadline = nullptr) const override;
+  [[nodiscard]] Renewal ask(redis::Client& client) const override;
+  [[nodiscard]] bool has_ended(redis::Client& client) const override;
+  // Where the lock is a string that was re-entered, it stays with the outer hold.
+  Release release(redis::Client& client, Milliseconds keep = Milliseconds(0),
+                  Wake wake = Wake::yes) override;
+  void abandon(redis::Client& client, Milliseconds keep = Milliseconds(0)) noexcept override;
 
-  // Extends the lease, never shortens it. `deadline`, if given, bounds the request and receives the
-  // lease's new end. Thread-safe, with a client of the thread's own.
-  [[nodiscard]] Renewal renew(redis::Client& client, TimePoint* deadline = nullptr) const;
+  // Calls this hold by another identifier. To be called before the first request.
+  void set_hold_id(std::string id) { hold_id_ = std::move(id); }
+  // From now on this object stands for a hold that there is already, and that others know, too.
+  void go_on_with(const Hold& hold);
 
-  // Returns whether the owner holds the lock, and changes nothing.
-  [[nodiscard]] Renewal ask(redis::Client& client) const;
-
-  // Gives this hold back. With `keep`, the lock stays taken for so long all the same.
-  Release release(redis::Client& client, Milliseconds keep = Milliseconds(0));
-
-  // Gives the hold back where the outcome of a request is unknown, as far as the server can still
-  // be reached, in a quarter of a second at the most. Does nothing where there is no such request.
-  void abandon(redis::Client& client, Milliseconds keep = Milliseconds(0)) noexcept;
-
-  // Ends a wait: abandons the request, and gives the place in the queue back.
-  virtual void give_up(redis::Client& client) noexcept { abandon(client); }
+  // Takes the lock without further terms: for an owner who has it from a majority of servers, of
+  // which this one has lost it.
+  [[nodiscard]] std::variant<Lease, Busy> restore(redis::Client& client);
+  // Returns whether a request that changes something has got no answer.
+  [[nodiscard]] bool is_in_doubt() const noexcept { return unanswered_ > 0; }
 
  protected:
   // Sends an acquire script. `more` follows the arguments that all of them have.
   [[nodiscard]] std::variant<Lease, Busy> request(redis::Client& client,
-                                                  const redis::Script& script,
+                                                  const redis::Script& script, const Terms& terms,
                                                   std::vector<std::string> more_keys,
                                                   const std::vector<std::string>& more);
 
+  // What is asked of the server. Other layouts have scripts of their own, whose replies mean the
+  // same.
+  using Question = lock::Question;
+  [[nodiscard]] virtual Question reenter_question() const;
+  // A lease of 0 only asks whose the lock is.
+  [[nodiscard]] virtual Question renew_question(Milliseconds lease) const;
+  [[nodiscard]] virtual Question release_question(Milliseconds keep, Wake wake) const;
+
+  [[nodiscard]] const Terms& terms() const noexcept { return terms_; }
+  [[nodiscard]] std::string latch() const { return keys_.latch(hold_id_); }
+  // What lua/include/releasing.lua is told of this hold.
+  [[nodiscard]] std::string standing() const;
+  [[nodiscard]] std::string known_hold() const { return is_known_ ? hold_id_ : ""; }
   [[nodiscard]] const KeyNames& keys() const noexcept { return keys_; }
 
  private:
+  [[nodiscard]] virtual std::variant<Lease, Busy> acquire(redis::Client& client, Join join,
+                                                          const Terms& terms);
   // Returns what this owner adds to the deadlines of those who queue behind it.
   [[nodiscard]] virtual Milliseconds added_wait() const noexcept { return Milliseconds(0); }
-  [[nodiscard]] redis::ScriptArgs release_args(Milliseconds keep) const;
-  [[nodiscard]] redis::Reply run(redis::Client& client, const redis::Script& script,
-                                 const redis::ScriptArgs& call);
+  // Gives the lock back and throws Unavailable unless enough replicas know of it.
+  void check_replicas(redis::Client& client, int needed);
+  // Returns whether the server notes by the latch that it has counted this hold: one of several may
+  // have the lock from another hold of the same owner.
+  [[nodiscard]] virtual bool is_latched() const noexcept {
+    return terms_.restart_delay.has_value();
+  }
+  // Returns whether somebody else may have the lock as the same owner.
+  [[nodiscard]] virtual bool is_owner_shared() const noexcept { return false; }
+  [[nodiscard]] redis::Reply run(redis::Client& client, const Question& question);
 
   KeyNames keys_;
   std::string owner_;
   std::string about_;  // as the side key is to tell it
-  Milliseconds lease_;
+  Terms terms_;
   std::string hold_id_;
-  bool is_mixed_ = false;
-  int unanswered_ = 0;  // requests that changed something, or not
+  bool is_known_ = false;  // to other processes, which may give this hold back, too
+  std::atomic<bool> is_mixed_ = false;
+  // The owner may have the lock, and yet this hold was never granted: only the latch tells.
+  std::atomic<bool> is_unproven_ = false;
+  bool is_outer_ = false;            // this hold is a string that belongs to the outer one
+  std::atomic<int> unanswered_ = 0;  // requests that changed something, or not
 };
 
 }  // namespace rlock::lock

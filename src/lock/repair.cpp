@@ -9,8 +9,9 @@ namespace rlock::lock {
 std::vector<Fix> repair(redis::Client& client, const std::string& name,
                         const std::vector<std::string>& leftovers, Repair mode) {
   const KeyNames keys(name);
-  redis::ScriptArgs call{{keys.lock, keys.channel, keys.info, keys.queue, keys.timeout},
-                         {mode == Repair::repair ? "repair" : "look"}};
+  redis::ScriptArgs call{
+      {keys.lock, keys.channel, keys.info, keys.queue, keys.timeout},
+      {mode == Repair::repair ? "repair" : "look", keys.permits, keys.semaphore_channel}};
   const std::vector<std::string> latches = latches_of(leftovers);
   call.keys.insert(call.keys.end(), latches.begin(), latches.end());
   const redis::Reply reply = client.run(lua::repair, call);

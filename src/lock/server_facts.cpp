@@ -1,10 +1,10 @@
 #include "lock/server_facts.hpp"
 
-#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <sstream>
 
+#include "base/integer.hpp"
 #include "base/shell_quote.hpp"
 #include "lock/key_names.hpp"
 #include "lua_scripts.hpp"
@@ -29,6 +29,9 @@ std::map<std::string, std::string> parse_info(const std::string& text) {
 std::string redis_cli_for(const redis::Endpoint& endpoint) {
   switch (endpoint.transport) {
     case redis::Endpoint::Transport::tcp:
+    case redis::Endpoint::Transport::tls:
+    case redis::Endpoint::Transport::sentinel:
+    case redis::Endpoint::Transport::cluster:  // one asks each master for itself
       return "redis-cli -h " + shell_quote(endpoint.host) + " -p " + std::to_string(endpoint.port);
     case redis::Endpoint::Transport::unix_socket:
       return "redis-cli -s " + shell_quote(endpoint.path);
@@ -48,13 +51,8 @@ std::optional<Milliseconds> compare_clocks(redis::Client& client) {
   const auto spent = system_clock::now() - before;
   if (reply.type != redis::Reply::Type::array || spent > k_longest_question) return std::nullopt;
   const auto& parts = reply.as_array(2);
-  const auto number = [](const std::string& text) {
-    std::int64_t value = 0;
-    std::from_chars(text.data(), text.data() + text.size(), value);
-    return value;
-  };
-  const auto server = std::chrono::microseconds(number(parts[0].as_text()) * 1'000'000 +
-                                                number(parts[1].as_text()));
+  const auto server = std::chrono::microseconds(to_integer(parts[0].as_text()) * 1'000'000 +
+                                                to_integer(parts[1].as_text()));
   return std::chrono::round<Milliseconds>(server - (before + spent / 2).time_since_epoch());
 }
 

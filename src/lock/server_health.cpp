@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "base/duration.hpp"
+#include "base/integer.hpp"
 
 namespace rlock::lock {
 namespace {
@@ -26,10 +27,7 @@ class Info {
   }
   [[nodiscard]] bool is(const char* name, const char* value) const { return text(name) == value; }
   [[nodiscard]] std::int64_t number(const char* name, std::int64_t otherwise = 0) const {
-    const std::string digits = text(name);
-    std::int64_t value = otherwise;
-    std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    return value;
+    return to_integer(text(name), otherwise);
   }
 
  private:
@@ -138,7 +136,8 @@ void check_topology(Findings& findings, const ServerFacts& facts) {
     const bool is_down = info.is("cluster_state", "fail");
     add(findings, is_down ? Level::problem : Level::note, is_down ? "cluster_down" : "cluster",
         is_down ? "the cluster is down: it serves no requests"
-                : "the server is one of a cluster: locks of other slots are not here",
+                : "the server is one of a cluster: locks of other slots are not here "
+                  "(redis-cluster:// looks at all nodes)",
         facts.redis_cli + " CLUSTER NODES");
   }
   if (info.is("role", "master") && info.number("connected_slaves") > 0) {

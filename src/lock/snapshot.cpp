@@ -8,8 +8,10 @@
 
 #include "lock/key_names.hpp"
 #include "lock/owner_info.hpp"
+#include "lock/snapshot_permits.hpp"
 #include "lock/snapshot_problems.hpp"
 #include "lock/snapshot_request.hpp"
+#include "lock/token_problems.hpp"
 #include "redis/server_error.hpp"
 
 namespace rlock::lock {
@@ -60,14 +62,6 @@ class Pairs {
   std::unordered_map<std::string_view, std::size_t> places_;
 };
 
-double to_score(const std::string& text) {
-  double score = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, score);
-  // Redis writes what from_chars does not read otherwise, such as inf, as strtod knows it.
-  return error == std::errc() && rest == end ? score : std::strtod(text.c_str(), nullptr);
-}
-
 // Tells of `owner` in `party` what the side key tells. Returns all of that, if there is any.
 std::optional<OwnerInfo> describe(Party& party, const std::string& owner, Pairs& infos) {
   party.owner = owner;
@@ -82,7 +76,10 @@ std::optional<OwnerInfo> describe(Party& party, const std::string& owner, Pairs&
 void add_holder(Snapshot& snapshot, Pairs& infos, const std::string& field,
                 const std::string& value) {
   Holder& holder = snapshot.holders.emplace_back();
-  if (const auto info = describe(holder, field, infos)) holder.kind = info->kind;
+  if (const auto info = describe(holder, field, infos)) {
+    holder.kind = info->kind;
+    holder.token = info->token;
+  }
   holder.count = to_number(value).value_or(1);
   if (snapshot.kind == Snapshot::Kind::read_write) {
     holder.mode = field.ends_with(":write") ? Holder::Mode::write : Holder::Mode::read;
@@ -147,7 +144,7 @@ void add_waiters(Snapshot& snapshot, const Replies& items, Pairs& infos) {
     Waiter& waiter = snapshot.waiters.emplace_back();
     const auto info = describe(waiter, member.as_text(), infos);
     if (const std::string* score = scores.find(waiter.owner)) {
-      waiter.deadline_ms = to_time(to_score(*score));
+      waiter.deadline_ms = to_time(std::strtod(score->c_str(), nullptr));
     }
     std::optional<std::int64_t> count;
     if (place < listeners.size()) count = listeners[place].as_integer();
@@ -161,7 +158,7 @@ void add_raw_queue(Snapshot& snapshot, redis::Reply& members, redis::Reply& scor
   for (redis::Reply& member : members.items) snapshot.queue.push_back(std::move(member.text));
   snapshot.scores.reserve(scores.items.size() / 2);
   for (std::size_t i = 0; i + 1 < scores.items.size(); i += 2) {
-    const double score = to_score(scores.items[i + 1].as_text());
+    const double score = std::strtod(scores.items[i + 1].as_text().c_str(), nullptr);
     snapshot.scores.emplace_back(std::move(scores.items[i].text), score);
   }
 }
@@ -179,18 +176,34 @@ Snapshot read_snapshot(const std::string& name, redis::Reply reply) {
   if (!items[k_token].is_nil()) snapshot.token = to_number(items[k_token].as_text());
 
   Pairs infos(items[k_info].as_array());
-  add_holders(snapshot, items, infos);
+  if (!read_permits(snapshot, items)) add_holders(snapshot, items, infos);
   add_waiters(snapshot, items, infos);
   add_raw_queue(snapshot, reply.items[k_queue], reply.items[k_scores]);
   snapshot.kind = find_kind(type, snapshot);
   snapshot.problems = find_problems(snapshot, {{keys.lock, type},
                                                {keys.queue, items[k_queue_type].as_text()},
                                                {keys.timeout, items[k_scores_type].as_text()},
-                                               {keys.info, items[k_info_type].as_text()}});
+                                               {keys.info, items[k_info_type].as_text()},
+                                               {keys.token, items[k_token_type].as_text()}});
+  find_token_problems(snapshot, keys.token, items[k_token].as_optional_text(),
+                      items[k_token_ttl].as_integer());
+  find_permit_problems(snapshot);
   return snapshot;
 }
 
 }  // namespace
+
+const char* mode_name(Holder::Mode mode) {
+  switch (mode) {
+    case Holder::Mode::read:
+      return "read";
+    case Holder::Mode::write:
+      return "write";
+    case Holder::Mode::exclusive:
+      break;
+  }
+  return "exclusive";
+}
 
 Snapshot take_snapshot(redis::Client& client, const std::string& name) {
   return read_snapshot(name, request_snapshot(client, name));

@@ -1,6 +1,7 @@
 // What Redis holds about a lock, read at one instant.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,7 +23,10 @@ struct Holder : Party {
   enum class Mode { exclusive, read, write };
   std::int64_t count = 1;
   Mode mode = Mode::exclusive;
-  std::string kind;  // of the lock, as the holder uses it; empty if unknown
+  std::string kind;                   // of the lock, as the holder uses it; empty if unknown
+  std::optional<std::int64_t> token;  // the fencing token that it has drawn
+  std::optional<std::int64_t>
+      ends_ms;  // of the permit of a semaphore; nothing: never, or no permit
 };
 
 struct Waiter : Party {
@@ -38,13 +42,23 @@ struct Problem {
 
 // Times are milliseconds of the server's clock since 1970.
 struct Snapshot {
-  enum class Kind { none, reentrant, fair, read_write, simple, unknown };
+  enum class Kind { none, reentrant, fair, read_write, simple, semaphore, unknown };
+
+  // Of a semaphore. What has ended and was not taken back yet counts as available.
+  struct Permits {
+    std::int64_t total = 0;
+    std::int64_t available = 0;
+    std::optional<std::int64_t> made_with;             // how many, where rlock made it
+    std::vector<std::pair<std::string, double>> ends;  // of those that are out, and not back yet
+    std::int64_t ended = 0;                            // so many of them have ended
+  };
 
   std::string name;
   std::int64_t time_ms = 0;
   bool held = false;
   Kind kind = Kind::none;
-  std::optional<std::int64_t> ttl_ms;  // nothing: free; -1: no expiry
+  // Nothing: free; -1: no expiry. Of a semaphore, until the last permit that is out ends.
+  std::optional<std::int64_t> ttl_ms;
   std::optional<std::int64_t> token;
   std::vector<Holder> holders;
   std::vector<Waiter> waiters;
@@ -52,12 +66,18 @@ struct Snapshot {
   std::vector<std::string> queue;
   std::vector<std::pair<std::string, double>> scores;
   std::vector<std::string> dead_readers;  // of a read/write lock
+  std::optional<Permits> permits;         // of a semaphore
   std::vector<Problem> problems;
 };
+
+// Returns how a holder has the lock, as the JSON output names it.
+[[nodiscard]] const char* mode_name(Holder::Mode mode);
 
 // Reads the state of the lock `name`; changes nothing. Needs a client for large replies.
 // Throws as redis::Client::run.
 [[nodiscard]] Snapshot take_snapshot(redis::Client& client, const std::string& name);
+
+constexpr std::size_t k_snapshots_at_once = 50;  // for one round trip
 
 // Reads many locks in one round trip, each at an instant of its own. Returns a snapshot for each
 // name, or nothing where no script may read the lock's keys. Throws as take_snapshot.

@@ -9,6 +9,7 @@
 #include "base/duration.hpp"
 #include "base/process_identity.hpp"
 #include "base/shell_quote.hpp"
+#include "base/wording.hpp"
 
 namespace rlock::lock {
 namespace {
@@ -32,8 +33,7 @@ std::string span(std::int64_t ms) { return format_duration(Milliseconds(ms)); }
 // Returns "OWNER" or "OWNER and N more", or nothing for none.
 std::optional<std::string> name_all(const std::vector<std::string>& owners) {
   if (owners.empty()) return std::nullopt;
-  if (owners.size() == 1) return owners[0];
-  return owners[0] + " and " + std::to_string(owners.size() - 1) + " more";
+  return first_of(owners[0], owners.size());
 }
 
 std::vector<std::string> waiters_that(
@@ -68,12 +68,18 @@ void find_lasting_hold(std::vector<Problem>& problems, const Snapshot& snapshot)
   const bool is_string = snapshot.kind == Snapshot::Kind::simple;
   const std::string force = is_string ? "unlock --force --kind simple" : "unlock --force";
   if (snapshot.held && snapshot.ttl_ms == -1) {
-    problems.push_back({"no_expiry", "the lock has no expiry and will never end by itself",
+    const bool is_number =
+        is_string && !snapshot.holders.empty() &&
+        snapshot.holders[0].owner.find_first_not_of("0123456789") == std::string::npos;
+    problems.push_back({"no_expiry",
+                        std::string("the lock has no expiry and will never end by itself") +
+                            (is_number ? ", unless it is a semaphore of a service's" : ""),
                         rlock(force, snapshot) + "  # if its holder is gone"});
   }
   for (const Holder& holder : snapshot.holders) {
     if (!holder.about || is_running(holder.about->pid, holder.about->process) != false) continue;
-    const std::int64_t left = snapshot.ttl_ms.value_or(-1);
+    const std::int64_t left =
+        holder.ends_ms ? *holder.ends_ms - snapshot.time_ms : snapshot.ttl_ms.value_or(-1);
     problems.push_back({"dead_holder",
                         "the holder " + holder.owner + ", process " +
                             std::to_string(holder.about->pid) +
@@ -89,8 +95,11 @@ void find_wrong_kinds(std::vector<Problem>& problems, const Snapshot& snapshot,
   if (snapshot.kind == Snapshot::Kind::unknown && types[0].type == "hash") {
     problems.push_back({"wrong_kind", types[0].key + " is a hash that is no lock", hint});
   }
-  const std::vector<std::string> expected[] = {
-      {"hash", "string", "none"}, {"list", "none"}, {"zset", "none"}, {"hash", "none"}};
+  const std::vector<std::string> expected[] = {{"hash", "string", "none"},
+                                               {"list", "none"},
+                                               {"zset", "none"},
+                                               {"hash", "none"},
+                                               {"string", "none"}};
   for (std::size_t i = 0; i < types.size(); ++i) {
     const auto& allowed = expected[i];
     if (std::find(allowed.begin(), allowed.end(), types[i].type) != allowed.end()) continue;

@@ -14,7 +14,7 @@ struct KeyType {
 };
 
 // Returns the problems of a snapshot. `types`: of the lock, of its queue, of the
-// queue's deadlines and of the side key, in this order.
+// queue's deadlines, of the side key and of the fencing tokens' counter, in this order.
 [[nodiscard]] std::vector<Problem> find_problems(const Snapshot& snapshot,
                                                  const std::vector<KeyType>& types);
 

@@ -16,7 +16,7 @@ constexpr const char* k_none = "0";
 
 redis::ScriptArgs request_args(const KeyNames& keys, const char* most) {
   return {{keys.lock, keys.info, keys.queue, keys.timeout, keys.token},
-          {keys.channel, keys.reader_prefix, most}};
+          {keys.channel, keys.reader_prefix, most, keys.permits}};
 }
 
 // Moves the reply of a command to where snapshot.lua would have put it. A key of another type has
@@ -40,7 +40,8 @@ std::optional<redis::Reply> request_long(redis::Client& client, const KeyNames& 
                        {"LRANGE", keys.queue, "0", "-1"},
                        {"ZRANGE", keys.timeout, "0", "-1", "WITHSCORES"},
                        {"HGETALL", keys.info},
-                       {"EXEC"}});
+                       {"EXEC"}},
+                      keys.lock);
   std::vector<redis::Reply>& parts = replies.back().items;
   if (parts.size() != 5 || parts[0].items.size() < k_places) return std::nullopt;
   redis::Reply& snapshot = parts[0];

@@ -25,6 +25,11 @@ enum Place : std::size_t {
   k_listeners,
   k_elsewhere,
   k_dead_readers,
+  k_token_type,
+  k_token_ttl,
+  k_permits,
+  k_permits_out,
+  k_has_permits,
   k_places
 };
 

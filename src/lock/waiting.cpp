@@ -1,67 +1,19 @@
 #include "lock/waiting.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <poll.h>
 
 #include "base/duration.hpp"
 #include "base/random.hpp"
+#include "lock/listener.hpp"
+#include "lock/outage.hpp"
 #include "redis/server_error.hpp"
-#include "redis/subscription.hpp"
 
 namespace rlock::lock {
 namespace {
 
 constexpr Milliseconds k_longest_sleep{5000};
 constexpr Milliseconds k_shortest_sleep{50};
-constexpr Milliseconds k_tick{1000};
-constexpr Milliseconds k_longest_outage{60'000};
-constexpr Milliseconds k_first_pause{100};
-constexpr Milliseconds k_longest_pause{1000};
 constexpr int k_most_late = 3;
-
-// How a wait copes with a server that does not answer: asks again, less and less often, and gives
-// up after a minute or at the wait's own deadline.
-class Outage {
- public:
-  explicit Outage(const WaitOptions& options) : options_(options) {}
-
-  void over() {
-    until_.reset();
-    pause_ = k_first_pause;
-  }
-
-  // Called while `error` is handled: sleeps before the next attempt. Throws `error` again if it is
-  // not temporary, or when it is time to give up.
-  void bear(const Error& error, int wake_fd) {
-    if (!error.is_temporary()) throw;
-    const TimePoint now = BootClock::now();
-    if (!until_) {
-      until_ = std::min(after(now, k_longest_outage), options_.deadline);
-      options_.on_outage(error);
-    }
-    if (now >= *until_) throw;
-    redis::pause({std::min(after(now, pause_), *until_), wake_fd});
-    pause_ = std::min(pause_ * 2, k_longest_pause);
-  }
-
- private:
-  const WaitOptions& options_;
-  std::optional<TimePoint> until_;
-  Milliseconds pause_ = k_first_pause;
-};
-
-// Sleeps until a message comes or `until`; ticks meanwhile.
-void sleep_on(redis::Subscription& subscription, int wake_fd, TimePoint until,
-              const std::function<void()>& tick) {
-  while (subscription.drain().empty()) {
-    const TimePoint now = BootClock::now();
-    if (now >= until) return;
-    const TimePoint next = std::min(until, after(now, k_tick));
-    if (!redis::wait_for(subscription.fd(), POLLIN, {next, wake_fd}) && next != until) tick();
-  }
-}
 
 Milliseconds sleep_length(const Busy& busy) {
   const unsigned spread = random_below(1000);
@@ -74,12 +26,16 @@ Milliseconds sleep_length(const Busy& busy) {
 
 class Wait {
  public:
-  Wait(ReentrantLock& lock, redis::Client& client, const WaitOptions& options)
-      : lock_(lock), client_(client), options_(options), outage_(options) {}
+  Wait(Lock& lock, Session& session, const WaitOptions& options)
+      : lock_(lock),
+        session_(session),
+        options_(options),
+        outage_(options.deadline, options.on_outage) {}
 
   std::optional<Lease> run() {
     // The first request decides whether the server is there at all: no patience with it.
-    auto answer = lock_.try_acquire(client_, Join::no);
+    auto answer = options_.server_was_there ? ask_through_outages(Join::no)
+                                            : lock_.try_acquire(session_, Join::no);
     while (true) {
       if (const Lease* lease = std::get_if<Lease>(&answer)) {
         // A lease that ended on its way here is none: ask again, which extends it if it is ours.
@@ -87,36 +43,37 @@ class Wait {
           return *lease;
         }
         if (++late_ == k_most_late) give_up_late();
-      } else if (BootClock::now() >= options_.deadline) {
+      } else if (BootClock::now() >= end()) {
         options_.on_refusal(std::get<Busy>(answer));
         return std::nullopt;
       } else {
         sleep(std::get<Busy>(answer));
       }
-      answer = ask_again();
+      answer = ask_through_outages(Join::yes);
     }
   }
 
  private:
+  [[nodiscard]] TimePoint end() const { return std::min(options_.deadline, options_.patience); }
+
   // Asks whatever the server goes through meanwhile.
-  std::variant<Lease, Busy> ask_again() {
+  std::variant<Lease, Busy> ask_through_outages(Join join) {
     while (true) {
       try {
-        auto answer = lock_.try_acquire(client_, Join::yes);
+        auto answer = lock_.try_acquire(session_, join);
         outage_.over();
         return answer;
       } catch (const Error& error) {
-        subscription_.reset();
-        outage_.bear(error, client_.options().wake_fd);
+        listener_.reset();
+        outage_.bear(error, session_.wake_fd());
       }
     }
   }
 
   [[noreturn]] void give_up_late() {
-    client_.set_wake_fd(-1);
-    lock_.release(client_);
-    throw redis::Unavailable(client_.options().endpoint.display() +
-                             ": answers take longer than the lease of " +
+    session_.set_wake_fd(-1);
+    lock_.release(session_, Milliseconds(0));
+    throw redis::Unavailable(session_.display() + ": answers take longer than the lease of " +
                              format_duration(lock_.lease()));
   }
 
@@ -125,30 +82,30 @@ class Wait {
   void sleep(const Busy& busy) {
     options_.on_wait(busy);
     const TimePoint asleep = BootClock::now();
-    const TimePoint until = std::min(after(asleep, sleep_length(busy)), options_.deadline);
+    const TimePoint until = std::min(after(asleep, sleep_length(busy)), end());
     try {
-      if (!subscription_) {
-        subscription_.emplace(client_.options(), std::vector{lock_.channel()});
+      if (!listener_) {
+        listener_.emplace(session_, lock_.channel());
         return;
       }
-      sleep_on(*subscription_, client_.options().wake_fd, until, [&] {
+      listener_->sleep(until, [&] {
         Busy now = busy;
         const auto slept = std::chrono::floor<Milliseconds>(BootClock::now() - asleep);
         if (now.held_for) *now.held_for += slept;
         options_.on_wait(now);
       });
     } catch (const Error& error) {
-      subscription_.reset();
-      outage_.bear(error, client_.options().wake_fd);
+      listener_.reset();
+      outage_.bear(error, session_.wake_fd());
     }
   }
 
-  ReentrantLock& lock_;
-  redis::Client& client_;
+  Lock& lock_;
+  Session& session_;
   const WaitOptions& options_;
   Outage outage_;
   int late_ = 0;
-  std::optional<redis::Subscription> subscription_;
+  std::optional<Listener> listener_;
 };
 
 }  // namespace
@@ -160,14 +117,13 @@ Milliseconds sleep_bound(std::optional<Milliseconds> ttl, unsigned spread) {
   return k_longest_sleep + Milliseconds(spread);
 }
 
-std::optional<Lease> wait_for_lock(ReentrantLock& lock, redis::Client& client,
-                                   const WaitOptions& options) {
+std::optional<Lease> wait_for_lock(Lock& lock, Session& session, const WaitOptions& options) {
   try {
-    auto lease = Wait(lock, client, options).run();
-    if (!lease) lock.give_up(client);
+    auto lease = Wait(lock, session, options).run();
+    if (!lease) lock.give_up(session);
     return lease;
   } catch (...) {
-    lock.give_up(client);
+    lock.give_up(session);
     throw;
   }
 }

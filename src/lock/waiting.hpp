@@ -4,13 +4,14 @@
 #include <functional>
 #include <optional>
 
-#include "lock/reentrant.hpp"
-#include "redis/client.hpp"
+#include "lock/lock.hpp"
 
 namespace rlock::lock {
 
 struct WaitOptions {
-  TimePoint deadline;  // give up then; a time that is past means do not wait
+  TimePoint deadline;                     // give up then; a time that is past means do not wait
+  TimePoint patience = TimePoint::max();  // or then, unless the server does not answer
+  bool server_was_there = false;          // before: then the first request, too, survives an outage
   // Called about once a second while waiting, and with each new holder.
   std::function<void(const Busy&)> on_wait = [](const Busy&) {};
   // Called when the server stops answering while we wait; it is asked again.
@@ -20,10 +21,11 @@ struct WaitOptions {
 };
 
 // Takes `lock`, waiting for it if need be. Returns nothing if it was not free by the deadline.
-// While it waits it survives a restart of the server and an outage of up to a minute.
-// Leaves nothing behind when it does not succeed. Throws as ReentrantLock::try_acquire, and
-// Interrupted when the client's wake descriptor becomes readable.
-[[nodiscard]] std::optional<Lease> wait_for_lock(ReentrantLock& lock, redis::Client& client,
+// While it waits it survives a restart of the server and an outage of up to a minute; before, it
+// does not, unless the server was there.
+// Leaves nothing behind when it does not succeed. Throws as Lock::try_acquire, and
+// Interrupted when the session's wake descriptor becomes readable.
+[[nodiscard]] std::optional<Lease> wait_for_lock(Lock& lock, Session& session,
                                                  const WaitOptions& options);
 
 // Returns how long to sleep before asking again although no message has come: until the lease that

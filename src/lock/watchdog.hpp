@@ -1,42 +1,48 @@
-// The thread that renews a lease every third of it, on a connection of its own.
+// The thread that renews the leases of a run's locks every third of them, on a connection of its
+// own.
 #pragma once
 
 #include <atomic>
 #include <functional>
+#include <list>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 
 #include "base/fd.hpp"
-#include "lock/reentrant.hpp"
+#include "lock/lock.hpp"
 
 namespace rlock::lock {
 
 class Watchdog {
  public:
-  // Why the lock cannot be counted on any longer.
+  // Which lock cannot be counted on any longer, and why.
   struct Verdict {
     enum class Kind { lost, expiring };
     Kind kind;
+    const Lock* lock;
     std::string reason;
   };
 
   struct Options {
-    redis::ClientOptions client;
+    SessionOptions session;
     // `expiring` is said so long before the lease's end (and the time that SIGKILL takes).
     Milliseconds reserve{};
-    // Called in the watchdog's thread with each new end of the lease.
-    std::function<void(TimePoint)> on_renewed = [](TimePoint) {};
-    // Called in the watchdog's thread, once, when there is a verdict.
+    // Called in the watchdog's thread with each new end of a lease.
+    std::function<void(const Lock&, TimePoint)> on_renewed = [](const Lock&, TimePoint) {};
+    // Called in the watchdog's thread, once, when there is a verdict. The other locks are kept on.
     std::function<void()> on_verdict = [] {};
   };
 
-  // Starts the thread. `lock` must outlive this object.
-  Watchdog(const ReentrantLock& lock, const Lease& lease, Options options);
+  explicit Watchdog(Options options);
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
   ~Watchdog() { stop(); }
+
+  // Keeps one more lock, which must outlive this object. The first starts the thread. Throws
+  // std::system_error if there is none to be had.
+  void keep(const Lock& lock, const Lease& lease);
 
   // Ends the thread; no request of it is answered after that, and none is sent. Idempotent.
   void stop() noexcept;
@@ -44,17 +50,29 @@ class Watchdog {
   [[nodiscard]] std::optional<Verdict> verdict() const;
 
  private:
-  void run() noexcept;
-  [[nodiscard]] std::optional<Verdict> renew_until_lost();
-  // Sleeps until `when`. Returns false when the thread is to end.
-  [[nodiscard]] bool sleep_until(TimePoint when);
+  struct Kept {
+    const Lock* lock;
+    Lease lease;
+    TimePoint due;                         // when to renew it
+    std::optional<std::string> failure{};  // of the last attempt
+  };
 
-  const ReentrantLock& lock_;
-  Lease lease_;
+  void run() noexcept;
+  // Renews until all are lost: a command that may run on after a loss counts on the others.
+  void renew_all();
+  void tell(Verdict verdict);
+  [[nodiscard]] std::optional<Verdict> renew(Kept& kept, Session& session);
+  // Sleeps until a lock is to be renewed. Throws redis::Interrupted when the thread is to end.
+  [[nodiscard]] Kept& next();
+  void set_due(Kept& kept, TimePoint when);
+  // Has the alarm ring for the lock that is due first; with the mutex.
+  Kept& set_alarm();
+
   Options options_;
   Event stop_;
   Alarm alarm_;
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;  // of the list, when its locks are due, and the verdict
+  std::list<Kept> kept_;
   std::optional<Verdict> verdict_;
   std::thread thread_;
 };

@@ -16,6 +16,17 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return result;
 }
 
+// Returns why `program` could not be executed.
+std::string describe_failure(const std::string& program, int failure) {
+  const std::string name = program.empty() ? "''" : repeated(program);
+  // The kernel has one error for a script that is missing and for one whose interpreter is.
+  if (failure == ENOENT && program.find('/') != std::string::npos &&
+      ::access(program.c_str(), F_OK) == 0) {
+    return name + ": its interpreter does not exist";
+  }
+  return name + ": " + errno_text(failure);
+}
+
 }  // namespace
 
 pid_t start_child(const Command& command, const Signals& signals, const Terminal& terminal,
@@ -39,7 +50,7 @@ pid_t start_child(const Command& command, const Signals& signals, const Terminal
   }
   if (failure != 0) {
     throw Error(failure == ENOENT ? ExitStatus::not_found : ExitStatus::not_executable,
-                escape_for_terminal(command.argv[0]) + ": " + errno_text(failure));
+                describe_failure(command.argv[0], failure));
   }
   return child;
 }

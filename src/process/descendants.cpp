@@ -12,15 +12,19 @@
 #include <unistd.h>
 
 #include "base/fd.hpp"
+#include "process/background.hpp"
 
 namespace rlock::process {
 namespace {
+
+constexpr unsigned k_forked_without_exec = 0x40;  // the kernel's PF_FORKNOEXEC
 
 struct Entry {
   pid_t pid = 0;
   pid_t parent = 0;
   pid_t group = 0;
   bool zombie = false;
+  bool is_background = false;  // a process::Background
   bool belongs = false;
 };
 
@@ -36,11 +40,13 @@ std::string read_file(const std::string& path) {
   return content;
 }
 
-pid_t parse_pid(std::string_view text) {
-  pid_t pid = 0;
+// Returns 0 if it is none.
+template <typename Number>
+Number parse_number(std::string_view text) {
+  Number number = 0;
   const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, pid);
-  return error == std::errc() && rest == end ? pid : 0;
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && rest == end ? number : 0;
 }
 
 std::string_view next_word(std::string_view& text) {
@@ -50,18 +56,25 @@ std::string_view next_word(std::string_view& text) {
   return word;
 }
 
-// /proc/PID/stat: "pid (program) state parent group ..."; the program may contain anything.
+// /proc/PID/stat: "pid (program) state parent group session terminal its-group flags ..."; the
+// program may contain anything.
 std::optional<Entry> read_entry(pid_t pid) {
   const std::string stat = read_file("/proc/" + std::to_string(pid) + "/stat");
+  const std::size_t start = stat.find('(');
   const std::size_t end = stat.rfind(')');
-  if (end == std::string::npos) return std::nullopt;
+  if (start == std::string::npos || end == std::string::npos) return std::nullopt;
   std::string_view rest = std::string_view(stat).substr(end + 1);
   Entry entry;
   entry.pid = pid;
   const std::string_view state = next_word(rest);
   entry.zombie = state == "Z" || state == "X";
-  entry.parent = parse_pid(next_word(rest));
-  entry.group = parse_pid(next_word(rest));
+  entry.parent = parse_number<pid_t>(next_word(rest));
+  entry.group = parse_number<pid_t>(next_word(rest));
+  for (int i = 0; i < 3; ++i) next_word(rest);
+  const auto flags = parse_number<unsigned>(next_word(rest));
+  // A program of that name has a right to it, but it is none of ours.
+  entry.is_background = stat.substr(start + 1, end - start - 1) == k_background_name &&
+                        (flags & k_forked_without_exec) != 0;
   return entry;
 }
 
@@ -69,7 +82,7 @@ std::vector<Entry> all_processes() {
   std::vector<Entry> entries;
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir("/proc"), ::closedir);
   while (const dirent* file = directory ? ::readdir(directory.get()) : nullptr) {
-    const pid_t pid = parse_pid(file->d_name);
+    const auto pid = parse_number<pid_t>(file->d_name);
     if (pid <= 0) continue;
     if (const auto entry = read_entry(pid)) entries.push_back(*entry);
   }
@@ -87,7 +100,8 @@ std::vector<pid_t> find_processes(const Tree& tree) {
   std::vector<Entry> entries = all_processes();
   const pid_t self = ::getpid();
   const auto excluded = [&](const Entry& entry) {
-    return entry.pid == self || entry.pid == tree.root || entry.pid == tree.except;
+    return entry.pid == self || entry.pid == tree.root || entry.pid == tree.except ||
+           (entry.is_background && entry.group != tree.group);
   };
   for (Entry& entry : entries) {
     if (excluded(entry)) continue;

@@ -4,19 +4,18 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <cstring>
 #include <fcntl.h>
 #include <new>
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/error.hpp"
 #include "process/descendants.hpp"
+#include "process/detach.hpp"
 
 namespace rlock::process {
 
@@ -26,27 +25,6 @@ struct Guardian::Shared {
 };
 
 namespace {
-
-// Another name than ours, so that `killall rlock` and `pkill rlock` leave somebody to clean up.
-void rename_process(pid_t guarded) {
-  ::prctl(PR_SET_NAME, "lock-guardian");
-  std::array<char, 4096> buffer{};
-  const Fd fd(::open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC));
-  const ssize_t size = ::read(fd.get(), buffer.data(), buffer.size());
-  if (size <= 0) return;
-  const std::string title = "lock-guardian of " + std::to_string(guarded);
-  const auto room = static_cast<std::size_t>(size) - 1;
-  std::memset(program_invocation_name, 0, room);  // the start of the arguments
-  std::copy_n(title.begin(), std::min(title.size(), room), program_invocation_name);
-}
-
-void close_all_but(int one, int other) {
-  const auto low = static_cast<unsigned>(std::min(one, other));
-  const auto high = static_cast<unsigned>(std::max(one, other));
-  if (low > 0) ::close_range(0, low - 1, 0);
-  if (high > low + 1) ::close_range(low + 1, high - 1, 0);
-  ::close_range(high + 1, ~0U, 0);
-}
 
 // Returns true when rlock has died, false when the time of SIGKILL has come.
 bool wait_for_death(int life_line, const Alarm& alarm) {
@@ -92,7 +70,7 @@ Guardian::Guardian(const std::string& marker, Milliseconds grace) {
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
   ::setsid();
   life_line_.reset();
-  rename_process(guarded);
+  rename_process("lock-guardian", "lock-guardian of " + std::to_string(guarded));
   // Holding the terminal, a pipe's end or a working directory would keep others waiting.
   close_all_but(read_end.get(), alarm_.fd());
   [[maybe_unused]] const int moved = ::chdir("/");
@@ -112,8 +90,13 @@ Guardian::Guardian(const std::string& marker, Milliseconds grace) {
 }
 
 void Guardian::set_kill_time(TimePoint when) noexcept {
-  alarm_.set(when);
   shared_->kill_time = when.time_since_epoch().count();
+  if (is_armed_) alarm_.set(when);
+}
+
+void Guardian::arm() noexcept {
+  is_armed_ = true;
+  alarm_.set(TimePoint(TimePoint::duration(shared_->kill_time.load())));
 }
 
 void Guardian::set_group(pid_t group) noexcept { shared_->group = group; }

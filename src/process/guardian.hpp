@@ -1,6 +1,7 @@
 // A small process that outlives rlock when rlock is killed, and then ends the command in its stead.
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <sys/types.h>
 
@@ -24,6 +25,9 @@ class Guardian {
 
   // Sets the time of SIGKILL; there is none at first. Thread-safe.
   void set_kill_time(TimePoint when) noexcept;
+  // Has that time count also while rlock lives. To be called before the command starts, and not
+  // sooner: what has killed nobody at its time has gone all the same.
+  void arm() noexcept;
   // Tells the command's process group.
   void set_group(pid_t group) noexcept;
 
@@ -37,7 +41,8 @@ class Guardian {
 
   Shared* shared_ = nullptr;  // memory that both processes see
   Alarm alarm_;               // both processes' too: setting it here moves the guardian's
-  Fd life_line_;              // closed by the kernel when rlock dies
+  std::atomic<bool> is_armed_ = false;
+  Fd life_line_;  // closed by the kernel when rlock dies
   pid_t pid_ = -1;
   Fd handle_;  // of the guardian's process
 };

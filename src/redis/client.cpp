@@ -1,47 +1,63 @@
 #include "redis/client.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
+#include "base/escape.hpp"
 #include "redis/server_error.hpp"
 
 namespace rlock::redis {
 namespace {
 
 constexpr Milliseconds k_pause_before_retry{50};
+// Nodes that send to one another in a circle do not yet agree who keeps the slot.
+constexpr int k_most_redirections = 4;
+
+int slot_of_call(const ScriptArgs& call) { return call.keys.empty() ? 0 : slot_of(call.keys[0]); }
+
+// A node would refuse the one script and carry out the other: a lock that nobody can release.
+void check_slots(const ScriptArgs& call) {
+  const int slot = slot_of_call(call);
+  for (const std::string& key : call.keys) {
+    if (slot_of(key) == slot) continue;
+    throw Error(ExitStatus::usage, escape_for_terminal(call.keys[0]) +
+                                       ": bad name for a cluster: with these braces the lock's "
+                                       "keys would lie in different slots");
+  }
+}
 
 }  // namespace
 
-Connection& Client::connect(TimePoint deadline) {
-  if (!connection_ || out_of_step_) {
-    // One that is out of step is kept until there is another: a server that hangs lets nobody log
-    // in, but will read what was sent behind.
-    connection_ =
-        std::make_unique<Connection>(options_.endpoint, options_.name, options_.reply_limit,
-                                     Patience{deadline, options_.wake_fd});
-    out_of_step_ = false;
-    was_connected_ = true;
-  }
-  return *connection_;
-}
+Client::Client(ClientOptions options)
+    : options_(std::move(options)),
+      links_(NodeOptions{options_.endpoint, options_.name, options_.reply_limit}) {}
 
 template <typename Action>
-auto Client::insist(Action action, int* unanswered, TimePoint deadline) {
+auto Client::insist(int slot, Action action, int* unanswered, TimePoint deadline) {
+  int redirections = 0;
+  turned_away_.clear();
   while (true) {
     bool is_sent = false;
     try {
-      Connection& connection = connect(deadline);
-      out_of_step_ = is_sent = true;
+      Connection& connection = links_.open(slot, Patience{deadline, options_.wake_fd});
+      is_sent = true;
+      links_.begin();
       auto answer = action(connection);
-      out_of_step_ = false;
+      links_.end();
       if (answer) return std::move(*answer);
+      if (links_.is_redirected() && ++redirections <= k_most_redirections) continue;
     } catch (const Unavailable&) {
       if (is_sent && unanswered != nullptr) ++*unanswered;
       const TimePoint now = BootClock::now();
-      // Before the deadline it is the connection that broke: nothing can be sent behind on it.
-      if (now < deadline) disconnect();
+      // Before the deadline it is the connection that broke: nothing can be sent behind on it. But
+      // that another node of a cluster cannot be reached says nothing of it.
+      if (now < deadline && (is_sent || !links_.is_cluster())) links_.break_last();
       // Where a connection once was, one that breaks or is refused may be a restart: try again.
-      if (!was_connected_ || after(now, k_pause_before_retry) >= deadline) throw;
+      if (!links_.has_been_there() || after(now, k_pause_before_retry) >= deadline) {
+        if (!turned_away_.empty()) refuse_slot(turned_away_);  // and that was why time ran out
+        throw;
+      }
     } catch (const Interrupted&) {
       if (is_sent && unanswered != nullptr) ++*unanswered;
       throw;
@@ -53,55 +69,130 @@ auto Client::insist(Action action, int* unanswered, TimePoint deadline) {
   }
 }
 
+// Returns whether a request that got this reply was not carried out, and there is time left to
+// make it again where, or when, it will be.
+bool Client::is_to_be_made_again(const Reply& reply, TimePoint deadline) {
+  if (reply.type != Reply::Type::error || !links_.is_turned_away(reply.text) ||
+      after(BootClock::now(), k_pause_before_retry) >= deadline) {
+    return false;
+  }
+  if (links_.is_cluster() && Links::is_about_slot(reply.text)) turned_away_ = reply.text;
+  return true;
+}
+
+void Client::refuse_slot(const std::string& error) const {
+  throw Unavailable(links_.display() + ": " + escape_for_terminal(error) +
+                    " (a slot is being moved, or its master is away)");
+}
+
+// A script that publishes does so in both ways in a cluster: Redisson listens in the one or in the
+// other.
+ScriptArgs Client::complete(const Script& script, const ScriptArgs& call) const {
+  ScriptArgs whole = call;
+  if (links_.is_cluster() && script.voice == Script::Voice::publishes) {
+    whole.args.emplace_back("sharded");
+  }
+  return whole;
+}
+
 Reply Client::run(const Script& script, const ScriptArgs& call, int* unanswered,
                   TimePoint deadline) {
+  if (links_.is_cluster()) check_slots(call);
+  const ScriptArgs whole = complete(script, call);
   deadline = std::min(deadline, after(BootClock::now(), options_.timeout));
   const auto action = [&](Connection& connection) -> std::optional<Reply> {
-    Reply reply = run_script(connection, script, call, Patience{deadline, options_.wake_fd});
-    if (reply.type != Reply::Type::error) return reply;
-    out_of_step_ = false;
-    // A private server that was just started reads its log of changes first: that is no fault.
-    const bool starting = options_.endpoint.transport == Endpoint::Transport::local &&
-                          reply.text.starts_with("LOADING");
-    if (!starting || after(BootClock::now(), k_pause_before_retry) >= deadline) {
-      throw ServerError(options_.endpoint.display(), reply.text);
-    }
-    return std::nullopt;
+    const Asking asking = links_.is_asking() ? Asking::yes : Asking::no;
+    Reply reply =
+        run_script(connection, script, whole, Patience{deadline, options_.wake_fd}, asking);
+    if (is_to_be_made_again(reply, deadline)) return std::nullopt;
+    return reply;
   };
-  return insist(action, unanswered, deadline);
+  Reply reply = insist(slot_of_call(call), action, unanswered, deadline);
+  if (reply.type != Reply::Type::error) return reply;
+  // No time was left to follow it, or to wait.
+  if (links_.is_cluster() && Links::is_about_slot(reply.text)) refuse_slot(reply.text);
+  throw ServerError(links_.display(), reply.text);
 }
 
 std::vector<Reply> Client::run_all(const Script& script, const std::vector<ScriptArgs>& calls) {
-  const TimePoint deadline = after(BootClock::now(), options_.timeout);
-  const auto action = [&](Connection& connection) {
-    return std::optional(
-        run_scripts(connection, script, calls, options_.timeout, options_.wake_fd));
-  };
-  return insist(action, nullptr, deadline);
+  std::vector<Reply> replies(calls.size());
+  std::map<std::string, std::vector<std::size_t>> groups;
+  const Patience patience{after(BootClock::now(), options_.timeout), options_.wake_fd};
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    groups[links_.owner(slot_of_call(calls[i]), patience)].push_back(i);
+  }
+  for (const auto& [node, which] : groups) run_some(script, calls, which, replies);
+  return replies;
 }
 
-Reply Client::command(const Args& args) {
+// Runs a script for those of `calls` that one node keeps.
+void Client::run_some(const Script& script, const std::vector<ScriptArgs>& calls,
+                      const std::vector<std::size_t>& which, std::vector<Reply>& replies) {
+  std::vector<ScriptArgs> some;
+  for (const std::size_t i : which) some.push_back(calls[i]);
   const TimePoint deadline = after(BootClock::now(), options_.timeout);
   const auto action = [&](Connection& connection) {
-    return std::optional(connection.command(args, Patience{deadline, options_.wake_fd}));
+    return std::optional(run_scripts(connection, script, some, options_.timeout, options_.wake_fd));
   };
-  return insist(action, nullptr, deadline);
+  std::vector<Reply> answers = insist(slot_of_call(some[0]), action, nullptr, deadline);
+  for (std::size_t i = 0; i < which.size(); ++i) {
+    Reply& reply = replies[which[i]];
+    reply = std::move(answers[i]);
+    if (!links_.is_cluster() || reply.type != Reply::Type::error) continue;
+    if (!Links::is_about_slot(reply.text)) continue;  // it has just moved, say
+    try {
+      reply = run(script, some[i]);
+    } catch (const ServerError&) {  // then that answer stands
+    }
+  }
 }
 
-std::vector<Reply> Client::commands(const std::vector<Args>& requests) {
+Reply Client::command(const Args& args, std::string_view key) {
   const TimePoint deadline = after(BootClock::now(), options_.timeout);
-  const auto action = [&](Connection& connection) {
-    return std::optional(connection.commands(requests, options_.timeout, options_.wake_fd));
+  const auto action = [&](Connection& connection) -> std::optional<Reply> {
+    const Patience patience{deadline, options_.wake_fd};
+    if (links_.is_asking()) connection.send({"ASKING"}, patience);
+    Reply reply = connection.command(args, patience);
+    if (is_to_be_made_again(reply, deadline)) return std::nullopt;
+    return reply;
   };
-  return insist(action, nullptr, deadline);
+  return insist(slot_of(key), action, nullptr, deadline);
+}
+
+std::vector<Reply> Client::commands(const std::vector<Args>& requests, std::string_view key) {
+  const TimePoint deadline = after(BootClock::now(), options_.timeout);
+  const auto action = [&](Connection& connection) -> std::optional<std::vector<Reply>> {
+    auto replies = connection.commands(requests, options_.timeout, options_.wake_fd);
+    for (const Reply& reply : replies) {
+      // ASKING goes before one command, not before several.
+      if (!reply.text.starts_with("ASK ") && is_to_be_made_again(reply, deadline)) {
+        return std::nullopt;
+      }
+    }
+    return replies;
+  };
+  return insist(slot_of(key), action, nullptr, deadline);
+}
+
+std::int64_t Client::wait_for_replicas(int count, Milliseconds bound) {
+  Connection* const connection = links_.last();
+  if (connection == nullptr || links_.is_out_of_step()) return 0;
+  const TimePoint deadline = after(after(BootClock::now(), bound), options_.timeout);
+  links_.begin();
+  const Reply reply =
+      connection->command({"WAIT", std::to_string(count), std::to_string(bound.count())},
+                          Patience{deadline, options_.wake_fd});
+  links_.end();
+  if (reply.type == Reply::Type::error) throw ServerError(links_.display(), reply.text);
+  return reply.as_integer();
 }
 
 template <typename Action>
 bool Client::best_effort(Action action) noexcept {
-  if (!connection_) return false;
+  if (links_.last() == nullptr) return false;
   try {
     // Only what the socket's buffer takes at once: nobody waits for a courtesy.
-    action(*connection_, Patience{BootClock::now()});
+    action(*links_.last(), Patience{BootClock::now()});
     return true;
   } catch (const std::exception&) {
     return false;
@@ -109,23 +200,27 @@ bool Client::best_effort(Action action) noexcept {
 }
 
 void Client::close_gently(Milliseconds bound) noexcept {
-  if (!connection_) return;
+  if (links_.last() == nullptr) return;
   try {
-    connection_->finish(Patience{after(BootClock::now(), bound)});
+    links_.last()->finish(Patience{after(BootClock::now(), bound)});
   } catch (const std::exception&) {  // it is closed now, one way or the other
   }
-  connection_.reset();
+  links_.close();
 }
 
 bool Client::send_behind(const Script& script, const ScriptArgs& call) noexcept {
   return best_effort([&](Connection& connection, const Patience& patience) {
-    send_script(connection, script, call, patience);
+    send_script(connection, script, complete(script, call), patience);
   });
 }
 
 bool Client::send_behind(const Args& args) noexcept {
   return best_effort(
       [&](Connection& connection, const Patience& patience) { connection.send(args, patience); });
+}
+
+std::vector<Endpoint> Client::find_masters() {
+  return links_.masters(Patience{after(BootClock::now(), options_.timeout), options_.wake_fd});
 }
 
 }  // namespace rlock::redis

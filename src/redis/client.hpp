@@ -1,11 +1,15 @@
-// A connection that is opened when first needed and opened again when it breaks.
+// Requests to whoever keeps the data: on a connection that is opened when first needed, and again
+// when it breaks or somebody else keeps the data now.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "redis/connection.hpp"
+#include "redis/links.hpp"
 #include "redis/script.hpp"
 #include "redis/url.hpp"
 
@@ -22,40 +26,58 @@ struct ClientOptions {
 // Not thread-safe: each thread has a client of its own.
 class Client {
  public:
-  explicit Client(ClientOptions options) : options_(std::move(options)) {}
+  explicit Client(ClientOptions options);
 
   // Runs a script and returns its reply. A request whose connection breaks is sent again on a new
   // one, so `script` must bear that; none is sent later than `deadline`, or the client's timeout.
-  // `unanswered`, if given, counts the requests that were sent and got no answer.
-  // Throws Unavailable, ServerError, ProtocolError, Interrupted.
+  // In a cluster it goes to the node that keeps the first key, and after it has moved, there; in a
+  // group of sentinels to the master. `unanswered`, if given, counts the requests that were sent
+  // and got no answer.
+  // Throws Unavailable, ServerError, ProtocolError, Interrupted, and Error (usage) if the keys lie
+  // in several slots of a cluster.
   Reply run(const Script& script, const ScriptArgs& call, int* unanswered = nullptr,
             TimePoint deadline = TimePoint::max());
 
   // Runs a script, which must only read, once for each of `calls`, with one round trip for all.
-  // Each reply has the client's timeout. Returns the replies in order; they may be errors.
+  // Each reply has the client's timeout. Returns the replies in order; they may be errors. Of a
+  // cluster, each node has a round trip of its own.
   // Throws Unavailable, ProtocolError, Interrupted.
   std::vector<Reply> run_all(const Script& script, const std::vector<ScriptArgs>& calls);
 
-  // Sends a command, which must bear being sent again. Returns the reply, which may be an error.
-  // Throws Unavailable, ProtocolError, Interrupted.
-  Reply command(const Args& args);
+  // Sends a command, which must bear being sent again; in a cluster to the node that keeps `key`.
+  // Returns the reply, which may be an error. Throws Unavailable, ProtocolError, Interrupted.
+  Reply command(const Args& args, std::string_view key = "");
 
   // Sends commands in one go, which must bear being sent again together, and each of which has the
-  // client's timeout. Returns the replies in order; they may be errors.
-  // Throws Unavailable, ProtocolError, Interrupted.
-  std::vector<Reply> commands(const std::vector<Args>& requests);
+  // client's timeout; in a cluster to the node that keeps `key`. Returns the replies in order; they
+  // may be errors. Throws Unavailable, ProtocolError, Interrupted.
+  std::vector<Reply> commands(const std::vector<Args>& requests, std::string_view key = "");
 
   // Sends a script, or a command, on the connection that the last request went out on, behind it,
   // without waiting for an answer. Returns false if that could not be done.
   bool send_behind(const Script& script, const ScriptArgs& call) noexcept;
   bool send_behind(const Args& args) noexcept;
 
+  // Returns whether the last request has got no answer yet, on a connection that is still there.
+  [[nodiscard]] bool awaits_answer() noexcept {
+    return links_.last() != nullptr && links_.is_out_of_step();
+  }
+
+  // Waits until `count` replicas know of what the last request has written, `bound` at the most.
+  // Returns how many do; 0 if the connection is gone that it was written on.
+  // Throws Unavailable, ServerError, ProtocolError, Interrupted.
+  std::int64_t wait_for_replicas(int count, Milliseconds bound);
+
   // Closes the connection after the server has read all that was sent; waits `bound` at the most.
   // (Closing with a reply unread resets a TCP connection, and the server may drop requests.)
   void close_gently(Milliseconds bound) noexcept;
 
-  // Closes the connection; the next request opens a new one.
-  void disconnect() noexcept { connection_.reset(); }
+  // Closes all connections; the next request opens a new one.
+  void disconnect() noexcept { links_.close(); }
+
+  // Returns where the servers are that keep data, each as a single one: the masters of a cluster.
+  // Throws as `command`.
+  [[nodiscard]] std::vector<Endpoint> find_masters();
 
   // From now on nothing (-1) or another descriptor ends a wait early.
   void set_wake_fd(int fd) noexcept { options_.wake_fd = fd; }
@@ -66,18 +88,21 @@ class Client {
   [[nodiscard]] const ClientOptions& options() const noexcept { return options_; }
 
  private:
-  Connection& connect(TimePoint deadline);
-  // Does `action` on a connection, and again on a new one when that breaks, until it returns
-  // something.
+  // Does `action` on a connection to where `slot` is, and again on a new one when that breaks,
+  // until it returns something.
   template <typename Action>
-  auto insist(Action action, int* unanswered, TimePoint deadline);
+  auto insist(int slot, Action action, int* unanswered, TimePoint deadline);
+  [[nodiscard]] bool is_to_be_made_again(const Reply& reply, TimePoint deadline);
+  [[noreturn]] void refuse_slot(const std::string& error) const;
+  [[nodiscard]] ScriptArgs complete(const Script& script, const ScriptArgs& call) const;
+  void run_some(const Script& script, const std::vector<ScriptArgs>& calls,
+                const std::vector<std::size_t>& which, std::vector<Reply>& replies);
   template <typename Action>
   bool best_effort(Action action) noexcept;
 
   ClientOptions options_;
-  std::unique_ptr<Connection> connection_;
-  bool out_of_step_ = false;  // a reply is outstanding: good for send_behind only
-  bool was_connected_ = false;
+  Links links_;
+  std::string turned_away_;  // by what error about a slot the present request was, if it was
 };
 
 }  // namespace rlock::redis

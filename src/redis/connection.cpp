@@ -1,16 +1,15 @@
 #include "redis/connection.hpp"
 
 #include <array>
-#include <cerrno>
 #include <cstdlib>
 #include <memory>
 #include <poll.h>
-#include <sys/socket.h>
 
 #include <hiredis/hiredis.h>
 
 #include "redis/local_server.hpp"
 #include "redis/server_error.hpp"
+#include "redis/tls_stream.hpp"
 
 namespace rlock::redis {
 namespace {
@@ -30,17 +29,28 @@ std::string format(const Args& args) {
   return {formatted, static_cast<std::size_t>(length)};
 }
 
-Fd connect(const Endpoint& endpoint, const Patience& patience) {
+Fd connect_socket(const Endpoint& endpoint, const Patience& patience) {
+  switch (endpoint.transport) {
+    case Endpoint::Transport::unix_socket:
+      return connect_unix(endpoint.path, patience);
+    case Endpoint::Transport::local:
+      return connect_local(endpoint.path, patience);
+    case Endpoint::Transport::sentinel:  // a connection is to one server
+    case Endpoint::Transport::cluster:
+      throw Error(ExitStatus::internal, endpoint.display() + ": is no single server");
+    case Endpoint::Transport::tls:
+    case Endpoint::Transport::tcp:
+      break;
+  }
+  return connect_tcp(endpoint, patience);
+}
+
+std::unique_ptr<Stream> connect(const Endpoint& endpoint, const Patience& patience) {
   try {
-    switch (endpoint.transport) {
-      case Endpoint::Transport::unix_socket:
-        return connect_unix(endpoint.path, patience);
-      case Endpoint::Transport::local:
-        return connect_local(endpoint.path, patience);
-      case Endpoint::Transport::tcp:
-        break;
-    }
-    return connect_tcp(endpoint, patience);
+    if (endpoint.transport == Endpoint::Transport::tls) return connect_tls(endpoint, patience);
+    const bool is_tcp = endpoint.transport == Endpoint::Transport::tcp;
+    return plain_stream(connect_socket(endpoint, patience), endpoint.display(),
+                        is_tcp ? " (does that port speak TLS? That is rediss://)" : "");
   } catch (const Unavailable& error) {
     throw Unavailable("cannot reach redis at " + endpoint.display() + ": " + error.what());
   }
@@ -60,7 +70,7 @@ bool is_refusal(const Reply& reply) {
 
 Connection::Connection(const Endpoint& endpoint, std::string_view name, std::size_t reply_limit,
                        const Patience& patience)
-    : server_(endpoint.display()), socket_(connect(endpoint, patience)), parser_(reply_limit) {
+    : server_(endpoint.display()), stream_(connect(endpoint, patience)), parser_(reply_limit) {
   authenticate(endpoint, patience);
   // Nobody waits for the answer: an ACL may forbid it, and the name is a courtesy.
   send({"CLIENT", "SETNAME", name}, patience);
@@ -112,8 +122,13 @@ void Connection::send(const Args& args, const Patience& patience) {
 }
 
 void Connection::finish(const Patience& patience) {
-  ::shutdown(socket_.get(), SHUT_WR);
-  while (wait_for(socket_.get(), POLLIN, patience)) read_some();
+  for (Stream::Step step; (step = stream_->end()).wait_for != 0;) {
+    if (!wait_for(stream_->fd(), step.wait_for, patience)) return;
+  }
+  while (true) {
+    const short events = read_some();
+    if (events != 0 && !wait_for(stream_->fd(), events, patience)) return;
+  }
 }
 
 std::optional<Reply> Connection::try_receive() {
@@ -122,7 +137,7 @@ std::optional<Reply> Connection::try_receive() {
       if (unwanted_ == 0) return reply;
       --unwanted_;
     }
-    if (!read_some()) return std::nullopt;
+    if (read_some() != 0) return std::nullopt;
   }
 }
 
@@ -134,47 +149,33 @@ void Connection::skip_unwanted(const Patience& patience) {
 }
 
 Reply Connection::receive(const Patience& patience) {
+  short events = POLLIN;
   while (true) {
     if (auto reply = parser_.next()) return std::move(*reply);
-    if (!wait_for(socket_.get(), POLLIN, patience)) {
+    if (!stream_->has_read_ahead() && !wait_for(stream_->fd(), events, patience)) {
       throw Unavailable("no answer from redis at " + server_ + " in time");
     }
-    read_some();
+    events = read_some();
+    if (events == 0) events = POLLIN;
   }
 }
 
 void Connection::write(std::string_view bytes, const Patience& patience) {
   while (!bytes.empty()) {
-    const ssize_t sent = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (sent >= 0) {
-      bytes.remove_prefix(static_cast<std::size_t>(sent));
-    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      if (!wait_for(socket_.get(), POLLOUT, patience)) {
-        throw Unavailable("redis at " + server_ + " takes no request in time");
-      }
-    } else if (errno != EINTR) {
-      throw Unavailable("lost the connection to redis at " + server_ + ": " + errno_text(errno));
+    const Stream::Step step = stream_->write(bytes);
+    bytes.remove_prefix(step.bytes);
+    if (step.wait_for != 0 && !wait_for(stream_->fd(), step.wait_for, patience)) {
+      throw Unavailable("redis at " + server_ + " takes no request in time");
     }
   }
 }
 
-// Feeds the parser with what has arrived. Returns false if that is nothing.
-bool Connection::read_some() {
-  std::array<char, 65536> buffer;  // NOLINT: recv fills it
-  while (true) {
-    const ssize_t got = ::recv(socket_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
-    if (got > 0) {
-      parser_.feed({buffer.data(), static_cast<std::size_t>(got)});
-      return true;
-    }
-    if (got == 0) {
-      throw Unavailable("redis at " + server_ + " closed the connection");
-    }
-    if (errno == EAGAIN || errno == EWOULDBLOCK) return false;
-    if (errno != EINTR) {
-      throw Unavailable("lost the connection to redis at " + server_ + ": " + errno_text(errno));
-    }
-  }
+// Feeds the parser with what has arrived. Returns 0, or if that is nothing, the events to wait for.
+short Connection::read_some() {
+  std::array<char, 65536> buffer;  // NOLINT: read fills it
+  const Stream::Step step = stream_->read(buffer);
+  parser_.feed({buffer.data(), step.bytes});
+  return step.wait_for;
 }
 
 }  // namespace rlock::redis

@@ -1,6 +1,7 @@
 // One connection to one server: requests out, replies in, a bound on every wait.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -8,6 +9,7 @@
 
 #include "redis/reply.hpp"
 #include "redis/socket.hpp"
+#include "redis/stream.hpp"
 #include "redis/url.hpp"
 
 namespace rlock::redis {
@@ -47,17 +49,17 @@ class Connection {
 
   // Returns the descriptor to poll for input. What `try_receive` has not taken yet may already have
   // been read from it: call that until it returns nothing before polling.
-  [[nodiscard]] int fd() const noexcept { return socket_.get(); }
+  [[nodiscard]] int fd() const noexcept { return stream_->fd(); }
 
  private:
   void authenticate(const Endpoint& endpoint, const Patience& patience);
   void write(std::string_view bytes, const Patience& patience);
   void skip_unwanted(const Patience& patience);
   [[nodiscard]] Reply receive(const Patience& patience);
-  bool read_some();
+  short read_some();
 
   std::string server_;
-  Fd socket_;
+  std::unique_ptr<Stream> stream_;
   ReplyParser parser_;
   std::size_t unwanted_ = 0;  // replies to requests made by `send`
 };

@@ -31,10 +31,7 @@ std::string default_directory() { return "/tmp/rlock-" + std::to_string(::geteui
   throw Error(ExitStatus::config, "local:" + escape_for_terminal(directory) + ": " + why);
 }
 
-void make_private_directory(const std::string& directory) {
-  if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
-    refuse(directory, errno_text(errno));
-  }
+void check_privacy(const std::string& directory) {
   struct stat status {};
   if (::lstat(directory.c_str(), &status) != 0) refuse(directory, errno_text(errno));
   if (!S_ISDIR(status.st_mode)) refuse(directory, "not a directory");
@@ -42,6 +39,17 @@ void make_private_directory(const std::string& directory) {
   if ((status.st_mode & 07777) != 0700) {
     refuse(directory, "the directory's mode must be 0700, for its owner alone");
   }
+}
+
+void make_private_directory(const std::string& directory) {
+  if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
+    refuse(directory, errno_text(errno));
+  }
+  check_privacy(directory);
+}
+
+std::string place_of(const std::string& directory) {
+  return directory.empty() ? default_directory() : directory;
 }
 
 void pause_shortly(const Patience& patience) {
@@ -151,7 +159,7 @@ void start_server(const std::string& directory, const Fd& lock) {
 }  // namespace
 
 Fd connect_local(const std::string& directory, const Patience& patience) {
-  const std::string place = directory.empty() ? default_directory() : directory;
+  const std::string place = place_of(directory);
   const std::string socket = place + "/redis.sock";
   if (socket.size() >= sizeof(sockaddr_un::sun_path)) refuse(place, "the path is too long");
   make_private_directory(place);
@@ -174,6 +182,11 @@ Fd connect_local(const std::string& directory, const Patience& patience) {
     }
   }
   throw Unavailable("the server does not start; see " + place + "/server.log");
+}
+
+std::string local_socket(const std::string& directory) {
+  check_privacy(place_of(directory));
+  return place_of(directory) + "/redis.sock";
 }
 
 }  // namespace rlock::redis

@@ -14,4 +14,8 @@ namespace rlock::redis {
 // outlives them. Throws Error (config) if the directory is not private, Unavailable, Interrupted.
 [[nodiscard]] Fd connect_local(const std::string& directory, const Patience& patience);
 
+// Returns the socket of that server, which may run or not; starts none. Throws Error (config) if
+// the directory is not there, or not private.
+[[nodiscard]] std::string local_socket(const std::string& directory);
+
 }  // namespace rlock::redis

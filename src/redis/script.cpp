@@ -19,12 +19,15 @@ struct Commands {
 };
 
 Reply run(Connection& connection, const Commands& commands, const Script& script,
-          const ScriptArgs& call, const Patience& patience) {
+          const ScriptArgs& call, const Patience& patience, Asking asking) {
   const std::string key_count = std::to_string(call.keys.size());
-  Reply reply =
-      connection.command(eval_args(commands.by_sha, script.sha1, key_count, call), patience);
+  const auto send = [&](std::string_view command, std::string_view which) {
+    if (asking == Asking::yes) connection.send({"ASKING"}, patience);
+    return connection.command(eval_args(command, which, key_count, call), patience);
+  };
+  Reply reply = send(commands.by_sha, script.sha1);
   if (reply.type == Reply::Type::error && reply.text.starts_with("NOSCRIPT")) {
-    reply = connection.command(eval_args(commands.by_text, script.text, key_count, call), patience);
+    reply = send(commands.by_text, script.text);
   }
   return reply;
 }
@@ -32,15 +35,15 @@ Reply run(Connection& connection, const Commands& commands, const Script& script
 }  // namespace
 
 Reply run_script(Connection& connection, const Script& script, const ScriptArgs& call,
-                 const Patience& patience) {
+                 const Patience& patience, Asking asking) {
   if (script.access == Script::Access::read) {
-    Reply reply = run(connection, {"EVALSHA_RO", "EVAL_RO"}, script, call, patience);
+    Reply reply = run(connection, {"EVALSHA_RO", "EVAL_RO"}, script, call, patience, asking);
     const bool is_refused =
         reply.type == Reply::Type::error &&
         (reply.text.starts_with("ERR unknown command") || reply.text.starts_with("NOPERM"));
     if (!is_refused) return reply;
   }
-  return run(connection, {"EVALSHA", "EVAL"}, script, call, patience);
+  return run(connection, {"EVALSHA", "EVAL"}, script, call, patience, asking);
 }
 
 std::vector<Reply> run_scripts(Connection& connection, const Script& script,

@@ -43,20 +43,27 @@ constexpr std::array k_rules = {
     Rule{"ERR SELECT is not allowed", ExitStatus::config},
 };
 
+// Returns what to do about an error that is a matter of where one asks.
+std::string advice(const std::string& text) {
+  const bool is_redirection = text.starts_with("MOVED ") || text.starts_with("ASK ");
+  return is_redirection ? ": it is one of a cluster: give redis-cluster://HOST:PORT" : "";
+}
+
 }  // namespace
 
 ServerError::ServerError(const std::string& server, const std::string& text)
-    : Error(status_of_server_error(text), server + ": " + escape_for_terminal(text)),
+    : Error(status_of_server_error(text), server + ": " + escape_for_terminal(text) + advice(text)),
       code_(text.substr(0, text.find(' '))) {}
+
+bool is_error(const std::string& text, std::string_view code) {
+  if (text.starts_with(code)) return true;
+  // An error that redis.call raised inside a script arrives wrapped by some versions.
+  return text.starts_with("ERR Error running script") && text.find(code) != std::string::npos;
+}
 
 ExitStatus status_of_server_error(const std::string& text) {
   for (const auto& [prefix, status] : k_rules) {
-    if (text.starts_with(prefix)) return status;
-    // An error that redis.call raised inside a script arrives wrapped by some versions.
-    if (text.starts_with("ERR Error running script") &&
-        text.find(std::string(prefix)) != std::string::npos) {
-      return status;
-    }
+    if (is_error(text, prefix)) return status;
   }
   return ExitStatus::wrong_kind;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "base/error.hpp"
 
@@ -32,6 +33,10 @@ class ServerError : public Error {
  private:
   std::string code_;
 };
+
+// Returns whether a server's error line has this code, such as "READONLY", also where it was raised
+// inside a script.
+[[nodiscard]] bool is_error(const std::string& text, std::string_view code);
 
 // Returns the exit status for a server's error line.
 [[nodiscard]] ExitStatus status_of_server_error(const std::string& text);

@@ -1,55 +1,111 @@
 #include "redis/subscription.hpp"
 
+#include <cerrno>
+#include <iterator>
+#include <map>
 #include <poll.h>
+#include <sys/epoll.h>
 #include <utility>
 
+#include "redis/sentinel.hpp"
 #include "redis/server_error.hpp"
 
 namespace rlock::redis {
-namespace {
+
+Subscription::Subscription(const ClientOptions& options, const std::vector<std::string>& channels)
+    : options_(options) {
+  const Patience patience{after(BootClock::now(), options.timeout), options.wake_fd};
+  if (options.endpoint.transport == Endpoint::Transport::cluster) {
+    listen_in_shards(channels, patience);
+    return;
+  }
+  if (options.endpoint.transport == Endpoint::Transport::sentinel) {
+    connections_.push_back(
+        connect_master({options.endpoint, options.name, options.reply_limit}, patience).connection);
+  } else {
+    connections_.push_back(std::make_unique<Connection>(options.endpoint, options.name,
+                                                        options.reply_limit, patience));
+  }
+  const auto error = subscribe(*connections_[0], {"SUBSCRIBE", "subscribe"}, channels);
+  if (error) throw ServerError(options.endpoint.display(), *error);
+}
+
+void Subscription::listen_in_shards(const std::vector<std::string>& channels,
+                                    const Patience& patience) {
+  const NodeOptions nodes{options_.endpoint, options_.name, options_.reply_limit};
+  Cluster cluster(nodes);
+  std::map<std::string, std::pair<HostAndPort, std::map<int, std::vector<std::string>>>> owners;
+  for (const std::string& channel : channels) {
+    const int slot = slot_of(channel);
+    const HostAndPort owner = cluster.owner(slot, patience);
+    auto& [node, slots] = owners[owner.display()];
+    node = owner;
+    slots[slot].push_back(channel);
+  }
+  all_ = Fd(::epoll_create1(EPOLL_CLOEXEC));
+  if (!all_.valid()) throw Error(ExitStatus::internal, "epoll: " + errno_text(errno));
+  for (const auto& [name, owned] : owners) {
+    auto connection = cluster.take_connection(owned.first);
+    if (!connection) connection = connect_node(nodes, owned.first, patience);
+    for (const auto& [slot, some] : owned.second) {
+      // Before Redis 7 there are no shards, and a user may lack the right: then only those are
+      // heard who publish to all.
+      const auto moved = subscribe(*connection, {"SSUBSCRIBE", "ssubscribe"}, some);
+      if (moved && Links::is_about_slot(*moved)) throw Unavailable(name + ": " + *moved);
+      const auto error = subscribe(*connection, {"SUBSCRIBE", "subscribe"}, some);
+      if (error) throw ServerError(node_endpoint(options_.endpoint, owned.first).display(), *error);
+    }
+    epoll_event event{};
+    event.events = EPOLLIN;
+    if (::epoll_ctl(all_.get(), EPOLL_CTL_ADD, connection->fd(), &event) != 0) {
+      throw Error(ExitStatus::internal, "epoll: " + errno_text(errno));
+    }
+    connections_.push_back(std::move(connection));
+  }
+}
+
+bool Subscription::add(const std::vector<std::string>& channels) {
+  return !subscribe(*connections_[0], {"SUBSCRIBE", "subscribe"}, channels);
+}
+
+int Subscription::fd() const noexcept { return all_.valid() ? all_.get() : connections_[0]->fd(); }
 
 // Returns the message that `reply` is, or nothing if it is something else.
-std::optional<Message> to_message(const Reply& reply) {
+std::optional<Message> Subscription::to_message(const Reply& reply) const {
   const auto& items = reply.as_array(3);
-  if (items[0].as_text() != "message") return std::nullopt;
+  const std::string& what = items[0].as_text();
+  if (what == "sunsubscribe") {
+    throw Unavailable(options_.endpoint.display() + ": the slot of a channel has moved");
+  }
+  if (what != "message" && what != "smessage") return std::nullopt;
   return Message{items[1].as_text(), items[2].as_text()};
 }
 
-}  // namespace
-
-Subscription::Subscription(const ClientOptions& options, const std::vector<std::string>& channels)
-    : options_(options),
-      connection_(options.endpoint, options.name, options.reply_limit,
-                  Patience{after(BootClock::now(), options.timeout), options.wake_fd}) {
-  if (const auto error = subscribe(channels)) throw ServerError(options.endpoint.display(), *error);
-}
-
-bool Subscription::add(const std::vector<std::string>& channels) { return !subscribe(channels); }
-
 // Returns the server's error if it refuses.
-std::optional<std::string> Subscription::subscribe(const std::vector<std::string>& channels) {
+std::optional<std::string> Subscription::subscribe(Connection& connection, const Verb& verb,
+                                                   const std::vector<std::string>& channels) {
   const Patience patience{after(BootClock::now(), options_.timeout), options_.wake_fd};
-  Args request = {"SUBSCRIBE"};
+  Args request = {verb.command};
   request.insert(request.end(), channels.begin(), channels.end());
-  Reply reply = connection_.command(request, patience);
+  Reply reply = connection.command(request, patience);
   std::size_t confirmed = 0;
   while (reply.type != Reply::Type::error) {
     if (auto message = to_message(reply)) {
       early_.push_back(std::move(*message));
-    } else if (reply.items[0].as_text() != "subscribe") {
+    } else if (reply.items[0].as_text() != verb.confirmation) {
       throw ProtocolError("no confirmation of a subscription");
     } else if (++confirmed == channels.size()) {
       return std::nullopt;
     }
-    reply = receive(patience);
+    reply = receive(connection, patience);
   }
   return reply.text;
 }
 
-Reply Subscription::receive(const Patience& patience) {
+Reply Subscription::receive(Connection& connection, const Patience& patience) {
   while (true) {
-    if (auto reply = connection_.try_receive()) return std::move(*reply);
-    if (!wait_for(connection_.fd(), POLLIN, patience)) {
+    if (auto reply = connection.try_receive()) return std::move(*reply);
+    if (!wait_for(connection.fd(), POLLIN, patience)) {
       throw Unavailable("no answer from redis at " + options_.endpoint.display() + " in time");
     }
   }
@@ -57,8 +113,10 @@ Reply Subscription::receive(const Patience& patience) {
 
 std::vector<Message> Subscription::drain() {
   std::vector<Message> messages = std::exchange(early_, {});
-  while (const auto reply = connection_.try_receive()) {
-    if (auto message = to_message(*reply)) messages.push_back(std::move(*message));
+  for (const auto& connection : connections_) {
+    while (const auto reply = connection->try_receive()) {
+      if (auto message = to_message(*reply)) messages.push_back(std::move(*message));
+    }
   }
   return messages;
 }

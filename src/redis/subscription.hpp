@@ -1,10 +1,12 @@
-// A connection that listens to channels. Messages are hints: one may be lost with the connection.
+// Connections that listen to channels. Messages are hints: one may be lost with the connection.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/fd.hpp"
 #include "redis/client.hpp"
 
 namespace rlock::redis {
@@ -14,29 +16,43 @@ struct Message {
   std::string text;
 };
 
+// In a cluster it listens to what is published to all nodes, and to what is published in the shards
+// of the channels (Redis 7): a message that comes in both ways is told twice.
 class Subscription {
  public:
-  // Connects and subscribes; the server has confirmed every channel on return.
+  // Connects and subscribes; the server has confirmed every channel on return. In a cluster there
+  // is a connection to the owner of each channel.
   // Throws Unavailable, ServerError, ProtocolError, Interrupted.
   Subscription(const ClientOptions& options, const std::vector<std::string>& channels);
 
   // Subscribes to more channels. Returns false if the server refuses, which changes nothing.
-  // Throws Unavailable, ProtocolError, Interrupted.
+  // Not for a cluster. Throws Unavailable, ProtocolError, Interrupted.
   [[nodiscard]] bool add(const std::vector<std::string>& channels);
 
   // Returns the descriptor to poll for input, after `drain` has returned no message.
-  [[nodiscard]] int fd() const noexcept { return connection_.fd(); }
+  [[nodiscard]] int fd() const noexcept;
 
   // Takes all messages that have arrived, in order.
-  // Throws Unavailable when the connection has ended, ProtocolError.
+  // Throws Unavailable when a connection has ended or a channel is another node's now,
+  // ProtocolError.
   [[nodiscard]] std::vector<Message> drain();
 
  private:
-  std::optional<std::string> subscribe(const std::vector<std::string>& channels);
-  Reply receive(const Patience& patience);
+  // One command for several channels, and its confirmation.
+  struct Verb {
+    const char* command;
+    const char* confirmation;
+  };
+
+  void listen_in_shards(const std::vector<std::string>& channels, const Patience& patience);
+  std::optional<std::string> subscribe(Connection& connection, const Verb& verb,
+                                       const std::vector<std::string>& channels);
+  Reply receive(Connection& connection, const Patience& patience);
+  [[nodiscard]] std::optional<Message> to_message(const Reply& reply) const;
 
   ClientOptions options_;
-  Connection connection_;
+  std::vector<std::unique_ptr<Connection>> connections_;
+  Fd all_;                      // polls several connections; not used for one
   std::vector<Message> early_;  // came before a later channel was confirmed
 };
 

@@ -1,5 +1,6 @@
 #include "redis/url.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
@@ -10,7 +11,11 @@ namespace rlock::redis {
 namespace {
 
 constexpr std::string_view k_syntax =
-    "redis://[user[:password]@]host[:port][/db], unix:///path.sock[?db=N] or local:[/dir]";
+    "redis://[user[:password]@]host[:port][/db], rediss://... (TLS), unix:///path.sock[?db=N], "
+    "local:[/dir], redis-sentinel://[user[:password]@]host[:port][,...][/db]#master or "
+    "redis-cluster://[user[:password]@]host[:port][,...]";
+constexpr std::uint16_t k_port = 6379;
+constexpr std::uint16_t k_sentinel_port = 26379;
 
 [[noreturn]] void fail(const std::string& why) {
   throw Error(ExitStatus::usage, "bad server URL: " + why + "; expected " + std::string(k_syntax));
@@ -61,42 +66,98 @@ Credentials parse_credentials(std::string_view text) {
   return credentials;
 }
 
-void parse_host_and_port(std::string_view text, Endpoint& endpoint) {
+HostAndPort parse_host_and_port(std::string_view text, std::uint16_t default_port) {
+  HostAndPort result{"", default_port};
   std::string_view port;
   if (text.starts_with('[')) {
     const std::size_t end = text.find(']');
     if (end == std::string_view::npos) fail("'[' without ']' around the IPv6 address");
-    endpoint.host = decoded(text.substr(1, end - 1), "host");
+    result.host = decoded(text.substr(1, end - 1), "host");
     port = text.substr(end + 1);
     if (!port.empty() && !port.starts_with(':')) fail("only ':port' may follow ']'");
   } else {
     const std::size_t colon = text.find(':');
-    endpoint.host = decoded(text.substr(0, colon), "host");
+    result.host = decoded(text.substr(0, colon), "host");
     if (colon != std::string_view::npos) port = text.substr(colon);
     if (port.find(':', 1) != std::string_view::npos) fail("an IPv6 address needs brackets: [::1]");
   }
-  if (endpoint.host.empty()) fail("no host");
-  if (port.empty()) return;
+  if (result.host.empty()) fail("no host");
+  if (port.empty()) return result;
   const auto number = parse_number(port.substr(1), 65535);
   if (!number || *number == 0) fail("the port is a number from 1 to 65535");
-  endpoint.port = static_cast<std::uint16_t>(*number);
+  result.port = static_cast<std::uint16_t>(*number);
+  return result;
 }
 
-Endpoint parse_tcp(std::string_view rest) {
+// Takes "user:password@" away from the start of `authority`.
+Credentials take_credentials(std::string_view& authority) {
+  const std::size_t at = authority.rfind('@');
+  if (at == std::string_view::npos) return {};
+  const Credentials credentials = parse_credentials(authority.substr(0, at));
+  authority.remove_prefix(at + 1);
+  return credentials;
+}
+
+// Reads [user[:password]@]HOSTS[/db] into `endpoint`, except for the hosts, which it returns.
+std::string_view read_around_hosts(std::string_view text, Endpoint& endpoint) {
+  const std::size_t slash = text.find('/');
+  std::string_view authority = text.substr(0, slash);
+  const std::string_view path = slash == std::string_view::npos ? "" : text.substr(slash + 1);
+  if (!path.empty()) endpoint.database = parse_database(path);
+  endpoint.credentials = take_credentials(authority);
+  return authority;
+}
+
+Endpoint parse_tcp(std::string_view rest, Endpoint::Transport transport) {
   Endpoint endpoint;
+  endpoint.transport = transport;
   if (rest.find_first_of("?#") != std::string_view::npos) {
     fail("'?' and '#' have no meaning here (in a password, write %3F and %23)");
   }
-  const std::size_t slash = rest.find('/');
-  std::string_view authority = rest.substr(0, slash);
-  const std::string_view path = slash == std::string_view::npos ? "" : rest.substr(slash + 1);
-  if (!path.empty()) endpoint.database = parse_database(path);
-  const std::size_t at = authority.rfind('@');
-  if (at != std::string_view::npos) {
-    endpoint.credentials = parse_credentials(authority.substr(0, at));
-    authority.remove_prefix(at + 1);
+  const HostAndPort server = parse_host_and_port(read_around_hosts(rest, endpoint), k_port);
+  endpoint.host = server.host;
+  endpoint.port = server.port;
+  return endpoint;
+}
+
+std::vector<HostAndPort> parse_seeds(std::string_view text, std::uint16_t default_port) {
+  std::vector<HostAndPort> seeds;
+  while (true) {
+    const std::size_t comma = text.find(',');
+    const HostAndPort seed = parse_host_and_port(text.substr(0, comma), default_port);
+    if (std::find(seeds.begin(), seeds.end(), seed) != seeds.end()) {
+      fail("a host is named twice");
+    }
+    seeds.push_back(seed);
+    if (comma == std::string_view::npos) return seeds;
+    text.remove_prefix(comma + 1);
   }
-  parse_host_and_port(authority, endpoint);
+}
+
+Endpoint parse_sentinel(std::string_view rest) {
+  Endpoint endpoint;
+  endpoint.transport = Endpoint::Transport::sentinel;
+  if (rest.find('?') != std::string_view::npos) {
+    fail("'?' has no meaning here (in a password, write %3F)");
+  }
+  const std::size_t hash = rest.rfind('#');
+  if (hash != std::string_view::npos) endpoint.master = decoded(rest.substr(hash + 1), "master");
+  if (endpoint.master.empty()) fail("the master's name is missing: #master");
+  endpoint.seeds = parse_seeds(read_around_hosts(rest.substr(0, hash), endpoint), k_sentinel_port);
+  return endpoint;
+}
+
+Endpoint parse_cluster(std::string_view rest) {
+  Endpoint endpoint;
+  endpoint.transport = Endpoint::Transport::cluster;
+  if (rest.ends_with('/')) rest.remove_suffix(1);
+  if (rest.find_first_of("/?#") != std::string_view::npos) {
+    fail(
+        "a cluster has one database, and '?' and '#' have no meaning here (in a password, write "
+        "%2F, %3F and %23)");
+  }
+  endpoint.credentials = take_credentials(rest);
+  endpoint.seeds = parse_seeds(rest, k_port);
   return endpoint;
 }
 
@@ -140,37 +201,43 @@ std::string encode_path(std::string_view path) {
 
 }  // namespace
 
+std::string HostAndPort::display() const {
+  const bool ipv6 = host.find(':') != std::string::npos;
+  const std::string name = percent_encode(host);
+  return (ipv6 ? "[" + name + "]" : name) + ":" + std::to_string(port);
+}
+
 std::string Endpoint::display() const {
   const std::string db = std::to_string(database);
+  const std::string slash_db = database == 0 ? "" : "/" + db;
+  std::string nodes;
+  for (const HostAndPort& seed : seeds) nodes += (nodes.empty() ? "" : ",") + seed.display();
   switch (transport) {
     case Transport::unix_socket:
       return "unix://" + encode_path(path) + (database == 0 ? "" : "?db=" + db);
     case Transport::local:
       // parse_local takes two slashes away.
       return (path.starts_with("//") ? "local://" : "local:") + encode_path(path);
+    case Transport::sentinel:
+      return "redis-sentinel://" + nodes + slash_db + "#" + percent_encode(master);
+    case Transport::cluster:
+      return "redis-cluster://" + nodes;
+    case Transport::tls:
+      return "rediss://" + HostAndPort{host, port}.display() + slash_db;
     case Transport::tcp:
       break;
   }
-  const bool ipv6 = host.find(':') != std::string::npos;
-  const std::string name = percent_encode(host);
-  return "redis://" + (ipv6 ? "[" + name + "]" : name) + ":" + std::to_string(port) +
-         (database == 0 ? "" : "/" + db);
+  return "redis://" + HostAndPort{host, port}.display() + slash_db;
 }
 
 Endpoint parse_url(std::string_view url) {
   std::string_view rest = url;
-  if (take_prefix(rest, "redis://")) return parse_tcp(rest);
+  if (take_prefix(rest, "redis://")) return parse_tcp(rest, Endpoint::Transport::tcp);
   if (take_prefix(rest, "unix:")) return parse_unix(rest);
   if (take_prefix(rest, "local:")) return parse_local(rest);
-  if (take_prefix(rest, "rediss://")) {
-    throw Error(ExitStatus::usage, "rediss://: this build of rlock has no TLS");
-  }
-  for (const std::string_view later : {"redis-sentinel://", "redis-cluster://"}) {
-    if (take_prefix(rest, later)) {
-      throw Error(ExitStatus::usage,
-                  std::string(later) + ": this version of rlock has no Sentinel and no Cluster");
-    }
-  }
+  if (take_prefix(rest, "rediss://")) return parse_tcp(rest, Endpoint::Transport::tls);
+  if (take_prefix(rest, "redis-sentinel://")) return parse_sentinel(rest);
+  if (take_prefix(rest, "redis-cluster://")) return parse_cluster(rest);
   fail("no known scheme");
 }
 

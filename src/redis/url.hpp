@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace rlock::redis {
 
@@ -13,21 +14,44 @@ struct Credentials {
   std::string password;
 };
 
+struct HostAndPort {
+  std::string host;  // a name or an address, IPv6 without brackets
+  std::uint16_t port = 0;
+
+  // Returns "host:port", percent-encoded, with brackets around IPv6.
+  [[nodiscard]] std::string display() const;
+  bool operator==(const HostAndPort&) const = default;
+};
+
+// Files in PEM; none that is empty is used.
+struct TlsFiles {
+  std::string authorities;  // who may have signed the server's certificate; empty: the system's
+  std::string certificate;
+  std::string key;
+};
+
 struct Endpoint {
-  enum class Transport { tcp, unix_socket, local };
+  // tls: tcp with encryption. sentinel: the master that sentinels tell of, by tcp. cluster:
+  // whichever of its nodes has the key, by tcp.
+  enum class Transport { tcp, tls, unix_socket, local, sentinel, cluster };
 
   Transport transport = Transport::tcp;
-  std::string host;           // tcp: a name or an address, IPv6 without brackets
-  std::uint16_t port = 6379;  // tcp
+  std::string host;                // tcp, tls: a name or an address, IPv6 without brackets
+  std::uint16_t port = 6379;       // tcp, tls
+  std::vector<HostAndPort> seeds;  // sentinel: the sentinels; cluster: some nodes
+  std::string master;              // sentinel: its name
   std::string path;  // unix_socket: the socket; local: the directory, empty for the default
   int database = 0;
   Credentials credentials;
+  TlsFiles tls_files;
 
   // Returns the URL without user and password, percent-encoded: fit for messages, logs and JSON.
   [[nodiscard]] std::string display() const;
 };
 
-// Parses redis://[user[:password]@]host[:port][/db], unix:///path[?db=N], local: and local:/dir.
+// Parses redis://[user[:password]@]host[:port][/db], rediss://..., unix:///path[?db=N], local:,
+// local:/dir, redis-sentinel://[user[:password]@]host[:port][,host[:port]...][/db]#master and
+// redis-cluster://[user[:password]@]host[:port][,host[:port]...].
 // Throws Error (usage) that says what is wrong and how it should look; never repeats a password.
 [[nodiscard]] Endpoint parse_url(std::string_view url);
 

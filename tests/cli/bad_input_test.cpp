@@ -93,17 +93,30 @@ TEST_CASE("a wrong exit status is told by status 64") {
 TEST_CASE("a wrong URL is told by status 64") {
   Server server;
   for (const char* url :
-       {"localhost",      "localhost:6379",        "redis:",          "redis://",
-        "redis://:6379",  "redis://h:0",           "redis://h:65536", "redis://h:x",
-        "redis://h:+1",   "redis://h/x",           "redis://h/-1",    "redis://h/1/2",
-        "redis://h?db=1", "redis://h#x",           "redis://[::1",    "redis://[::1]x",
-        "redis://::1",    "redis://%zz",           "redis://h%00x",   "unix:",
-        "unix://",        "unix://relative",       "unix:///s?x=1",   "unix:///s?db=x",
-        "local:relative", "redis-sentinel://h/#m", "\x1b[2J\n",       ""}) {
+       {"localhost",      "localhost:6379",     "redis:",          "redis://",
+        "redis://:6379",  "redis://h:0",        "redis://h:65536", "redis://h:x",
+        "redis://h:+1",   "redis://h/x",        "redis://h/-1",    "redis://h/1/2",
+        "redis://h?db=1", "redis://h#x",        "redis://[::1",    "redis://[::1]x",
+        "redis://::1",    "redis://%zz",        "redis://h%00x",   "unix:",
+        "unix://",        "unix://relative",    "unix:///s?x=1",   "unix:///s?db=x",
+        "local:relative", "redis-sentinel://h", "\x1b[2J\n",       ""}) {
     CAPTURE(url);
     if (*url == '\0') continue;  // CLI and environment take an empty value for none
     check_usage(server, {"-r", url, "inspect-queue", "job"});
   }
+}
+
+TEST_CASE("what is no password of a URL is told in full: how a URL looks, and a lock's name") {
+  const Result wrong = run(rlock_argv("-r", "foo://a", "config"));
+  CHECK(wrong.status == 64);
+  CHECK(wrong.err.find("redis://[user[:password]@]host[:port][/db], ") != std::string::npos);
+  CHECK(wrong.err.find("redis-cluster://[user[:password]@]host") != std::string::npos);
+  Server server;
+  server.command({"SET", "build://me@host", "x"});
+  const Result refused =
+      run(rlock_argv("-r", server.unix_url(), "exec", "-n", "build://me@host", "--", "true"));
+  CHECK(refused.status == 76);
+  CHECK(refused.err.find("build://me@host: ") != std::string::npos);
 }
 
 TEST_CASE("words of the user that are repeated in a message are harmless") {

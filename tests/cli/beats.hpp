@@ -4,7 +4,10 @@
 #include <fstream>
 #include <string>
 
+#include <doctest/doctest.h>
+
 #include "support/server.hpp"
+#include "support/wait_until.hpp"
 
 namespace rlock::test {
 
@@ -18,6 +21,17 @@ inline double uptime() {
 // Returns the TTL of `key` in milliseconds, -1 without an expiry, -2 without a key.
 inline long pttl(const Server& server, const std::string& key = "job") {
   return std::stol(server.command({"PTTL", key}));
+}
+
+// Waits until the lock "job" has been renewed.
+inline void wait_for_renewal(const Server& server) {
+  long before = pttl(server);
+  REQUIRE(wait_until([&] {
+    const long now = pttl(server);
+    const bool grew = now > before;
+    before = now;
+    return grew;
+  }));
 }
 
 // Writes a shell script `NAME [deaf]` into the server's directory, which adds lines with its name

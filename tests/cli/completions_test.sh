@@ -25,7 +25,8 @@ bash_offers() {
     source "$2/completions/rlock.bash" || exit 1
     shift 2
     COMP_WORDS=(rlock "$@") COMP_CWORD=$#
-    COMP_LINE=${COMP_WORDS[*]} COMP_POINT=${#COMP_LINE} COMP_TYPE=9 COMP_KEY=9
+    COMP_LINE=${COMP_WORDS[*]}
+    COMP_LINE=${COMP_LINE// = /=} COMP_POINT=${#COMP_LINE} COMP_TYPE=9 COMP_KEY=9
     [[ $(complete -p rlock) == *" -F _rlock "* ]] || exit 1
     _rlock rlock "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
     printf "%s\n" "${COMPREPLY[@]}"' bash "$bash_mode" "$source_dir" "$@" 2>/dev/null |
@@ -57,7 +58,7 @@ expect() {
 check() {
   local shell=$1
   label=$2
-  local all="acquire doctor evict exec inspect-queue list renew unlock watch"
+  local all="acquire config doctor evict exec fence inspect-queue list renew unlock watch"
   expect "$shell" "exec" ex
   expect "$shell" "$all" ""
   expect "$shell" "$all" -r local: ""
@@ -65,11 +66,11 @@ check() {
   expect "$shell" "--on-lost" exec --on-l
   expect "$shell" "ignore kill term" exec --on-lost ""
   expect "$shell" "--on-lost" exec -n job --on-l
-  expect "$shell" "--redis" exec job --re
+  expect "$shell" "--redis" exec job --redi
   expect "$shell" "--owner" renew --ow
   expect "$shell" "--force" unlock --fo
   expect "$shell" "" unlock --on
-  expect "$shell" "fair reentrant" acquire --kind ""
+  expect "$shell" "fair read reentrant semaphore simple write" acquire --kind ""
   expect "$shell" "always auto never" watch --color ""
   expect "$shell" "" exec jo
   # Behind --, the command's own completion.

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <sys/stat.h>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -18,6 +19,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
+const std::string k_secret = "s3cr3tHorse";
 const std::string k_nowhere = "unix:///nonexistent/redis.sock";
 
 bool is_one_message(const std::string& text) {
@@ -43,6 +45,7 @@ class Home {
     std::filesystem::create_directories(
         (path_ + "/" + name).substr(0, (path_ + "/" + name).rfind('/')));
     std::ofstream(path_ + "/" + name) << text;
+    ::chmod((path_ + "/" + name).c_str(), 0600);
     return path_ + "/" + name;
   }
   [[nodiscard]] const std::string& path() const { return path_; }
@@ -104,24 +107,121 @@ TEST_CASE("a file may hold the other settings, too") {
   CHECK(invoke({"--config", file, "inspect-queue", "job"}, {{"RLOCK_PASSWORD", "wrong"}}).status ==
         77);
   const std::string bad_time = home.write("time.toml", "timeout = \"soon\"\n");
-  CHECK(invoke({"--config", bad_time, "inspect-queue", "job"}, {}).status == 64);
+  CHECK(invoke({"--config", bad_time, "inspect-queue", "job"}, {}).status == 78);
   CHECK(
       invoke({"--config", bad_time, "--timeout", "1s", "-r", k_nowhere, "inspect-queue", "job"}, {})
           .status == 69);
 }
 
-TEST_CASE("a file that cannot be used is told by status 78 and one line") {
+TEST_CASE("a file that cannot be used is told by status 78 and one line, and no lock is left") {
+  Server server;
   const Home home;
+  const std::string pipe = home.path() + "/pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  const std::string shown = home.write("shown.toml", "redis = \"redis://:" + k_secret + "@h\"\n");
+  const std::string password = home.write("password", k_secret + "\n");
+  for (const std::string& file : {shown, password}) REQUIRE(::chmod(file.c_str(), 0644) == 0);
   for (const std::string& file :
-       {home.path() + "/missing.toml", home.write("unknown.toml", "lease = \"1h\"\n"),
-        home.write("section.toml", "[server]\nredis = \"x\"\n")}) {
+       {home.path() + "/missing.toml", home.path(), pipe, shown, std::string("/dev/zero"),
+        home.write("unknown.toml", "lease = \"1h\"\n"),
+        home.write("twice.toml", "user='a'\nuser='b'"),
+        home.write("section.toml", "[server]\nredis = \"x\"\n"),
+        home.write("type.toml", "timeout = [1,2]\n"), home.write("url.toml", setting("http://h")),
+        home.write("rubbish.toml",
+                   "\x7f"
+                   "ELF\x02\x01\n\n")}) {
     CAPTURE(file);
-    const Result result = invoke({"--config", file, "inspect-queue", "job"}, {});
-    CAPTURE(result.err);
-    CHECK(result.status == 78);
-    CHECK(is_one_message(result.err));
-    CHECK(result.err.find(file) != std::string::npos);
+    for (const Words& words : {Words{"exec", "job", "--", "true"}, Words{"config"}}) {
+      Words all{"--config", file};
+      if (words[0] == "exec" && file.find("url") == std::string::npos) {
+        all.insert(all.end(), {"-r", server.unix_url()});
+      }
+      all.insert(all.end(), words.begin(), words.end());
+      const Result result = invoke(all, {});
+      CAPTURE(result.err);
+      CHECK(result.status == 78);
+      CHECK(result.out.empty());
+      CHECK(is_one_message(result.err));
+      CHECK(result.err.find(file) != std::string::npos);
+      CHECK(result.err.find(k_secret) == std::string::npos);
+    }
   }
+  const Result exposed = invoke(
+      {"-r", server.unix_url(), "--password-file", password, "exec", "job", "--", "true"}, {});
+  CHECK(exposed.status == 78);
+  CHECK(is_one_message(exposed.err));
+  CHECK(exposed.err.find("chmod 600 " + password) != std::string::npos);
+  CHECK(server.keys().empty());
+}
+
+TEST_CASE("a password and settings may come out of a pipe") {
+  Server server({.args = {"--requirepass", k_secret}});
+  const std::string line = "exec \"$0\" --config <(echo 'redis = \"" + server.tcp_url() +
+                           "\"') --password-file <(echo " + k_secret + ") inspect-queue job";
+  const Result result = run({"bash", "-c", line, rlock_program()});
+  CAPTURE(result.err);
+  CHECK(result.status == 0);
+}
+
+TEST_CASE("config shows each setting and where it comes from, asks no server and tells no secret") {
+  const Home home;
+  const std::string file =
+      home.write("rlock.toml", "redis = [\"redis://joe:" + k_secret + "@a\", 'unix:///b']\n" +
+                                   "timeout = 5\nuser = 'say \"hi\"'\ntls-ca = '/ca.pem'\n");
+  const EnvChanges env{{"XDG_CONFIG_HOME", home.path()},
+                       {"RLOCK_PASSWORD", k_secret},
+                       {"RLOCK_TLS_CERT", "/cert"},
+                       {"NO_COLOR", "1"}};
+  const Result text = invoke({"config", "--tls-key", "/key"}, env);
+  CAPTURE(text.err);
+  CHECK(text.status == 0);
+  CHECK(text.err.empty());
+  const std::string from_file = "  # " + file + "\n";
+  CHECK(text.out.ends_with("\nredis = [\"redis://joe:***@a:6379\", \"unix:///b\"]" + from_file +
+                           "timeout = \"5\"" + from_file + "user = 'say \"hi\"'" + from_file +
+                           "# password = \"***\"  # RLOCK_PASSWORD\n" + "tls-ca = \"/ca.pem\"" +
+                           from_file +
+                           "tls-cert = \"/cert\"  # RLOCK_TLS_CERT\n"
+                           "tls-key = \"/key\"  # flag\n"
+                           "color = \"never\"  # NO_COLOR\n"));
+  CHECK(text.out.find("# read: " + file + "\n") != std::string::npos);
+  CHECK(text.out.find(k_secret) == std::string::npos);
+
+  const Result json = invoke({"config", "--json", "--tls-key", "/key"}, env);
+  CHECK(json.status == 0);
+  CHECK(
+      json.out.starts_with("{\"name\":\"redis\",\"value\":\"redis://joe:***@a:6379 "
+                           "unix:///b\",\"source\":\"" +
+                           file + "\"}\n{\"name\":\"timeout\",\"value\":\"5\","));
+  CHECK(
+      json.out.find("{\"name\":\"password\",\"value\":\"***\",\"source\":\"RLOCK_PASSWORD\"}\n") !=
+      std::string::npos);
+  CHECK(std::count(json.out.begin(), json.out.end(), '\n') == 8);
+  CHECK(json.out.find(k_secret) == std::string::npos);
+}
+
+TEST_CASE("what config prints is a configuration file that means the same") {
+  const Home home;
+  const std::string file = home.write(
+      "a.toml",
+      "redis = 'redis-sentinel://s1,s2#main'\nuser = \"it's \\\"\\u00e9\\\"\"\ncolor = 'always'\n");
+  const auto lines = [](std::string text) {  // without sources
+    std::string kept;
+    while (!text.empty()) {
+      const std::string line = text.substr(0, text.find('\n'));
+      if (!line.starts_with("# ")) kept += line.substr(0, line.rfind("  # ")) + "\n";
+      text.erase(0, line.size() + 1);
+    }
+    return kept;
+  };
+  const Result first = invoke({"config", "--config", file}, {});
+  REQUIRE(first.status == 0);
+  CHECK(lines(first.out) ==
+        "redis = \"redis-sentinel://s1:26379,s2:26379#main\"\ntimeout = \"3s\"\n"
+        "user = \"it's \\\"\xc3\xa9\\\"\"\ncolor = \"always\"\n");
+  const Result second = invoke({"config", "--config", home.write("b.toml", first.out)}, {});
+  CHECK(second.status == 0);
+  CHECK(lines(second.out) == lines(first.out));
 }
 
 TEST_CASE("the database, IPv6, several addresses and the client's name") {

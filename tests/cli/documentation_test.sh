@@ -37,6 +37,14 @@ expect_known() {
 help_text() { timeout 10 "$program" "$@" --help; }
 help_options() { help_text "$@" | sed -nE 's/^  (-[^ ]+).*/\1/p' | set_of; }
 
+# Options with a value, of all commands and in all their spellings.
+valued_options() {
+  local command
+  for command in "" $commands; do
+    help_text ${command:+"$command"} | sed -nE 's/^  (-[^ ]+) [A-Z]+( .*|:.*)?$/\1/p'
+  done | set_of
+}
+
 # Prints "OPTION VALUE..." for every option with a fixed set of values.
 help_values() {
   help_text "$@" | sed -nE 's/^  (-[^ ]*,)?(--[^ ]+) [A-Z]+:\{([^}]*)\}.*/\2 \3/p' | tr ',' ' '
@@ -232,6 +240,25 @@ check_fish() {
   [[ $all == "$understood" ]] || fail "rlock.fish: $all lines with options, $understood understood"
 }
 
+# Which options take the next word for their value: all, and no others, lest it be taken for a name.
+check_valued() {
+  local valued option
+  valued=$(valued_options)
+  expect_same "rlock.bash, _rlock_takes_value" "$valued" "$(
+    # shellcheck disable=SC1091
+    source "$source_dir/completions/rlock.bash"
+    for option in $every_option; do
+      if _rlock_takes_value "$option"; then printf '%s\n' "$option"; fi
+    done
+  )"
+  expect_same "rlock.fish, __rlock_takes_value" "$valued" \
+    "$(sed -n '/^function __rlock_takes_value/,/^end/p' "$source_dir/completions/rlock.fish" |
+      grep -oE -- ' --?[A-Za-z][a-z-]*')"
+  expect_same "_rlock, takes_value" "$valued" \
+    "$(sed -nE '/^_rlock_takes_value=\(/,/^\)/p' "$source_dir/completions/_rlock" |
+      grep -oE -- ' --?[A-Za-z][a-z-]*')"
+}
+
 # -------------------------------------------------------------------------------------------------
 
 check_pages
@@ -239,6 +266,7 @@ check_statuses
 check_bash
 check_zsh
 check_fish
+check_valued
 
 if command -v mandoc >/dev/null; then
   for page in "$source_dir"/man/*.1; do

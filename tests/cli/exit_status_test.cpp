@@ -97,6 +97,8 @@ TEST_CASE("exec returns 75, or what -E says, when the lock was not acquired in t
     CHECK(result.out.empty());
   }
   CHECK(with({"-n", "-E", "0"}).status == 0);
+  CHECK(with({"-n", "-E", "0"}).err.empty());  // the user has said that it is fine
+  CHECK(is_one_message(with({"-v", "-n", "-E", "0"}).err));
   CHECK(with({"-n", "-E", "1"}).status == 1);
   CHECK(with({"-n", "--conflict-exit-code", "255"}).status == 255);
   CHECK(with({"-n", "-q"}).err.empty());

@@ -226,22 +226,23 @@ TEST_CASE("W2: a dead head of a free lock makes nobody ask more often, and W5: i
 }
 
 TEST_CASE("fair: a queue of 100,000 is served") {
+  const Words patiently = {"-n", "--timeout", "30s"};  // a busy machine is slow
   Server server;
   SUBCASE("of the dead") {
     fill(server, 100'000, true);
-    check_gets_lock(server);
+    check_gets_lock(server, patiently);
     CHECK(wait_until([&] { return server.keys().empty(); }));
   }
   SUBCASE("without a score") {
     fill(server, 100'000, false);
-    check_gets_lock(server);
+    check_gets_lock(server, patiently);
     CHECK(wait_until([&] { return server.keys().empty(); }));
   }
   SUBCASE("of which all wait for a lock that is held") {
     hold_by_other(server);
     fill(server, 100'000, true);
-    Process waiter(fair_argv(server, {}, {"echo", "got"}));
-    Process late(fair_argv(server, {"-w", "1s"}, {"echo", "got"}));
+    Process waiter(fair_argv(server, {"--timeout", "30s"}, {"echo", "got"}));
+    Process late(fair_argv(server, {"-w", "1s", "--timeout", "30s"}, {"echo", "got"}));
     REQUIRE(wait_until([&] { return queued_by(server, waiter.pid()); }));
     CHECK(late.wait().status == 75);
     waiter.signal(SIGTERM);

@@ -106,6 +106,12 @@ TEST_CASE("plain and fair: whoever comes second waits, is warned once, and is wo
     const Result quiet = run(argv_of(server, second, {"-n", "-q"}, {"true"}));
     CHECK(quiet.status == 75);
     CHECK(quiet.err.empty());
+    // Who says that a refusal is fine is told of it only with -v, and of what comes with it.
+    const Result fine = run(argv_of(server, second, {"-n", "-E", "0"}, {"true"}));
+    CHECK(fine.status == 0);
+    CHECK(fine.err.empty());
+    CHECK(
+        run(argv_of(server, second, {"-v", "-n", "-E", "0"}, {"true"})).err.starts_with(k_warning));
 
     Process waiter(argv_of(server, second, {}, {"echo", "got"}));
     REQUIRE(comes_to_wait(server, second));

@@ -215,7 +215,7 @@ TEST_CASE("inspect-queue survives side keys of the wrong type and names them") {
   server.command({"HSET", "redisson_lock_token:{job}", "x", "y"});
   const std::string json = json_of(server, "job");
   CHECK(value(server, json, ".state") == "held");
-  CHECK(count(server, json, ".problems") == "3");
+  CHECK(count(server, json, ".problems") == "4");
   CHECK(value(server, json, ".problems[1].code") == "wrong_kind");
   text_of(server, "job");
 }

@@ -104,6 +104,21 @@ TEST_CASE("R3: fair locks work for a user with the rights documented for them") 
   CHECK(second.err().empty());
 }
 
+TEST_CASE("R3: fencing tokens work for a user with the right documented for them") {
+  const auto blocks = documented_rights();
+  Server server;
+  REQUIRE(server.command(blocks[0]) == "OK");
+  const Words fenced = {"exec", "--fence", "job", "--", "true"};
+  CHECK(invoke(server, fenced).status == 77);
+  CHECK(invoke(server, {"fence", "job", "5"}).status == 0);
+  Words more = {"ACL", "SETUSER", "locker"};
+  more.insert(more.end(), blocks[2].begin(), blocks[2].end());
+  REQUIRE(server.command(more) == "OK");
+  CHECK(invoke(server, fenced).status == 0);
+  CHECK(invoke(server, {"fence", "job", "5"}).status == 1);
+  CHECK(wait_until([&] { return server.keys() == Words{"redisson_lock_token:{job}"}; }));
+}
+
 TEST_CASE("R3: the rights for plain locks are enough to wake waiters where services queue, too") {
   Server server;
   REQUIRE(server.command(documented_rights().at(0)) == "OK");
@@ -129,7 +144,7 @@ TEST_CASE("R3: doctor names each of the documented rights that is missing, and n
   Words rights = blocks[0];
   rights.insert(rights.end(), blocks[1].begin(), blocks[1].end());
   // What doctor itself needs.
-  for (const std::string& right : blocks[2]) {
+  for (const std::string& right : blocks[3]) {
     if (right.starts_with("+")) rights.push_back(right);
   }
   REQUIRE(server.command(rights) == "OK");
@@ -155,7 +170,7 @@ TEST_CASE("R3: doctor names each of the documented rights that is missing, and n
 TEST_CASE("R3: who may only look sees everything, and changes nothing") {
   const auto blocks = documented_rights();
   Server server;
-  REQUIRE(server.command(blocks[2]) == "OK");
+  REQUIRE(server.command(blocks[3]) == "OK");
   hold_by_other(server);
   Peer java(server, "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a7:42");
   CHECK_FALSE(java.acquire());

@@ -158,16 +158,32 @@ TEST_CASE("R4: a URL in the wrong place or of an unknown kind is not repeated ei
         Words{"--redi", url, "inspect-queue", "job"},
         Words{"--redi=" + url, "inspect-queue", "job"}, Words{"unlock", "--owner", "x", "job", url},
         Words{"exec", "--timeout", url, "job", "--", "true"},
-        Words{"-r", "rediss://joe:" + k_secret + "@h", "inspect-queue", "job"},
-        Words{"-r", "redis-cluster://joe:" + k_secret + "@h", "inspect-queue", "job"},
+        Words{"exec", "-w", url, "job", "--", "true"},
+        Words{"exec", "-E", url, "job", "--", "true"},
+        Words{"exec", "--kind", url, "job", "--", "true"},
+        Words{"exec", "--key-format", url, "job", "--", "true"}, Words{"fence", "job", url},
+        Words{"--color", url, "inspect-queue", "job"},
+        Words{"-r", "rediss://joe:" + k_secret + "@h/x", "inspect-queue", "job"},
+        Words{"-r", "redis-cluster://joe:" + k_secret + "@h/1", "inspect-queue", "job"},
+        Words{"-r", "redis-sentinel://joe:" + k_secret + "@h", "inspect-queue", "job"},
         Words{"-r", "http://joe:" + k_secret + "@h", "inspect-queue", "job"},
         Words{"-r", "redis://joe:%zz" + k_secret + "@h", "inspect-queue", "job"},
+        Words{"acquire", "--pid", url, "job"},
         Words{"-r", url, "-r", url, "-r", "redis:/" + k_secret, "inspect-queue", "job"}}) {
     CAPTURE(words[0]);
     Words argv = rlock_argv();
     argv.insert(argv.end(), words.begin(), words.end());
     const Result result = run(argv);
     CHECK(result.status == 64);
+    check_hidden(result);
+  }
+  const Server server;
+  const Result failed = run(rlock_argv("exec", "-r", server.unix_url(), "job", "--", url));
+  CHECK(failed.status == 127);
+  check_hidden(failed);
+  for (const char* option : {"--config", "--password-file"}) {
+    const Result result = run(rlock_argv(option, url, "inspect-queue", "job"));
+    CHECK(result.status == 78);
     check_hidden(result);
   }
 }

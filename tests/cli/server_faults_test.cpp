@@ -23,11 +23,7 @@ using namespace std::chrono_literals;
 namespace {
 
 // What a process may take while it refuses a reply. The sanitizers' own memory comes on top.
-#ifdef RLOCK_SANITIZED
-constexpr long k_most_kib = 256L * 1024;
-#else
-constexpr long k_most_kib = 32L * 1024;
-#endif
+const long k_most_kib = (is_sanitized() ? 256L : 32L) * 1024;
 
 using Words = std::vector<std::string>;
 

@@ -1,5 +1,6 @@
 // --at-least, --at-most and --no-watchdog.
 #include <algorithm>
+#include <csignal>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -65,6 +66,91 @@ TEST_CASE("--at-least: a command that took longer gives the lock back at once") 
   Server server;
   CHECK(run(exec(server, {"--at-least", "50ms"}, "sleep 0.06")).status == 0);
   CHECK(wait_until([&] { return server.keys().empty(); }));
+}
+
+TEST_CASE("--at-least: also after a command that fails, is ended or killed") {
+  Server server;
+  const auto kept = [&] { return pttl(server) > 3'500'000; };
+  SUBCASE("that cannot go on") {
+    CHECK(run(exec(server, {"--at-least", "1h"}, "exit 1")).status == 1);
+  }
+  SUBCASE("that is killed") {
+    CHECK(run(exec(server, {"--at-least", "1h"}, "kill -9 $$")).status == 137);
+  }
+  SUBCASE("when rlock is asked to end") {
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+      Process rlock(exec(server, {"--at-least", "1h"}, "echo in; while :; do sleep 0.02; done"));
+      rlock.wait_for_stdout("in");
+      rlock.signal(signal);
+      CHECK(rlock.wait().status == 128 + signal);
+      CHECK(kept());
+      server.command({"DEL", "job"});
+    }
+    return;
+  }
+  SUBCASE("of which a part is left in the background") {
+    CHECK(run(exec(server, {"--at-least", "1h"}, "sleep 0.1 &")).status == 0);
+  }
+  CHECK(kept());
+}
+
+TEST_CASE("--at-least: longer than the lease, and equal to --at-most, which has passed") {
+  Server server;
+  CHECK(run(exec(server, {"--at-least", "2s", "--at-most", "2s", "--lease", "1s"},
+                 "while :; do sleep 0.02; done"))
+            .status == 124);
+  CHECK(run(exec(server, {"--at-least", "1h", "--at-most", "0", "--lease", "1s"}, "true")).status ==
+        0);
+  CHECK(pttl(server) > 3'500'000);
+}
+
+TEST_CASE("--at-least: of several names all are kept") {
+  Server server;
+  CHECK(run(rlock_argv("exec", "-r", server.unix_url(), "--at-least", "1h", "c", "a", "b", "--",
+                       "true"))
+            .status == 0);
+  for (const char* name : {"a", "b", "c"}) {
+    CHECK(std::stol(server.command({"PTTL", name})) > 3'500'000);
+  }
+}
+
+TEST_CASE("--at-least: a command that was never started does not use up the slot") {
+  Server server;
+  const auto start = [&](const std::string& command) {
+    return run(rlock_argv("exec", "-r", server.unix_url(), "--at-least", "1h", "job", "--",
+                          command))
+        .status;
+  };
+  CHECK(start("/nonexistent") == 127);
+  CHECK(server.keys().empty());
+  CHECK(start("/") == 126);
+  CHECK(server.keys().empty());
+}
+
+TEST_CASE("--at-least: of nested runs, that which asks for the latest time decides") {
+  Server server;
+  const std::string inner = rlock_program() + " exec -r " + server.unix_url();
+  SUBCASE("the outer one") {
+    CHECK(run(exec(server, {"--at-least", "1h"}, inner + " --at-least 50ms job -- true")).status ==
+          0);
+    CHECK(pttl(server) > 3'500'000);
+  }
+  SUBCASE("the inner one") {
+    const Result result = run(exec(server, {}, inner + " --at-least 1h job -- true; echo in"));
+    CHECK(result.out == "in\n");
+    CHECK(pttl(server) > 3'500'000);
+    CHECK(pttl(server) <= 3'600'000);
+  }
+  SUBCASE("the inner one, while the outer one needs the lock") {
+    Process rlock(exec(server, {}, inner + " --at-least 50ms job -- true; echo in; read x"),
+                  {.stdin_text = "", .hold_stdin = true});
+    rlock.wait_for_stdout("in");
+    CHECK(pttl(server) > 10'000);
+    CHECK(server.command({"HVALS", "job"}) == "1");
+    rlock.close_stdin();
+    rlock.wait();
+    CHECK(wait_until([&] { return server.keys().empty(); }));
+  }
 }
 
 TEST_CASE("--at-most: a command that takes longer is ended with its family, status 124") {

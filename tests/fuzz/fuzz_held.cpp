@@ -1,5 +1,6 @@
 // Any bytes as RLOCK_HELD. The input is three lines (a name, an owner, a run), and then the value.
 
+#include <algorithm>
 #include <string>
 
 #include "fuzz/require.hpp"
@@ -11,10 +12,15 @@ using lock::find_held;
 
 namespace {
 
-// Owners and runs are our own: never empty, and without the characters that separate them.
-bool is_ours(std::string_view text) {
-  return !text.empty() && text.find_first_of(" /") == std::string_view::npos;
+// Runs are our own: letters and digits. A name or an owner may be anything of 1 to 1024 bytes.
+bool is_run(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char byte) {
+    return std::string_view("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+               .find(byte) != std::string_view::npos;
+  });
 }
+
+bool has_size(std::string_view text) { return !text.empty() && text.size() <= 1024; }
 
 bool same(const std::optional<lock::HeldEntry>& a, const std::optional<lock::HeldEntry>& b) {
   if (!a || !b) return !a && !b;
@@ -30,8 +36,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view run = take_until(held, '\n');
 
   const auto before = find_held(held, name);
-  if (before) require(is_ours(before->owner), "an owner is one word");
-  if (!is_ours(owner) || !is_ours(run)) return 0;
+  if (before) require(!before->owner.empty(), "an owner is something");
+  if (!has_size(name) || !has_size(owner) || !is_run(run) || size > 100'000) return 0;
 
   const std::string after = lock::with_held(held, name, owner, run);
   const auto found = find_held(after, name);

@@ -45,10 +45,10 @@ void JavaClient::release() {
   if (answer != "true") throw std::runtime_error("unlock() ended with " + answer);
 }
 
-RlockClient::RlockClient(const Server& server, const Lock& lock, const Words& options)
+RlockClient::RlockClient(const std::string& url, const Lock& lock, const Words& options)
     : process_(
           [&] {
-            Words argv = exec_argv(server, lock, options);
+            Words argv = exec_argv(url, lock, options);
             argv.insert(argv.end(), {"--", "sh", "-c", "echo got; cat > /dev/null"});
             return argv;
           }(),
@@ -79,6 +79,8 @@ int Renewals::count() {
   ttl_ = ttl;
   return count_;
 }
+
+std::string side_name(Side side) { return side == Side::java ? "Java" : "rlock"; }
 
 Fleet::Fleet() {
   if (!shared()) shared() = std::make_unique<Shared>();
@@ -131,7 +133,7 @@ std::unique_ptr<Client> Fleet::prompter(const Lock& lock) {
   return client(Side::rlock, lock);
 }
 
-void Fleet::take_turns(std::vector<Client*> clients) {
+void take_turns(std::vector<Client*> clients) {
   while (!clients.empty()) {
     auto turn = clients.end();
     REQUIRE(wait_until([&] {
@@ -153,7 +155,7 @@ Result Fleet::rlock(const Lock& lock, const std::string& command, const Words& o
 }
 
 int Fleet::rlock_try(const Lock& lock) {
-  Words argv = exec_argv(server(), lock, {"-n"});
+  Words argv = exec_argv(server().unix_url(), lock, {"-n"});
   argv.insert(argv.end(), {"--", "true"});
   return run(argv).status;
 }
@@ -176,7 +178,8 @@ bool Fleet::come_to_wait(const Lock& lock, long count) {
     if (lock.kind == "fair")
       return server().command({"LLEN", lock.queue()}) == std::to_string(count);
     const Words answer = server().list({"PUBSUB", "NUMSUB", lock.channel()});
-    return answer.size() == 2 && answer[1] == std::to_string(count);
+    if (answer.size() != 2 || answer[1] != std::to_string(count)) return false;
+    return (lock.kind != "read" && lock.kind != "write") || java().all_asleep();
   });
 }
 
@@ -193,9 +196,11 @@ Lock lock_of_each_kind() {
   return lock;
 }
 
-Words exec_argv(const Server& server, const Lock& lock, const Words& options) {
-  Words argv = rlock_argv("exec", "-r", server.unix_url());
+Words exec_argv(const std::string& url, const Lock& lock, const Words& options) {
+  Words argv = rlock_argv("exec", "-r", url);
   if (lock.kind == "fair") argv.push_back("--fair");
+  if (lock.kind == "read") argv.push_back("-s");
+  if (lock.kind == "write") argv.push_back("-x");
   argv.insert(argv.end(), options.begin(), options.end());
   argv.push_back(lock.name);
   return argv;

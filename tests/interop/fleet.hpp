@@ -53,6 +53,9 @@ class JavaClient : public Client {
 class RlockClient : public Client {
  public:
   RlockClient(const Server& server, const Lock& lock,
+              const std::vector<std::string>& options = {"--lease", k_long_lease})
+      : RlockClient(server.unix_url(), lock, options) {}
+  RlockClient(const std::string& url, const Lock& lock,
               const std::vector<std::string>& options = {"--lease", k_long_lease});
   bool has_it() override;
   void release() override;
@@ -77,6 +80,7 @@ class Renewals {
 };
 
 enum class Side { java, rlock };
+std::string side_name(Side side);
 
 // The fixture. Server and JVM are shared by the cases of a run; a case that leaves a mess, which is
 // an error, gets the next one new ones.
@@ -103,9 +107,6 @@ class Fleet {
   // somebody tells it. nullptr where there is no need.
   static std::unique_ptr<Client> prompter(const Lock& lock);
 
-  // All get the lock and give it back, one at a time, in any order.
-  static void take_turns(std::vector<Client*> clients);
-
   // rlock COMMAND with this server and kind, to its end.
   static Result rlock(const Lock& lock, const std::string& command,
                       const std::vector<std::string>& options = {});
@@ -116,7 +117,8 @@ class Fleet {
   static nlohmann::json inspect(const Lock& lock);
 
   // True as soon as so many wait: in the queue, or, for a plain lock, on its channel, where each
-  // JVM counts once.
+  // JVM counts once. Those of a read/write lock sleep then: before, Java's message of a writer is
+  // lost for them.
   static bool come_to_wait(const Lock& lock, long count = 1);
   // The queue of a fair lock: its waiters' owners, and that of their deadlines.
   static std::vector<std::string> queue(const Lock& lock);
@@ -128,11 +130,14 @@ class Fleet {
   bool remains_ = false;
 };
 
+// All get the lock and give it back, one at a time, in any order.
+void take_turns(std::vector<Client*> clients);
+
 // Has the test case run once for each kind of lock. A case that calls it has no other SUBCASE.
 Lock lock_of_each_kind();
 
 // argv of rlock exec for this lock; behind it come "--" and the command.
-std::vector<std::string> exec_argv(const Server& server, const Lock& lock,
+std::vector<std::string> exec_argv(const std::string& url, const Lock& lock,
                                    const std::vector<std::string>& options);
 
 }  // namespace rlock::test

@@ -17,8 +17,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-std::string side_name(Side side) { return side == Side::java ? "Java" : "rlock"; }
-
 }  // namespace
 
 TEST_CASE_FIXTURE(Fleet, "a holder excludes both sides, and its release wakes the waiter") {
@@ -92,7 +90,7 @@ TEST_CASE_FIXTURE(Fleet, "under contention every holder is alone") {
     threads.emplace_back(java());
     calls.push_back(threads.back().count(lock, "counter", k_times));
   }
-  std::vector<std::string> argv = exec_argv(server(), lock, {});
+  std::vector<std::string> argv = exec_argv(server().unix_url(), lock, {});
   argv.insert(argv.end(), {"--", "sh", "-c",
                            "redis-cli -s \"$0\" set counter "
                            "$(($(redis-cli -s \"$0\" get counter) + 1)) > /dev/null",

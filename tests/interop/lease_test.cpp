@@ -37,7 +37,7 @@ TEST_CASE_FIXTURE(Fleet, "rlock waits for Java as long as it is told") {
   JavaClient holder(java(), lock);
   REQUIRE(holder.gets_it());
   for (const char* wait : {"0", "300ms"}) {
-    std::vector<std::string> argv = exec_argv(server(), lock, {"-w", wait});
+    std::vector<std::string> argv = exec_argv(server().unix_url(), lock, {"-w", wait});
     argv.insert(argv.end(), {"--", "echo", "got"});
     const Result result = run(argv);
     CHECK(result.status == 75);

@@ -110,6 +110,12 @@ bool Peer::busy() {
   return answers_.size() != static_cast<std::size_t>(sent_);
 }
 
+bool Peer::all_asleep() {
+  read_answers();
+  const std::size_t working = static_cast<std::size_t>(sent_) - answers_.size();
+  return working == 0 || JavaCall(*this, send("-", {"asleep"})).answer() == std::to_string(working);
+}
+
 void Peer::kill() {
   process_.signal(SIGKILL);
   process_.wait();

@@ -14,16 +14,21 @@ namespace rlock::test {
 
 // A lock as Redisson names it.
 struct Lock {
-  std::string kind;  // "plain": getLock, "fair": getFairLock, "read" and "write": getReadWriteLock
+  // "plain": getLock, "fair": getFairLock, "fenced": getFencedLock, "read" and "write":
+  // getReadWriteLock, "semaphore": getPermitExpirableSemaphore, "multi": getMultiLock of the plain
+  // locks that the name tells, with commas
+  std::string kind;
   std::string name;
 
   // What Redisson keeps beside the lock's hash.
   [[nodiscard]] std::string channel() const {
+    if (kind == "semaphore") return prefixed("redisson_sc");
     const bool is_half = kind == "read" || kind == "write";
     return prefixed(is_half ? "redisson_rwlock" : "redisson_lock__channel");
   }
   [[nodiscard]] std::string queue() const { return prefixed("redisson_lock_queue"); }
   [[nodiscard]] std::string deadlines() const { return prefixed("redisson_lock_timeout"); }
+  [[nodiscard]] std::string token() const { return prefixed("redisson_lock_token"); }
 
  private:
   [[nodiscard]] std::string prefixed(const std::string& prefix) const {
@@ -56,6 +61,8 @@ class Peer {
   std::optional<std::string> answer(int request);
   // True while a request has no answer.
   [[nodiscard]] bool busy();
+  // True if all threads whose requests have no answer wait for a message, or for a time.
+  [[nodiscard]] bool all_asleep();
 
   // kill -9: nothing is tidied up.
   void kill();

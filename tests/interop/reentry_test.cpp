@@ -35,7 +35,7 @@ TEST_CASE_FIXTURE(Fleet, "Java re-enters its own lock, and rlock counts with it"
 TEST_CASE_FIXTURE(Fleet, "rlock re-enters its own lock, and Java sees it held to the end") {
   const Lock lock = lock_of_each_kind();
   const std::string nested = lock.kind == "fair" ? "\"$0\" exec --fair" : "\"$0\" exec";
-  std::vector<std::string> argv = exec_argv(server(), lock, {"--lease", k_long_lease});
+  std::vector<std::string> argv = exec_argv(server().unix_url(), lock, {"--lease", k_long_lease});
   argv.insert(argv.end(),
               {"--", "sh", "-c",
                nested + " -r \"$1\" \"$2\" -- sh -c 'echo inner $RLOCK_OWNER; read -r line' && "

@@ -19,7 +19,7 @@ namespace {
 redis::Reply acquire(redis::Client& client, const std::string& owner, const std::string& id) {
   return client.run(lua::acquire, {{"job", "rlock_info:{job}", "redisson_unlock_latch:{job}:" + id,
                                     "redisson_lock_queue:{job}"},
-                                   {"30000", owner, "{\"host\":\"web1\"}"}});
+                                   {"30000", owner, "{\"host\":\"web1\"}", "0", ""}});
 }
 
 }  // namespace

@@ -15,9 +15,11 @@ namespace rlock::test {
 using Words = std::vector<std::string>;
 
 // Returns a client of `server`, by its Unix socket.
-inline redis::Client client_of(const Server& server) {
+inline redis::Client client_of(const Server& server,
+                               Milliseconds timeout = redis::ClientOptions().timeout) {
   redis::ClientOptions options;
   options.endpoint = redis::parse_url(server.unix_url());
+  options.timeout = timeout;
   return redis::Client(options);
 }
 

@@ -16,7 +16,8 @@ namespace {
 
 std::vector<redis::Reply> reenter(redis::Client& client, const std::string& id) {
   return client
-      .run(lua::reenter, {{"job", "redisson_unlock_latch:{job}:" + id}, {"30000", "u:1", "30000"}})
+      .run(lua::reenter,
+           {{"job", "redisson_unlock_latch:{job}:" + id}, {"30000", "u:1", "30000", "0"}})
       .as_array(1);
 }
 
@@ -53,7 +54,7 @@ TEST_CASE("reenter: who does not hold the lock gets nothing and changes nothing"
   lock::ReentrantLock lock = make_lock("u:1");
   CHECK_FALSE(lock.reenter(client));
   CHECK(server.keys().empty());
-  const std::vector<Words> makers = {{"HSET", "job", "u:2", "1"}, {"SET", "job", "u:1"}};
+  const std::vector<Words> makers = {{"HSET", "job", "u:2", "1"}, {"SET", "job", "u:2"}};
   for (const Words& maker : makers) {
     server.command({"DEL", "job"});
     server.command(maker);
@@ -74,7 +75,7 @@ TEST_CASE("S6: reenter sent again counts once, and not after its release") {
       lua::release,
       {{"job", "redisson_lock__channel:{job}", "rlock_info:{job}", "redisson_unlock_latch:{job}:a",
         "redisson_lock_queue:{job}", "redisson_lock_timeout:{job}"},
-       {"u:1", "30000", "0", "0"}});
+       {"u:1", "30000", "0", "0", "", "1", ""}});
   CHECK(released.as_array(1)[0].as_integer() == 0);
   CHECK(reenter(client, "a")[0].as_integer() == 2);
   CHECK(server.command({"HGET", "job", "u:1"}) == "1");

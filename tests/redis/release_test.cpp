@@ -23,7 +23,7 @@ std::int64_t release(redis::Client& client, const std::string& owner, const std:
       .run(lua::release, {{"job", "redisson_lock__channel:{job}", "rlock_info:{job}",
                            "redisson_unlock_latch:{job}:" + id, "redisson_lock_queue:{job}",
                            "redisson_lock_timeout:{job}"},
-                          {owner, "30000", keep, "0"}})
+                          {owner, "30000", keep, "0", "", "1", ""}})
       .as_array(1)[0]
       .as_integer();
 }
@@ -66,9 +66,9 @@ TEST_CASE("S5: release by another owner changes nothing") {
   CHECK(server.command({"DUMP", "job"}) == before);
   server.command({"DEL", "job"});
   CHECK(lock.release(client) == lock::Release::not_held);
-  for (const char* text : {"SET", "LPUSH"}) {
+  for (const Words& maker : {Words{"SET", "job", "u:1"}, Words{"LPUSH", "job", "u:2"}}) {
     server.command({"DEL", "job"});
-    server.command({text, "job", "u:2"});
+    server.command(maker);
     CHECK(make_lock("u:2").release(client) == lock::Release::not_held);
     CHECK(server.command({"EXISTS", "job"}) == "1");
   }

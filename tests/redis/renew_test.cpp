@@ -52,7 +52,7 @@ TEST_CASE("S4, S5: renew of a lock that is not ours says so and changes nothing"
   CHECK(lock.renew(client) == lock::Renewal::lost);
   CHECK(server.keys().empty());
   const std::vector<Words> makers = {
-      {"HSET", "job", "u:1", "1"}, {"SET", "job", "u:2"}, {"RPUSH", "job", "u:2"}};
+      {"HSET", "job", "u:1", "1"}, {"SET", "job", "u:1"}, {"RPUSH", "job", "u:2"}};
   for (const Words& maker : makers) {
     server.command({"DEL", "job"});
     server.command(maker);

@@ -239,3 +239,30 @@ TEST_CASE("snapshot: mixed kinds") {
   server.command({"HSET", "job", "mode", "read"});
   CHECK(codes().at(0) == "mixed_kinds");
 }
+
+TEST_CASE("snapshot: what is wrong with the counter of fencing tokens") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  const std::string counter = "redisson_lock_token:{job}";
+  const auto problems = [&] { return lock::take_snapshot(client, "job").problems; };
+  const auto codes = [&] { return codes_of(lock::take_snapshot(client, "job")); };
+  server.command({"HSET", "job", "a:1", "1"});
+  server.command({"PEXPIRE", "job", "60000"});
+  server.command({"HSET", "rlock_info:{job}", "a:1", R"({"token":"9007199254740993"})"});
+  CHECK(codes() == Codes{"token_behind"});
+  for (const char* value : {"9007199254740993", "9007199254740994"}) {
+    server.command({"SET", counter, value});
+    CHECK(codes().empty());
+  }
+  server.command({"SET", counter, "9007199254740992", "EX", "100"});
+  CHECK(codes() == Codes{"token_expires", "token_behind"});
+  CHECK(problems()[0].hint == "redis-cli PERSIST 'redisson_lock_token:{job}'");
+  CHECK(problems()[1].hint == "rlock fence job 9007199254740993");
+  for (const char* value : {"", "x", "1.5", "9223372036854775808"}) {
+    server.command({"SET", counter, value});
+    CHECK(codes() == Codes{"bad_token"});
+  }
+  server.command({"DEL", counter});
+  server.command({"RPUSH", counter, "7"});
+  CHECK(codes() == Codes{"wrong_kind"});
+}

@@ -1,12 +1,15 @@
 // wait_for_lock, without a process around it.
 #include "lock/waiting.hpp"
 
+#include <algorithm>
 #include <string>
 #include <thread>
 
 #include <doctest/doctest.h>
 
 #include "base/fd.hpp"
+#include "lock/reentrant.hpp"
+#include "lua_scripts.hpp"
 #include "redis/client.hpp"
 #include "redis/server_error.hpp"
 #include "redis/url.hpp"
@@ -51,16 +54,16 @@ TEST_CASE(
 
 TEST_CASE("wait_for_lock: takes a free lock at once") {
   test::Server server;
-  redis::Client client(options_for(server));
+  lock::Session session(options_for(server));
   lock::ReentrantLock lock = make_lock("u:1");
-  CHECK(lock::wait_for_lock(lock, client, {BootClock::now()}));
+  CHECK(lock::wait_for_lock(lock, session, {BootClock::now()}));
   CHECK(server.command({"HGET", "job", "u:1"}) == "1");
 }
 
 TEST_CASE("wait_for_lock: gives up at its deadline, with nothing left") {
   test::Server server;
   server.command({"HSET", "job", "u:2", "1"});
-  redis::Client client(options_for(server));
+  lock::Session session(options_for(server));
   lock::ReentrantLock lock = make_lock("u:1");
   int told = 0;
   lock::WaitOptions options{after(BootClock::now(), Milliseconds(200))};
@@ -68,10 +71,10 @@ TEST_CASE("wait_for_lock: gives up at its deadline, with nothing left") {
     CHECK(busy.owner == "u:2");
     ++told;
   };
-  CHECK_FALSE(lock::wait_for_lock(lock, client, options));
+  CHECK_FALSE(lock::wait_for_lock(lock, session, options));
   CHECK(told >= 1);
   CHECK(server.keys() == std::vector<std::string>{"job"});
-  CHECK_FALSE(lock::wait_for_lock(lock, client, {BootClock::now()}));
+  CHECK_FALSE(lock::wait_for_lock(lock, session, {BootClock::now()}));
 }
 
 TEST_CASE("wait_for_lock: is ended by the wake descriptor, with nothing left") {
@@ -80,13 +83,13 @@ TEST_CASE("wait_for_lock: is ended by the wake descriptor, with nothing left") {
   const Event wake;
   redis::ClientOptions options = options_for(server);
   options.wake_fd = wake.fd();
-  redis::Client client(options);
+  lock::Session session(options);
   lock::ReentrantLock lock = make_lock("u:1");
   std::thread waker([&] {
     comes_to_wait(server);
     wake.raise();
   });
-  CHECK_THROWS_AS(static_cast<void>(lock::wait_for_lock(lock, client, {TimePoint::max()})),
+  CHECK_THROWS_AS(static_cast<void>(lock::wait_for_lock(lock, session, {TimePoint::max()})),
                   redis::Interrupted);
   waker.join();
   CHECK(server.keys() == std::vector<std::string>{"job"});
@@ -95,14 +98,43 @@ TEST_CASE("wait_for_lock: is ended by the wake descriptor, with nothing left") {
 TEST_CASE("wait_for_lock: is woken by a message") {
   test::Server server;
   server.command({"HSET", "job", "u:2", "1"});
-  redis::Client client(options_for(server));
+  lock::Session session(options_for(server));
   lock::ReentrantLock lock = make_lock("u:1");
   std::thread releaser([&] {
     comes_to_wait(server);
     server.command({"DEL", "job"});
     server.command({"PUBLISH", "redisson_lock__channel:{job}", "0"});
   });
-  CHECK(lock::wait_for_lock(lock, client, {TimePoint::max()}));
+  CHECK(lock::wait_for_lock(lock, session, {TimePoint::max()}));
   releaser.join();
   CHECK(server.command({"HGET", "job", "u:1"}) == "1");
+}
+
+TEST_CASE("S6: who gives up bars a request of his that may still come from an earlier connection") {
+  test::Server server;
+  redis::Client client(options_for(server));
+  redis::Client other(options_for(server));
+  lock::ReentrantLock holder = make_lock("u:1");
+  lock::ReentrantLock waiter = make_lock("u:2");
+  CHECK(std::holds_alternative<lock::Lease>(holder.try_acquire(other, lock::Join::no)));
+  CHECK(std::holds_alternative<lock::Busy>(waiter.try_acquire(client, lock::Join::no)));
+  server.pause();
+  client.set_timeout(Milliseconds(300));
+  CHECK_THROWS_AS(static_cast<void>(waiter.try_acquire(client, lock::Join::no)),
+                  redis::Unavailable);
+  server.resume();
+  client.set_timeout(Milliseconds(10'000));
+  CHECK(std::holds_alternative<lock::Busy>(waiter.try_acquire(client, lock::Join::no)));
+  waiter.give_up(client);
+  CHECK(holder.release(other) == lock::Release::freed);
+  // Now it comes.
+  const auto keys = server.keys();
+  const std::string start = "redisson_unlock_latch:{job}:";
+  const auto latch = std::find_if(keys.begin(), keys.end(),
+                                  [&](const std::string& key) { return key.starts_with(start); });
+  REQUIRE(latch != keys.end());
+  const redis::ScriptArgs late{{"job", "rlock_info:{job}", *latch, "redisson_lock_queue:{job}"},
+                               {"30000", "u:2", "", "0", ""}};
+  CHECK(other.run(lua::acquire, late).as_array(1)[0].as_integer() == 2);
+  CHECK(server.command({"EXISTS", "job"}) == "0");
 }

@@ -28,10 +28,11 @@ struct Guarded {
     const auto answer = lock.try_acquire(client, lock::Join::no);
     REQUIRE(std::holds_alternative<lock::Lease>(answer));
     Watchdog::Options how;
-    how.client = options;
-    how.on_renewed = [this](TimePoint) { ++renewals; };
+    how.session = options;
+    how.on_renewed = [this](const lock::Lock&, TimePoint) { ++renewals; };
     how.on_verdict = [this] { ++verdicts; };
-    watchdog.emplace(lock, std::get<lock::Lease>(answer), std::move(how));
+    watchdog.emplace(std::move(how));
+    watchdog->keep(lock, std::get<lock::Lease>(answer));
   }
 
   lock::ReentrantLock lock;
@@ -96,4 +97,23 @@ TEST_CASE("watchdog: stops at once, also while the server does not answer, and m
   guarded.watchdog->stop();
   CHECK(guarded.verdicts == 0);
   server.resume();
+}
+
+TEST_CASE("watchdog: one keeps several locks, also those that come later, and names the lost one") {
+  test::Server server;
+  Guarded guarded(server.unix_url(), Milliseconds(1500));
+  lock::ReentrantLock other("other", "u:1", {}, Milliseconds(1500));
+  redis::ClientOptions options;
+  options.endpoint = redis::parse_url(server.unix_url());
+  redis::Client client(options);
+  CHECK(test::wait_until([&] { return guarded.renewals >= 2; }));
+  const auto answer = other.try_acquire(client, lock::Join::no);
+  guarded.watchdog->keep(other, std::get<lock::Lease>(answer));
+  const int before = guarded.renewals;
+  CHECK(test::wait_until([&] { return guarded.renewals >= before + 8; }));
+  CHECK(server.command({"HGET", "job", "u:1"}) == "1");
+  CHECK(server.command({"HGET", "other", "u:1"}) == "1");
+  server.command({"DEL", "other"});
+  CHECK(test::wait_until([&] { return guarded.verdicts == 1; }));
+  CHECK(guarded.watchdog->verdict()->lock == &other);
 }

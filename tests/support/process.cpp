@@ -6,7 +6,9 @@
 #include <cstdlib>
 #include <ctime>
 #include <fcntl.h>
+#include <fstream>
 #include <poll.h>
+#include <sstream>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -208,6 +210,17 @@ std::string rlock_program() {
 #else
   return chosen != nullptr ? chosen : "rlock";
 #endif
+}
+
+bool is_sanitized() {
+  static const bool has_sanitizer = [] {
+    std::stringstream program;
+    program << std::ifstream(rlock_program(), std::ios::binary).rdbuf();
+    const std::string symbols = program.str();
+    return symbols.find("__asan_init") != std::string::npos ||
+           symbols.find("__tsan_init") != std::string::npos;
+  }();
+  return has_sanitizer;
 }
 
 }  // namespace rlock::test

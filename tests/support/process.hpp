@@ -85,6 +85,9 @@ Result run(std::vector<std::string> argv, const ProcessOptions& options = {},
 // The path of the rlock under test: environment RLOCK_TEST_PROGRAM, else the compile definition.
 std::string rlock_program();
 
+// Whether that has a sanitizer in it, which takes memory and time of its own.
+bool is_sanitized();
+
 // argv of rlock with these arguments: rlock_argv("exec", "job", "--", "true").
 template <std::convertible_to<std::string>... Args>
 std::vector<std::string> rlock_argv(Args&&... args) {

@@ -25,7 +25,8 @@ std::string chosen_rights() {
 
 bool is_look(const Words& argv) {
   static const std::set<std::string> k_looks{"doctor", "inspect-queue", "list", "watch"};
-  static const std::set<std::string> k_others{"acquire", "evict", "exec", "renew", "unlock"};
+  static const std::set<std::string> k_others{"acquire", "evict", "exec",
+                                              "fence",   "renew", "unlock"};
   for (const std::string& word : argv) {
     if (k_looks.contains(word)) return true;
     if (k_others.contains(word)) return false;
@@ -50,8 +51,8 @@ std::vector<Words> documented_rights() {
       for (std::string word; words >> word;) blocks.back().push_back(word);
     }
   }
-  if (blocks.size() != 3) {
-    throw std::runtime_error("rlock(1) does not have its three blocks of rights");
+  if (blocks.size() != 4) {
+    throw std::runtime_error("rlock(1) does not have its four blocks of rights");
   }
   return blocks;
 }
@@ -62,9 +63,13 @@ std::vector<Words> restricted_users() {
   const std::vector<Words> blocks = documented_rights();
   // Without "ACL SETUSER".
   Words locker(blocks[0].begin() + 2, blocks[0].end());
-  if (rights == "fair") locker.insert(locker.end(), blocks[1].begin(), blocks[1].end());
+  if (rights == "fair") {
+    for (const Words& more : {blocks[1], blocks[2]}) {
+      locker.insert(locker.end(), more.begin(), more.end());
+    }
+  }
   return {locker,
-          {blocks[2].begin() + 2, blocks[2].end()},
+          {blocks[3].begin() + 2, blocks[3].end()},
           {"default", "on", ">" + std::string(k_admin_password), "~*", "&*", "+@all"}};
 }
 

@@ -15,8 +15,9 @@
 namespace rlock::test {
 
 // The words of the literal blocks in rlock(1), section "Access control": the first is the command
-// that makes the locker, the second what fair locks need besides, the third the command for one who
-// only looks. Throws std::runtime_error when the page has not exactly these.
+// that makes the locker, the second what fair locks need besides, the third what fencing tokens
+// need besides, the fourth the command for one who only looks. Throws std::runtime_error when the
+// page has not exactly these.
 std::vector<std::vector<std::string>> documented_rights();
 
 // The users of a server, each as the words of its directive "user"; none without the variable.

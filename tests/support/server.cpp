@@ -201,6 +201,15 @@ std::string Server::command(const std::vector<std::string>& args) const {
   return text;
 }
 
+bool Server::is_replicated() const {
+  RespClient client = connect();
+  // WAIT means what was written before the last command of the same connection.
+  return wait_until([&] {
+    client.call({"PING"});
+    return client.call({"WAIT", "1", "1000"}) == std::vector<std::string>{"1"};
+  });
+}
+
 std::vector<std::string> Server::keys() const {
   std::vector<std::string> names = list({"KEYS", "*"});
   std::sort(names.begin(), names.end());

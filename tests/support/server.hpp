@@ -59,6 +59,8 @@ class Server {
   std::string command(const std::vector<std::string>& args) const;
   // The same, with the elements apart.
   std::vector<std::string> list(const std::vector<std::string>& args) const;
+  // Waits until a replica has all that was written so far. Returns false when it does not come.
+  [[nodiscard]] bool is_replicated() const;
   // All keys of database 0 (KEYS *), sorted.
   [[nodiscard]] std::vector<std::string> keys() const;
 

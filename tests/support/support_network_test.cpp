@@ -103,5 +103,5 @@ TEST_CASE("support: a fake server says what it is told") {
   FakeServer silent;
   RespClient four(connect_loopback(silent.port()));
   CHECK_THROWS_AS(four.call({"PING"}, 20ms), std::runtime_error);
-  CHECK(silent.connections() == 1);
+  CHECK(wait_until([&] { return silent.connections() == 1; }));
 }

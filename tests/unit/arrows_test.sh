@@ -9,12 +9,13 @@ declare -A allowed=(
     [main]="cli base"
     [cli]="lock process redis base"
     [lock]="redis base"
-    [redis]="base"
+    [redis]="tls base"
+    [tls]=""
     [process]="base"
     [base]=""
 )
 # Only these files of cli see processes.
-sees_processes='^cli/(exec|list|watch|acquire|taking)\.[ch]pp$'
+sees_processes='^cli/(exec|list|watch|acquire|background_watchdog|taking)\.[ch]pp$'
 longest_source=260
 longest_header=110
 
@@ -32,6 +33,7 @@ check_include() {
     room=$(room_of "$file")
     case $header in
         hiredis/*) [[ $room == redis ]] || echo "$file: <$header> belongs to src/redis" ;;
+        openssl/*) [[ $room == tls ]] || echo "$file: <$header> belongs to src/tls" ;;
         CLI/*) [[ $room == cli ]] || echo "$file: <$header> belongs to src/cli" ;;
         nlohmann/*) [[ $room == cli || $file == lock/owner_info.cpp ]] ||
             echo "$file: <$header> belongs to src/cli" ;;
@@ -41,8 +43,11 @@ check_include() {
     [[ $target != "$room" && -v "allowed[$target]" ]] || return 0
     if [[ " ${allowed[$room]} " != *" $target "* ]]; then
         echo "$file: \"$header\": $room may not include $target"
+    elif [[ $target == tls && $header != tls/module.hpp ]]; then
+        # Another file: what it loads.
+        echo "$file: \"$header\": of tls, only module.hpp is for others"
     elif [[ $room/$target == cli/process && ! $file =~ $sees_processes ]]; then
-        echo "$file: \"$header\": only exec, list, watch, acquire and taking may include process"
+        echo "$file: \"$header\": only exec, list, watch, acquire, background_watchdog and taking may include process"
     fi
 }
 
@@ -99,6 +104,10 @@ plant process/child.cpp '#include "lock/lease.hpp"\n' '"lock/lease.hpp": process
 plant main.cpp '#include "lock/lease.hpp"\n' '"lock/lease.hpp": main may not include lock'
 plant cli/renew.cpp '#include "process/child.hpp"\n' '"process/child.hpp": only exec,'
 plant cli/renew.cpp '#include <hiredis/hiredis.h>\n' '<hiredis/hiredis.h> belongs to src/redis'
+plant redis/socket.cpp '#include "tls/failure.hpp"\n' '"tls/failure.hpp": of tls, only module.hpp'
+plant redis/socket.cpp '#include <openssl/ssl.h>\n' '<openssl/ssl.h> belongs to src/tls'
+plant tls/session.cpp '#include "base/error.hpp"\n' '"base/error.hpp": tls may not include base'
+plant cli/renew.cpp '#include "tls/module.hpp"\n' '"tls/module.hpp": cli may not include tls'
 plant lock/held.cpp ' #include <CLI/CLI.hpp>\n' '<CLI/CLI.hpp> belongs to src/cli'
 plant lock/lock_util.cpp '\n' 'a name that says nothing'
 plant util/x.hpp '\n' 'no such room'

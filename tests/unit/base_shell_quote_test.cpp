@@ -13,6 +13,11 @@ TEST_CASE("a plain word needs no quotes") {
   CHECK(shell_quote("deploy/web-1.2_x:a@b") == "deploy/web-1.2_x:a@b");
 }
 
+TEST_CASE("a word for every shell stands in plain quotes") {
+  CHECK(rlock::posix_quote("=ls") == "'=ls'");
+  CHECK(rlock::posix_quote("it's\n") == "'it'\\''s\n'");
+}
+
 TEST_CASE("other words are quoted") {
   CHECK(shell_quote("") == "''");
   CHECK(shell_quote("two words") == "'two words'");

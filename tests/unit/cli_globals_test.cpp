@@ -1,4 +1,6 @@
 #include <string>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <doctest/doctest.h>
 
@@ -17,8 +19,9 @@ namespace {
 struct Clean {
   Clean() {
     globals.config = scratch.write("rlock.toml", "");
-    for (const char* name : {"RLOCK_REDIS", "RLOCK_USER", "RLOCK_PASSWORD", "REDISCLI_AUTH",
-                             "RLOCK_TIMEOUT", "RLOCK_CONFIG"}) {
+    for (const char* name :
+         {"RLOCK_REDIS", "RLOCK_USER", "RLOCK_PASSWORD", "REDISCLI_AUTH", "RLOCK_TIMEOUT",
+          "RLOCK_CONFIG", "NO_COLOR", "RLOCK_TLS_CA", "RLOCK_TLS_CERT", "RLOCK_TLS_KEY"}) {
       environment.set(name, std::nullopt);
     }
   }
@@ -97,20 +100,137 @@ TEST_CASE("a password comes from the URL, else a file, RLOCK_PASSWORD, REDISCLI_
 TEST_CASE("a password file that cannot be read is a matter of configuration") {
   Clean clean;
   clean.globals.password_file = clean.scratch.path("missing");
-  CHECK(clean.complaint(ExitStatus::config).find("cannot read a password") != std::string::npos);
+  CHECK(clean.complaint(ExitStatus::config).find("there is no such file") != std::string::npos);
   clean.globals.password_file = clean.scratch.write("empty", "");
   CHECK_FALSE(clean.complaint(ExitStatus::config).empty());
 }
 
-TEST_CASE("more than one server, and none, are refused") {
+TEST_CASE("a password file that everybody can read, or another's, is refused, with the remedy") {
+  Clean clean;
+  const std::string path = clean.scratch.write("password", "secret\n");
+  clean.globals.password_file = path;
+  for (const mode_t mode : {0600, 0400, 0640}) {
+    REQUIRE(::chmod(path.c_str(), mode) == 0);
+    CHECK(clean.endpoint().credentials.password == "secret");
+  }
+  for (const mode_t mode : {0644, 0602}) {
+    REQUIRE(::chmod(path.c_str(), mode) == 0);
+    CHECK(clean.complaint(ExitStatus::config).find("chmod 600 " + path) != std::string::npos);
+  }
+  clean.globals.password_file.reset();
+  clean.configure("password-file = '" + path + "'");
+  CHECK(clean.complaint(ExitStatus::config).find("chmod 600 ") != std::string::npos);
+  clean.environment.set("RLOCK_PASSWORD", "other");  // the file is not used then
+  CHECK(clean.endpoint().credentials.password == "other");
+  clean.environment.set("RLOCK_PASSWORD", std::nullopt);
+  REQUIRE(::chmod(path.c_str(), 0600) == 0);
+  if (::geteuid() == 0) {
+    REQUIRE(::chown(path.c_str(), 12345, 0) == 0);
+    CHECK(clean.complaint(ExitStatus::config).find("another user") != std::string::npos);
+  }
+}
+
+TEST_CASE("a bad value is told with where it comes from, and in a file it is one of status 78") {
+  Clean clean;
+  clean.configure("timeout = 'soon'");
+  CHECK(clean.complaint(ExitStatus::config) ==
+        *clean.globals.config +
+            ": timeout: 'soon' is no duration; expected 500ms, 30s, 5m, 1h or 1.5s");
+  clean.environment.set("RLOCK_TIMEOUT", "late");
+  CHECK(clean.complaint(ExitStatus::usage).find("RLOCK_TIMEOUT: 'late' is no") == 0);
+  clean.environment.set("RLOCK_TIMEOUT", std::nullopt);
+  for (const char* text :
+       {"redis = 'http://h'", "redis = ''", "redis = []", "redis = ['redis://a', 'redis://a']"}) {
+    CAPTURE(text);
+    clean.configure(text);
+    CHECK(clean.complaint(ExitStatus::config).find(*clean.globals.config + ": redis: ") == 0);
+  }
+  clean.configure("color = 'sometimes'");
+  CHECK(clean.complaint(ExitStatus::config).find(": color: 'sometimes' is none of") !=
+        std::string::npos);
+  clean.environment.set("NO_COLOR", "1");
+  CHECK(clean.complaint(ExitStatus::config).empty());
+  clean.environment.set("RLOCK_REDIS", "http://h");
+  CHECK(clean.complaint(ExitStatus::usage).find("RLOCK_REDIS: bad server URL") == 0);
+  clean.globals.redis = {"redis://a", ""};  // of an unset variable: never one server fewer
+  CHECK(clean.complaint(ExitStatus::usage).find("--redis: bad server URL") == 0);
+  clean.globals.redis = {"redis://a"};
+  clean.globals.password_file = "";
+  CHECK(clean.complaint(ExitStatus::config).find("--password-file: no file") == 0);
+}
+
+TEST_CASE("an empty text in a file stands for none: it takes back what another file says") {
+  Clean clean;
+  clean.configure("user = ''\npassword-file = ''\ntls-ca = ''\n");
+  CHECK(clean.endpoint().credentials.user.empty());
+  CHECK(clean.endpoint().credentials.password.empty());
+}
+
+TEST_CASE("the files of TLS are for servers that speak it") {
+  Clean clean;
+  clean.configure("tls-ca = \"/file/ca\"\ntls-cert = \"/file/cert\"\ntls-key = \"/file/key\"\n");
+  CHECK(clean.endpoint().tls_files.authorities.empty());
+  clean.globals.redis = {"rediss://h"};
+  CHECK(clean.endpoint().tls_files.authorities == "/file/ca");
+  CHECK(clean.endpoint().tls_files.certificate == "/file/cert");
+  CHECK(clean.endpoint().tls_files.key == "/file/key");
+  clean.environment.set("RLOCK_TLS_CA", "/environment/ca");
+  clean.environment.set("RLOCK_TLS_CERT", "/environment/cert");
+  clean.environment.set("RLOCK_TLS_KEY", "/environment/key");
+  CHECK(clean.endpoint().tls_files.authorities == "/environment/ca");
+  CHECK(clean.endpoint().tls_files.certificate == "/environment/cert");
+  CHECK(clean.endpoint().tls_files.key == "/environment/key");
+  clean.globals.tls_ca = "/flag/ca";
+  clean.globals.tls_cert = "/flag/cert";
+  clean.globals.tls_key = "/flag/key";
+  CHECK(clean.endpoint().tls_files.authorities == "/flag/ca");
+  CHECK(clean.endpoint().tls_files.certificate == "/flag/cert");
+  CHECK(clean.endpoint().tls_files.key == "/flag/key");
+}
+
+TEST_CASE("a certificate of the client needs its key, and a key its certificate") {
+  Clean clean;
+  clean.globals.tls_cert = "cert";
+  CHECK_NOTHROW((void)clean.endpoint());  // nobody wants it
+  clean.globals.redis = {"rediss://h"};
+  CHECK(clean.complaint(ExitStatus::config).find("cert: ") == 0);
+  clean.globals.tls_cert.reset();
+  clean.globals.tls_key = "key";
+  CHECK(clean.complaint(ExitStatus::config).find("key: ") == 0);
+}
+
+TEST_CASE("a command that looks at one server refuses several, and none are never enough") {
   Clean clean;
   clean.globals.redis = {"redis://a", "redis://b"};
-  CHECK(clean.complaint(ExitStatus::usage).find("--redis") == 0);
+  CHECK(clean.complaint(ExitStatus::usage).find("--redis: this command") == 0);
   clean.globals.redis.clear();
   clean.environment.set("RLOCK_REDIS", "redis://a redis://b");
-  CHECK(clean.complaint(ExitStatus::usage).find("--redis") == 0);
+  CHECK(clean.complaint(ExitStatus::usage).find("--redis: this command") == 0);
   clean.environment.set("RLOCK_REDIS", "  ");
   CHECK_FALSE(clean.complaint(ExitStatus::usage).empty());
+}
+
+TEST_CASE("several servers keep a lock together, by flags or by RLOCK_REDIS") {
+  Clean clean;
+  clean.environment.set("RLOCK_REDIS", "redis://a  rediss://b\nunix:///s");
+  const auto options = clean.globals.session_options();
+  REQUIRE(options.servers.size() == 3);
+  CHECK(options.servers[1].display() == "rediss://b:6379");
+  CHECK(options.client.endpoint.display() == "redis://a:6379");
+}
+
+TEST_CASE("servers that share something with others cannot keep a lock together") {
+  Clean clean;
+  for (const auto& [one, other] :
+       {std::pair{"redis://a", "redis://a:6379/1"}, std::pair{"redis://u:p@a", "rediss://a"},
+        std::pair{"unix:///s", "unix:/s?db=2"}}) {
+    clean.globals.redis = {"redis://c", one, other};
+    CHECK(clean.complaint(ExitStatus::usage).find("two votes") != std::string::npos);
+  }
+  for (const char* url : {"redis-sentinel://a#m", "redis-cluster://a", "local:"}) {
+    clean.globals.redis = {"redis://c", "redis://d", url};
+    CHECK(clean.complaint(ExitStatus::usage).find("cannot be one of several") != std::string::npos);
+  }
 }
 
 TEST_CASE("a timeout is longer than nothing") {

@@ -36,8 +36,10 @@ std::string complaint(Function function) {
 TEST_CASE("without options: wait for ever, 30 s, renewed, 75") {
   const TakeOptions options = parse({});
   CHECK(options.wait_deadline() == TimePoint::max());
-  CHECK(options.lease_length() == Milliseconds(30'000));
+  CHECK(options.terms().lease == Milliseconds(30'000));
   CHECK_FALSE(options.no_watchdog);
+  CHECK(options.terms().fencing == lock::Fencing::off);
+  CHECK(parse({"--fence"}).terms().fencing == lock::Fencing::on);
   CHECK(options.conflict_exit_status() == ExitStatus::not_acquired);
   CHECK(options.kind == "reentrant");
 }
@@ -71,16 +73,35 @@ TEST_CASE("a wait that is no duration is refused with the option's name") {
 }
 
 TEST_CASE("a lease has 100 ms to 366 days") {
-  CHECK(parse({"--lease", "100ms"}).lease_length() == Milliseconds(100));
-  CHECK(parse({"--lease", "8784h"}).lease_length() == std::chrono::hours(8784));
+  CHECK(parse({"--lease", "100ms"}).terms().lease == Milliseconds(100));
+  CHECK(parse({"--lease", "8784h"}).terms().lease == std::chrono::hours(8784));
   for (const char* lease : {"99ms", "0", "8784.1h", "876000h", "x", "", "-1s", "30 s", "\x1b[2J"}) {
     CAPTURE(lease);
     TakeOptions options;
     options.lease = lease;
-    const std::string text = complaint([&] { return options.lease_length(); });
+    const std::string text = complaint([&] { return options.terms(); });
     CHECK(text.find("--lease: ") == 0);
     CHECK(text.find('\x1b') == std::string::npos);
   }
+}
+
+TEST_CASE("of several servers, one that restarts is silent for as long as a lock may be kept") {
+  const auto delay = [](const std::vector<std::string>& words, Milliseconds at_least,
+                        std::size_t servers = 3) {
+    const TakeOptions options = parse(words);
+    lock::Terms terms = options.terms();
+    lock::SessionOptions session;
+    session.servers.resize(servers);
+    options.fit_to_servers(session, terms, at_least);
+    return terms.restart_delay;
+  };
+  CHECK_FALSE(delay({}, Milliseconds(60'000), 1));
+  CHECK(delay({}, Milliseconds(0)) == Milliseconds(30'000));
+  CHECK(delay({"--lease", "1s"}, Milliseconds(50)) == Milliseconds(30'000));
+  CHECK(delay({"--lease", "5m"}, Milliseconds(60'000)) == std::chrono::minutes(5));
+  CHECK(delay({"--lease", "1m"}, std::chrono::minutes(5)) == std::chrono::minutes(5));
+  // What is given counts.
+  CHECK(delay({"--restart-delay", "1s"}, std::chrono::minutes(5)) == Milliseconds(1'000));
 }
 
 TEST_CASE("the status for a conflict is 0 to 255") {
@@ -98,7 +119,7 @@ TEST_CASE("the status for a conflict is 0 to 255") {
 }
 
 TEST_CASE("a kind that this version has not is refused") {
-  for (const char* kind : {"fairest", "Fair", "", "read"}) {
+  for (const char* kind : {"fairest", "Fair", "", "shared"}) {
     CAPTURE(kind);
     CHECK_THROWS_AS(parse({"--kind", kind}), CLI::ParseError);
   }
@@ -129,4 +150,46 @@ TEST_CASE("a dead waiter may keep its place for 15 s to 1 h") {
   const TakeOptions options = parse({"--fair-wait", "14s"});
   const std::string text = complaint([&] { return options.fair_wait_length(); });
   CHECK(text.find("expected 15s to 1h") != std::string::npos);
+}
+
+TEST_CASE("the kinds have names, and a simple lock can have a value and a key's format") {
+  CHECK(parse({}).lock_kind() == lock::Kind::reentrant);
+  CHECK(parse({"--fair"}).lock_kind() == lock::Kind::fair);
+  CHECK(parse({"--kind", "fair"}).lock_kind() == lock::Kind::fair);
+  const TakeOptions options =
+      parse({"--kind", "simple", "--token=-x", "--key-format", "redlock:{}"});
+  CHECK(options.lock_kind() == lock::Kind::simple);
+  CHECK(options.value() == lock::Value::given);
+  CHECK(options.owner() == "-x");
+  CHECK(options.keys_of({"a", "{}"}) == std::vector<std::string>{"redlock:a", "redlock:{}"});
+  const TakeOptions plain = parse({"--kind", "simple"});
+  CHECK(plain.value() == lock::Value::fresh);
+  CHECK(plain.owner() != plain.owner());
+  CHECK(plain.keys_of({"a", "b"}) == std::vector<std::string>{"a", "b"});
+  CHECK_THROWS_AS(parse({"--kind", "simple", "--fair"}), CLI::ParseError);
+  CHECK_THROWS_AS(parse({"--kind", "string"}), CLI::ParseError);
+}
+
+TEST_CASE("a value and a key's format are for simple locks, and have bounds") {
+  CHECK(complaint([] {
+          return parse({"--token", "x"}).owner();
+        }) == "--token: only with --kind simple");
+  CHECK(complaint([] {
+          return parse({"--fair", "--key-format", "{}"}).keys_of({"a"});
+        }) == "--key-format: only with --kind simple");
+  for (const std::size_t size : {0, 1025}) {
+    const TakeOptions options = parse({"--kind", "simple", "--token", std::string(size, 'x')});
+    CHECK(complaint([&] { return options.owner(); }) ==
+          "--token: it has " + std::to_string(size) + " bytes; expected 1 to 1024");
+  }
+  for (const char* format : {"", "redlock", "{}{}", "{", "}{", "{ }"}) {
+    CAPTURE(format);
+    CHECK(complaint([&] {
+            return parse({"--kind", "simple", "--key-format", format});
+          }).starts_with("--key-format: '"));
+  }
+  const TakeOptions options = parse({"--kind", "simple", "--key-format", "12345678{}"});
+  CHECK(options.keys_of({std::string(1016, 'n')}).front().size() == 1024);
+  CHECK_FALSE(complaint([&] { return options.keys_of({std::string(1017, 'n')}); }).empty());
+  CHECK_FALSE(complaint([&] { return options.keys_of({""}); }).empty());
 }

@@ -1,4 +1,5 @@
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -8,6 +9,7 @@
 using rlock::Error;
 using rlock::ExitStatus;
 using rlock::redis::Endpoint;
+using rlock::redis::HostAndPort;
 using rlock::redis::parse_url;
 
 namespace {
@@ -159,10 +161,39 @@ TEST_CASE("a local URL may have a directory") {
   CHECK(contains(complaint("local:dir"), "starts with '/'"));
 }
 
-TEST_CASE("what this build cannot do is refused by its name") {
-  CHECK(contains(complaint("rediss://h"), "no TLS"));
-  CHECK(contains(complaint("redis-sentinel://h1,h2/0#main"), "no Sentinel"));
-  CHECK(contains(complaint("redis-cluster://h1,h2"), "no Cluster"));
+TEST_CASE("rediss is redis with TLS") {
+  const Endpoint endpoint = parse_url("rediss://u:p@h:7000/2");
+  CHECK(endpoint.transport == Endpoint::Transport::tls);
+  CHECK(endpoint.host == "h");
+  CHECK(endpoint.port == 7000);
+  CHECK(endpoint.database == 2);
+  CHECK(endpoint.display() == "rediss://h:7000/2");
+}
+
+TEST_CASE("redis-sentinel names the sentinels and the master") {
+  const Endpoint endpoint = parse_url("redis-sentinel://u:p%2C@a,b:7000,[::1]/3#my%20main");
+  CHECK(endpoint.transport == Endpoint::Transport::sentinel);
+  CHECK(endpoint.seeds == std::vector<HostAndPort>{{"a", 26379}, {"b", 7000}, {"::1", 26379}});
+  CHECK(endpoint.master == "my main");
+  CHECK(endpoint.database == 3);
+  CHECK(endpoint.credentials.password == "p,");
+  CHECK(endpoint.display() == "redis-sentinel://a:26379,b:7000,[::1]:26379/3#my%20main");
+  CHECK(parse_url("redis-sentinel://a#m").database == 0);
+  CHECK(parse_url("redis-sentinel://a/#m").master == "m");
+  CHECK(contains(complaint("redis-sentinel://a,b/0"), "the master's name is missing"));
+  CHECK(contains(complaint("redis-sentinel://a,a:26379#m"), "named twice"));
+  CHECK(contains(complaint("redis-sentinel://a,#m"), "no host"));
+}
+
+TEST_CASE("redis-cluster names some nodes, and no database") {
+  const Endpoint endpoint = parse_url("redis-cluster://:p@a,b:7000");
+  CHECK(endpoint.transport == Endpoint::Transport::cluster);
+  CHECK(endpoint.seeds == std::vector<HostAndPort>{{"a", 6379}, {"b", 7000}});
+  CHECK(endpoint.credentials.password == "p");
+  CHECK(endpoint.display() == "redis-cluster://a:6379,b:7000");
+  CHECK(parse_url("redis-cluster://a/").seeds.size() == 1);
+  CHECK(contains(complaint("redis-cluster://a/1"), "one database"));
+  CHECK(contains(complaint("redis-cluster://a,a"), "named twice"));
 }
 
 TEST_CASE("everything else is no URL, and the message shows how one looks") {

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <stdlib.h>
 #include <string>
+#include <sys/stat.h>
 
 namespace rlock::test {
 
@@ -28,9 +29,10 @@ class Scratch {
 
   [[nodiscard]] std::string path(const std::string& name = "") const { return path_ / name; }
 
-  // Writes a file and returns its path.
+  // Writes a file that nobody else may read, and returns its path.
   std::string write(const std::string& name, const std::string& text) const {
     std::ofstream(path(name)) << text;
+    ::chmod(path(name).c_str(), 0600);
     return path(name);
   }
 

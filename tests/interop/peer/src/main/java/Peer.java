@@ -10,18 +10,25 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import org.redisson.Redisson;
 import org.redisson.api.RBucket;
 import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
 import org.redisson.client.codec.StringCodec;
+import org.redisson.config.BaseMasterSlaveServersConfig;
+import org.redisson.config.ClusterServersConfig;
 import org.redisson.config.Config;
+import org.redisson.config.ReadMode;
+import org.redisson.config.SentinelServersConfig;
+import org.redisson.config.SubscriptionMode;
 
 /**
  * A Redisson client that is driven by lines, so that tests in another language can have one.
  *
- * <p>Arguments: address of the server, lockWatchdogTimeout (ms), fairLockWaitTimeout (ms; set where
+ * <p>Arguments: address of the server (redis://h:p, or redis-sentinel://h:p,...#master or
+ * redis-cluster://h:p,...), lockWatchdogTimeout (ms), fairLockWaitTimeout (ms; set where
  * this Redisson has it). Says "ready UUID HAS_FAIR_WAIT" when it is connected, then answers each line
  * {@code ID THREAD COMMAND [KIND NAME [NUMBER...]]} by {@code ID ok VALUE} or
  * {@code ID error CLASS MESSAGE}; names and messages are percent-encoded. Lines for one THREAD (any
@@ -31,6 +38,9 @@ import org.redisson.config.Config;
 public final class Peer {
   private static final PrintStream OUT = System.out;
   private static final String FAIR_WAIT = "setFairLockWaitTimeout";
+  private static final String SENTINEL = "redis-sentinel://";
+  private static final String CLUSTER = "redis-cluster://";
+  private static final int SCAN_INTERVAL_MS = 500; // how soon a failover is noticed
 
   private final RedissonClient redisson;
   private final Map<String, Worker> workers = new HashMap<>();
@@ -57,6 +67,46 @@ public final class Peer {
         throw new IllegalStateException(e);
       }
     }
+    if (address.startsWith(SENTINEL)) {
+      useSentinels(config, address.substring(SENTINEL.length()));
+    } else if (address.startsWith(CLUSTER)) {
+      useCluster(config, address.substring(CLUSTER.length()));
+    } else {
+      useServer(config, address);
+    }
+    return config;
+  }
+
+  private static void useSentinels(Config config, String hostsAndMaster) {
+    String[] parts = hostsAndMaster.split("#");
+    SentinelServersConfig sentinels = config.useSentinelServers().setMasterName(parts[1]);
+    for (String host : parts[0].split(",")) {
+      sentinels.addSentinelAddress("redis://" + host);
+    }
+    sentinels.setScanInterval(SCAN_INTERVAL_MS);
+    limit(sentinels);
+  }
+
+  private static void useCluster(Config config, String hosts) {
+    ClusterServersConfig cluster = config.useClusterServers();
+    for (String host : hosts.split(",")) {
+      cluster.addNodeAddress("redis://" + host);
+    }
+    cluster.setScanInterval(SCAN_INTERVAL_MS);
+    limit(cluster);
+  }
+
+  // Locks are the masters' matter.
+  private static void limit(BaseMasterSlaveServersConfig<?> servers) {
+    servers.setReadMode(ReadMode.MASTER);
+    servers.setSubscriptionMode(SubscriptionMode.MASTER);
+    servers.setMasterConnectionMinimumIdleSize(2);
+    servers.setMasterConnectionPoolSize(8);
+    servers.setSubscriptionConnectionMinimumIdleSize(1);
+    servers.setSubscriptionConnectionPoolSize(8);
+  }
+
+  private static void useServer(Config config, String address) {
     config.useSingleServer()
         .setAddress(address)
         .setConnectionMinimumIdleSize(2)
@@ -64,7 +114,6 @@ public final class Peer {
         .setSubscriptionConnectionMinimumIdleSize(1)
         .setSubscriptionConnectionPoolSize(4)
         .setSubscriptionsPerConnection(50);
-    return config;
   }
 
   // Before 3.46 it is always five minutes.
@@ -77,6 +126,10 @@ public final class Peer {
         new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
     for (String line = in.readLine(); line != null; line = in.readLine()) {
       String[] words = line.split(" ");
+      if (words[2].equals("asleep")) {
+        say(words[0] + " ok " + workers.values().stream().filter(Peer::isAsleep).count());
+        continue;
+      }
       Worker worker = workers.computeIfAbsent(words[1], name -> new Worker(name));
       if (words[2].equals("interrupt")) {
         worker.interrupt();
@@ -87,6 +140,14 @@ public final class Peer {
         worker.requests.add(words);
       }
     }
+  }
+
+  // Redisson's waiters sleep at a semaphore, which the messages open.
+  private static boolean isAsleep(Thread thread) {
+    return Arrays.stream(thread.getStackTrace())
+            .anyMatch(frame -> frame.getClassName().equals(Semaphore.class.getName()))
+        && (thread.getState() == Thread.State.WAITING
+            || thread.getState() == Thread.State.TIMED_WAITING);
   }
 
   @SuppressWarnings("deprecation") // threadId() is younger than Java 11
@@ -105,6 +166,7 @@ public final class Peer {
 
   private final class Worker extends Thread {
     private final BlockingQueue<String[]> requests = new LinkedBlockingQueue<>();
+    private final Permits permits = new Permits(redisson);
 
     private Worker(String name) {
       super(name);
@@ -136,8 +198,14 @@ public final class Peer {
       }
     }
 
-    private Object run(String[] words) throws InterruptedException {
-      RLock lock = find(words[3], URLDecoder.decode(words[4], StandardCharsets.UTF_8));
+    private Object run(String[] words)
+        throws InterruptedException, ReflectiveOperationException {
+      String name = URLDecoder.decode(words[4], StandardCharsets.UTF_8);
+      if (words[3].equals("semaphore")) {
+        long[] numbers = Arrays.stream(words).skip(5).mapToLong(Long::parseLong).toArray();
+        return permits.run(words[2], name, numbers);
+      }
+      RLock lock = find(words[3], name);
       switch (words[2]) {
         case "lock":
           lock.lock(number(words, 5), TimeUnit.MILLISECONDS);
@@ -154,6 +222,9 @@ public final class Peer {
           return true;
         case "forceUnlock":
           return lock.forceUnlock();
+        case "lockAndGetToken":
+        case "tryLockAndGetToken":
+          return call(Class.forName("org.redisson.api.RFencedLock"), lock, words[2]);
         case "isLocked":
           return lock.isLocked();
         case "isHeld":
@@ -183,16 +254,29 @@ public final class Peer {
       }
     }
 
-    private RLock find(String kind, String name) {
+    // What some versions of Redisson do not have.
+    private Object call(Class<?> type, Object target, String method, Object... arguments)
+        throws ReflectiveOperationException {
+      Class<?>[] types =
+          Arrays.stream(arguments).map(Object::getClass).toArray(n -> new Class<?>[n]);
+      return type.getMethod(method, types).invoke(target, arguments);
+    }
+
+    private RLock find(String kind, String name) throws ReflectiveOperationException {
       switch (kind) {
         case "plain":
           return redisson.getLock(name);
         case "fair":
           return redisson.getFairLock(name);
+        case "fenced":
+          return (RLock) call(RedissonClient.class, redisson, "getFencedLock", name);
         case "read":
           return redisson.getReadWriteLock(name).readLock();
         case "write":
           return redisson.getReadWriteLock(name).writeLock();
+        case "multi": // several plain locks, in this order
+          return redisson.getMultiLock(
+              Arrays.stream(name.split(",")).map(redisson::getLock).toArray(RLock[]::new));
         default:
           throw new IllegalArgumentException(kind);
       }

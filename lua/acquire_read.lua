@@ -1,0 +1,29 @@
+-- Takes a read lock for an owner who does not have it yet; may be sent again. Readers share the
+-- lock, and the writer may read, too.
+-- KEYS: lock, info, latch of this hold
+-- ARGV: lease (ms), owner, what to tell of him (JSON, or nothing), 0, empty, what the names of the
+--   readers' keys start with
+-- Returns as acquire.lua.
+local lock, info, owner, prefix = KEYS[1], KEYS[2], ARGV[2], ARGV[6]
+local lease = tonumber(ARGV[1])
+if redis.call('exists', KEYS[3]) == 1 then return {2} end
+--#include now.lua
+--#include info.lua
+--#include taking.lua
+--#include read_write.lua
+local other = other_kind()
+if other then return {3, other} end
+
+if mode == 'write' and redis.call('hexists', lock, writer) == 0 then
+  local answer = held_by(first_holder())
+  answer[6] = 0
+  return answer
+end
+-- An earlier sending of this request may have taken the lock: then it is not counted again. The
+-- hold's own key comes first: a user who may not use it must not leave a lock without a TTL.
+hold_for(owner, math.max(holds_of(owner) or 0, 1), lease)
+if not mode then redis.call('hset', lock, 'mode', 'read') end
+if not holds_of(owner) then redis.call('hset', lock, owner, 1) end
+last_for(lease)
+if ARGV[3] ~= '' then tell(owner, about_owner('read'), lease) end
+return {1, holds_of(owner) or 1, 0, ''}

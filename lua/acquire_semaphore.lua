@@ -1,0 +1,53 @@
+-- Takes a permit of a semaphore for an owner who has none yet; may be sent again.
+-- KEYS: lock, info, latch of this hold, permits
+-- ARGV: lease (ms), owner, what to tell of him (JSON, or nothing), nothing, nothing, how many may have
+--   a permit at once, channel
+-- Returns as acquire.lua; {0, ...} has the pttl of the permit that ends first, the holder who has his
+--   for longest, and behind mixed: -1, 0, how many permits are out.
+local lock, info, permits, owner = KEYS[1], KEYS[2], KEYS[4], ARGV[2]
+local lease, most, channel = tonumber(ARGV[1]), tonumber(ARGV[6]), ARGV[7]
+if redis.call('exists', KEYS[3]) == 1 then return {2} end
+--#include now.lua
+--#include info.lua
+--#include taking.lua
+--#include publish.lua
+--#include semaphore.lua
+local kind = other_use()
+if kind then return {3, kind} end
+
+local function busy(out)
+  local first = redis.call('zrange', permits, 0, k_most_looked_at - 1, 'withscores')
+  local left = math.max(tonumber(first[2]) - now, 0)
+  local longest, since
+  for i = 1, #first, 2 do
+    local about = known(first[i])
+    local from = about and tonumber(about.since)
+    if from and from < (since or math.huge) then longest, since = first[i], from end
+  end
+  local answer = held_by(longest or first[1])
+  answer[2], answer[3] = left > k_for_ever and -1 or left, shown(answer[3])
+  answer[6], answer[7], answer[8], answer[9] = 0, -1, 0, out
+  return answer
+end
+
+local before = available()
+take_back_expired()
+local is_ours = redis.call('exists', lock) == 0 or made_here()
+local out = count_out()
+local total = available() + out
+if not is_ours and total ~= most then
+  if available() > before then announce(available()) end
+  return {3, string.format('a semaphore that a service made: it has %.0f permits, not %.0f', total, most)}
+end
+-- An earlier sending of this request may have taken a permit: then it is not counted again.
+local holds = redis.call('zscore', permits, owner)
+if not holds and out >= most then return busy(out) end
+
+redis.call('zadd', permits, 'gt', now + lease, owner)
+if not holds then out = out + 1 end
+redis.call('set', lock, most - out, 'keepttl')
+if is_ours then redis.pcall('hset', info, 'permits', most) end
+if ARGV[3] ~= '' then tell(owner, about_owner('semaphore'), lease) end
+keep_alive()
+if most - out > math.max(before, 0) then announce(most - out) end
+return {1, 1, 0, '', ''}

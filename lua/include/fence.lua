@@ -1,0 +1,72 @@
+-- Fencing tokens, from Redisson's counter. Needs the local token (the counter's key), and to draw
+-- also include/now.lua and include/info.lua. A number of Lua's is exact up to 2^53 only: tokens are
+-- texts here.
+
+-- Returns a whole number's digits before the last nine, and those.
+local function split(text) return tonumber(text:sub(1, -10)) or 0, tonumber(text:sub(-9)) end
+
+-- Returns the server's clock in microseconds.
+local function clock() return string.format('%.0f', time[1] * 1000000 + time[2]) end
+
+-- Returns whether a whole number is lower than another; both at least 0.
+local function is_lower(one, other)
+  local high, low = split(one)
+  local other_high, other_low = split(other)
+  return high < other_high or high == other_high and low < other_low
+end
+
+-- Returns the counter's value, as text and at least 0; or nil, and why there is none.
+local function read_counter()
+  local kind = redis.call('type', token).ok
+  if kind == 'none' then return '0' end
+  if kind ~= 'string' then return nil, 'it is a ' .. kind end
+  local value = redis.call('get', token)
+  local digits = value:match('^%-?(%d+)$')
+  if not digits or #digits > 19 or is_lower('9223372036854775807', digits) then
+    return nil, 'it is no number'
+  end
+  return value == digits and value or '0'
+end
+
+-- Draws the next token, which is no lower than the server's clock (in microseconds): tokens grow
+-- also when the counter was lost. Returns it; or nil, and what the script has to answer: there is
+-- none, and nothing was changed.
+local function draw()
+  local reply = redis.pcall('incr', token)
+  if type(reply) == 'table' then
+    if reply.err:find('overflow', 1, true) then return nil, {4, 'it has reached its end'} end
+    local _, why = read_counter()
+    return nil, why and {4, why} or reply
+  end
+  local value = redis.call('get', token)
+  local lowest = clock()
+  if value:sub(1, 1) == '-' or is_lower(value, lowest) then value = lowest end
+  if value == lowest or redis.call('pttl', token) ~= -1 then redis.call('set', token, value) end
+  return value
+end
+
+-- Returns which token draw would return, and draws none.
+local function peek()
+  local value, why = read_counter()
+  if not value then return nil, {4, why} end
+  local lowest = clock()
+  if is_lower(value, lowest) then return lowest end
+  if value == '9223372036854775807' then return nil, {4, 'it has reached its end'} end
+  local high, low = split(value)
+  low = low + 1
+  if low == 1e9 then high, low = high + 1, 0 end
+  return string.format('%.0f%09.0f', high, low):match('^0*(%d+)$')
+end
+
+-- Returns the token of a grant, as draw does, or nothing where `mode` is 0: that of an owner who
+-- `holds` the lock already is the same as before. If there is none yet, it is drawn (mode 1), looked
+-- at (peek), or left at that (noted).
+local function fence(owner, holds, mode)
+  if mode == '0' then return nil end
+  local about = holds and known(owner)
+  local noted = about and about.token
+  if noted and noted == redis.pcall('get', token) then return noted end
+  if mode == 'peek' then return peek() end
+  if mode == 'noted' then return nil end
+  return draw()
+end

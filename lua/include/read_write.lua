@@ -1,0 +1,67 @@
+-- A read/write lock in Redisson's layout: a hash with the fields mode (read or write), OWNER (how
+-- many holds that reader has) and OWNER:write (how many the writer has). Each hold of a reader has
+-- a key with a TTL: a reader without one is dead, whatever others do to the TTL of the hash.
+-- Needs the locals lock, owner (without ":write") and prefix (of the names of those keys).
+local k_most_holds = 1000
+local writer = owner .. ':write'
+local kind = redis.call('type', lock).ok
+local mode = kind == 'hash' and redis.call('hget', lock, 'mode') or nil
+
+-- Returns what else the name is in use for, or nil.
+local function other_kind()
+  if mode == 'read' or mode == 'write' or kind == 'none' then return nil end
+  return kind == 'hash' and not mode and 'plain or fair lock' or kind
+end
+
+local function hold_key(reader, hold) return prefix .. reader .. ':rwlock_timeout:' .. hold end
+
+-- Returns how many holds a reader has, or nil.
+local function holds_of(reader)
+  local holds = mode and tonumber(redis.call('hget', lock, reader) or nil)
+  return holds and math.min(holds, k_most_holds)
+end
+
+-- Returns how long (ms) the last of so many holds of a reader lasts: 0 if it is dead.
+local function span_of(reader, holds)
+  local span = 0
+  for hold = 1, holds do span = math.max(span, redis.call('pttl', hold_key(reader, hold))) end
+  return span
+end
+
+-- Returns how long (ms) the last reader lasts, 0 if none lives; and one who lives.
+local function span_of_readers()
+  local longest, living = 0, nil
+  for _, field in ipairs(redis.call('hkeys', lock)) do
+    if field ~= 'mode' and not field:find(':write$') then
+      local span = span_of(field, holds_of(field) or 0)
+      if span > longest then longest, living = span, field end
+    end
+  end
+  return longest, living
+end
+
+-- Has the lock last for so long at the least. An expiry that is set anew, and be it to the same,
+-- also opens the script for writing when the server is out of memory.
+local function last_for(span)
+  local left = math.max(redis.call('pttl', lock), span)
+  if left > 0 then redis.call('pexpire', lock, left) end
+end
+
+-- Has each hold of a reader last for so long at the least.
+local function hold_for(reader, holds, span)
+  for hold = 1, holds do
+    local key = hold_key(reader, hold)
+    if redis.call('pttl', key) < span then redis.call('set', key, '1', 'px', span) end
+  end
+end
+
+-- Returns who has the lock: the writer, or a reader who lives; empty where there is none.
+local function first_holder()
+  if mode == 'write' then
+    for _, field in ipairs(redis.call('hkeys', lock)) do
+      if field:find(':write$') then return field end
+    end
+  end
+  local _, living = span_of_readers()
+  return living or ''
+end

@@ -1,0 +1,39 @@
+-- Counts one more hold, as a reader or as the writer, for an owner who has a read/write lock
+-- already; may be sent again. The writer may read, too; a reader cannot become the writer.
+-- KEYS: lock, latch of this hold, info, and token if there is to be one
+-- ARGV: lease (ms), owner, how long to remember this request (ms), a mode of include/fence.lua, what
+--   the names of the readers' keys start with, read or write
+-- Returns as reenter.lua; {6} the owner has it as a reader, and wants to write.
+local lock, latch, info, token, owner, prefix = KEYS[1], KEYS[2], KEYS[3], KEYS[4], ARGV[2], ARGV[5]
+local lease, reads = tonumber(ARGV[1]), ARGV[6] == 'read'
+--#include now.lua
+--#include info.lua
+--#include fence.lua
+--#include read_write.lua
+local is_writer = mode == 'write' and redis.call('hexists', lock, writer) == 1
+local is_reader = mode and redis.call('hexists', lock, owner) == 1
+if not is_writer and not is_reader then return {2} end
+if not is_writer and not reads then return {6} end
+
+local seen = redis.call('get', latch)
+if seen and seen ~= 'entered' then return {2} end
+local field = reads and owner or writer
+local drawn, refusal = fence(field, true, ARGV[4])
+if refusal then return refusal end
+if seen then
+  if reads then hold_for(owner, holds_of(owner) or 0, lease) end
+else
+  local hold = (holds_of(field) or 0) + 1
+  if reads then redis.call('set', hold_key(owner, hold), '1', 'px', lease) end
+  redis.call('set', latch, 'entered', 'px', ARGV[3])
+  redis.call('hincrby', lock, field, 1)
+end
+last_for(lease)
+-- The same process tree, which has not told of itself as a reader yet.
+local about = known(field) or reads and known(writer)
+if about and (drawn or not is_reader) then
+  about.token = drawn
+  if reads then about.kind, about.since, about.seen = 'read', now, now end
+  tell(field, about, lease)
+end
+return {1, holds_of(field) or 1, drawn or '', 0}

@@ -1,0 +1,104 @@
+-- Gives one hold of a reader or of the writer back, and wakes who waits where others may have the
+-- lock now; may be sent again.
+-- KEYS: lock, channel, info, latch of this hold
+-- ARGV: owner, how long to remember this request (ms), how long to keep the lock all the same (ms),
+--   what the names of the readers' keys start with, the standing of the hold, read or write, and the
+--   hold, see include/releasing.lua
+-- Returns {1} the owner has the lock no longer, neither as a reader nor as the writer, {0} he still
+--   has it (or keeps it until its TTL ends), {2} he did not have it. The latch remembers the answer, and
+--   bars a late request to take the lock.
+local lock, channel, info, latch = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local owner, remember, keep, prefix = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
+
+local k_sleeps_on = 30000  -- so long (ms) more than it needs: that is bearable
+local standing, hold = ARGV[5], ARGV[7]
+--#include now.lua
+--#include info.lua
+--#include publish.lua
+--#include read_write.lua
+
+local function holding()
+  local sides = {}
+  for _, side in ipairs({owner, writer}) do
+    if holds_of(side) then sides[#sides + 1] = side end
+  end
+  return sides
+end
+--#include releasing.lua
+
+local function keep_info(field)
+  note_outlived(field, keep)
+  redis.pcall('pexpire', info, redis.call('pttl', lock))
+end
+
+-- Where nobody writes, the lock lasts as long as its last reader. Returns whether there is none, and
+-- by how much (ms) sooner the lock ends now.
+local function end_with_readers()
+  local left, span = redis.call('pttl', lock), span_of_readers()
+  if span == 0 then return redis.call('del', lock) == 1, left end
+  redis.call('pexpire', lock, span)
+  return false, left - span
+end
+
+local function release_reader(holds)
+  local span = span_of(owner, holds)
+  local is_last = holds == 1
+  if is_last then
+    keep = math.max(keep, left_to_keep(owner))
+  elseif keep > 0 then
+    note_kept(owner, keep)
+  end
+  if is_last and keep > 0 then
+    last_for(keep)
+    redis.call('set', hold_key(owner, 1), '1', 'px', keep)
+  else
+    redis.call('del', hold_key(owner, holds))
+    redis.call('hincrby', lock, owner, -1)
+    if is_last then redis.call('hdel', lock, owner) end
+    -- Whichever hold ends first, the others last as long as the longest.
+    hold_for(owner, holds - 1, span > 0 and span or math.max(redis.call('pttl', lock), 1))
+  end
+  local is_free, sooner = false, 0
+  if mode == 'read' then is_free, sooner = end_with_readers() end
+  if is_last and keep > 0 then
+    keep_info(owner)
+    return answer(0)
+  end
+  if is_last then forget_holder(owner) end
+  -- A writer of Redisson's that waits sleeps until the end that it has seen.
+  if is_free or sooner > k_sleeps_on then publish(channel, '0') end
+  return answer(is_last and mode == 'read' and 1 or 0)
+end
+
+local function release_writer(holds)
+  if holds > 1 then
+    last_for(keep)
+    if keep > 0 then note_kept(writer, keep) end
+    redis.call('hincrby', lock, writer, -1)
+    return answer(0)
+  end
+  keep = math.max(keep, left_to_keep(writer))
+  if keep > 0 then
+    redis.call('pexpire', lock, math.max(keep, span_of(owner, holds_of(owner) or 0)))
+    keep_info(writer)
+    return answer(0)
+  end
+  redis.call('hdel', lock, writer)
+  -- The writer may read on: then others may read as well.
+  if not end_with_readers() then redis.call('hset', lock, 'mode', 'read') end
+  forget_holder(writer)
+  -- Redisson's message of a writer, which wakes all threads that sleep. The other is for a thread
+  -- that does not sleep yet, and for those who know only that.
+  publish(channel, '1')
+  publish(channel, '0')
+  return answer(holds_of(owner) and 0 or 1)
+end
+
+local reads = ARGV[6] == 'read'
+local holds = holds_of(reads and owner or writer)
+if not holds then
+  forget_holder(reads and owner or writer)
+  return answer(2)
+end
+if reads then return release_reader(math.max(holds, 1)) end
+return release_writer(holds)

@@ -1,0 +1,32 @@
+-- Gives the owner's permit of a semaphore back, and tells who waits; may be sent again.
+-- KEYS: lock, info, latch of this hold, permits
+-- ARGV: owner, how long to remember this request (ms), how long to keep the permit all the same (ms),
+--   the standing of the hold, channel, and the hold, see include/releasing.lua
+-- Returns {1} it is given back, {0} it ends by itself, {2} the owner did not have it. The latch
+--   remembers the answer, and bars a late acquire.
+local lock, info, latch, permits = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local owner, remember, keep, channel = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[5]
+local standing, hold = ARGV[4], ARGV[6]
+local function holding() return {owner} end
+--#include now.lua
+--#include info.lua
+--#include releasing.lua
+--#include publish.lua
+--#include semaphore.lua
+if other_use() or not redis.call('zscore', permits, owner) then
+  redis.pcall('hdel', info, owner)
+  return answer(2)
+end
+if keep > 0 then
+  redis.call('zrem', permits, '')  -- of nobody: it opens the script for writing without memory
+  redis.call('zadd', permits, 'xx', now + keep, owner)
+  note_outlived(owner, keep)
+  keep_alive(count_listeners() == 0)
+  return answer(0)
+end
+redis.call('zrem', permits, owner)
+redis.pcall('hdel', info, owner)
+give_back(1)
+take_back_expired()
+settle()
+return answer(1)

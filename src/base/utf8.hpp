@@ -1,0 +1,13 @@
+// Characters as UTF-8.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace rlock {
+
+// Appends the character with the number `c` to `text`. Returns false, and appends nothing, if no
+// character has that number, or NUL.
+[[nodiscard]] bool append_utf8(std::string& text, std::uint32_t c);
+
+}  // namespace rlock

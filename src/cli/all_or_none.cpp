@@ -1,0 +1,46 @@
+#include "cli/all_or_none.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/random.hpp"
+
+namespace rlock::cli {
+namespace {
+
+constexpr Milliseconds k_shortest_patience{2000};
+constexpr unsigned k_spread_ms = 2000;  // sets those apart who wait for each other
+
+TimePoint end_of_patience() {
+  return after(BootClock::now(), k_shortest_patience + Milliseconds(random_below(k_spread_ms)));
+}
+
+}  // namespace
+
+bool take_all(std::vector<Request> requests, const Globals& globals, lock::Session& session,
+              HeldLocks& locks) {
+  for (auto next = requests.begin(); next != requests.end();) {
+    if (next != requests.begin()) {
+      locks.start_watchdog();  // for those that are held meanwhile
+      next->patience = end_of_patience();
+    }
+    auto taken = take(*next, globals, session);
+    next->patience = TimePoint::max();
+    for (Request& request : requests) request.server_was_there = true;
+    if (taken) {
+      locks.add(std::move(*taken));
+      ++next;
+      if (next != requests.end() || !locks.is_lost()) continue;
+      locks.let_go();  // one was lost meanwhile: from the beginning
+      next = requests.begin();
+      continue;
+    }
+    locks.let_go();
+    if (BootClock::now() >= next->deadline) return false;
+    std::rotate(requests.begin(), next, next + 1);
+    next = requests.begin();
+  }
+  return true;
+}
+
+}  // namespace rlock::cli

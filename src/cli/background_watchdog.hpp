@@ -1,0 +1,31 @@
+// The watchdog of a lock that rlock acquire leaves behind: a process of its own.
+#pragma once
+
+#include "cli/taking.hpp"
+#include "lock/hold.hpp"
+#include "lock/make_lock.hpp"
+#include "process/background.hpp"
+#include "process/caller.hpp"
+
+namespace rlock::cli {
+
+// Returns the hold that has been taken, as others are to know it.
+[[nodiscard]] lock::Hold hold_of(const Taken& taken);
+
+// It renews the lock while the caller lives, gives it back when the caller has ended, and ends when
+// the hold was given back, or the lock is lost.
+class BackgroundWatchdog {
+ public:
+  // Forks, before there is a lock: call it while the process has one thread. Without hand_over, the
+  // process ends with this object. Throws Error (unavailable) if there is no process to be had.
+  BackgroundWatchdog(const lock::Wish& wish, const lock::SessionOptions& servers,
+                     const process::Watched& caller);
+
+  // Leaves the lock to it. Throws Error (unavailable) if it has gone.
+  void hand_over(const Taken& taken);
+
+ private:
+  process::Background process_;
+};
+
+}  // namespace rlock::cli

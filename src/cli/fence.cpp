@@ -1,0 +1,64 @@
+// rlock fence: checks a fencing token for scripts.
+
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "base/escape.hpp"
+#include "base/integer.hpp"
+#include "cli/commands.hpp"
+#include "cli/help.hpp"
+#include "cli/literal_words.hpp"
+#include "cli/message.hpp"
+#include "lock/fencing.hpp"
+#include "lock/key_names.hpp"
+
+namespace rlock::cli {
+namespace {
+
+struct FenceOptions {
+  std::string name;
+  std::string token;
+};
+
+std::string check_json(const std::string& name, std::int64_t token, const lock::TokenCheck& check) {
+  nlohmann::ordered_json json;
+  json["name"] = to_utf8(name);
+  json["token"] = token;
+  json["highest"] = to_integer(check.highest);
+  json["stale"] = check.verdict == lock::TokenCheck::Verdict::stale;
+  return json.dump();
+}
+
+int run_fence(const Globals& globals, const FenceOptions& options) {
+  lock::check_name(options.name);
+  const auto token = lock::parse_token(options.token);
+  if (!token) {
+    throw Error(ExitStatus::usage, "fence: '" + repeated(options.token) +
+                                       "' is no token; expected a number from 0 to 2^63-1");
+  }
+  lock::Session session(globals.session_options());
+  const lock::TokenCheck check = lock::check_token(session, options.name, *token);
+  const bool is_stale = check.verdict == lock::TokenCheck::Verdict::stale;
+  if (globals.json) print(check_json(options.name, *token, check) + "\n");
+  if (!is_stale) return 0;
+  if (!globals.json && !globals.quiet) {
+    say(escape_for_terminal(options.name) + ": token " + std::to_string(*token) +
+        " is stale: " + escape_for_terminal(check.highest) + " was granted");
+  }
+  return static_cast<int>(ExitStatus::stale);
+}
+
+}  // namespace
+
+Action set_up_fence(CLI::App& command, const Invocation& invocation) {
+  const auto options = std::make_shared<FenceOptions>();
+  set_usage(command, "rlock fence [OPTIONS] NAME TOKEN");
+  unprotect(*command.add_option("NAME", options->name, "Name of the lock")->required());
+  unprotect(
+      *command.add_option("TOKEN", options->token, "The token, such as $RLOCK_TOKEN")->required());
+  return [&invocation, options] { return run_fence(invocation.globals, *options); };
+}
+
+}  // namespace rlock::cli

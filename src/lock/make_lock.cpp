@@ -1,0 +1,64 @@
+#include "lock/make_lock.hpp"
+
+#include "base/error.hpp"
+#include "lock/fair.hpp"
+#include "lock/quorum.hpp"
+#include "lock/read_write.hpp"
+#include "lock/semaphore.hpp"
+
+namespace rlock::lock {
+namespace {
+
+std::unique_ptr<ReentrantLock> make_on_one_server(const Wish& wish, const std::string& owner,
+                                                  const Terms& terms) {
+  switch (wish.kind) {
+    case Kind::fair:
+      return std::make_unique<FairLock>(wish.name, owner, wish.about, terms, wish.fair_wait);
+    case Kind::simple:
+      return std::make_unique<SimpleLock>(wish.name, owner, wish.about, terms, wish.value);
+    case Kind::read:
+    case Kind::write:
+      return std::make_unique<ReadWriteLock>(wish.name, owner, wish.about, terms, wish.kind);
+    case Kind::semaphore:
+      return std::make_unique<Semaphore>(wish.name, owner, wish.about, terms, wish.permits);
+    case Kind::reentrant:
+      break;
+  }
+  return std::make_unique<ReentrantLock>(wish.name, owner, wish.about, terms);
+}
+
+std::unique_ptr<Lock> make_quorum(const Wish& wish, std::size_t servers) {
+  if (wish.kind == Kind::read || wish.kind == Kind::write || wish.kind == Kind::semaphore) {
+    throw Error(ExitStatus::usage, "--kind " + kind_name(wish.kind) +
+                                       ": not with several independent servers; give one server");
+  }
+  if (wish.kind == Kind::fair) {
+    throw Error(ExitStatus::usage,
+                "--fair: each of several independent servers has a queue of its own, and nobody "
+                "knows who came first to a majority of them; give one server");
+  }
+  if (wish.value == Value::given) {
+    throw Error(ExitStatus::usage,
+                "--token: with several servers each attempt needs a value of its own");
+  }
+  Terms terms = wish.terms;
+  if (terms.fencing == Fencing::on) terms.fencing = Fencing::peek;
+  if (!terms.restart_delay) terms.restart_delay = Milliseconds(0);  // who takes it gives one
+  const auto make = [wish, terms](const std::string& owner) {
+    return make_on_one_server(wish, owner, terms);
+  };
+  auto lock = std::make_unique<QuorumLock>(servers, make, wish.owner, wish.terms.fencing);
+  if (wish.hold) lock->go_on_with(*wish.hold);
+  return lock;
+}
+
+}  // namespace
+
+std::unique_ptr<Lock> make_lock(const Wish& wish, const Session& session) {
+  if (!session.nodes().empty()) return make_quorum(wish, session.nodes().size());
+  auto lock = make_on_one_server(wish, wish.owner, wish.terms);
+  if (wish.hold) lock->go_on_with(*wish.hold);
+  return lock;
+}
+
+}  // namespace rlock::lock

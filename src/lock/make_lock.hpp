@@ -1,0 +1,33 @@
+// Which object stands for a lock: its kind and its servers decide.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "lock/hold.hpp"
+#include "lock/lock.hpp"
+#include "lock/owner.hpp"
+#include "lock/session.hpp"
+#include "lock/simple.hpp"
+#include "lock/terms.hpp"
+
+namespace rlock::lock {
+
+struct Wish {
+  std::string name;
+  std::string owner;
+  About about;
+  Terms terms{k_default_lease};
+  Kind kind = Kind::reentrant;
+  Milliseconds fair_wait{};    // of a fair lock
+  Value value = Value::fresh;  // of a simple lock
+  int permits = 1;             // of a semaphore: how many may hold it at once
+  std::optional<Hold> hold{};  // one that there is already, which the lock is to stand for
+};
+
+// Returns the lock of `owner`, to be asked through `session` or another with the same servers.
+// Throws Error (usage) for a name that cannot be, and for what several servers cannot keep.
+[[nodiscard]] std::unique_ptr<Lock> make_lock(const Wish& wish, const Session& session);
+
+}  // namespace rlock::lock

@@ -1,0 +1,29 @@
+#include "lock/refusals.hpp"
+
+#include "base/duration.hpp"
+#include "base/error.hpp"
+#include "base/escape.hpp"
+#include "redis/server_error.hpp"
+
+namespace rlock::lock {
+
+void refuse_kind(const std::string& name, const std::string& kind) {
+  throw Error(ExitStatus::wrong_kind, escape_for_terminal(name) +
+                                          ": the name is in use by another kind of lock (" +
+                                          escape_for_terminal(kind) + ")");
+}
+
+void refuse_upgrade(const std::string& name) {
+  throw Error(ExitStatus::usage, escape_for_terminal(name) +
+                                     ": a process above this one reads: a reader cannot become "
+                                     "the writer (take the write lock first)");
+}
+
+void refuse_vote(const redis::Client& client, Milliseconds up, const Terms& terms) {
+  throw redis::Unavailable(client.options().endpoint.display() + ": it started " +
+                           format_duration(up) +
+                           " ago and may have forgotten a lock: no vote before it is up for " +
+                           format_duration(*terms.restart_delay));
+}
+
+}  // namespace rlock::lock

@@ -1,0 +1,46 @@
+#include "lock/semaphore.hpp"
+
+#include <utility>
+
+#include "base/error.hpp"
+#include "lua_scripts.hpp"
+
+namespace rlock::lock {
+
+Semaphore::Semaphore(const std::string& name, std::string owner, const About& about,
+                     const Terms& terms, int permits)
+    : ReentrantLock(name, std::move(owner), about, terms), permits_(permits) {
+  if (terms.fencing != Fencing::off) {
+    throw Error(ExitStatus::usage,
+                "--fence: not with --permits: the newest token would shut out the other holders");
+  }
+}
+
+std::variant<Lease, Busy> Semaphore::acquire(redis::Client& client, Join /*join*/,
+                                             const Terms& terms) {
+  return request(client, lua::acquire_semaphore, terms, {keys().permits},
+                 {std::to_string(permits_), keys().semaphore_channel});
+}
+
+ReentrantLock::Question Semaphore::permit_question(Milliseconds lease,
+                                                   const char* is_nested) const {
+  return {lua::renew_semaphore,
+          {{keys().permits}, {to_argument(lease), owner(), keys().info, keys().lock, is_nested}}};
+}
+
+ReentrantLock::Question Semaphore::reenter_question() const {
+  return permit_question(terms().lease, "1");
+}
+
+ReentrantLock::Question Semaphore::renew_question(Milliseconds lease) const {
+  return permit_question(lease, "0");
+}
+
+ReentrantLock::Question Semaphore::release_question(Milliseconds keep, Wake /*wake*/) const {
+  return {lua::release_semaphore,
+          {{keys().lock, keys().info, latch(), keys().permits},
+           {owner(), to_argument(k_remember), to_argument(keep), standing(),
+            keys().semaphore_channel, known_hold()}}};
+}
+
+}  // namespace rlock::lock

@@ -1,0 +1,30 @@
+// At most so many holders at once, in the layout of Redisson's RPermitExpirableSemaphore.
+#pragma once
+
+#include "lock/reentrant.hpp"
+
+namespace rlock::lock {
+
+// The owner is the identifier of his permit. A nested run shares it.
+class Semaphore final : public ReentrantLock {
+ public:
+  // `permits`: how many may have one at once. Throws Error (usage) if a fencing token is wished.
+  Semaphore(const std::string& name, std::string owner, const About& about, const Terms& terms,
+            int permits);
+
+  [[nodiscard]] Kind kind() const noexcept override { return Kind::semaphore; }
+  [[nodiscard]] std::string channel() const override { return keys().semaphore_channel; }
+
+ private:
+  [[nodiscard]] std::variant<Lease, Busy> acquire(redis::Client& client, Join join,
+                                                  const Terms& terms) override;
+  [[nodiscard]] Question reenter_question() const override;
+  [[nodiscard]] Question renew_question(Milliseconds lease) const override;
+  [[nodiscard]] Question release_question(Milliseconds keep, Wake wake) const override;
+  // A nested run sends the same as a renewal, and is told in another way.
+  [[nodiscard]] Question permit_question(Milliseconds lease, const char* is_nested) const;
+
+  int permits_;
+};
+
+}  // namespace rlock::lock

@@ -1,0 +1,171 @@
+#include "process/caller.hpp"
+
+#include <cerrno>
+#include <dirent.h>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <poll.h>
+#include <sstream>
+#include <string>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/escape.hpp"
+
+namespace rlock::process {
+namespace {
+
+std::string proc(pid_t pid, const std::string& file) {
+  return "/proc/" + std::to_string(pid) + "/" + file;
+}
+
+struct Stat {
+  pid_t parent = 0;
+  bool is_subshell = false;  // a fork that never ran a program of its own
+};
+
+std::optional<Stat> read_stat(pid_t pid) {
+  constexpr unsigned k_forked_without_exec = 0x40;  // the kernel's PF_FORKNOEXEC
+  std::ifstream input(proc(pid, "stat"));
+  std::string line;
+  std::getline(input, line);
+  const std::size_t name_end = line.rfind(')');
+  if (name_end == std::string::npos) return std::nullopt;
+  std::istringstream fields(line.substr(name_end + 1));
+  std::string state;
+  std::string other;
+  Stat stat;
+  unsigned flags = 0;
+  fields >> state >> stat.parent >> other >> other >> other >> other >> flags;
+  stat.is_subshell = (flags & k_forked_without_exec) != 0;
+  return stat;
+}
+
+using Pipe = std::pair<dev_t, ino_t>;
+
+std::optional<Pipe> pipe_at(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0 || !S_ISFIFO(status.st_mode)) return std::nullopt;
+  return Pipe{status.st_dev, status.st_ino};
+}
+
+// Returns whether a process has this pipe open for reading, if we may know.
+bool reads(pid_t pid, const Pipe& pipe) {
+  const std::string path = proc(pid, "fd/");
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(path.c_str()), ::closedir);
+  while (const dirent* file = directory ? ::readdir(directory.get()) : nullptr) {
+    const std::string name = path + file->d_name;
+    struct stat link {};
+    if (::lstat(name.c_str(), &link) != 0 || !S_ISLNK(link.st_mode)) continue;
+    if ((link.st_mode & S_IRUSR) != 0 && pipe_at(name) == pipe) return true;
+  }
+  return false;
+}
+
+struct Reader {
+  pid_t pid;
+  std::optional<pid_t> between;  // the first program that stands below it
+};
+
+// Looks at `pid` and those above it for one that reads `pipe`.
+std::optional<Reader> find_reader(pid_t pid, const Pipe& pipe) {
+  std::optional<pid_t> between;
+  while (pid > 0) {
+    if (reads(pid, pipe)) return Reader{pid, between};
+    const auto stat = read_stat(pid);
+    if (!stat) return std::nullopt;
+    if (!stat->is_subshell && !between) between = pid;
+    pid = stat->parent;
+  }
+  return std::nullopt;
+}
+
+std::string program(pid_t pid) {
+  std::ifstream input(proc(pid, "comm"));
+  std::string name;
+  std::getline(input, name);
+  return escape_for_terminal(name) + " (" + std::to_string(pid) + ")";
+}
+
+std::string name_of(pid_t pid) { return "process " + std::to_string(pid); }
+
+[[noreturn]] void refuse(const std::string& why) {
+  throw Error(ExitStatus::usage, "acquire: whose life is to be followed? " + why +
+                                     "; give --pid PID ($$ in a shell), or --no-watchdog");
+}
+
+// Returns the shell around a substitution or a pipeline, if `pid` is a subshell in one. What such a
+// subshell prints goes into a pipe that its parent does not print to. Who has the pipe open tells
+// less: the shell itself has, for a moment.
+std::optional<pid_t> leave_pipeline(pid_t pid) {
+  for (auto stat = read_stat(pid); stat && stat->is_subshell; stat = read_stat(pid)) {
+    const auto output = pipe_at(proc(pid, "fd/1"));
+    if (output && pipe_at(proc(stat->parent, "fd/1")) != output) return stat->parent;
+    pid = stat->parent;
+  }
+  return std::nullopt;
+}
+
+// Returns the process that goes on when this one, or a subshell, has ended.
+pid_t find_caller() {
+  const pid_t parent = ::getppid();
+  if (parent == 0) refuse("the process that called rlock is in another container");
+  pid_t caller = parent;
+  const auto output = pipe_at("/proc/self/fd/1");
+  if (const auto reader = output ? find_reader(parent, *output) : std::nullopt) {
+    if (reader->between) {
+      refuse(program(*reader->between) + " called rlock, and " + program(reader->pid) +
+             " reads what it prints");
+    }
+    caller = reader->pid;
+  } else if (parent == 1) {
+    refuse("process 1 called rlock, or took the place of the one that did");
+  }
+  while (const auto outer = leave_pipeline(caller)) caller = *outer;
+  return caller;
+}
+
+}  // namespace
+
+bool has_ended(const Fd& handle) {
+  pollfd polled{handle.get(), POLLIN, 0};
+  return ::poll(&polled, 1, 0) == 1;
+}
+
+void check_alive(const Watched& watched) {
+  if (has_ended(watched.handle)) {
+    throw Error(ExitStatus::usage, name_of(watched.pid) + ": it has ended");
+  }
+}
+
+Watched watch_process(pid_t pid) {
+  const std::string name = name_of(pid);
+  Watched watched{pid, Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)))};
+  if (!watched.handle.valid()) {
+    // EINVAL: the number is a thread's.
+    if (errno != ESRCH && errno != EINVAL) {
+      throw Error(ExitStatus::unavailable, name + ": " + errno_text(errno));
+    }
+    throw Error(ExitStatus::usage, name + ": there is none");
+  }
+  check_alive(watched);
+  if (::syscall(SYS_pidfd_send_signal, watched.handle.get(), 0, nullptr, 0) != 0 &&
+      errno == EPERM) {
+    throw Error(ExitStatus::permission, name + ": it belongs to another user");
+  }
+  return watched;
+}
+
+Watched watch_caller() {
+  while (true) {
+    Watched watched = watch_process(find_caller());
+    // Had it ended before the handle was there, its number could be another's.
+    if (find_caller() == watched.pid) return watched;
+  }
+}
+
+}  // namespace rlock::process

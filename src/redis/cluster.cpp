@@ -1,0 +1,113 @@
+#include "redis/cluster.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "redis/server_error.hpp"
+#include "redis/survey.hpp"
+
+namespace rlock::redis {
+namespace {
+
+// The pause before the next node is asked beside those that have not answered.
+constexpr Milliseconds k_next_node{100};
+
+// The cluster as one node sees it.
+struct View {
+  std::unique_ptr<Connection> connection;
+  SlotMap slots;
+};
+
+View connect_and_ask(const NodeOptions& options, const HostAndPort& node,
+                     const Patience& patience) {
+  View view{connect_node(options, node, patience), {}};
+  const Reply reply = view.connection->command({"CLUSTER", "SLOTS"}, patience);
+  if (reply.type == Reply::Type::error) {
+    const std::string url = node_endpoint(options.endpoint, node).display();
+    if (!reply.text.starts_with("ERR This instance has cluster support disabled")) {
+      throw ServerError(url, reply.text);
+    }
+    throw Error(ExitStatus::config, url + ": is of no cluster, but a single server (redis://)");
+  }
+  view.slots = SlotMap(reply, node);
+  return view;
+}
+
+}  // namespace
+
+HostAndPort Cluster::owner(int slot, const Patience& patience) {
+  if (!is_known_) ask(patience);
+  // Who is asked about a slot that nobody owns answers CLUSTERDOWN.
+  return slots_.owner(slot).value_or(asked_);
+}
+
+std::vector<HostAndPort> Cluster::masters(const Patience& patience) {
+  if (!is_known_) ask(patience);
+  std::vector<HostAndPort> masters = slots_.masters();
+  if (masters.empty()) {
+    throw ServerError(options_.endpoint.display(), "CLUSTERDOWN no node owns any slot");
+  }
+  return masters;
+}
+
+// Returns the nodes in the order in which to ask them: another comes first each time, since a node
+// that is cut off or about to die knows less than the others.
+std::vector<HostAndPort> Cluster::candidates() {
+  std::vector<HostAndPort> nodes = slots_.nodes();
+  for (const HostAndPort& seed : options_.endpoint.seeds) {
+    if (std::find(nodes.begin(), nodes.end(), seed) == nodes.end()) nodes.push_back(seed);
+  }
+  const auto first = static_cast<std::ptrdiff_t>(rounds_++ % nodes.size());
+  std::rotate(nodes.begin(), nodes.begin() + first, nodes.end());
+  return nodes;
+}
+
+void Cluster::ask(const Patience& patience) {
+  Survey<View> survey(
+      [options = options_](const HostAndPort& node, const Patience& until) {
+        return connect_and_ask(options, node, until);
+      },
+      patience);
+  std::exception_ptr refusal;
+  std::exception_ptr silence;
+  const auto accept = [&](std::optional<Survey<View>::Result> result) {
+    if (!result) return false;
+    if (result->answer) {
+      slots_ = std::move(result->answer->slots);
+      asked_ = result->server;
+      connection_ = std::move(result->answer->connection);
+      is_known_ = true;
+      return true;
+    }
+    try {
+      std::rethrow_exception(result->failure);
+    } catch (const Unavailable&) {
+      silence = result->failure;
+    } catch (...) {
+      refusal = result->failure;
+    }
+    return false;
+  };
+  for (const HostAndPort& node : candidates()) {
+    survey.ask(node);
+    if (accept(survey.next(after(BootClock::now(), k_next_node)))) return;
+  }
+  while (survey.pending() > 0 && BootClock::now() < patience.deadline) {
+    if (accept(survey.next(patience.deadline))) return;
+  }
+  if (refusal) std::rethrow_exception(refusal);
+  const std::string whole = options_.endpoint.display();
+  if (!silence) throw Unavailable(whole + ": no node answers in time");
+  try {
+    std::rethrow_exception(silence);
+  } catch (const Unavailable& error) {
+    throw Unavailable(whole + ": no node answers: " + error.what());
+  }
+}
+
+std::unique_ptr<Connection> Cluster::take_connection(const HostAndPort& node) {
+  auto connection = std::move(connection_);
+  return node == asked_ ? std::move(connection) : nullptr;
+}
+
+}  // namespace rlock::redis

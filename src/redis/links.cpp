@@ -1,0 +1,150 @@
+#include "redis/links.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "redis/sentinel.hpp"
+#include "redis/server_error.hpp"
+
+namespace rlock::redis {
+namespace {
+
+bool is_one_of(const std::string& error, std::initializer_list<const char*> codes) {
+  return std::any_of(codes.begin(), codes.end(),
+                     [&](const char* code) { return is_error(error, code); });
+}
+
+}  // namespace
+
+Links::Links(NodeOptions options) : options_(std::move(options)) {
+  if (options_.endpoint.transport == Endpoint::Transport::cluster) cluster_.emplace(options_);
+}
+
+std::unique_ptr<Connection> Links::connect(const HostAndPort& node, const Patience& patience) {
+  if (cluster_) {
+    if (auto connection = cluster_->take_connection(node)) return connection;
+    // A node that is dead, hangs or is cut off must leave time to ask for another.
+    const TimePoint now = BootClock::now();
+    const Patience half{now + (patience.deadline - now) / 2, patience.wake_fd};
+    auto connection = connect_node(options_, node, half);
+    [[maybe_unused]] const Reply any = connection->command({"PING"}, half);
+    return connection;
+  }
+  if (options_.endpoint.transport == Endpoint::Transport::sentinel) {
+    return connect_master(options_, patience).connection;
+  }
+  return std::make_unique<Connection>(options_.endpoint, options_.name, options_.reply_limit,
+                                      patience);
+}
+
+Connection& Links::open(int slot, const Patience& patience) {
+  const auto asking_at = std::exchange(asking_at_, std::nullopt);
+  is_asking_ = asking_at.has_value();
+  is_redirected_ = false;
+  // A node that has left a request without an answer may be dying.
+  if (cluster_ && is_out_of_step_) cluster_->doubt();
+  HostAndPort node;
+  if (cluster_) {
+    node = asking_at ? *asking_at : cluster_->owner(slot, patience);
+    has_been_there_ = true;
+  }
+  const auto found = std::find_if(links_.begin(), links_.end(), [&](const auto& link) {
+    return link->node == node && !(is_out_of_step_ && link.get() == last_);
+  });
+  if (found != links_.end()) return use(found->get());
+  auto link = std::make_unique<Link>(Link{node, nullptr});
+  try {
+    link->connection = connect(node, patience);
+  } catch (const Unavailable&) {
+    if (cluster_) cluster_->doubt();
+    throw;
+  }
+  has_been_there_ = true;
+  return use(links_.emplace_back(std::move(link)).get());
+}
+
+// Makes this one the last, in place of one that is out of step.
+Connection& Links::use(Link* link) noexcept {
+  if (is_out_of_step_) drop_last();
+  last_ = link;
+  return *link->connection;
+}
+
+bool Links::is_about_slot(const std::string& error) {
+  return error.starts_with("MOVED ") || error.starts_with("ASK ") ||
+         is_one_of(error, {"TRYAGAIN", "CLUSTERDOWN"});
+}
+
+bool Links::is_turned_away(const std::string& error) {
+  const bool is_moved = error.starts_with("MOVED ");
+  if (cluster_ && (is_moved || error.starts_with("ASK "))) {
+    const Redirect redirect = parse_redirect(error, last_ == nullptr ? HostAndPort{} : last_->node);
+    if (is_moved) {
+      cluster_->learn(redirect);
+    } else {
+      asking_at_ = redirect.node;
+    }
+    is_redirected_ = true;
+    return true;
+  }
+  if (cluster_ && is_error(error, "TRYAGAIN")) return true;
+  if (cluster_ && is_error(error, "CLUSTERDOWN")) {
+    cluster_->doubt();
+    return true;
+  }
+  if (cluster_ || options_.endpoint.transport == Endpoint::Transport::sentinel) {
+    // A master no longer, or not yet.
+    if (is_one_of(error, {"READONLY", "LOADING", "MASTERDOWN"})) {
+      break_last();
+      return true;
+    }
+  }
+  // A private server that was just started reads its log of changes first: that is no fault.
+  return options_.endpoint.transport == Endpoint::Transport::local && is_error(error, "LOADING");
+}
+
+void Links::break_last() noexcept {
+  if (cluster_) cluster_->doubt();
+  drop_last();
+}
+
+void Links::drop_last() noexcept {
+  is_out_of_step_ = false;
+  const Link* broken = std::exchange(last_, nullptr);
+  const auto found = std::find_if(links_.begin(), links_.end(),
+                                  [&](const auto& link) { return link.get() == broken; });
+  if (found != links_.end()) links_.erase(found);
+}
+
+void Links::close() noexcept {
+  links_.clear();
+  last_ = nullptr;
+  is_out_of_step_ = false;
+  if (cluster_) cluster_->doubt();
+}
+
+std::string Links::display() const {
+  if (last_ != nullptr && cluster_) return node_endpoint(options_.endpoint, last_->node).display();
+  return options_.endpoint.display();
+}
+
+std::string Links::owner(int slot, const Patience& patience) {
+  return cluster_ ? cluster_->owner(slot, patience).display() : "";
+}
+
+std::vector<Endpoint> Links::masters(const Patience& patience) {
+  std::vector<Endpoint> masters;
+  if (cluster_) {
+    for (const HostAndPort& node : cluster_->masters(patience)) {
+      masters.push_back(node_endpoint(options_.endpoint, node));
+    }
+  } else if (options_.endpoint.transport == Endpoint::Transport::sentinel) {
+    const Master master = connect_master(options_, patience);
+    masters.push_back(node_endpoint(options_.endpoint, master.node));
+  } else {
+    masters.push_back(options_.endpoint);
+  }
+  return masters;
+}
+
+}  // namespace rlock::redis

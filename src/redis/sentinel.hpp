@@ -1,0 +1,22 @@
+// The master of a group that sentinels watch.
+#pragma once
+
+#include <memory>
+
+#include "redis/node.hpp"
+
+namespace rlock::redis {
+
+struct Master {
+  HostAndPort node;
+  std::unique_ptr<Connection> connection;
+};
+
+// Asks the sentinels for the master and connects to it; again until it is one that says itself that
+// it is the master. The deadline bounds all that.
+// Throws Unavailable if no sentinel can be reached or there is no such master by then, Error
+// (config) if no sentinel knows it or who was asked is none; ServerError, ProtocolError,
+// Interrupted.
+[[nodiscard]] Master connect_master(const NodeOptions& options, const Patience& patience);
+
+}  // namespace rlock::redis

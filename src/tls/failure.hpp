@@ -1,0 +1,21 @@
+// Says in words, and in one of four kinds, why OpenSSL has failed.
+#pragma once
+
+#include <openssl/types.h>
+
+#include "tls/module.hpp"
+
+namespace rlock::tls {
+
+enum class Phase { handshake, data };
+
+// Sets kind and text, as by printf; a text that is too long is cut.
+[[gnu::format(printf, 3, 4)]] void tell(Failure& failure, Failure::Kind kind, const char* format,
+                                        ...) noexcept;
+
+// Fills `failure` after a step on `ssl` has failed, from OpenSSL's queue of errors and from
+// `system_error`, the errno behind the step. `host`: who the server should have been.
+void explain(const SSL* ssl, Phase phase, int system_error, const char* host,
+             Failure& failure) noexcept;
+
+}  // namespace rlock::tls

@@ -1,0 +1,60 @@
+// Holds of rlock acquire inside others of the same lock: what they leave in Redis, and what becomes
+// of the time that an outer run has asked for.
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "cli/acquire_fixture.hpp"
+
+using namespace rlock::test;
+
+namespace {
+
+std::string take(const std::string& options) {
+  return "eval \"$(" + k_take + "--export " + options + " job)\" || exit\n";
+}
+
+}  // namespace
+
+TEST_CASE("acquire: the end of a nested hold is forgotten with the lock") {
+  const Server server;
+  const Shells shells(server);
+  for (const char* kind : {"", "--fair", "--kind simple", "-s", "-x", "--permits 2"}) {
+    CAPTURE(kind);
+    const std::string inner = shells.argv(take(kind)).back();
+    for (const std::string& end : {std::string(), std::string("\nrlock unlock job")}) {
+      CAPTURE(end);
+      ProcessOptions options = shells.options();
+      options.env["INNER"] = inner + end;
+      const Result result =
+          run(shells.argv(take(kind) + "for i in 1 2 3; do sh -c \"$INNER\"; done" + end), options);
+      CHECK(result.err.empty());
+      CHECK(shells.watchdogs_end());
+      CHECK(wait_until([&] { return server.keys().empty(); }));
+    }
+  }
+}
+
+TEST_CASE("acquire: --at-least of a run outlasts what its command has acquired") {
+  for (const std::string kind : {"", "-s", "-x"}) {
+    for (const char* end : {"", "\nrlock unlock job"}) {
+      CAPTURE(kind);
+      CAPTURE(end);
+      const Server server;
+      const Shells shells(server);
+      std::vector<std::string> argv =
+          rlock_argv("exec", "-r", shells.url, "--at-least", "10m", "--lease", "20s");
+      if (!kind.empty()) argv.push_back(kind);
+      argv.insert(argv.end(), {"job", "--"});
+      for (const std::string& word : shells.argv(take(kind) + "echo in" + end))
+        argv.push_back(word);
+      const Result result = run(argv, shells.options());
+      CHECK(result.status == 0);
+      CHECK(result.out == "in\n");
+      CHECK(shells.watchdogs_end());
+      CHECK(std::stoll(server.command({"PTTL", "job"})) > 500'000);
+      CHECK(std::stoll(server.command({"PTTL", "job"})) <= 3'600'000);
+    }
+  }
+}

@@ -1,0 +1,79 @@
+// Cluster: a master is killed, and its replica takes over, or nobody does.
+#include <string>
+
+#include "cli/cluster_fixture.hpp"
+
+using namespace rlock::test;
+using namespace std::chrono_literals;
+
+TEST_CASE("cluster: a holder and waiters survive that the master is killed") {
+  const std::string name = cluster().name_on(0);
+  Holder holder(name, {"--lease", "15s"});
+  holder.wait_until_held();
+  Holder waiter(name, {"--lease", "10m"});
+  REQUIRE(come_to_wait(name));
+  const std::string fair = cluster().name_on(0);
+  Holder fair_holder(fair, {"--fair", "--lease", "10m"});
+  fair_holder.wait_until_held();
+  Holder fair_waiter(fair, {"--fair", "--lease", "10m"});
+  const std::string queue = "redisson_lock_queue:{" + fair + "}";
+  REQUIRE(wait_until([&] { return cluster().command(queue, {"LLEN", queue}) == "1"; }));
+  // All of that has reached the replica.
+  REQUIRE(cluster().node(0).is_replicated());
+
+  cluster().node(0).stop();
+  REQUIRE(cluster().wait_for_takeover(name, 0));
+  CHECK(cluster().owner(name) == 3);
+  long before = pttl(name);
+  CHECK(before > 0);
+  CHECK(wait_until([&] {
+    const long now = pttl(name);
+    const bool is_renewed = now > before;
+    before = now;
+    return is_renewed;
+  }));
+  REQUIRE(come_to_wait(name));
+  holder.release();
+  waiter.wait_until_held();
+  fair_holder.release();
+  fair_waiter.wait_until_held();
+  waiter.release();
+  fair_waiter.release();
+  check_nothing_left();
+  // The old one comes back as a replica.
+  cluster().node(0).start();
+  REQUIRE(cluster().wait_until_whole());
+}
+
+TEST_CASE("cluster: one that has lost a master is down until it is back") {
+  const std::string name = cluster().name_on(1);
+  Holder holder(name, {"--lease", "10m"});
+  holder.wait_until_held();
+  Holder waiter(name, {"--lease", "10m"});
+  REQUIRE(come_to_wait(name));
+  cluster().node(5).stop();
+  cluster().node(2).stop();
+  REQUIRE(wait_until([&] {
+    return has(cluster().node(1).command({"CLUSTER", "INFO"}), "cluster_state:fail");
+  }));
+  check_refused(run(words({"--timeout", "3s", "exec", "-n", name, "--", "true"})), 69,
+                "CLUSTERDOWN");
+  CHECK(holder.process.running());
+  cluster().node(2).start();
+  cluster().node(5).start();
+  REQUIRE(cluster().wait_until_whole());
+  holder.release();
+  waiter.wait_until_held();
+  waiter.release();
+}
+
+TEST_CASE("cluster: a node that hangs is passed by as soon as another has its slots") {
+  const std::string name = cluster().name_on(1);
+  cluster().node(1).pause();
+  Process waiter(words({"exec", "-w", "60s", name, "--", "true"}));
+  REQUIRE(wait_until([&] { return has(cluster().node(4).command({"ROLE"}), "master"); }));
+  CHECK(invoke({"--timeout", "10s", "exec", name, "--", "true"}).status == 0);
+  cluster().node(1).resume();
+  REQUIRE(cluster().wait_until_whole());
+  waiter.wait();
+}

@@ -1,0 +1,172 @@
+// What exec may be given that cannot be right: limits, commands, and a RLOCK_HELD that somebody has
+// changed. One line, the documented status, and no lock is left.
+#include <algorithm>
+#include <fstream>
+#include <string>
+#include <sys/stat.h>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "support/process.hpp"
+#include "support/server.hpp"
+#include "support/wait_until.hpp"
+
+using namespace rlock::test;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+constexpr const char* k_other = "11111111-2222-4333-8444-555555555555:7";
+
+Words exec(const Server& server, const Words& words) {
+  Words argv = rlock_argv("exec", "-r", server.unix_url());
+  argv.insert(argv.end(), words.begin(), words.end());
+  return argv;
+}
+
+void check_refused(const Server& server, const Words& words, int status, const std::string& part) {
+  const Result result = run(exec(server, words));
+  CAPTURE(part);
+  CAPTURE(result.err);
+  CHECK(result.status == status);
+  CHECK(result.out.empty());
+  CHECK(result.err.starts_with("rlock: "));
+  CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
+  CHECK(result.err.find(part) != std::string::npos);
+  CHECK(server.keys().empty());
+}
+
+std::string script(const Server& server, const std::string& name, const std::string& text,
+                   mode_t mode) {
+  const std::string path = server.directory() + "/" + name;
+  std::ofstream(path) << text;
+  ::chmod(path.c_str(), mode);
+  return path;
+}
+
+// Runs a command under the lock, with this RLOCK_HELD, and returns it with what it is handed.
+Result run_with_held(const Server& server, const std::string& held) {
+  return run(exec(server, {"-n", "job", "--", "sh", "-c",
+                           "printf '%s\\n' \"$RLOCK_OWNER\" \"$RLOCK_HELD\""}),
+             {.env = {{"RLOCK_HELD", held}}});
+}
+
+}  // namespace
+
+TEST_CASE("exec: --at-least and --at-most that make no sense are told before anything is sent") {
+  Server server;
+  for (const std::string option : {"--at-least", "--at-most"}) {
+    for (const std::string value : {" ", "x", "-1", "-1s", "1d", "1e9", "nan", "0x10", "1s1",
+                                    "9999999999h", "99999999999999999999999", "1.5.5s"}) {
+      check_refused(server, {option + "=" + value, "job", "--", "true"}, 64, option);
+    }
+  }
+  check_refused(server, {"--at-least", "5s", "--at-most", "4999ms", "job", "--", "true"}, 64,
+                "--at-least: it is longer than --at-most");
+  CHECK(run(rlock_argv("exec", "-r", "unix:///nonexistent", "--at-least", "2s", "--at-most", "1s",
+                       "job", "--", "true"))
+            .status == 64);
+  // 100 years are as long as time can be.
+  CHECK(run(exec(server, {"--at-most", "876000h", "job", "--", "true"})).status == 0);
+  check_refused(server, {"--at-most", "876001h", "job", "--", "true"}, 64, "--at-most");
+  CHECK(run(exec(server, {"--at-least", "876000h", "job", "--", "true"})).status == 0);
+  CHECK(std::stoll(server.command({"PTTL", "job"})) > 3'000'000'000'000LL);
+}
+
+TEST_CASE("exec: a command that cannot be run leaves no lock") {
+  Server server;
+  const std::string plain = script(server, "plain", "#!/bin/sh\n", 0644);
+  const std::string orphan = script(server, "orphan", "#!/no/such/interpreter\n", 0755);
+  const auto check = [&](const std::string& command, int status, const std::string& why) {
+    check_refused(server, {"job", "other", "--", command}, status, why);
+    check_refused(server, {"--fair", "--at-least", "1h", "job", "--", command}, status, why);
+    check_refused(server, {"--kind", "simple", "job", "--", command}, status, why);
+  };
+  check(server.directory(), 126, server.directory() + ": Permission denied");
+  check("/", 126, "rlock: /: Permission denied");
+  check(plain, 126, plain + ": Permission denied");
+  check(plain + "/below", 126, "Not a directory");
+  check(orphan, 127, orphan + ": its interpreter does not exist");
+  check(server.directory() + "/none", 127, "No such file or directory");
+  check("", 127, "rlock: '': No such file or directory");
+  check(std::string(5000, 'x'), 126, "File name too long");
+}
+
+TEST_CASE("exec: a line of shell may be empty, or say that there is no such command") {
+  Server server;
+  const Result empty = run(exec(server, {"-c", "", "job"}));
+  CHECK(empty.status == 0);
+  CHECK(empty.err.empty());
+  CHECK(run(exec(server, {"-c", "/nonexistent", "job"})).status == 127);
+  CHECK(run(exec(server, {"-c", "(", "job"})).status == 2);
+  CHECK(wait_until([&] { return server.keys().empty(); }));
+}
+
+TEST_CASE("exec: a RLOCK_HELD that is garbled is as if it were not there") {
+  Server server;
+  std::string noise;
+  for (int i = 0; i < 100'000; ++i) noise += static_cast<char>(1 + (i * 7919 + i / 255) % 255);
+  const std::string other = k_other;
+  for (const std::string& held : Words{
+           noise, std::string(131'000, ' '), std::string(131'000, '='),
+           "job=" + std::string(100'000, 'x') + "/r", "job=" + other, "job=" + other + "/",
+           "job=" + other + "//r", "job=/r", "=" + other + "/r", "job=%/r", "job=%4/r", "job=%zz/r",
+           "%=x/r", "job=x/\x1b[2J", "job=x/\nRLOCK_TOKEN=9", "job=" + other + "/r job",
+           std::string("job job job= job=/ //// =/= /="), std::string("\xff\xfe\n\t\x1b")}) {
+    CAPTURE(held.substr(0, 50));
+    const Result result = run_with_held(server, held);
+    CAPTURE(result.err);
+    CHECK(result.status == 0);
+    CHECK(result.err.empty());
+    const std::string owner = result.out.substr(0, result.out.find('\n'));
+    const std::string handed_on = result.out.substr(std::min(result.out.size(), owner.size() + 1));
+    CHECK(owner != other);
+    CHECK(handed_on.starts_with("job=" + owner + "/"));
+    CHECK(std::count(handed_on.begin(), handed_on.end(), ' ') == 0);
+    CHECK(handed_on.size() < 100);
+    CHECK(wait_until([&] { return server.keys().empty(); }));
+  }
+}
+
+TEST_CASE("exec: a RLOCK_HELD with many entries that could be true still starts the command") {
+  Server server;
+  std::string held;
+  while (held.size() < 119'000) held += "other" + std::to_string(held.size()) + "=o/r ";
+  for (const std::size_t size : {std::size_t{119'990}, std::size_t{131'000}}) {
+    held.resize(size, ' ');
+    const Result result = run_with_held(server, held);
+    CHECK(result.status == 0);
+    CHECK(result.err.empty());
+  }
+}
+
+TEST_CASE("exec: an owner in RLOCK_HELD who does not hold the lock gets nothing") {
+  Server server;
+  const std::string forged = "job=" + std::string(k_other) + "/0123456789abcdef";
+  const Result free = run_with_held(server, forged);
+  CHECK(free.status == 0);
+  CHECK_FALSE(free.out.starts_with(k_other));
+
+  server.command({"HSET", "job", "another:1", "1"});
+  CHECK(run_with_held(server, forged).status == 75);
+  CHECK(server.command({"HGETALL", "job"}) == "another:1\n1");
+  server.command({"DEL", "job"});
+  server.command({"SET", "job", "another:1"});
+  const Result simple = run(exec(server, {"-q", "-n", "--kind", "simple", "job", "--", "true"}),
+                            {.env = {{"RLOCK_HELD", forged}}});
+  CHECK(simple.status == 75);
+  CHECK(server.keys() == Words{"job"});
+}
+
+TEST_CASE("exec: who knows the true owner takes part in his lock, and cannot end it") {
+  Server server;
+  server.command({"HSET", "job", k_other, "1"});
+  server.command({"PEXPIRE", "job", "600000"});
+  const Result result = run_with_held(server, "job=" + std::string(k_other) + "/0123456789abcdef");
+  CHECK(result.status == 0);
+  CHECK(result.out.starts_with(k_other));
+  CHECK(server.command({"HGETALL", "job"}) == std::string(k_other) + "\n1");
+  CHECK(std::stol(server.command({"PTTL", "job"})) > 500'000);
+}

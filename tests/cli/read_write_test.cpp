@@ -1,0 +1,423 @@
+// rlock exec -s and -x: readers share a lock, and a writer excludes them.
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "cli/beats.hpp"
+#include "support/process.hpp"
+#include "support/proxy.hpp"
+#include "support/rights.hpp"
+#include "support/server.hpp"
+#include "support/wait_until.hpp"
+
+using namespace rlock::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+const std::string k_channel = "redisson_rwlock:{job}";
+const std::string k_info = "rlock_info:{job}";
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// A server, and runs of `rlock exec` that hold "job" until their input ends.
+struct Setting {
+  Server server;
+
+  [[nodiscard]] Words exec_argv(const Words& options) const {
+    Words argv = rlock_argv("exec", "-r", server.unix_url());
+    argv.insert(argv.end(), options.begin(), options.end());
+    argv.insert(argv.end(), {"job", "--"});
+    return argv;
+  }
+  [[nodiscard]] std::unique_ptr<Process> start(const Words& options) const {
+    Words argv = exec_argv(options);
+    argv.insert(argv.end(), {"sh", "-c", "echo got; cat > /dev/null"});
+    return std::make_unique<Process>(argv, ProcessOptions{.hold_stdin = true});
+  }
+  [[nodiscard]] std::unique_ptr<Process> held(const Words& options) const {
+    auto process = start(options);
+    process->wait_for_stdout("got");
+    return process;
+  }
+  [[nodiscard]] Result attempt(const Words& options) const {
+    Words argv = exec_argv(options);
+    argv.insert(argv.end(), {"echo", "ran"});
+    return run(argv);
+  }
+  [[nodiscard]] int status_of(const char* side) const { return attempt({side, "-n", "-q"}).status; }
+  [[nodiscard]] Result rlock(const std::string& command, const Words& options) const {
+    Words argv = rlock_argv(command, "-r", server.unix_url());
+    argv.insert(argv.end(), options.begin(), options.end());
+    argv.emplace_back("job");
+    return run(argv);
+  }
+  [[nodiscard]] bool comes_to_wait(int count = 1) const {
+    return wait_until([&] {
+      return server.command({"PUBSUB", "NUMSUB", k_channel}) ==
+             k_channel + "\n" + std::to_string(count);
+    });
+  }
+  [[nodiscard]] bool clean() const {
+    return wait_until([&] { return server.keys().empty(); });
+  }
+};
+
+void check_end(Process& process, int status = 0) {
+  process.close_stdin();
+  const Result result = process.wait();
+  CHECK(result.status == status);
+  if (status == 0) CHECK(result.err.empty());
+}
+
+}  // namespace
+
+TEST_CASE("readers share a lock, and writers exclude all; who waits is woken by a message") {
+  Setting set;
+  auto one = set.held({"-s", "--lease", "10m"});
+  auto two = set.held({"--shared", "--lease", "10m"});
+  CHECK(set.status_of("-s") == 0);
+  const Result refused = set.attempt({"-x", "-n"});
+  CHECK(refused.status == 75);
+  CHECK(has(refused.err, "rlock: job: not acquired: held by "));
+  CHECK(has(refused.err, " (sh) for "));
+  auto writer = set.start({"-x", "--lease", "10m"});
+  REQUIRE(set.comes_to_wait());
+  check_end(*one);
+  CHECK(set.status_of("--exclusive") == 75);
+  CHECK(writer->out().empty());
+  check_end(*two);
+  writer->wait_for_stdout("got", 4s);  // a waiter that misses the message asks again after 5 s
+  CHECK(set.status_of("-s") == 75);
+  CHECK(set.status_of("-x") == 75);
+  auto third = set.start({"--kind", "read", "--lease", "10m"});
+  auto fourth = set.start({"--kind", "read", "--lease", "10m"});
+  REQUIRE(set.comes_to_wait(2));
+  check_end(*writer);
+  third->wait_for_stdout("got", 4s);
+  fourth->wait_for_stdout("got", 4s);
+  check_end(*third);
+  check_end(*fourth);
+  CHECK(set.clean());
+}
+
+TEST_CASE("the command learns its side, the plain owner, and as the writer a token") {
+  Setting set;
+  Words argv = set.exec_argv({"--kind", "write", "--fence"});
+  const std::string show = "echo $RLOCK_KIND $RLOCK_OWNER $RLOCK_TOKEN.; redis-cli -s \"$0\" ";
+  argv.insert(argv.end(), {"sh", "-c", show + "hkeys job", set.server.unix_path()});
+  const Result writer = run(argv);
+  const std::size_t space = writer.out.find(' ', 6);
+  const std::string owner = writer.out.substr(6, space - 6);
+  CHECK(writer.out.starts_with("write " + owner + " 1"));
+  CHECK(writer.out.ends_with(".\nmode\n" + owner + ":write\n"));
+  CHECK(set.server.command({"DEL", "redisson_lock_token:{job}"}) == "1");
+  const Result refused = set.attempt({"-s", "--fence"});
+  CHECK(refused.status == 64);
+  CHECK(refused.err.starts_with("rlock: --fence: not for a reader: "));
+  const Result several =
+      run(rlock_argv("exec", "-s", "-r", set.server.unix_url(), "-r", set.server.tcp_url(), "-r",
+                     "redis://127.0.0.1:1", "job", "--", "true"));
+  CHECK(several.status == 64);
+  CHECK(set.clean());
+}
+
+TEST_CASE("a nested run reads or writes with its parent, in any order of ending") {
+  Setting set;
+  const ProcessOptions options{.env = {{"RLOCK", rlock_program()},
+                                       {"RLOCK_REDIS", set.server.unix_url()},
+                                       {"C", "redis-cli -s " + set.server.unix_path()}}};
+  const auto nested = [&](const char* outer, const std::string& script) {
+    Words argv = set.exec_argv({outer});
+    argv.insert(argv.end(), {"sh", "-c", script});
+    return run(argv, options);
+  };
+  SUBCASE("a reader in a reader") {
+    CHECK(nested("-s",
+                 "\"$RLOCK\" exec -n -s job -- sh -c '$C hget job $RLOCK_OWNER'; $C hget "
+                 "job $RLOCK_OWNER")
+              .out == "2\n1\n");
+  }
+  SUBCASE("the writer in the writer") {
+    CHECK(nested("-x",
+                 "\"$RLOCK\" exec -n -x job -- sh -c '$C hget job $RLOCK_OWNER:write'; $C "
+                 "hget job $RLOCK_OWNER:write")
+              .out == "2\n1\n");
+  }
+  SUBCASE("a reader in the writer") {
+    CHECK(nested("-x",
+                 "\"$RLOCK\" exec -n -s job -- sh -c '$C hvals job; echo $RLOCK_KIND'; $C "
+                 "hvals job")
+              .out == "write\n1\n1\nread\nwrite\n1\n");
+  }
+  SUBCASE("not the writer in a reader, which would wait for itself for ever") {
+    const Result result = nested("-s", "\"$RLOCK\" exec -x job -- echo never; echo $?");
+    CHECK(result.out == "64\n");
+    CHECK(result.err ==
+          "rlock: job: a process above this one reads: a reader cannot become the writer (take the "
+          "write lock first)\n");
+  }
+  SUBCASE("no plain run in a reader, and no reader in a plain one") {
+    CHECK(nested("-s", "\"$RLOCK\" exec -q job -- echo never; echo $?").out == "76\n");
+    CHECK(nested("--kind=reentrant", "\"$RLOCK\" exec -q -s job -- echo never; echo $?").out ==
+          "76\n");
+  }
+  SUBCASE("the writer ends first, and the reader goes on, together with others") {
+    const std::string stop = set.server.directory() + "/stop";
+    const std::string until = "while [ ! -e " + stop + " ]; do sleep 0.02; done";
+    const Result result =
+        nested("-x", "\"$RLOCK\" exec -s --lease 2s job -- sh -c '" + until +
+                         "' > /dev/null 2>&1 & while [ \"$($C hlen job)\" != 3 ]; do :; done");
+    CHECK(result.status == 0);
+    CHECK(result.err.empty());
+    CHECK(set.status_of("-s") == 0);
+    wait_for_renewal(set.server);
+    CHECK(set.status_of("-x") == 75);
+    std::ofstream(stop) << "stop";
+  }
+  CHECK(set.clean());
+}
+
+TEST_CASE("the watchdog keeps a reader, among others and alone, and the writer") {
+  Setting set;
+  for (const char* side : {"-s", "-x"}) {
+    auto other = side == std::string("-s") ? set.held({"-s", "--lease", "10m"}) : nullptr;
+    auto one = set.held({side, "--lease", "2s"});
+    if (other) check_end(*other);  // and with it, its lease of 10 minutes
+    CHECK(pttl(set.server) <= 2000);
+    for (int i = 0; i < 3; ++i) wait_for_renewal(set.server);
+    CHECK(set.status_of("-x") == 75);
+    check_end(*one);
+    CHECK(set.clean());
+  }
+}
+
+TEST_CASE("S4: who loses the lock is ended: a reader, and the writer") {
+  Setting set;
+  auto one = set.held({"-s", "--lease", "2s"});
+  auto two = set.held({"-s", "--lease", "2s"});
+  set.server.command({"DEL", "job"});
+  auto writer = set.held({"-x", "--lease", "2s"});
+  for (Process* lost : {one.get(), two.get()}) {
+    const Result result = lost->wait();
+    CHECK(result.status == 79);
+    CHECK(has(result.err, "rlock: job: lock lost: "));
+  }
+  CHECK(set.server.command({"HGET", "job", "mode"}) == "write");
+  set.server.command({"DEL", "job"});
+  auto reader = set.held({"-s"});
+  CHECK(writer->wait().status == 79);
+  check_end(*reader);
+}
+
+TEST_CASE("S7: after kill -9 its own lease keeps others out, and no one else's") {
+  Setting set;
+  auto dead = set.held({"-s", "--lease", "2s"});
+  auto living = set.held({"-s", "--lease", "10m"});
+  const std::string pid = ":" + std::to_string(dead->pid());
+  dead->signal(SIGKILL);
+  auto writer = set.start({"-x", "--lease", "2s"});
+  REQUIRE(set.comes_to_wait());
+  // Readers come and go, and prolong the lock.
+  CHECK(set.attempt({"-s", "-q", "--lease", "10m"}).out == "ran\n");
+  CHECK(has(set.server.command({"HKEYS", "job"}), pid));
+  REQUIRE(wait_until([&] {
+    const Words keys = set.server.keys();
+    return std::count_if(keys.begin(), keys.end(), [&](const std::string& key) {
+             return has(key, pid + ":rwlock_timeout:");
+           }) == 0;
+  }));
+  const Result seen = set.rlock("inspect-queue", {"--json"});
+  CHECK(has(seen.out, "\"code\":\"dead_reader\""));
+  CHECK(writer->out().empty());
+  check_end(*living);
+  writer->wait_for_stdout("got", 4s);
+  writer->signal(SIGKILL);
+  CHECK(set.attempt({"-s"}).out == "ran\n");
+  CHECK(wait_until([&] { return set.server.command({"EXISTS", "job"}) == "0"; }));
+}
+
+TEST_CASE("--at-least keeps a reader's and the writer's lock by TTL") {
+  Setting set;
+  for (const std::string side : {"-s", "-x"}) {
+    CHECK(set.attempt({side, "--at-least", "1m"}).out == "ran\n");
+    CHECK(pttl(set.server) > 30'000);
+    CHECK(pttl(set.server) <= 60'000);
+    CHECK(set.status_of("-x") == 75);
+    CHECK(set.status_of("-s") == (side == "-s" ? 0 : 75));
+    CHECK(set.rlock("unlock", {"--force"}).status == 0);
+    CHECK(set.clean());
+  }
+}
+
+TEST_CASE("S6: a request whose reply is lost counts once, on either side") {
+  Setting set;
+  Proxy proxy(set.server.unix_path());
+  const ProcessOptions nested{.env = {{"RLOCK", rlock_program()},
+                                      {"RLOCK_REDIS", proxy.url()},
+                                      {"C", "redis-cli -s " + set.server.unix_path()}},
+                              .hold_stdin = true};
+  for (const std::string side : {"-s", "-x"}) {
+    CAPTURE(side);
+    const std::string count =
+        "$C hget job $RLOCK_OWNER" + std::string(side == "-x" ? ":write" : "");
+    // Taking it, once the script is known.
+    CHECK(set.attempt({side}).out == "ran\n");
+    proxy.cut_after_next_request("EVALSHA");
+    const Result taken = run(rlock_argv("exec", side, "job", "--", "sh", "-c", count), nested);
+    CHECK(taken.out == "1\n");
+    CHECK(taken.err.empty());
+    CHECK(set.server.command({"EXISTS", "job", k_info}) == "0");
+    // A nested hold: taking it, and giving it back.
+    Process process(
+        rlock_argv("exec", side, "job", "--", "sh", "-c",
+                   "echo outer; read -r line; \"$RLOCK\" exec " + side + " job -- sh -c '" + count +
+                       "; echo inner; read -r line'; " + count + "; echo back; read -r line"),
+        nested);
+    process.wait_for_stdout("outer\n");
+    const std::size_t cuts = proxy.cuts();
+    proxy.cut_after_next_request("EVALSHA");
+    process.write_stdin("\n");
+    process.wait_for_stdout("2\ninner\n");
+    CHECK(proxy.cuts() == cuts + 1);
+    proxy.cut_after_next_request("EVALSHA");
+    process.write_stdin("\n");
+    process.wait_for_stdout("1\nback\n");
+    CHECK(proxy.cuts() == cuts + 2);
+    proxy.cut_after_next_request("EVALSHA");
+    process.write_stdin("\n");
+    const Result result = process.wait();
+    CHECK(result.status == 0);
+    CHECK(result.err.empty());
+    CHECK(proxy.cuts() == cuts + 3);
+    CHECK(wait_until([&] { return set.server.command({"EXISTS", "job", k_info}) == "0"; }));
+    set.server.command({"FLUSHALL"});
+  }
+}
+
+TEST_CASE("acquire, renew and unlock work with the plain owner, and with the field that is shown") {
+  Setting set;
+  const auto acquire = [&](const char* side) {
+    const Result taken = set.rlock("acquire", {side, "--no-watchdog", "--lease", "1m"});
+    CHECK(taken.status == 0);
+    return taken.out.substr(0, taken.out.find('\n'));
+  };
+  const std::string reader = acquire("-s");
+  const std::string other = acquire("-s");
+  CHECK(set.rlock("renew", {"--owner", reader, "--lease", "10m"}).status == 0);
+  CHECK(pttl(set.server) > 500'000);
+  CHECK(set.rlock("unlock", {"--owner", reader}).status == 0);
+  CHECK(set.rlock("unlock", {"--owner", reader}).status == 1);
+  CHECK(pttl(set.server) <= 60'000);
+  CHECK(set.rlock("unlock", {"--owner", other}).status == 0);
+  CHECK(set.clean());
+  const std::string writer = acquire("-x");
+  CHECK(set.server.command({"HGET", "job", writer + ":write"}) == "1");
+  CHECK(set.rlock("renew", {"--owner", writer + ":write", "--lease", "10m"}).status == 0);
+  CHECK(pttl(set.server) > 500'000);
+  CHECK(set.rlock("unlock", {"--owner", writer}).status == 0);
+  CHECK(set.clean());
+  const Result json = set.rlock("acquire", {"--json", "-s", "--no-watchdog"});
+  CHECK(has(json.out, "\"kind\":\"read\""));
+  CHECK(has(json.out, "\"count\":1"));
+}
+
+TEST_CASE("who reads and who writes is shown, and told when the lock is broken") {
+  Setting set;
+  Process watch(rlock_argv("watch", "--json", "-r", set.server.unix_url(), "job"));
+  watch.wait_for_stdout("\"state\":\"free\"");
+  auto one = set.held({"-s"});
+  auto two = set.held({"-s"});
+  watch.wait_for_stdout("\"event\":\"held\"");
+  const std::string pid = std::to_string(one->pid());
+  const Result seen = set.rlock("inspect-queue", {"--json"});
+  CHECK(has(seen.out, "\"kind\":\"read-write\""));
+  CHECK(has(seen.out, "\"mode\":\"read\""));
+  CHECK(has(seen.out, "\"command\":\"sh\",\"pid\":" + pid));
+  CHECK(has(seen.out, "\"problems\":[]"));
+  CHECK(has(run(rlock_argv("list", "-r", set.server.unix_url())).out, "read-write"));
+  one->signal(SIGKILL);
+  CHECK(one->wait_exit().status == 128 + SIGKILL);
+  const Result health = set.rlock("doctor", {});
+  CHECK(health.status == 1);
+  CHECK(has(health.out, "process " + pid));
+  auto writer = set.start({"-x"});
+  REQUIRE(set.comes_to_wait(2));  // with the one who watches
+  const Result broken = set.rlock("unlock", {"--force"});
+  CHECK(broken.status == 0);
+  CHECK(has(broken.err, "pid " + pid + " (sh)"));
+  CHECK(has(broken.err, ", a reader\n"));
+  writer->wait_for_stdout("got", 4s);
+  const std::string writer_pid = std::to_string(writer->pid());
+  watch.wait_for_stdout("\"pid\":" + writer_pid);
+  CHECK(has(set.rlock("inspect-queue", {}).out, "write"));
+  two->close_stdin();
+  CHECK(two->wait().status == 79);
+  const Result again = set.rlock("unlock", {"--force"});
+  CHECK(has(again.err, "pid " + writer_pid + " (sh)"));
+  CHECK(has(again.err, ", the writer\n"));
+  writer->close_stdin();
+  CHECK(writer->wait().status == 79);
+  CHECK(wait_until([&] { return set.server.command({"EXISTS", "job"}) == "0"; }));
+}
+
+TEST_CASE("several names are read or written together") {
+  Setting set;
+  const auto exec = [&](const char* side, const char* name) {
+    return run(rlock_argv("exec", side, "-n", "-q", "-r", set.server.unix_url(), name, "--",
+                          "true"))
+        .status;
+  };
+  Process both(rlock_argv("exec", "-s", "-r", set.server.unix_url(), "a", "b", "--", "sh", "-c",
+                          "echo got; cat"),
+               {.hold_stdin = true});
+  both.wait_for_stdout("got");
+  for (const char* name : {"a", "b"}) {
+    CHECK(exec("-s", name) == 0);
+    CHECK(exec("-x", name) == 75);
+  }
+  check_end(both);
+  CHECK(set.clean());
+}
+
+TEST_CASE(
+    "R3: readers and writers need no more rights than plain locks; watching needs no new one") {
+  Setting set;
+  const auto blocks = documented_rights();
+  REQUIRE(set.server.command(blocks[0]) == "OK");
+  Words looker = blocks[3];
+  const char* side = "-s";
+  SUBCASE("as documented") {}
+  SUBCASE("without the channels of read/write locks") {
+    side = "-x";
+    std::erase(looker, "&redisson_rwlock:*");
+    REQUIRE(looker.size() < blocks[3].size());
+  }
+  REQUIRE(set.server.command(looker) == "OK");
+  const auto url = [&](const std::string& user) {
+    return "redis://" + user + ":password@127.0.0.1:" + std::to_string(set.server.port());
+  };
+  Process holder(
+      rlock_argv("exec", side, "-r", url("locker"), "job", "--", "sh", "-c", "echo got; cat"),
+      {.hold_stdin = true});
+  holder.wait_for_stdout("got");
+  Process waiter(rlock_argv("exec", "-x", "-r", url("locker"), "job", "--", "echo", "ran"));
+  REQUIRE(set.comes_to_wait());
+  Process watch(rlock_argv("watch", "--json", "-r", url("looker"), "job"));
+  watch.wait_for_stdout("\"state\":\"held\"");
+  check_end(holder);
+  watch.wait_for_stdout("\"event\":\"released\"");
+  CHECK(waiter.wait().out == "ran\n");
+  CHECK(waiter.err().empty());
+  CHECK(set.clean());
+}

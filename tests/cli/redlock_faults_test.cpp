@@ -1,0 +1,333 @@
+// Redlock with servers that are killed, paused or cut off, at every step.
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "cli/beats.hpp"
+#include "support/process.hpp"
+#include "support/processes.hpp"
+#include "support/quorum.hpp"
+#include "support/wait_until.hpp"
+
+using namespace rlock::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+enum class Fault { killed, paused, cut_off, deaf, mute };
+constexpr const char* k_names[] = {"killed", "paused", "cut off", "deaf", "mute"};
+
+// What befalls which server.
+using Faults = std::vector<std::pair<int, Fault>>;
+const Faults k_minorities[] = {{{0, Fault::killed}, {3, Fault::paused}},
+                               {{1, Fault::cut_off}, {4, Fault::deaf}},
+                               {{2, Fault::mute}, {3, Fault::killed}}};
+const Faults k_majorities[] = {{{0, Fault::killed}, {2, Fault::paused}, {4, Fault::deaf}},
+                               {{1, Fault::cut_off}, {2, Fault::mute}, {3, Fault::paused}}};
+
+std::string name_of(const Faults& faults) {
+  std::string text;
+  for (const auto& [server, fault] : faults) {
+    text += std::to_string(server) + " " + k_names[static_cast<int>(fault)] + " ";
+  }
+  return text;
+}
+
+void strike(Quorum& quorum, int server, Fault fault) {
+  switch (fault) {
+    case Fault::killed:
+      quorum[server].stop();
+      break;
+    case Fault::paused:
+      quorum[server].pause();
+      break;
+    case Fault::cut_off:
+      quorum.proxy(server).set_mode(Mode::refuse);
+      break;
+    case Fault::deaf:
+      quorum.proxy(server).set_mode(Mode::blackhole);
+      break;
+    case Fault::mute:
+      quorum.proxy(server).set_mode(Mode::swallow_replies);
+      break;
+  }
+}
+
+void heal(Quorum& quorum, int server, Fault fault) {
+  if (fault == Fault::killed) quorum[server].start();
+  if (fault == Fault::paused) quorum[server].resume();
+  if (fault == Fault::mute) quorum.proxy(server).cut();
+  quorum.proxy(server).set_mode(Mode::pass);
+}
+
+void strike(Quorum& quorum, const Faults& faults) {
+  for (const auto& [server, fault] : faults) strike(quorum, server, fault);
+}
+
+void heal(Quorum& quorum, const Faults& faults) {
+  for (const auto& [server, fault] : faults) heal(quorum, server, fault);
+}
+
+bool has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+bool is_one_line(const std::string& text) {
+  return text.starts_with("rlock: ") && std::count(text.begin(), text.end(), '\n') == 1;
+}
+
+// A command that says that it runs, and runs until its stdin ends.
+const std::vector<std::string> k_until_told = {"job", "--", "sh", "-c",
+                                               "echo in; read x; echo out"};
+
+std::vector<std::string> with(std::vector<std::string> options,
+                              const std::vector<std::string>& rest) {
+  options.insert(options.end(), rest.begin(), rest.end());
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("Redlock: any two of five may fail before the lock is taken") {
+  for (const Faults& faults : k_minorities) {
+    CAPTURE(name_of(faults));
+    Quorum quorum(5);
+    strike(quorum, faults);
+    const Result result =
+        run(quorum.rlock("exec", {"--timeout", "500ms", "job", "--", "echo", "ran"}));
+    CHECK(result.status == 0);
+    CHECK(result.out == "ran\n");
+    CHECK(result.err.empty());
+    heal(quorum, faults);
+    CHECK(quorum.becomes_free_of("job"));
+  }
+}
+
+TEST_CASE("Redlock: any two of five may fail while the command runs, and come back") {
+  const int lease = is_sanitized() ? 4 : 2;  // s; all three others have to answer in time
+  for (const Faults& faults : k_minorities) {
+    CAPTURE(name_of(faults));
+    Quorum quorum(5);
+    Process holder(
+        quorum.rlock("exec", with({"--lease", std::to_string(lease) + "s"}, k_until_told)),
+        {.stdin_text = "", .hold_stdin = true});
+    holder.wait_for_stdout("in");
+    CHECK(wait_until([&] { return quorum.having("job") == 5; }));
+    strike(quorum, faults);
+    // The lease goes on: for twice as long as it is.
+    const double start = uptime();
+    CHECK(wait_until([&] { return uptime() > start + 2 * lease; }));
+    CHECK(holder.running());
+    heal(quorum, faults);
+    CHECK(wait_until([&] { return quorum.having("job") == 5; }));
+    holder.close_stdin();
+    const Result result = holder.wait();
+    CHECK(result.status == 0);
+    CHECK(has(result.out, "out"));
+    CHECK(quorum.becomes_free_of("job"));
+  }
+}
+
+TEST_CASE("Redlock: any two of five may fail before the lock is released") {
+  for (const Faults& faults : k_minorities) {
+    CAPTURE(name_of(faults));
+    Quorum quorum(5);
+    Process holder(quorum.rlock("exec", with({"--timeout", "1s", "--lease", "8s"}, k_until_told)),
+                   {.stdin_text = "", .hold_stdin = true});
+    holder.wait_for_stdout("in");
+    strike(quorum, faults);
+    holder.close_stdin();
+    const Result result = holder.wait();
+    CHECK(result.status == 0);
+    CHECK(has(result.out, "out"));
+    CHECK(result.err.empty());
+    heal(quorum, faults);
+    CHECK(quorum.becomes_free_of("job"));  // at once, or when the lease ends
+  }
+}
+
+TEST_CASE("Redlock: without a majority nothing is taken, and nothing is left anywhere") {
+  for (const Faults& faults : k_majorities) {
+    CAPTURE(name_of(faults));
+    Quorum quorum(5);
+    strike(quorum, faults);
+    const Result result =
+        run(quorum.rlock("exec", {"--timeout", "500ms", "job", "--", "echo", "ran"}));
+    CHECK(result.status == 69);
+    CHECK(result.out.empty());
+    CHECK(has(result.err, "too few of the 5 servers answered, 3 are needed"));
+    CHECK(is_one_line(result.err));
+    heal(quorum, faults);
+    CHECK(quorum.becomes_free_of("job"));
+  }
+}
+
+TEST_CASE("Redlock: when a majority is lost, the command is dead before the lease ends") {
+  for (const Faults& faults : {k_majorities[0]}) {
+    CAPTURE(name_of(faults));
+    Quorum quorum(5);
+    const std::string log = quorum[1].directory() + "/beats";
+    Process holder(quorum.rlock("exec", {"--lease", "3s", "job", "--", "sh",
+                                         write_beat_script(quorum[1]), "main", "deaf"}),
+                   {.env = {{"LOG", log}}});
+    CHECK(wait_until([&] { return quorum.having("job") == 5; }));
+    strike(quorum, faults);
+    const Result result = holder.wait();
+    CHECK(result.status == 79);
+    CHECK(has(result.err, "lock lost"));
+    // Those that could be asked still have it: no renewal of theirs counted, and the last that did
+    // was earlier.
+    double last = 0;
+    std::ifstream beats(log);
+    for (std::string line; std::getline(beats, line);) last = std::stod(line.substr(5));
+    for (const int server : {1, 3}) {
+      const long left = pttl(quorum[server]);
+      if (left > 0) CHECK(last < uptime() + static_cast<double>(left) / 1000);
+    }
+    CHECK(last > 0);
+    heal(quorum, faults);
+    CHECK(quorum.becomes_free_of("job"));
+  }
+}
+
+TEST_CASE("Redlock: two of five that forget the lock are given it again, three end the command") {
+  Quorum quorum(5, Memory::lost);
+  Process holder(
+      quorum.rlock("exec", {"--restart-delay", "0", "--lease", "1500ms", "--fence", "job", "--",
+                            "sh", "-c", "echo $RLOCK_TOKEN; read x; echo out"}),
+      {.stdin_text = "", .hold_stdin = true});
+  holder.wait_for_stdout("\n");
+  const std::string token = holder.out().substr(0, holder.out().find('\n'));
+  CHECK(wait_until([&] { return quorum.having("job") == 5; }));
+  const std::string owner = quorum[4].command({"HKEYS", "job"});
+  for (const int server : {0, 1}) {
+    quorum[server].stop();
+    quorum[server].start();
+  }
+  for (const int server : {0, 1}) {
+    CHECK(wait_until([&] { return quorum[server].command({"HKEYS", "job"}) == owner; }));
+    CHECK(wait_until([&] {
+      return quorum[server].command({"GET", "redisson_lock_token:{job}"}) == token;
+    }));
+  }
+  CHECK(holder.running());
+  // All three before the first is there again, which would soon have its vote back.
+  for (const int server : {0, 1, 2}) quorum[server].stop();
+  for (const int server : {0, 1, 2}) quorum[server].start();
+  const Result result = holder.wait();
+  CHECK(result.status == 79);
+  CHECK_FALSE(has(result.out, "out"));
+  CHECK(quorum.becomes_free_of("job"));
+}
+
+TEST_CASE("Redlock: replies that are lost, of any request, count once") {
+  for (const char* request : {"EVALSHA", "EVAL", ""}) {
+    CAPTURE(request);
+    Quorum quorum(3);
+    CHECK(run(quorum.rlock("exec", {"warm", "--", "true"})).status == 0);
+    quorum.proxy(0).cut_after_next_request(request);
+    quorum.proxy(1).cut_after_next_request(request);
+    const Result result = run(quorum.rlock("exec", {"job", "--", "echo", "ran"}));
+    CHECK(result.status == 0);
+    CHECK(result.out == "ran\n");
+    CHECK(result.err.empty());
+    CHECK(quorum.becomes_free_of("job"));
+  }
+}
+
+TEST_CASE("Redlock: answers that come after the lease are no lock (K2)") {
+  Quorum quorum(3);
+  const std::string look = "redis-cli -s " + quorum[0].unix_path() + " pttl job";
+  CHECK(run(quorum.rlock("exec", {"job", "--", "true"})).status == 0);  // they know the scripts
+  // It has to be stopped while it waits for the answers, which it does for 0.4 s.
+  for (int tried = 0; tried < 10; ++tried) {
+    std::size_t before = 0;
+    for (int i = 0; i < 3; ++i) {
+      quorum[i].pause();
+      before = quorum.proxy(2).requests();
+    }
+    // Without a delay the first request takes the lock, or else the second, after one for settings.
+    Process late(quorum.rlock(
+        "exec", {"--restart-delay", "0", "--lease", "4s", "job", "--", "sh", "-c", look}));
+    CHECK(wait_until([&] { return quorum.proxy(2).requests() >= before + 2; }));
+    late.signal(SIGSTOP);
+    CHECK(wait_until([&] { return stopped(late.pid()) || !late.running(); }));
+    for (int i = 0; i < 3; ++i) quorum[i].resume();
+    const bool is_asked = wait_until([&] { return quorum.having("job") == 3; }, 2s);
+    CHECK(quorum.becomes_free_of("job"));  // its lease has ended
+    late.signal(SIGCONT);
+    const Result result = late.wait();
+    if (!is_asked) continue;
+    CHECK(result.status == 0);
+    CHECK(std::stol(result.out) > 0);  // the command ran under a lease of its own
+    CHECK(quorum.becomes_free_of("job"));
+    return;
+  }
+  FAIL("never stopped in time");
+}
+
+TEST_CASE("Redlock: kill -9 of rlock ends its command, and leaves the lock to its lease") {
+  Quorum quorum(3);
+  Process holder(quorum.rlock(
+      "exec", {"--lease", "2s", "job", "--", "sh", "-c", "echo in $$; exec sleep 600"}));
+  holder.wait_for_stdout("in ");
+  const pid_t command = std::stoi(holder.out().substr(3));
+  holder.signal(SIGKILL);
+  CHECK(wait_until([&] { return !alive(command); }));
+  CHECK(run(quorum.rlock("exec", {"job", "--", "true"})).status == 0);
+}
+
+TEST_CASE("Redlock: a signal while it waits leaves nothing, also with a server that hangs") {
+  Quorum quorum(3);
+  quorum[2].pause();
+  Process holder(quorum.rlock("exec", k_until_told), {.stdin_text = "", .hold_stdin = true});
+  holder.wait_for_stdout("in");
+  Process waiter(quorum.rlock("exec", {"job", "--", "true"}));
+  for (int i = 0; i < 2; ++i) {
+    CHECK(wait_until([&] {
+      return quorum[i].list({"PUBSUB", "NUMSUB", "redisson_lock__channel:{job}"}).back() == "1";
+    }));
+  }
+  waiter.signal(SIGTERM);
+  CHECK(waiter.wait().status == 143);
+  holder.close_stdin();
+  CHECK(holder.wait().status == 0);
+  quorum[2].resume();
+  CHECK(quorum.becomes_free_of("job"));
+}
+
+TEST_CASE("Redlock: a server that hangs holds nothing up, however often the lock was asked for") {
+  Quorum quorum(3);
+  const std::vector<std::string> options = {"--timeout", "500ms", "--lease", "60s"};
+  Process holder(quorum.rlock("exec", with(options, k_until_told)),
+                 {.stdin_text = "", .hold_stdin = true});
+  holder.wait_for_stdout("in");
+  CHECK(wait_until([&] { return quorum.having("job") == 3; }));
+  quorum[2].pause();
+  Process waiter(quorum.rlock("exec", with(options, k_until_told)),
+                 {.stdin_text = "", .hold_stdin = true});
+  const std::string channel = "redisson_lock__channel:{job}";
+  for (int i = 0; i < 2; ++i) {
+    CHECK(wait_until([&] { return quorum[i].list({"PUBSUB", "NUMSUB", channel}).back() == "1"; }));
+  }
+  // Each call has the waiter ask again, far more often than the third server could time out.
+  for (int call = 0; call < 100; ++call) {
+    const std::size_t before = quorum.proxy(0).requests();
+    for (int i = 0; i < 2; ++i) quorum[i].command({"PUBLISH", channel, "0"});
+    REQUIRE(wait_until([&] { return quorum.proxy(0).requests() > before; }));
+  }
+  holder.close_stdin();
+  CHECK(holder.wait().status == 0);
+  waiter.wait_for_stdout("in");
+  quorum[1].pause();  // now the third has to be heard before the release is over
+  waiter.close_stdin();
+  CHECK(waiter.wait(45s).status == 0);
+  quorum[1].resume();
+  quorum[2].resume();
+}

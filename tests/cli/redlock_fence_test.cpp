@@ -1,0 +1,111 @@
+// rlock fence over several servers, of which some have lost the counter, one after the other.
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "support/process.hpp"
+#include "support/quorum.hpp"
+#include "support/wait_until.hpp"
+
+using namespace rlock::test;
+
+namespace {
+
+const std::string k_counter = "redisson_lock_token:{job}";
+
+Result fence(const Quorum& quorum, const std::string& token) {
+  return run(quorum.rlock("fence", {"--timeout", "2s", "job", token}));
+}
+
+std::string draw(const Quorum& quorum) {
+  const Result result =
+      run(quorum.rlock("exec", {"--timeout", "2s", "--restart-delay", "0", "--fence", "job", "--",
+                                "sh", "-c", "printf %s $RLOCK_TOKEN"}));
+  REQUIRE(result.status == 0);
+  return result.out;
+}
+
+int knowing(Quorum& quorum, const std::string& token) {
+  int count = 0;
+  for (int i = 0; i < quorum.size(); ++i) {
+    if (quorum[i].pid() >= 0 && quorum[i].command({"GET", k_counter}) == token) ++count;
+  }
+  return count;
+}
+
+// Returns a token that all servers know: a majority would be enough for rlock.
+std::string draw_on_all(Quorum& quorum) {
+  std::string token;
+  REQUIRE(wait_until([&] {
+    token = draw(quorum);
+    return knowing(quorum, token) == quorum.size();
+  }));
+  return token;
+}
+
+void restart(Server& server) {
+  server.stop();
+  server.start();
+}
+
+}  // namespace
+
+TEST_CASE("Redlock: a stale token stays stale while servers lose the counter one by one") {
+  Quorum quorum(3, Memory::lost);
+  const std::string old = draw_on_all(quorum);
+  quorum[2].pause();
+  const std::string young = draw(quorum);
+  restart(quorum[2]);
+  CHECK(knowing(quorum, young) == 2);
+  const std::string line = "rlock: job: token " + old + " is stale: " + young + " was granted\n";
+  for (int asked = 0; asked < 2; ++asked) {
+    const Result result = fence(quorum, old);
+    CHECK(result.status == 1);
+    CHECK(result.err == line);
+  }
+  // It has learned nothing from who asked.
+  CHECK(quorum[2].command({"GET", k_counter}) == "(nil)");
+  restart(quorum[0]);
+  for (int asked = 0; asked < 2; ++asked) {
+    const Result result = fence(quorum, old);
+    CHECK(result.status == 1);
+    CHECK(result.err == line);
+  }
+  // The only one that knows does not answer: nobody can tell.
+  quorum[1].pause();
+  for (const std::string& token : {old, young}) {
+    const Result result = fence(quorum, token);
+    CHECK(result.status == 69);
+    CHECK(
+        result.err.starts_with("rlock: too few of the 3 servers answered, 2 are needed to check "
+                               "the token: 2 without a counter, which may have been lost; "));
+  }
+  quorum[1].resume();
+  // The token that it knows is accepted, and a majority learns it.
+  CHECK(fence(quorum, young).status == 0);
+  CHECK(knowing(quorum, young) >= 2);
+  restart(quorum[1]);
+  CHECK(fence(quorum, old).status == 1);
+  CHECK(draw(quorum) > young);
+}
+
+TEST_CASE(
+    "Redlock: one server that has lost the counter, or is away, keeps no token from its use") {
+  Quorum quorum(3, Memory::lost);
+  const std::string token = draw_on_all(quorum);
+  SUBCASE("lost") { restart(quorum[1]); }
+  SUBCASE("away") { quorum[1].stop(); }
+  CHECK(fence(quorum, token).status == 0);
+  CHECK(fence(quorum, "5").status == 1);
+  CHECK(fence(quorum, std::to_string(std::stoll(token) + 5)).status == 0);
+  CHECK(fence(quorum, token).status == 1);
+}
+
+TEST_CASE("Redlock: where no server knows any token, the first is accepted, and remembered") {
+  Quorum quorum(3);
+  CHECK(fence(quorum, "5").status == 0);
+  CHECK(knowing(quorum, "5") >= 2);
+  CHECK(fence(quorum, "4").status == 1);
+  CHECK(fence(quorum, "5").status == 0);
+}

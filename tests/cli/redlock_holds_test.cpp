@@ -1,0 +1,105 @@
+// Several holds of one owner over several servers: each server counts each of them, also one that
+// has forgotten the lock.
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "cli/acquire_fixture.hpp"
+#include "support/quorum.hpp"
+
+using namespace rlock::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+// As a part of a shell script.
+std::string quoted(const std::vector<std::string>& argv) {
+  std::string text;
+  for (const std::string& word : argv) text += "'" + word + "' ";
+  return text;
+}
+
+// Each server forgets the lock, one after the other, and has both holds of it again.
+void forget_one_by_one(Quorum& quorum) {
+  for (int i = 0; i < quorum.size(); ++i) {
+    quorum[i].command({"FLUSHALL"});
+    CHECK(wait_until([&, i] { return quorum[i].command({"HVALS", "job"}) == "2"; }));
+  }
+}
+
+void check_counts(Quorum& quorum, const std::string& count) {
+  for (int i = 0; i < quorum.size(); ++i) {
+    CHECK(wait_until([&, i] { return quorum[i].command({"HVALS", "job"}) == count; }));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("Redlock: unlock gives back the hold of acquire, and not the outer run's") {
+  Quorum quorum(3);
+  const Shells shells(quorum[0].directory(), "unused");
+  const std::string acquire =
+      quoted(quorum.rlock("acquire", {"--export", "--lease", "1500ms", "job"}));
+  const std::string unlock = quoted(quorum.rlock("unlock", {"job"}));
+  const std::string script = ". " + shells.directory + "/lib.sh; eval \"$(" + acquire +
+                             ")\" || exit; echo both; await unlock; " + unlock +
+                             "; echo unlocked $?; await end";
+  Process outer(quorum.rlock("exec", {"--lease", "1500ms", "job", "--", "sh", "-c", script}),
+                shells.options());
+  outer.wait_for_stdout("both");
+  forget_one_by_one(quorum);
+  shells.go("unlock");
+  outer.wait_for_stdout("unlocked 0");
+  check_counts(quorum, "1");
+  CHECK(run(quorum.rlock("exec", {"-n", "job", "--", "true"})).status == 75);
+  shells.go("end");
+  CHECK(outer.wait().status == 0);
+  CHECK(quorum.becomes_free_of("job"));
+  CHECK(quorum.becomes_free_of("rlock_info:{job}"));
+}
+
+TEST_CASE("Redlock: nothing is left of a hold of acquire, however it is given back") {
+  Quorum quorum(3);
+  const Shells shells(quorum[0].directory(), "unused");
+  const std::string take = "owner=$(" + quoted(quorum.rlock("acquire", {"--lease", "1h"})) + "job)";
+  const std::string exports =
+      "eval \"$(" + quoted(quorum.rlock("acquire", {"--export", "--lease", "1h"})) + "job)\"; ";
+  const std::string unlock = quoted(quorum.rlock("unlock", {})) + "job";
+  const std::string by_owner = quoted(quorum.rlock("unlock", {"--owner"})) + "\"$owner\" job";
+  const std::string force = quoted(quorum.rlock("unlock", {"-q", "--force"})) + "job";
+  for (const std::string& script :
+       {take, take + "; " + by_owner, take + "; " + force, exports + unlock, exports + exports,
+        exports + exports + unlock + "; " + unlock}) {
+    CAPTURE(script);
+    const Result result = run({"sh", "-c", script}, shells.options());
+    CHECK(result.status == 0);
+    CHECK(result.err.empty());
+    CHECK(quorum.becomes_free_of("job"));
+  }
+  // A server that answers after the others may remember a release for 30 s.
+  for (int i = 0; i < quorum.size(); ++i) {
+    CHECK(wait_until([&, i] { return quorum[i].keys().empty(); }, 60s));
+  }
+}
+
+TEST_CASE("Redlock: an outer run that ends leaves the nested one what servers have forgotten") {
+  Quorum quorum(3);
+  const Shells shells(quorum[0].directory(), "unused");
+  const std::string nested = quoted(
+      quorum.rlock("exec", {"--lease", "1500ms", "job", "--", "sh", "-c",
+                            ". " + shells.directory + "/lib.sh; echo both; await end; echo end"}));
+  Process outer(
+      quorum.rlock("exec", {"--lease", "1500ms", "job", "--", "sh", "-c",
+                            ". " + shells.directory + "/lib.sh; " + nested + "& await outer"}),
+      shells.options());
+  outer.wait_for_stdout("both");
+  forget_one_by_one(quorum);
+  shells.go("outer");
+  CHECK(outer.wait_exit().status == 0);
+  check_counts(quorum, "1");
+  CHECK(run(quorum.rlock("exec", {"-n", "job", "--", "true"})).status == 75);
+  shells.go("end");
+  CHECK(quorum.becomes_free_of("job"));
+}

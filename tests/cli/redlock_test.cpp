@@ -1,0 +1,330 @@
+// Redlock: a lock that several independent servers keep, on a good day, and bad input.
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <deque>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "support/process.hpp"
+#include "support/pty.hpp"
+#include "support/quorum.hpp"
+#include "support/wait_until.hpp"
+
+using namespace rlock::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+bool has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+bool is_one_line(const std::string& text) {
+  return text.starts_with("rlock: ") && std::count(text.begin(), text.end(), '\n') == 1;
+}
+
+std::string first_holder(const Server& server) { return server.command({"HKEYS", "job"}); }
+
+const std::string k_other = "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a7:42";
+
+}  // namespace
+
+TEST_CASE("Redlock: every server keeps the lock while the command runs, none afterwards") {
+  Quorum quorum(3);
+  Process holder(
+      quorum.rlock("exec", {"job", "--", "sh", "-c", "echo in $RLOCK_OWNER; read x; true"}),
+      {.stdin_text = "", .hold_stdin = true});
+  holder.wait_for_stdout("in ");
+  CHECK(wait_until([&] { return quorum.having("job") == 3; }));
+  const std::string owner = holder.out().substr(3, holder.out().find('\n') - 3);
+  for (int i = 0; i < 3; ++i) CHECK(first_holder(quorum[i]) == owner);
+
+  const Result refused = run(quorum.rlock("exec", {"-n", "job", "--", "true"}));
+  CHECK(refused.status == 75);
+  CHECK(has(refused.err, "not acquired: held by "));
+  CHECK(is_one_line(refused.err));
+
+  holder.close_stdin();
+  const Result result = holder.wait();
+  CHECK(result.status == 0);
+  CHECK(result.err.empty());
+  for (int i = 0; i < 3; ++i) CHECK(wait_until([&] { return quorum[i].keys().empty(); }));
+}
+
+TEST_CASE("Redlock: a waiter is woken by the release, whatever the lease") {
+  Quorum quorum(3);
+  Process holder(
+      quorum.rlock("exec", {"--lease", "10m", "job", "--", "sh", "-c", "echo in; read x; true"}),
+      {.stdin_text = "", .hold_stdin = true});
+  holder.wait_for_stdout("in");
+  Process waiter(quorum.rlock("exec", {"job", "--", "echo", "mine"}));
+  for (int i = 0; i < 3; ++i) {
+    CHECK(wait_until([&] {
+      return quorum[i].list({"PUBSUB", "NUMSUB", "redisson_lock__channel:{job}"}).back() == "1";
+    }));
+  }
+  holder.close_stdin();
+  CHECK(holder.wait().status == 0);
+  const Result result = waiter.wait();
+  CHECK(result.status == 0);
+  CHECK(result.out == "mine\n");
+  CHECK(quorum.becomes_free_of("job"));
+}
+
+TEST_CASE("Redlock: many who come at once run one after the other, and all run") {
+  Quorum quorum(3);
+  const std::string log = quorum[0].directory() + "/log";
+  const std::string script = "flock -n " + log + ".oracle -c 'echo in >>" + log +
+                             "; sleep 0.05; echo out >>" + log + "' || echo OVERLAP >>" + log;
+  std::deque<Process> all;
+  for (int i = 0; i < 6; ++i) {
+    all.emplace_back(quorum.rlock("exec", {"job", "--", "sh", "-c", script}));
+  }
+  for (Process& one : all) CHECK(one.wait().status == 0);
+  std::ifstream file(log);
+  std::string line;
+  std::string text;
+  while (std::getline(file, line)) text += line + " ";
+  CHECK(text == "in out in out in out in out in out in out ");
+  CHECK(quorum.becomes_free_of("job"));
+}
+
+TEST_CASE("Redlock: acquire, renew and unlock work with a majority") {
+  Quorum quorum(3);
+  quorum[2].stop();
+  const Result acquired = run(quorum.rlock("acquire", {"--no-watchdog", "--lease", "60s", "job"}));
+  REQUIRE(acquired.status == 0);
+  const std::string owner = acquired.out.substr(0, acquired.out.size() - 1);
+  CHECK(run(quorum.rlock("renew", {"--owner", owner, "--lease", "10m", "job"})).status == 0);
+  for (int i = 0; i < 2; ++i) CHECK(std::stol(quorum[i].command({"PTTL", "job"})) > 60'000);
+  CHECK(run(quorum.rlock("renew", {"--owner", k_other, "job"})).status == 1);
+  CHECK(run(quorum.rlock("unlock", {"--owner", k_other, "job"})).status == 1);
+  CHECK(quorum.having("job") == 2);
+  CHECK(run(quorum.rlock("unlock", {"--owner", owner, "job"})).status == 0);
+  CHECK(quorum.becomes_free_of("job"));
+  CHECK(run(quorum.rlock("unlock", {"--owner", owner, "job"})).status == 1);
+}
+
+TEST_CASE("Redlock: unlock --force breaks the lock on every server, and the command is ended") {
+  Quorum quorum(3);
+  Process holder(quorum.rlock(
+      "exec", {"--lease", "1500ms", "job", "--", "sh", "-c", "echo in; exec sleep 60"}));
+  holder.wait_for_stdout("in");
+  CHECK(wait_until([&] { return quorum.having("job") == 3; }));
+  const Result broken = run(quorum.rlock("unlock", {"--force", "job"}));
+  CHECK(broken.status == 0);
+  CHECK(has(broken.err, "taken from"));
+  const Result result = holder.wait();
+  CHECK(result.status == 79);
+  CHECK(has(result.err, "lock lost"));
+  CHECK(quorum.becomes_free_of("job"));
+}
+
+TEST_CASE(
+    "Redlock: unlock --force breaks the lock also for one who takes time over each question") {
+  Quorum quorum(3);
+  Process holder(quorum.rlock(
+      "exec", {"--lease", "1500ms", "job", "--", "sh", "-c", "echo in; exec sleep 60"}));
+  holder.wait_for_stdout("in");
+  CHECK(wait_until([&] { return quorum.having("job") == 3; }));
+  Pty pty(quorum.rlock("unlock", {"--force", "job"}));
+  for (int question = 0; question < 3; ++question) {
+    pty.expect("Break it? [y/N] ");
+    // Meanwhile the holder renews it.
+    const std::size_t before = quorum.proxy(2).requests();
+    CHECK(wait_until([&] { return quorum.proxy(2).requests() >= before + 3; }));
+    pty.type("y\r");
+  }
+  CHECK(pty.wait().status == 0);
+  CHECK(holder.wait().status == 79);
+  CHECK(quorum.becomes_free_of("job"));
+}
+
+TEST_CASE("Redlock: a nested run re-enters on every server") {
+  Quorum quorum(3);
+  std::string inner;
+  for (const std::string& word : quorum.rlock("exec", {"-n", "job", "--", "sh", "-c"})) {
+    inner += "'" + word + "' ";
+  }
+  std::string look;
+  for (int i = 0; i < 3; ++i) {
+    look += "redis-cli -s " + quorum[i].unix_path() + " hvals job; ";
+  }
+  const Result result =
+      run(quorum.rlock("exec", {"job", "--", "sh", "-c", inner + "'" + look + "'; " + look}));
+  CHECK(result.status == 0);
+  CHECK(result.err.empty());
+  CHECK(result.out == "2\n2\n2\n1\n1\n1\n");
+  CHECK(quorum.becomes_free_of("job"));
+}
+
+TEST_CASE("Redlock: a nested run leaves the outer one what servers have forgotten and got again") {
+  Quorum quorum(3);
+  std::string inner;
+  for (const std::string& word :
+       quorum.rlock("exec", {"--lease", "1500ms", "job", "--", "sh", "-c"})) {
+    inner += "'" + word + "' ";
+  }
+  std::string look;
+  for (int i = 0; i < 3; ++i) look += "redis-cli -s " + quorum[i].unix_path() + " hvals job; ";
+  Process outer(quorum.rlock("exec", {"--lease", "1500ms", "job", "--", "sh", "-c",
+                                      inner + "'echo in; read x'; " + look}),
+                {.stdin_text = "", .hold_stdin = true});
+  outer.wait_for_stdout("in");
+  for (int i = 0; i < 2; ++i) {
+    quorum[i].command({"FLUSHALL"});
+    CHECK(wait_until([&, i] { return quorum[i].command({"HVALS", "job"}) == "2"; }));
+  }
+  outer.close_stdin();
+  const Result result = outer.wait();
+  CHECK(result.status == 0);
+  CHECK(result.out == "in\n1\n1\n1\n");
+  CHECK(quorum.becomes_free_of("job"));
+}
+
+TEST_CASE("Redlock: string locks are kept by several servers, too") {
+  Quorum quorum(3);
+  std::string look;
+  for (int i = 0; i < 3; ++i) look += "redis-cli -s " + quorum[i].unix_path() + " get job; ";
+  const Result result = run(quorum.rlock(
+      "exec", {"--kind", "simple", "job", "--", "sh", "-c", "echo $RLOCK_OWNER; " + look}));
+  CHECK(result.status == 0);
+  const std::string owner = result.out.substr(0, result.out.find('\n') + 1);
+  CHECK(result.out == owner + owner + owner + owner);
+  CHECK(quorum.becomes_free_of("job"));
+  quorum[0].command({"SET", "job", "somebody"});
+  quorum[1].command({"SET", "job", "somebody"});
+  CHECK(run(quorum.rlock("exec", {"-n", "--kind", "simple", "job", "--", "true"})).status == 75);
+  CHECK(quorum.having("job") == 2);
+}
+
+TEST_CASE("Redlock: inspect-queue looks at one server after the other") {
+  Quorum quorum(3);
+  quorum[1].command({"HSET", "job", k_other, "1"});
+  quorum[2].stop();
+  const Result result = run(quorum.rlock("inspect-queue", {"--json", "job"}));
+  CHECK(result.status == 69);
+  CHECK(has(result.out, quorum.proxy(0).url() + "\""));
+  CHECK(has(result.out, k_other));
+  CHECK(std::count(result.out.begin(), result.out.end(), '\n') == 2);
+  CHECK(is_one_line(result.err));
+}
+
+TEST_CASE("Redlock: bad servers are refused in one line, before anything is sent") {
+  Quorum quorum(1);
+  const std::string url = quorum[0].tcp_url();
+  const auto refusal = [&](const Words& urls, const Words& options) {
+    Words argv = rlock_argv("exec");
+    for (const std::string& one : urls) argv.insert(argv.end(), {"-r", one});
+    argv.insert(argv.end(), options.begin(), options.end());
+    argv.insert(argv.end(), {"job", "--", "true"});
+    const Result result = run(argv);
+    CHECK(result.status == 64);
+    CHECK(is_one_line(result.err));
+    CHECK(quorum[0].keys().empty());
+    return result.err;
+  };
+  const std::string b = "redis://127.0.0.2";
+  const std::string c = "redis://127.0.0.3";
+  CHECK(has(refusal({url, b, url}, {}), "two votes"));
+  CHECK(has(refusal({url, b, url + "/1"}, {}), "two votes"));
+  CHECK(has(refusal({url, b, "redis-sentinel://h#m"}, {}), "cannot be one of several servers"));
+  CHECK(has(refusal({url, b, "redis-cluster://h"}, {}), "cannot be one of several servers"));
+  CHECK(has(refusal({url, b, "local:"}, {}), "cannot be one of several servers"));
+  CHECK(has(refusal({url, b, c}, {"--fair"}), "--fair"));
+  CHECK(has(refusal({url, b, c}, {"--kind", "simple", "--token", "x"}), "--token"));
+}
+
+TEST_CASE("Redlock: one server under two names is found out, and nothing is left") {
+  Quorum quorum(1);
+  const Result result = run(rlock_argv("exec", "-q", "-r", quorum[0].tcp_url(), "-r",
+                                       quorum[0].unix_url(), "job", "--", "true"));
+  CHECK(result.status == 64);
+  CHECK(has(result.err, "one and the same"));
+  CHECK(is_one_line(result.err));
+  CHECK(quorum.becomes_free_of("job"));
+}
+
+TEST_CASE("Redlock: an even number of servers is warned of, unless -q") {
+  Quorum two(2);
+  Result result = run(two.rlock("exec", {"job", "--", "true"}));
+  CHECK(result.status == 0);
+  CHECK(has(result.err, "bear no failure"));
+  CHECK(is_one_line(result.err));
+  CHECK(run(two.rlock("exec", {"-q", "job", "--", "true"})).err.empty());
+  Quorum four(4);
+  result = run(four.rlock("exec", {"job", "--", "true"}));
+  CHECK(has(result.err, "no more failures than 3"));
+}
+
+TEST_CASE("Redlock: a server that has just started and may have forgotten a lock has no vote") {
+  Quorum quorum(3, Memory::lost);
+  const Result result = run(quorum.rlock("exec", {"--restart-delay", "1h", "job", "--", "true"}));
+  CHECK(result.status == 69);
+  CHECK(has(result.err, "may have forgotten a lock"));
+  CHECK(is_one_line(result.err));
+  CHECK(quorum.becomes_free_of("job"));
+  CHECK(run(quorum.rlock("exec", {"--restart-delay", "0", "job", "--", "true"})).status == 0);
+  // It writes every change to the disk before it answers: it forgets nothing.
+  for (int i = 0; i < 2; ++i) {
+    quorum[i].command({"CONFIG", "SET", "appendonly", "yes"});
+    quorum[i].command({"CONFIG", "SET", "appendfsync", "always"});
+  }
+  const Words patient = quorum.rlock("exec", {"--restart-delay", "1h", "job", "--", "true"});
+  CHECK(run(patient).status == 0);
+  CHECK(quorum.becomes_free_of("job"));
+  // With any of these settings changed, it may forget, be it only while it saves.
+  for (const std::string name : {"appendonly", "appendfsync", "no-appendfsync-on-rewrite"}) {
+    CAPTURE(name);
+    const std::string before = quorum[0].list({"CONFIG", "GET", name}).back();
+    const std::string other = before == "always" ? "everysec" : before == "yes" ? "no" : "yes";
+    quorum[0].command({"CONFIG", "SET", name, other});
+    const Result refused = run(patient);
+    CHECK(refused.status == 69);
+    CHECK(has(refused.err, "may have forgotten a lock"));
+    quorum[0].command({"CONFIG", "SET", name, before});
+  }
+  CHECK(run(patient).status == 0);
+}
+
+TEST_CASE("Redlock: a server has no vote for as long as --at-least keeps locks") {
+  // The command that took such a lock has ended: nobody gives it to a server again that lost it.
+  Quorum quorum(3, Memory::lost);
+  const Words first = {"-n", "--at-least", "1h", "--restart-delay", "0", "job", "--", "true"};
+  REQUIRE(run(quorum.rlock("exec", first)).status == 0);
+  CHECK(wait_until([&] { return quorum.having("job") == 3; }));
+  for (int i = 0; i < 2; ++i) {
+    quorum[i].stop();
+    quorum[i].start();
+  }
+  const Result second =
+      run(quorum.rlock("exec", {"-n", "--at-least", "1h", "job", "--", "echo", "again"}));
+  CHECK(second.status == 69);
+  CHECK(second.out.empty());
+  CHECK(has(second.err, "no vote before it is up for 1h"));
+  CHECK(is_one_line(second.err));
+}
+
+TEST_CASE("Redlock: an owner that is held elsewhere keeps its majority from another") {
+  // K4: the holder has a bare majority; one of its servers forgets everything and comes back.
+  Quorum quorum(3, Memory::lost);
+  quorum[0].stop();
+  for (int i = 1; i < 3; ++i) {
+    quorum[i].command({"HSET", "job", k_other, "1"});
+    quorum[i].command({"PEXPIRE", "job", "600000"});
+  }
+  quorum[0].start();
+  quorum[1].stop();
+  quorum[1].start();
+  const Result result =
+      run(quorum.rlock("exec", {"-n", "--restart-delay", "1h", "job", "--", "true"}));
+  CHECK(result.status != 0);
+  CHECK(quorum[0].command({"EXISTS", "job"}) == "0");
+  CHECK(first_holder(quorum[2]) == k_other);
+}

@@ -1,0 +1,108 @@
+// What others see of a semaphore, and the rights that it needs.
+#include <csignal>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "cli/semaphore_fixture.hpp"
+#include "support/rights.hpp"
+
+using namespace rlock::test;
+using namespace rlock::test::permits;
+
+TEST_CASE("semaphore: it is shown and found, with who has permits, and ended ones are mended") {
+  Server server;
+  server.command({"CONFIG", "SET", "appendonly", "yes"});
+  Holders holders(server);
+  Process& holder = holders.add("3", {"--note", "nightly"});
+  const std::string state = look(server, "inspect-queue");
+  CHECK(has(state, R"("state":"held","kind":"semaphore")"));
+  CHECK(has(state, R"("note":"nightly")"));
+  CHECK(has(state, R"("permits":{"total":3,"available":2})"));
+  CHECK(has(state, R"("raw":{"hash":{},"queue":[],"zset":[],"permits":[{"member":")"));
+  CHECK(has(state, R"("problems":[])"));
+  CHECK(has(invoke(server, {"inspect-queue", "job"}).out,
+            "job: held (semaphore), 2 of 3 permits available, expires in "));
+  CHECK(has(invoke(server, {"list", "--json"}).out,
+            R"({"name":"job","kind":"semaphore","state":"held")"));
+  CHECK(invoke(server, {"doctor", "job"}).status == 0);
+
+  // Of a service: a permit without an end, and one that has ended.
+  const std::string permit = std::string("\x81\xfe\x01\x7f", 4) + "0123456789ab";
+  server.command({"SET", "java", "4"});
+  server.command({"ZADD", "{java}:timeout", "922337203685477", permit});
+  const std::string listed = invoke(server, {"list"}).out;
+  CHECK(has(listed, "81fe017f303132333435363738396162"));
+  CHECK(has(invoke(server, {"inspect-queue", "java"}).out,
+            "java: held (semaphore), 4 of 5 permits available, without an expiry"));
+  server.command({"ZADD", "{java}:timeout", "1000", permit});
+  CHECK(has(invoke(server, {"inspect-queue", "java"}).out,
+            "java: free (semaphore), 5 of 5 permits available"));
+  const Result sick = invoke(server, {"doctor", "java"});
+  CHECK(sick.status == 1);
+  CHECK(has(sick.out, "ended_permit"));
+  CHECK(has(invoke(server, {"doctor", "--repair", "java"}).out, "given back"));
+  CHECK(server.command({"GET", "java"}) == "5");
+  CHECK(has(invoke(server, {"doctor", "java"}).out, "unless it is a semaphore of a service"));
+  server.command({"DEL", "java"});
+  check_done(holder);
+  CHECK(wait_until([&] { return server.keys().empty(); }));
+}
+
+TEST_CASE("semaphore: watch tells who gets a permit, gives it back, and whose has ended") {
+  Server server;
+  Process watch(argv_for(server, {"watch", "--json", "job"}));
+  watch.wait_for_stdout(R"("event":"state")");
+  Holders holders(server);
+  Process& killed = holders.add("2", {"--lease", "2s", "--note", "killed"});
+  watch.wait_for_stdout(R"("event":"held")");
+  Process& other = holders.add("2", {"--lease", "10m", "--note", "other"});
+  const auto tells = [&](const std::string& event, const std::string& note) {
+    return wait_until([&] {
+      watch.running();
+      std::istringstream lines(watch.out());
+      for (std::string line; std::getline(lines, line);) {
+        if (has(line, "\"event\":\"" + event + "\"") && has(line, "\"" + note + "\"")) return true;
+      }
+      return false;
+    });
+  };
+  REQUIRE(tells("held", "other"));
+  killed.signal(SIGKILL);
+  CHECK(tells("expired", "killed"));
+  check_done(other);
+  CHECK(tells("released", "other"));
+}
+
+TEST_CASE("semaphore: R3: the rights that the man page lists for semaphores are enough") {
+  std::ostringstream page;
+  page << std::ifstream(std::string(RLOCK_SOURCE_DIR) + "/man/rlock.1").rdbuf();
+  const std::string more = "+zadd +zrem +zscore +zcard +persist &redisson_sc:*";
+  REQUIRE(has(page.str(), more));
+  Server server;
+  REQUIRE(server.command(documented_rights().at(0)) == "OK");
+  const std::string url = "redis://locker:password@127.0.0.1:" + std::to_string(server.port());
+  const auto exec = [&](const Words& options) {
+    Words argv = rlock_argv("-r", url, "exec");
+    argv.insert(argv.end(), options.begin(), options.end());
+    argv.insert(argv.end(), {"job", "--", "true"});
+    return run(argv);
+  };
+  CHECK(exec({"--permits", "2"}).status == 77);
+  CHECK(exec({}).status == 0);
+  CHECK(exec({"--kind", "simple"}).status == 0);
+  Words rights{"ACL", "SETUSER", "locker"};
+  std::istringstream words(more);
+  for (std::string word; words >> word;) rights.push_back(word);
+  REQUIRE(server.command(rights) == "OK");
+  const Result result = exec({"--permits", "2"});
+  CHECK(result.status == 0);
+  CHECK(result.err == "");
+  CHECK(run(rlock_argv("-r", url, "inspect-queue", "job")).status == 0);
+  // Who may not ask whether somebody listens leaves the number, for a day.
+  CHECK(available(server) == "2");
+  CHECK(server.command({"PTTL", "job"}) != "-1");
+  CHECK(run(rlock_argv("-r", url, "unlock", "--force", "-y", "job")).status == 1);
+}

@@ -1,0 +1,182 @@
+// Sentinel: the master is found, and found again after a failover, whoever waits or holds
+// meanwhile.
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "support/net.hpp"
+#include "support/process.hpp"
+#include "support/sentinels.hpp"
+#include "support/server.hpp"
+#include "support/wait_until.hpp"
+
+using namespace rlock::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+Words words(const std::string& url, const Words& more) {
+  Words argv = rlock_argv("-r", url);
+  argv.insert(argv.end(), more.begin(), more.end());
+  return argv;
+}
+
+Result invoke(const std::string& url, const Words& more) { return run(words(url, more)); }
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+void check_refused(const Result& result, int status, const std::string& why) {
+  CAPTURE(result.err);
+  CHECK(result.status == status);
+  CHECK(result.err.starts_with("rlock: "));
+  CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
+  CHECK(has(result.err, why));
+}
+
+long pttl(const Server& server, const std::string& key) {
+  return std::stol(server.command({"PTTL", key}));
+}
+
+// Holds "job" until its input ends.
+struct Holder {
+  explicit Holder(const std::string& url, const std::string& lease)
+      : process(words(url, {"exec", "--lease", lease, "job", "--", "sh", "-c", "echo got; cat"}),
+                {.hold_stdin = true}) {}
+  Process process;
+};
+
+}  // namespace
+
+TEST_CASE("sentinel: every command finds the master") {
+  Sentinels group({.replicas = 1, .sentinels = 1});
+  const std::string url = group.url();
+  CHECK(invoke(url, {"exec", "job", "--", "true"}).status == 0);
+  const Result acquired = invoke(url, {"acquire", "--no-watchdog", "--lease", "60s", "job"});
+  REQUIRE(acquired.status == 0);
+  const std::string owner = acquired.out.substr(0, acquired.out.find('\n'));
+  CHECK(group.server(0).command({"HGET", "job", owner}) == "1");
+  CHECK(invoke(url, {"renew", "--owner", owner, "job"}).status == 0);
+  CHECK(has(invoke(url, {"inspect-queue", "--json", "job"}).out, owner));
+  CHECK(has(invoke(url, {"list"}).out, "job"));
+  const Result doctor = invoke(url, {"doctor"});
+  CHECK(doctor.status == 0);
+  CHECK(has(doctor.out, "redis-cli -h 127.0.0.1 -p " + std::to_string(group.server(0).port())));
+  CHECK(invoke(url, {"exec", "-n", "job", "--", "true"}).status == 75);
+  CHECK(invoke(url, {"unlock", "--owner", owner, "job"}).status == 0);
+  CHECK(group.server(0).keys().empty());
+
+  // One that is dead and one that hangs cost little.
+  const std::string two = Sentinels::url_of({free_port(), group.sentinel(0).port()});
+  CHECK(invoke(two, {"exec", "job", "--", "true"}).status == 0);
+  Server hangs;
+  hangs.pause();
+  const std::string hung = Sentinels::url_of({hangs.port(), group.sentinel(0).port()});
+  CHECK(invoke(hung, {"exec", "job", "--", "true"}).status == 0);
+
+  check_refused(
+      invoke(Sentinels::url_of({free_port(), free_port()}), {"exec", "job", "--", "true"}), 69,
+      "no sentinel answers");
+  check_refused(invoke(Sentinels::url_of({group.sentinel(0).port()}, "other"), {"list"}), 78,
+                "no sentinel knows a master called other");
+  check_refused(invoke(Sentinels::url_of({group.server(0).port()}), {"list"}), 78,
+                "is no sentinel");
+  group.server(0).pause();
+  check_refused(invoke(url, {"--timeout", "2s", "exec", "job", "--", "true"}), 69,
+                "the master is down");
+  group.server(0).resume();
+}
+
+TEST_CASE("sentinel: a replica that is called the master is not taken for one") {
+  Sentinels group({.replicas = 1, .sentinels = 2});
+  const auto monitor = [&](std::size_t sentinel, std::size_t server) {
+    CHECK(group.sentinel(sentinel).command({"SENTINEL", "MONITOR", "other", "127.0.0.1",
+                                            std::to_string(group.server(server).port()), "2"}) ==
+          "OK");
+  };
+  monitor(0, 1);
+  const std::uint16_t wrong = group.sentinel(0).port();
+  check_refused(invoke(Sentinels::url_of({wrong}, "other"), {"--timeout", "2s", "list"}), 69,
+                "is a replica");
+  monitor(1, 0);
+  const std::string mixed = Sentinels::url_of({wrong, group.sentinel(1).port()}, "other");
+  for (int i = 0; i < 5; ++i) CHECK(invoke(mixed, {"exec", "job", "--", "true"}).status == 0);
+}
+
+TEST_CASE("sentinel: the password goes to the servers, and to sentinels that ask for one") {
+  for (const bool of_sentinels : {false, true}) {
+    CAPTURE(of_sentinels);
+    SentinelOptions options{.replicas = 0, .sentinels = 1};
+    options.server_args = {"--requirepass", "secret", "--masterauth", "secret"};
+    if (of_sentinels) options.sentinel_args = {"--requirepass", "secret"};
+    Sentinels group(options);
+    const std::string bare = group.url();
+    std::string url = bare;
+    url.insert(url.find("127"), ":secret@");
+    CHECK(invoke(url, {"exec", "job", "--", "true"}).status == 0);
+    check_refused(invoke(bare, {"exec", "job", "--", "true"}), 77, "NOAUTH");
+    url.replace(url.find("secret"), 6, "wrong");
+    check_refused(invoke(url, {"exec", "job", "--", "true"}), 77, "WRONGPASS");
+  }
+}
+
+TEST_CASE("sentinel: holder and waiter survive a failover of a lock that was replicated") {
+  Sentinels group;
+  const std::string url = group.url();
+  Holder holder(url, "15s");
+  holder.process.wait_for_stdout("got");
+  Holder waiter(url, "15s");
+  Holder other(url, "15s");
+  Server& replica = group.server(1);
+  REQUIRE(wait_until([&] { return replica.command({"EXISTS", "job"}) == "1"; }));
+  REQUIRE(wait_until([&] {
+    return group.server(0).command({"PUBSUB", "NUMSUB", "redisson_lock__channel:{job}"}) ==
+           "redisson_lock__channel:{job}\n2";
+  }));
+  group.server(0).stop();
+  REQUIRE(group.wait_for_master(replica));
+  REQUIRE(wait_until([&] {
+    const long before = pttl(replica, "job");
+    return before > 0 && wait_until([&] { return pttl(replica, "job") > before; }, 100ms);
+  }));
+  CHECK(holder.process.running());
+  CHECK(waiter.process.out().empty());
+  holder.process.close_stdin();
+  const Result held = holder.process.wait();
+  CAPTURE(held.err);
+  CHECK(held.status == 0);
+  // The message comes by the new master.
+  REQUIRE(wait_until([&] { return replica.command({"HLEN", "job"}) == "1"; }));
+  waiter.process.close_stdin();
+  other.process.close_stdin();
+  CHECK(waiter.process.wait().status == 0);
+  CHECK(other.process.wait().status == 0);
+  // Requests that the old master has not answered are remembered until none can be under way.
+  for (const std::string& key : replica.keys()) {
+    CHECK(key.starts_with("redisson_unlock_latch:"));
+    CHECK(pttl(replica, key) > 0);
+  }
+}
+
+TEST_CASE("sentinel: a holder whose lock a failover has lost is ended") {
+  Sentinels group;
+  const std::string url = group.url();
+  // What comes now does not reach the replica.
+  group.server(1).pause();
+  REQUIRE(group.server(0).command({"CLIENT", "KILL", "TYPE", "replica"}) == "1");
+  Holder holder(url, "9s");
+  holder.process.wait_for_stdout("got");
+  group.server(0).stop();
+  group.server(1).resume();
+  REQUIRE(group.wait_for_master(group.server(1)));
+  const Result lost = holder.process.wait();
+  CAPTURE(lost.err);
+  CHECK(lost.status == 79);
+  CHECK(invoke(url, {"exec", "-n", "job", "--", "true"}).status == 0);
+}

@@ -1,0 +1,264 @@
+// exec with several names: all of the locks or none, and one watchdog for all.
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <deque>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "support/process.hpp"
+#include "support/proxy.hpp"
+#include "support/server.hpp"
+#include "support/wait_until.hpp"
+
+using namespace rlock::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+Words exec(const Server& server, const Words& rest) {
+  Words argv = rlock_argv("exec", "-r", server.unix_url());
+  argv.insert(argv.end(), rest.begin(), rest.end());
+  return argv;
+}
+
+bool is_held(const Server& server, const std::string& name) {
+  return server.command({"EXISTS", name}) == "1";
+}
+
+void hold_for_java(const Server& server, const std::string& name) {
+  server.command({"HSET", name, "0b49c2b8-0c4e-4ad4-8f53-8b0d9f5a77aa:31", "1"});
+  server.command({"PEXPIRE", name, "600000"});
+}
+
+void release_of_java(const Server& server, const std::string& name) {
+  server.command({"DEL", name});
+  server.command({"PUBLISH", "redisson_lock__channel:{" + name + "}", "0"});
+}
+
+std::ptrdiff_t threads_of(const Process& process) {
+  const auto tasks =
+      std::filesystem::directory_iterator("/proc/" + std::to_string(process.pid()) + "/task");
+  return std::distance(begin(tasks), end(tasks));
+}
+
+const Words k_until_told = {"--", "sh", "-c", "echo in $RLOCK_NAME; read x; true"};
+
+Words operator+(Words one, const Words& other) {
+  one.insert(one.end(), other.begin(), other.end());
+  return one;
+}
+
+}  // namespace
+
+TEST_CASE("several locks: one that is not free in time rolls back those that were taken") {
+  Server server;
+  hold_for_java(server, "b");
+  const auto is_rolled_back = [&] {
+    return server.keys() == Words{"b"};  // no owner's information, no latch
+  };
+  SUBCASE("-n") {
+    const Result result = run(exec(server, {"-n", "c", "b", "a", "--", "true"}));
+    CHECK(result.status == 75);
+    CHECK(result.err.starts_with("rlock: b: not acquired: held by "));
+    CHECK(is_rolled_back());
+  }
+  SUBCASE("-w") {
+    CHECK(run(exec(server, {"-w", "300ms", "c", "b", "a", "--", "true"})).status == 75);
+    CHECK(is_rolled_back());
+  }
+  SUBCASE("a name in use by another kind of lock") {
+    server.command({"SET", "c", "somebody's"});
+    Process process(exec(server, {"c", "b", "a", "--", "true"}));
+    CHECK(wait_until([&] { return is_held(server, "a"); }));
+    release_of_java(server, "b");
+    CHECK(process.wait().status == 76);
+    CHECK(server.keys() == Words{"c"});
+  }
+  SUBCASE("SIGTERM while it waits for the second") {
+    Process process(exec(server, {"c", "b", "a", "--", "true"}));
+    CHECK(wait_until([&] { return is_held(server, "a"); }));
+    process.signal(SIGTERM);
+    CHECK(process.wait().status == 128 + SIGTERM);
+    CHECK(is_rolled_back());
+  }
+  SUBCASE("a command that cannot be started") {
+    server.command({"DEL", "b"});
+    CHECK(run(exec(server, {"c", "b", "a", "--", "/nonexistent/program"})).status == 127);
+    CHECK(server.keys().empty());
+  }
+}
+
+TEST_CASE("several locks: the order in which they are named does not lead to a deadlock") {
+  Server server;
+  const std::string counter = server.directory() + "/counter";
+  // Loses an addition unless it is alone.
+  const std::string add = "n=$(cat " + counter + "); sleep 0.01; echo $((n + 1)) >" + counter;
+  CHECK(run({"sh", "-c", "echo 0 >" + counter}).status == 0);
+  std::deque<Process> all;
+  for (const Words& names : {Words{"a", "b", "c"}, Words{"c", "b", "a"}, Words{"b", "a", "c"},
+                             Words{"c", "a", "b"}, Words{"a", "b", "c"}, Words{"c", "b", "a"}}) {
+    all.emplace_back(exec(server, names + Words{"--", "sh", "-c", add}));
+  }
+  for (Process& one : all) CHECK(one.wait().status == 0);
+  CHECK(run({"cat", counter}).out == "6\n");
+  CHECK(server.keys().empty());
+}
+
+TEST_CASE("several locks: one watchdog and one connection keep all of them") {
+  Server server;
+  Process process(exec(server, Words{"--lease", "2s", "a", "b", "c", "d"} + k_until_told),
+                  {.hold_stdin = true});
+  process.wait_for_stdout("in");
+  for (const std::string name : {"a", "b", "c", "d"}) {
+    std::string before = server.command({"PEXPIRETIME", name});
+    for (int renewal = 0; renewal < 3; ++renewal) {
+      std::string now;
+      CHECK(wait_until([&] { return (now = server.command({"PEXPIRETIME", name})) > before; }));
+      before = now;
+    }
+  }
+  CHECK(threads_of(process) == 2);
+  const std::string clients = server.command({"CLIENT", "LIST"});
+  std::size_t connections = 0;
+  const std::string mark = ":" + std::to_string(process.pid()) + " ";
+  for (std::size_t at = 0; (at = clients.find(mark, at)) != std::string::npos; ++at) ++connections;
+  CHECK(connections == 2);  // the watchdog's, and the one for taking and giving back
+  process.close_stdin();
+  CHECK(process.wait().status == 0);
+  CHECK(server.keys().empty());
+}
+
+TEST_CASE("several locks: who waits for one keeps the others, renewed, for a few seconds only") {
+  Server server;
+  hold_for_java(server, "b");
+  Process process(exec(server, Words{"--lease", "600ms", "a", "b"} + k_until_told),
+                  {.hold_stdin = true});
+  CHECK(wait_until([&] { return is_held(server, "a"); }));
+  const std::string owner = server.command({"HKEYS", "a"});
+  const long long first_end = std::stoll(server.command({"PEXPIRETIME", "a"}));
+  long long end = first_end;
+  // The same hold for two more leases, and then it is let go.
+  CHECK(wait_until([&] {
+    const long long now = std::stoll(server.command({"PEXPIRETIME", "a"}));
+    if (now > 0) end = now;
+    return now < 0;
+  }));
+  CHECK(end > first_end + 1200);
+  // It waits for the one that it lacks, and takes none of the others meanwhile.
+  CHECK(wait_until([&] {
+    return server.list({"PUBSUB", "NUMSUB", "redisson_lock__channel:{b}"}).back() == "1";
+  }));
+  CHECK(run(exec(server, {"-n", "a", "--", "true"})).status == 0);
+  CHECK(server.keys() == Words{"b"});
+  release_of_java(server, "b");
+  process.wait_for_stdout("in a b");
+  CHECK(server.command({"HKEYS", "a"}) == owner);
+  CHECK(server.command({"HKEYS", "b"}) == owner);
+  process.close_stdin();
+  CHECK(process.wait().status == 0);
+  CHECK(server.keys().empty());
+}
+
+TEST_CASE("several locks: one that is lost while another is awaited is taken anew") {
+  Server server;
+  hold_for_java(server, "b");
+  Process process(exec(server, Words{"--lease", "600ms", "a", "b"} + k_until_told),
+                  {.hold_stdin = true});
+  CHECK(wait_until([&] { return is_held(server, "a") && threads_of(process) == 2; }));
+  server.command({"DEL", "a"});
+  CHECK(wait_until([&] { return threads_of(process) == 1; }));  // the watchdog has noticed
+  release_of_java(server, "b");
+  process.wait_for_stdout("in a b");
+  CHECK(server.command({"HVALS", "a"}) == "1");
+  process.close_stdin();
+  CHECK(process.wait().status == 0);
+  CHECK(wait_until([&] { return server.keys().empty(); }));
+}
+
+TEST_CASE("several locks: an outage after it has let go is borne like one while it waits") {
+  Server server;
+  Proxy proxy(server.unix_path());
+  hold_for_java(server, "b");
+  Process process(rlock_argv("exec", "-r", proxy.url(), "--timeout", "1s", "a", "b") + k_until_told,
+                  {.hold_stdin = true});
+  CHECK(wait_until([&] { return is_held(server, "a"); }));
+  proxy.set_delay(500ms);  // so that the server goes before the answer to the release arrives
+  CHECK(wait_until([&] { return !is_held(server, "a"); }));
+  proxy.set_mode(Mode::refuse);
+  CHECK_FALSE(wait_until([&] { return !process.running(); }, 4s));
+  proxy.set_delay(0ms);
+  proxy.set_mode(Mode::pass);
+  release_of_java(server, "b");
+  process.wait_for_stdout("in a b");
+  CHECK(server.command({"HVALS", "a"}) == "1");
+  process.close_stdin();
+  CHECK(process.wait().status == 0);
+  // A request that got no answer is remembered for a while.
+  CHECK(!is_held(server, "a"));
+  CHECK(!is_held(server, "b"));
+}
+
+TEST_CASE("several locks: whichever is lost, the command is ended and the others are given back") {
+  Server server;
+  std::string lost;
+  SUBCASE("the first") { lost = "a"; }
+  SUBCASE("the last") { lost = "c"; }
+  Process process(exec(
+      server, {"--lease", "1500ms", "a", "b", "c", "--", "sh", "-c", "echo in; exec sleep 60"}));
+  process.wait_for_stdout("in");
+  server.command({"DEL", lost});
+  const Result result = process.wait();
+  CHECK(result.status == 79);
+  CHECK(result.err.starts_with("rlock: " + lost + ": lock lost: "));
+  CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
+  CHECK(wait_until([&] { return server.keys().empty(); }));
+}
+
+TEST_CASE("several locks: a nested run re-enters those that its parent has") {
+  Server server;
+  const std::string inner = rlock_program() + " exec -r " + server.unix_url() +
+                            " b c a -- redis-cli -s " + server.unix_path() + " hvals ";
+  const Result result = run(
+      exec(server, {"a", "b", "--", "sh", "-c", inner + "a && " + inner + "b && " + inner + "c"}));
+  CHECK(result.status == 0);
+  CHECK(result.out == "2\n2\n1\n");
+  CHECK(server.keys().empty());
+}
+
+TEST_CASE("S7: who has held another lock for longer than its lease meanwhile is still guarded") {
+  Server server;
+  hold_for_java(server, "b");
+  Process process(exec(server, {"--no-watchdog", "--lease", "1s", "--kill-after", "0", "a", "b",
+                                "--", "sh", "-c", "echo in $$; exec sleep 60"}));
+  CHECK(wait_until([&] { return is_held(server, "a"); }));
+  server.command({"PEXPIRE", "b", "6000"});  // it lets go, and waits with empty hands, sooner
+  process.wait_for_stdout("\n");
+  const pid_t command = std::stoi(process.out().substr(3));
+  ::kill(process.pid(), SIGKILL);
+  CHECK(wait_until([&] { return ::kill(command, 0) != 0; }));
+}
+
+TEST_CASE("several locks: a command that may run on when one is lost keeps the others") {
+  Server server;
+  Process process(
+      exec(server, Words{"--on-lost", "ignore", "--lease", "1500ms", "a", "b"} + k_until_told),
+      {.hold_stdin = true});
+  process.wait_for_stdout("in a b");
+  server.command({"DEL", "a"});
+  long long end = 0;
+  const long long first_end = std::stoll(server.command({"PEXPIRETIME", "b"}));
+  CHECK(wait_until([&] {
+    end = std::stoll(server.command({"PEXPIRETIME", "b"}));
+    return end < 0 || end > first_end + 1800;
+  }));
+  CHECK(end > first_end + 1800);
+  process.close_stdin();
+  CHECK(process.wait().status == 79);
+  CHECK(server.keys().empty());
+}

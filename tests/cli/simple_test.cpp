@@ -1,0 +1,437 @@
+// --kind simple: string locks, as a user meets them.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "cli/beats.hpp"
+#include "support/process.hpp"
+#include "support/proxy.hpp"
+#include "support/server.hpp"
+#include "support/wait_until.hpp"
+
+using namespace rlock::test;
+using std::string_literals::operator""s;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+const std::string k_channel = "redisson_lock__channel:{job}";
+
+bool has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+Words argv_for(const Server& server, const Words& words) {
+  Words argv = rlock_argv("-r", server.unix_url());
+  argv.insert(argv.end(), words.begin(), words.end());
+  return argv;
+}
+
+Result invoke(const Server& server, const Words& words) { return run(argv_for(server, words)); }
+
+// Returns the words for `rlock exec --kind simple` with these options, of a command that says that
+// it runs, and does so until its stdin ends.
+Words held(Words options = {}, const std::string& name = "job") {
+  options.insert(options.begin(), {"exec", "--kind", "simple"});
+  options.insert(options.end(), {name, "--", "sh", "-c", "echo ready; cat >/dev/null; echo done"});
+  return options;
+}
+
+std::string acquire(const Server& server, Words options = {}) {
+  options.insert(options.begin(), {"acquire", "--kind", "simple", "--no-watchdog"});
+  options.emplace_back("job");
+  const Result result = invoke(server, options);
+  REQUIRE(result.status == 0);
+  return result.out.substr(0, result.out.find('\n'));
+}
+
+// Leaves out what only remembers requests and ends by itself.
+Words lasting_keys(const Server& server) {
+  Words keys = server.keys();
+  std::erase_if(keys, [](const std::string& key) { return has(key, "redisson_unlock_latch:"); });
+  return keys;
+}
+
+bool clean(const Server& server) {
+  return wait_until([&] { return server.keys().empty(); });
+}
+
+bool is_awaited(const Server& server) {
+  return wait_until([&] {
+    return server.command({"PUBSUB", "NUMSUB", k_channel}).ends_with("\n1");
+  });
+}
+
+std::string event(const std::string& what, const std::string& owner) {
+  return "\"event\":\"" + what + "\",\"owner\":\"" + owner + "\"";
+}
+
+}  // namespace
+
+TEST_CASE("simple: the key is a string with the owner for its value, and goes with the command") {
+  Server server;
+  const Result result =
+      invoke(server, {"exec", "--kind", "simple", "--lease", "20s", "job", "--", "sh", "-c",
+                      "echo $RLOCK_KIND $RLOCK_NAME $RLOCK_OWNER; redis-cli -s \"$0\" get job; "
+                      "redis-cli -s \"$0\" type job; redis-cli -s \"$0\" pttl job",
+                      server.unix_path()});
+  CHECK(result.status == 0);
+  CHECK(result.err.empty());
+  REQUIRE(result.out.starts_with("simple job "));
+  const std::string owner = result.out.substr(11, result.out.find('\n') - 11);
+  CHECK(owner.size() > 37);
+  CHECK(has(result.out, "\n" + owner + "\nstring\n"));
+  const long ttl = std::stol(result.out.substr(result.out.find("string\n") + 7));
+  CHECK(ttl > 10'000);
+  CHECK(ttl <= 20'000);
+  CHECK(clean(server));
+}
+
+TEST_CASE("simple: acquire, renew and unlock go by the owner alone") {
+  Server server;
+  const std::string owner = acquire(server);
+  CHECK(server.command({"GET", "job"}) == owner);
+  CHECK(invoke(server, {"renew", "--owner", owner, "--lease", "90s", "job"}).status == 0);
+  CHECK(pttl(server) > 60'000);
+  CHECK(invoke(server, {"renew", "--owner", owner + "x", "job"}).status == 1);
+  CHECK(invoke(server, {"unlock", "--owner", owner + "x", "job"}).status == 1);
+  CHECK(server.command({"GET", "job"}) == owner);
+  CHECK(invoke(server, {"unlock", "--owner", owner, "job"}).status == 0);
+  CHECK(clean(server));
+  CHECK(invoke(server, {"renew", "--owner", owner, "job"}).status == 1);
+  CHECK(clean(server));
+  const Result json =
+      invoke(server, {"acquire", "--json", "--kind", "simple", "--no-watchdog", "job"});
+  CHECK(has(json.out, "\"kind\":\"simple\",\"token\":null,\"lease_ms\":30000,\"count\":1}"));
+}
+
+TEST_CASE("simple: --token and --key-format say what is in the key, and how it is called") {
+  Server server;
+  const std::string token = "a b/c=%\xff\n'$";
+  Process job(argv_for(server, held({"--token", token, "--key-format", "redlock:{}"})),
+              {.hold_stdin = true});
+  job.wait_for_stdout("ready");
+  CHECK(server.command({"GET", "redlock:job"}) == token);
+  CHECK(server.keys() == Words{"redlock:job", "rlock_info:{redlock:job}"});
+  const Words formatted{"inspect-queue", "--json", "--key-format", "redlock:{}", "job"};
+  CHECK(has(invoke(server, formatted).out, "{\"name\":\"redlock:job\""));
+  CHECK(invoke(server, {"renew", "--owner", token, "--key-format", "redlock:{}", "job"}).status ==
+        0);
+  const Words watch{"watch", "--until", "held", "--key-format", "redlock:{}", "job"};
+  CHECK(invoke(server, watch).status == 0);
+  const Result refused = invoke(server, {"exec", "-n", "--kind", "simple", "--key-format",
+                                         "redlock:{}", "job", "--", "true"});
+  CHECK(refused.status == 75);
+  CHECK(has(refused.err, "rlock: redlock:job: not acquired: held by "));
+  job.close_stdin();
+  CHECK(job.wait().status == 0);
+  CHECK(clean(server));
+
+  CHECK(invoke(server,
+               {"acquire", "--kind", "simple", "--no-watchdog", "--json", "--token", token, "job"})
+            .out.find("\"owner\":\"a b/c=%\\\\xff\\n'$\"") != std::string::npos);
+  CHECK(invoke(server, {"unlock", "--owner", token, "--key-format", "j{}b", "o"}).status == 0);
+  CHECK(clean(server));
+}
+
+TEST_CASE("simple: options that make no sense are refused, and nothing is taken") {
+  Server server;
+  const std::vector<Words> refused = {
+      {"--key-format", "redlock:{}"},
+      {"--token", "x"},
+      {"--fair", "--token", "x"},
+      {"--fair", "--kind", "simple"},
+      {"--kind", "string"},
+      {"--kind", "simple", "--token", ""},
+      {"--kind", "simple", "--token", std::string(1025, 'x')},
+      {"--kind", "simple", "--key-format", ""},
+      {"--kind", "simple", "--key-format", "redlock:"},
+      {"--kind", "simple", "--key-format", "{}:{}"},
+      {"--kind", "simple", "--key-format", "{}" + std::string(1022, 'x')}};
+  for (const Words& options : refused) {
+    Words words = options;
+    words.insert(words.begin(), "exec");
+    words.insert(words.end(), {"job", "--", "echo", "ran"});
+    const Result result = invoke(server, words);
+    CAPTURE(options[0]);
+    CAPTURE(result.err);
+    CHECK(result.status == 64);
+    CHECK(result.out.empty());
+    CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
+  }
+  CHECK(invoke(server, {"exec", "--kind", "simple", "--key-format", "redlock:{}", "", "--", "true"})
+            .status == 64);
+  CHECK(server.keys().empty());
+  CHECK(invoke(server, {"exec", "--kind", "simple", "--token", std::string(1024, 'x'),
+                        "--key-format", "{}" + std::string(1021, 'x'), "job", "--", "true"})
+            .status == 0);
+}
+
+TEST_CASE("simple: other kinds are told apart, both ways") {
+  Server server;
+  server.command({"HSET", "job", "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a7:42", "1"});
+  const Result result = invoke(server, {"exec", "--kind", "simple", "job", "--", "echo", "ran"});
+  CHECK(result.status == 76);
+  CHECK(result.out.empty());
+  CHECK(result.err == "rlock: job: the name is in use by another kind of lock (hash)\n");
+  server.command({"DEL", "job"});
+  acquire(server);
+  for (const char* kind : {"reentrant", "fair"}) {
+    CHECK(invoke(server, {"exec", "--kind", kind, "job", "--", "echo", "ran"}).status == 76);
+  }
+}
+
+TEST_CASE("simple: a waiter of ours is woken by the release of another") {
+  Server server;
+  Process holder(argv_for(server, held({"--lease", "1h"})), {.hold_stdin = true});
+  holder.wait_for_stdout("ready");
+  Process waiter(argv_for(server, held()));
+  REQUIRE(is_awaited(server));
+  holder.close_stdin();
+  CHECK(holder.wait().status == 0);
+  const Result result = waiter.wait();
+  CHECK(result.out == "ready\ndone\n");
+  CHECK(result.err.empty());
+  CHECK(clean(server));
+}
+
+TEST_CASE("simple: holders that publish nothing are waited for, and a lasting one is told of") {
+  Server server;
+  server.command({"SET", "job", "foreign\x1b[2J", "PX", "600000"});
+  const Result busy = invoke(server, {"exec", "-n", "--kind", "simple", "job", "--", "true"});
+  CHECK(busy.status == 75);
+  CHECK(busy.err == "rlock: job: not acquired: held by foreign\\x1b[2J\n");
+  CHECK(invoke(server, {"exec", "-w", "100ms", "--kind", "simple", "job", "--", "true"}).status ==
+        75);
+
+  SUBCASE("it expires") {
+    server.command({"PEXPIRE", "job", "300"});
+    Process waiter(argv_for(server, held()));
+    CHECK(waiter.wait().out == "ready\ndone\n");
+    CHECK(waiter.err().empty());
+  }
+  SUBCASE("it is deleted") {
+    Process waiter(argv_for(server, held()));
+    REQUIRE(is_awaited(server));
+    server.command({"DEL", "job"});
+    CHECK(waiter.wait().out == "ready\ndone\n");
+    CHECK(waiter.err().empty());
+  }
+  SUBCASE("it has no expiry") {
+    server.command({"PERSIST", "job"});
+    Process waiter(argv_for(server, held()));
+    waiter.wait_for_stderr("\n");
+    CHECK(waiter.err() ==
+          "rlock: job: held without an expiry by foreign\\x1b[2J: it will not end by itself (rlock "
+          "unlock --force --kind simple)\n");
+    CHECK(invoke(server, {"unlock", "--force", "-y", "--kind", "simple", "job"}).status == 0);
+    CHECK(waiter.wait().out == "ready\ndone\n");
+    CHECK(std::count(waiter.err().begin(), waiter.err().end(), '\n') == 1);
+  }
+  CHECK(clean(server));
+}
+
+TEST_CASE("simple: RedLock.net's keys and scripts, by hand") {
+  Server server;
+  const std::string guid = "1f0c9a52-33ac-4f22-9d6b-0a1d3c5e7f90";
+  const Words ours{"--key-format", "redlock:{}"};
+  const std::string release =
+      "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) "
+      "else return 0 end";
+  server.command({"SET", "redlock:job", guid, "PX", "600000", "NX"});
+  CHECK(invoke(server,
+               {"exec", "-n", "-q", "--kind", "simple", ours[0], ours[1], "job", "--", "true"})
+            .status == 75);
+  CHECK(server.command({"EVAL", release, "1", "redlock:job", guid}) == "1");
+  Process job(argv_for(server, held(ours)), {.hold_stdin = true});
+  job.wait_for_stdout("ready");
+  CHECK(server.command({"SET", "redlock:job", guid, "PX", "600000", "NX"}) == "(nil)");
+  CHECK(server.command({"EVAL", release, "1", "redlock:job", guid}) == "0");
+  job.close_stdin();
+  CHECK(job.wait().status == 0);
+  CHECK(clean(server));
+  CHECK(server.command({"SET", "redlock:job", guid, "PX", "600000", "NX"}) == "OK");
+}
+
+TEST_CASE("simple: one who has the same token is waited for, and his lock is not touched") {
+  Server server;
+  server.command({"SET", "job", "same", "PX", "600000"});
+  const std::string before = server.command({"DUMP", "job"});
+  const Words take{"exec", "-w", "200ms", "--kind", "simple", "--token", "same", "job"};
+  Words words = take;
+  words.insert(words.end(), {"--", "echo", "ran"});
+  const Result result = invoke(server, words);
+  CHECK(result.status == 75);
+  CHECK(result.out.empty());
+  CHECK(server.command({"DUMP", "job"}) == before);
+
+  // Also where the answers of one who gives up are lost.
+  Proxy proxy(server.port());
+  REQUIRE(
+      invoke(server, {"exec", "--kind", "simple", "--token", "t", "warm", "--", "true"}).status ==
+      0);
+  proxy.set_mode(Mode::swallow_replies);
+  Words lost = rlock_argv("-r", proxy.url(), "--timeout", "300ms");
+  lost.insert(lost.end(), words.begin(), words.end());
+  CHECK(run(lost).status == 69);
+  CHECK(wait_until([&] { return proxy.open_connections() == 0; }));
+  CHECK(server.command({"DUMP", "job"}) == before);
+  CHECK(pttl(server) > 500'000);
+}
+
+TEST_CASE("S6: a string lock whose replies were lost is taken once and given back") {
+  Server server;
+  Proxy proxy(server.port());
+  REQUIRE(invoke(server, held({"--token", "t"}, "warm")).status == 0);
+  for (const Words& options : {Words{}, Words{"--token", "mine"}}) {
+    for (const char* which : {"acquire", "release"}) {
+      CAPTURE(which);
+      if (std::string_view(which) == "acquire") proxy.cut_after_next_request("EVALSHA");
+      Words argv = rlock_argv("-r", proxy.url());
+      const Words words = held(options);
+      argv.insert(argv.end(), words.begin(), words.end());
+      Process job(argv, {.hold_stdin = true});
+      job.wait_for_stdout("ready");
+      CHECK(server.command({"TYPE", "job"}) == "string");
+      if (std::string_view(which) == "release") proxy.cut_after_next_request("EVALSHA");
+      job.close_stdin();
+      const Result result = job.wait();
+      CAPTURE(result.err);
+      CHECK(result.status == 0);
+      CHECK(result.out == "ready\ndone\n");
+      CHECK(result.err.empty());
+      CHECK(lasting_keys(server).empty());
+    }
+  }
+  CHECK(proxy.cuts() == 4);
+}
+
+TEST_CASE("simple: a nested run re-enters its parent's lock, and leaves it to the parent") {
+  Server server;
+  Words options;
+  SUBCASE("with a value of rlock's") {}
+  SUBCASE("with a given value") { options = {"--token", "a b/c%\xff"}; }
+  std::string nested = "exec -n --kind simple job";
+  SUBCASE("whatever kind it asks for") { nested = "exec -n job"; }
+  SUBCASE("with a time to keep it") { nested = "exec -n --at-least 1h --kind simple job"; }
+
+  Words words{"exec", "--kind", "simple", "--lease", "5s"};
+  words.insert(words.end(), options.begin(), options.end());
+  words.insert(words.end(), {"job", "--", "sh", "-c",
+                             "\"$0\" -r \"$1\" " + nested +
+                                 " -- sh -c 'echo inner; read on'; echo back $?; read end",
+                             rlock_program(), server.unix_url()});
+  Process outer(argv_for(server, words), {.hold_stdin = true});
+  outer.wait_for_stdout("inner");
+  const std::string owner = server.command({"GET", "job"});
+  outer.write_stdin("on\n");
+  outer.wait_for_stdout("back 0");
+  CHECK(server.command({"GET", "job"}) == owner);
+  CHECK(pttl(server) <= 30'000);
+  CHECK(invoke(server, {"exec", "-n", "-q", "--kind", "simple", "job", "--", "true"}).status == 75);
+  outer.write_stdin("end\n");
+  const Result result = outer.wait();
+  CHECK(result.status == 0);
+  CHECK(result.err.empty());
+  CHECK(clean(server));
+}
+
+TEST_CASE("simple: a nested run whose parent has lost the lock says so") {
+  Server server;
+  Process outer(argv_for(server, {"exec", "--kind", "simple", "job", "--", "sh", "-c",
+                                  "\"$0\" -r \"$1\" exec --kind simple job -- sh -c 'echo inner; "
+                                  "read on'; echo back $?",
+                                  rlock_program(), server.unix_url()}),
+                {.hold_stdin = true});
+  outer.wait_for_stdout("inner");
+  server.command({"SET", "job", "thief"});
+  outer.write_stdin("on\n");
+  const Result result = outer.wait();
+  CHECK(has(result.out, "back 79"));
+  CHECK(result.status == 79);
+  CHECK(server.command({"GET", "job"}) == "thief");
+}
+
+TEST_CASE("simple: --at-least keeps the key by its TTL") {
+  Server server;
+  REQUIRE(invoke(server, {"exec", "--kind", "simple", "--at-least", "10m", "job", "--", "true"})
+              .status == 0);
+  CHECK(server.command({"TYPE", "job"}) == "string");
+  CHECK(pttl(server) > 500'000);
+  CHECK(lasting_keys(server) == Words{"job", "rlock_info:{job}"});
+}
+
+TEST_CASE("simple: inspect-queue and list tell who holds a string") {
+  Server server;
+  const std::string owner = acquire(server, {"--note", "hello"});
+  const Result json = invoke(server, {"inspect-queue", "--json", "job"});
+  CHECK(has(json.out, "\"state\":\"held\",\"kind\":\"simple\""));
+  CHECK(
+      has(json.out, "\"owner\":\"" + owner + "\",\"count\":1,\"mode\":\"exclusive\",\"host\":\""));
+  CHECK(has(json.out, "\"note\":\"hello\""));
+  CHECK_FALSE(has(json.out, "\"pid\":null"));
+  CHECK_FALSE(has(json.out, "\"since_ms\":null"));
+  CHECK(has(json.out, "\"problems\":[]"));
+  CHECK(has(invoke(server, {"inspect-queue", "job"}).out, "held (simple)"));
+
+  // Of strings without a key of ours beside them only those that the user asks for.
+  const std::string binary = "\0\x01\xfe\x1b[2J\r\n\"\\0123456789"s;
+  server.command({"SET", "foreign", binary, "PX", "60000"});
+  const Result foreign = invoke(server, {"inspect-queue", "--json", "foreign"});
+  CHECK(has(foreign.out, "\"kind\":\"simple\""));
+  CHECK(has(foreign.out, "\"owner\":\"\\u0000\\u0001\\\\xfe\\u001b[2J\\r\\n\\\"\\\\0123456789\""));
+  CHECK(has(foreign.out, "\"host\":null"));
+  const std::string text = invoke(server, {"inspect-queue", "foreign"}).out;
+  CHECK(has(text, "\\x00\\x01\\xfe\\x1b[2J"));
+  CHECK_FALSE(has(text, "\x1b"));
+  const Result list = invoke(server, {"list", "--json"});
+  CHECK(has(list.out, "{\"name\":\"job\",\"kind\":\"simple\",\"state\":\"held\""));
+  CHECK(has(list.out, "\"owner\":\"" + owner + "\""));
+  CHECK_FALSE(has(list.out, "foreign"));
+  CHECK(has(invoke(server, {"list", "--json", "--simple", "for*"}).out, "\"name\":\"foreign\""));
+}
+
+TEST_CASE("simple: nothing is told of a holder who does not want it") {
+  Server server;
+  const std::string owner = acquire(server, {"--no-info"});
+  CHECK(server.keys() == Words{"job"});
+  const Result json = invoke(server, {"inspect-queue", "--json", "job"});
+  CHECK(has(json.out, "\"owner\":\"" + owner + "\""));
+  CHECK(has(json.out, "\"pid\":null"));
+}
+
+TEST_CASE("simple: a lock of rlock's that is broken is told with its holder, and leaves nothing") {
+  Server server;
+  const std::string token = std::string(1000, 't') + "\xff";
+  acquire(server, {"--token", token});
+  Words force{"unlock", "--force", "-y", "--kind", "simple", "job"};
+  const Result broken = invoke(server, force);
+  CHECK(broken.status == 0);
+  CHECK(has(broken.err, "rlock: job: taken from "));
+  CHECK(has(broken.err, " pid "));
+  CHECK(has(broken.err, "t\\xff"));
+  CHECK(clean(server));
+}
+
+TEST_CASE("simple: watch tells what happens to a string") {
+  Server server;
+  Process watch(argv_for(server, {"watch", "--json", "job"}));
+  watch.wait_for_stdout("\"state\":\"free\"");
+  const std::string owner = acquire(server);
+  watch.wait_for_stdout(event("held", owner));
+  REQUIRE(invoke(server, {"renew", "--owner", owner, "--lease", "2h", "job"}).status == 0);
+  watch.wait_for_stdout(event("renewed", owner));
+  REQUIRE(invoke(server, {"unlock", "--owner", owner, "job"}).status == 0);
+  watch.wait_for_stdout(event("released", owner));
+  server.command({"SET", "job", "foreign\xff", "PX", "4000"});
+  watch.wait_for_stdout(event("held", "foreign\\\\xff"));
+  watch.wait_for_stdout(event("expired", "foreign\\\\xff"));
+  // Gone before its time without a word.
+  server.command({"SET", "job", "other", "PX", "60000"});
+  watch.wait_for_stdout(event("held", "other"));
+  server.command({"DEL", "job"});
+  watch.wait_for_stdout(event("released", "other"));
+}

@@ -1,0 +1,98 @@
+// --sync-replicas: a lock that too few replicas know of is given back.
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "support/process.hpp"
+#include "support/server.hpp"
+#include "support/wait_until.hpp"
+
+using namespace rlock::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+// A master and a replica that has caught up.
+struct Pair {
+  Server master;
+  Server replica{{.args = {"--replicaof", "127.0.0.1 " + std::to_string(master.port())}}};
+
+  Pair() {
+    REQUIRE(wait_until([&] {
+      return replica.command({"INFO", "replication"}).find("master_link_status:up") !=
+             std::string::npos;
+    }));
+  }
+  [[nodiscard]] Result exec(const std::vector<std::string>& options) const {
+    std::vector<std::string> argv = rlock_argv("exec", "-r", master.unix_url());
+    argv.insert(argv.end(), options.begin(), options.end());
+    argv.insert(argv.end(), {"job", "--", "echo", "ran"});
+    return run(argv);
+  }
+};
+
+void check_given_back(const Result& result, const Pair& pair) {
+  CHECK(result.status == 69);
+  CHECK(result.out.empty());
+  CHECK(result.err.find("know of the lock") != std::string::npos);
+  CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
+  CHECK(pair.master.command({"EXISTS", "job"}) == "0");
+}
+
+}  // namespace
+
+TEST_CASE("--sync-replicas: the lock is taken once so many replicas know of it") {
+  const Pair pair;
+  for (const char* kind : {"reentrant", "fair", "simple"}) {
+    CAPTURE(kind);
+    const Result result = pair.exec({"--sync-replicas", "1", "--kind", kind});
+    CHECK(result.status == 0);
+    CHECK(result.out == "ran\n");
+    CHECK(result.err.empty());
+  }
+}
+
+TEST_CASE("--sync-replicas: a lock that too few know of is given back, status 69") {
+  Pair pair;
+  check_given_back(pair.exec({"--sync-replicas", "2", "--timeout", "200ms"}), pair);
+  pair.replica.pause();
+  for (const char* kind : {"reentrant", "fair", "simple"}) {
+    CAPTURE(kind);
+    check_given_back(pair.exec({"--sync-replicas", "1", "--timeout", "200ms", "--kind", kind}),
+                     pair);
+  }
+  pair.replica.resume();
+  CHECK(pair.exec({"--sync-replicas", "1"}).status == 0);
+  pair.replica.stop();
+  check_given_back(pair.exec({"--sync-replicas", "1", "--timeout", "200ms"}), pair);
+  CHECK(pair.exec({}).status == 0);
+}
+
+TEST_CASE("--sync-replicas: a signal while it waits for them gives the lock back") {
+  Pair pair;
+  pair.replica.pause();
+  Process process(rlock_argv("exec", "-r", pair.master.unix_url(), "--timeout", "60s",
+                             "--sync-replicas", "1", "job", "--", "echo", "ran"));
+  CHECK(wait_until([&] { return pair.master.command({"EXISTS", "job"}) == "1"; }));
+  process.signal(SIGTERM);
+  const Result result = process.wait();
+  CHECK(result.status == 143);
+  CHECK(result.out.empty());
+  CHECK(pair.master.command({"EXISTS", "job"}) == "0");
+}
+
+TEST_CASE("--sync-replicas: the number is from 0 to 1000") {
+  const Server server;
+  for (const char* number : {"-1", "1001", "x", "1.5"}) {
+    CAPTURE(number);
+    const Result result =
+        run(rlock_argv("exec", "-r", server.unix_url(), std::string("--sync-replicas=") + number,
+                       "job", "--", "true"));
+    CHECK(result.status == 64);
+    CHECK(result.err.find("--sync-replicas") != std::string::npos);
+  }
+}

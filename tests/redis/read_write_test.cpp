@@ -1,0 +1,487 @@
+// acquire_read.lua, acquire_write.lua, reenter_read_write.lua, renew_read_write.lua and
+// release_read_write.lua
+#include "lock/read_write.hpp"
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "base/error.hpp"
+#include "lock/held_kind.hpp"
+#include "lock/snapshot.hpp"
+#include "lua_scripts.hpp"
+#include "redis/lock_fixture.hpp"
+#include "support/resp.hpp"
+#include "support/wait_until.hpp"
+
+using namespace rlock;
+using lock::Kind;
+using lock::ReadWriteLock;
+using lock::Release;
+using lock::Renewal;
+using test::client_of;
+using test::Words;
+
+namespace {
+
+const std::string k_channel = "redisson_rwlock:{job}";
+const lock::About k_about{"web1", 42, "ann", "backup"};
+
+struct Setting {
+  test::Server server;
+  redis::Client client = client_of(server);
+
+  [[nodiscard]] bool takes(ReadWriteLock& lock) {
+    return std::holds_alternative<lock::Lease>(lock.try_acquire(client, lock::Join::no));
+  }
+  [[nodiscard]] lock::Busy refusal(ReadWriteLock& lock) {
+    return std::get<lock::Busy>(lock.try_acquire(client, lock::Join::no));
+  }
+  [[nodiscard]] long ttl(const std::string& key = "job") const {
+    return std::stol(server.command({"PTTL", key}));
+  }
+  [[nodiscard]] std::string hash(const std::string& field) const {
+    return server.command({"HGET", "job", field});
+  }
+  void expire(const std::string& key) const { server.command({"DEL", key}); }
+};
+
+std::string hold_key(const std::string& owner, int hold) {
+  return "{job}:" + owner + ":rwlock_timeout:" + std::to_string(hold);
+}
+
+ReadWriteLock a_reader(const std::string& owner, Milliseconds lease = Milliseconds(30'000)) {
+  return {"job", owner, k_about, lease, Kind::read};
+}
+
+ReadWriteLock a_writer(const std::string& owner, Milliseconds lease = Milliseconds(30'000)) {
+  return {"job", owner, k_about, lease, Kind::write};
+}
+
+// Listens, and tells what was published up to now.
+class Ear {
+ public:
+  explicit Ear(const test::Server& server) : server_(server), connection_(server.connect()) {
+    connection_.call({"SUBSCRIBE", k_channel});
+  }
+  [[nodiscard]] Words heard() {
+    Words messages;
+    server_.command({"PUBLISH", k_channel, "end"});
+    // A message comes in place of the answer to a PING, which then comes later.
+    while (true) {
+      const Words reply = connection_.call({"PING"});
+      if (reply[0] == "message" && reply.at(2) == "end") break;
+      if (reply[0] == "message") messages.push_back(reply.at(2));
+    }
+    return messages;
+  }
+
+ private:
+  const test::Server& server_;
+  test::RespClient connection_;
+};
+
+}  // namespace
+
+TEST_CASE("readers share the lock, in Redisson's layout, and leave nothing") {
+  Setting set;
+  ReadWriteLock one = a_reader("u:1");
+  ReadWriteLock two = a_reader("u:2", Milliseconds(60'000));
+  CHECK(set.takes(one));
+  CHECK(set.server.list({"HGETALL", "job"}) == Words{"mode", "read", "u:1", "1"});
+  CHECK(set.server.command({"GET", hold_key("u:1", 1)}) == "1");
+  CHECK(set.ttl(hold_key("u:1", 1)) > 25'000);
+  CHECK(set.ttl() > 25'000);
+  CHECK(set.takes(two));
+  CHECK(set.ttl() > 55'000);
+  CHECK(set.server.command({"HLEN", "job"}) == "3");
+  // The lock lasts no longer than the readers that are left.
+  CHECK(two.release(set.client) == Release::freed);
+  CHECK(set.server.list({"HGETALL", "job"}) == Words{"mode", "read", "u:1", "1"});
+  CHECK(set.ttl() <= 30'000);
+  CHECK(set.ttl() > 20'000);
+  CHECK(one.release(set.client) == Release::freed);
+  CHECK(test::wait_until([&] { return set.server.keys().empty(); }));
+}
+
+TEST_CASE("the writer is alone, in Redisson's layout, and leaves nothing") {
+  Setting set;
+  ReadWriteLock writer = a_writer("u:1");
+  ReadWriteLock other = a_writer("u:2");
+  ReadWriteLock reader = a_reader("u:3");
+  CHECK(set.takes(writer));
+  CHECK(set.server.list({"HGETALL", "job"}) == Words{"mode", "write", "u:1:write", "1"});
+  const lock::Busy busy = set.refusal(other);
+  CHECK(busy.owner == "u:1:write");
+  CHECK(busy.holder.host == "web1");
+  CHECK(busy.ttl > Milliseconds(20'000));
+  CHECK(set.refusal(reader).owner == "u:1:write");
+  CHECK(writer.release(set.client) == Release::freed);
+  CHECK(set.takes(reader));
+  CHECK(set.refusal(other).owner == "u:3");
+  CHECK(reader.release(set.client) == Release::freed);
+  CHECK(set.takes(other));
+  CHECK(other.release(set.client) == Release::freed);
+  CHECK(test::wait_until([&] { return set.server.keys().empty(); }));
+}
+
+TEST_CASE("messages: 0 when the last reader ends, 1 and then 0 when the writer does") {
+  Setting set;
+  Ear ear(set.server);
+  ReadWriteLock one = a_reader("u:1");
+  ReadWriteLock two = a_reader("u:2");
+  CHECK(set.takes(one));
+  CHECK(set.takes(two));
+  CHECK(one.release(set.client) == Release::freed);
+  CHECK(ear.heard().empty());
+  CHECK(two.release(set.client) == Release::freed);
+  CHECK(ear.heard() == Words{"0"});
+  ReadWriteLock writer = a_writer("u:3");
+  CHECK(set.takes(writer));
+  CHECK(writer.release(set.client) == Release::freed);
+  CHECK(ear.heard() == Words{"1", "0"});
+}
+
+TEST_CASE("the writer may read, and reads on when it writes no longer: readers are told") {
+  Setting set;
+  Ear ear(set.server);
+  ReadWriteLock writer = a_writer("u:1", Milliseconds(600'000));
+  ReadWriteLock inner = a_reader("u:1");
+  ReadWriteLock other = a_reader("u:2");
+  CHECK(set.takes(writer));
+  REQUIRE(inner.reenter(set.client));
+  CHECK(set.hash("u:1") == "1");
+  CHECK(set.ttl(hold_key("u:1", 1)) > 25'000);
+  CHECK_FALSE(set.takes(other));
+  SUBCASE("the writing ends first") {
+    CHECK(writer.release(set.client) == Release::still_held);
+    CHECK(set.server.list({"HGETALL", "job"}) == Words{"mode", "read", "u:1", "1"});
+    CHECK(ear.heard() == Words{"1", "0"});
+    CHECK(set.ttl() <= 30'000);  // a writer of Redisson's waits for the TTL that it sees
+    CHECK(set.takes(other));
+    CHECK(other.release(set.client) == Release::freed);
+    CHECK(inner.release(set.client) == Release::freed);
+  }
+  SUBCASE("the reading ends first") {
+    CHECK(inner.release(set.client) == Release::still_held);
+    CHECK(set.server.list({"HGETALL", "job"}) == Words{"mode", "write", "u:1:write", "1"});
+    CHECK(set.ttl() > 500'000);
+    CHECK(ear.heard().empty());
+    CHECK(writer.release(set.client) == Release::freed);
+  }
+  CHECK(test::wait_until([&] { return set.server.keys().empty(); }));
+}
+
+TEST_CASE("holds are counted, on either side, and end in any order") {
+  Setting set;
+  SUBCASE("a reader's, of which the longest counts") {
+    ReadWriteLock outer = a_reader("u:1");
+    ReadWriteLock inner = a_reader("u:1", Milliseconds(600'000));
+    CHECK(set.takes(outer));
+    const auto lease = inner.reenter(set.client);
+    REQUIRE(lease);
+    CHECK(lease->count == 2);
+    CHECK(set.ttl() > 500'000);
+    CHECK(set.ttl(hold_key("u:1", 2)) > 500'000);
+    CHECK(outer.release(set.client) == Release::still_held);
+    CHECK(set.hash("u:1") == "1");
+    CHECK(set.ttl() > 500'000);
+    CHECK(set.ttl(hold_key("u:1", 1)) > 500'000);
+    CHECK(set.ttl(hold_key("u:1", 2)) == -2);
+    CHECK(inner.release(set.client) == Release::freed);
+  }
+  SUBCASE("the writer's") {
+    ReadWriteLock outer = a_writer("u:1", Milliseconds(600'000));
+    ReadWriteLock inner = a_writer("u:1");
+    CHECK(set.takes(outer));
+    const auto lease = inner.reenter(set.client);
+    REQUIRE(lease);
+    CHECK(lease->count == 2);
+    CHECK(inner.release(set.client) == Release::still_held);
+    CHECK(set.ttl() > 500'000);
+    CHECK(outer.release(set.client) == Release::freed);
+  }
+  CHECK(test::wait_until([&] { return set.server.keys().empty(); }));
+}
+
+TEST_CASE("a reader cannot become the writer: it is told so, and nothing changes") {
+  Setting set;
+  ReadWriteLock outer = a_reader("u:1");
+  ReadWriteLock inner = a_writer("u:1");
+  CHECK(set.takes(outer));
+  CHECK_THROWS_WITH_AS((void)inner.reenter(set.client),
+                       "job: a process above this one reads: a reader cannot become the writer "
+                       "(take the write lock first)",
+                       Error);
+  CHECK(set.server.list({"HGETALL", "job"}) == Words{"mode", "read", "u:1", "1"});
+  // Who holds nothing is not refused, but has to queue up as everybody else.
+  ReadWriteLock stranger = a_writer("u:2");
+  CHECK_FALSE(stranger.reenter(set.client));
+}
+
+TEST_CASE("a dead reader keeps nobody out, although others had prolonged the lock") {
+  Setting set;
+  ReadWriteLock dead = a_reader("u:1");
+  ReadWriteLock other = a_reader("u:2", Milliseconds(600'000));
+  ReadWriteLock writer = a_writer("u:3");
+  CHECK(set.takes(dead));
+  CHECK(set.takes(other));
+  set.expire(hold_key("u:1", 1));
+  CHECK(lock::take_snapshot(set.client, "job").dead_readers == Words{"u:1"});
+  CHECK_FALSE(set.takes(writer));
+  SUBCASE("the last living reader takes it along") {
+    Ear ear(set.server);
+    CHECK(other.release(set.client) == Release::freed);
+    CHECK(set.server.command({"EXISTS", "job"}) == "0");
+    CHECK(ear.heard() == Words{"0"});
+  }
+  SUBCASE("when all are dead, the writer does not wait for the TTL that they leave") {
+    set.expire(hold_key("u:2", 1));
+  }
+  CHECK(set.takes(writer));
+  CHECK(set.server.list({"HGETALL", "job"}) == Words{"mode", "write", "u:3:write", "1"});
+  CHECK(set.ttl() <= 30'000);
+  // It has lost the lock, and cannot have it back.
+  CHECK(dead.renew(set.client) == Renewal::lost);
+  CHECK(dead.release(set.client) == Release::not_held);
+  CHECK(set.hash("u:3:write") == "1");
+}
+
+TEST_CASE("renewing prolongs one's own holds and the lock, and shortens nothing") {
+  Setting set;
+  ReadWriteLock one = a_reader("u:1", Milliseconds(60'000));
+  ReadWriteLock two = a_reader("u:2", Milliseconds(600'000));
+  CHECK(set.takes(one));
+  CHECK(set.takes(two));
+  set.server.command({"PEXPIRE", hold_key("u:1", 1), "5000"});
+  CHECK(one.renew(set.client) == Renewal::renewed);
+  CHECK(set.ttl(hold_key("u:1", 1)) > 55'000);
+  CHECK(set.ttl() > 500'000);
+  // Redisson's readers set the TTL of the lock to 30 s, whatever it was.
+  set.server.command({"PEXPIRE", "job", "30000"});
+  set.server.command({"PEXPIRE", hold_key("u:2", 1), "550000"});
+  CHECK(two.renew(set.client) == Renewal::renewed);
+  CHECK(set.ttl() > 590'000);
+  // Keys that were evicted while the field stayed: nobody else can have written meanwhile.
+  set.expire(hold_key("u:1", 1));
+  CHECK(one.renew(set.client) == Renewal::renewed);
+  CHECK(set.ttl(hold_key("u:1", 1)) > 55'000);
+  CHECK(one.ask(set.client) == Renewal::renewed);
+  CHECK(a_writer("u:1").renew(set.client) == Renewal::lost);
+  CHECK(a_reader("u:9").renew(set.client) == Renewal::lost);
+  CHECK(set.server.command({"HLEN", "job"}) == "3");
+}
+
+TEST_CASE("a reader renews in time before Redisson's readers cut the lock short") {
+  CHECK(a_reader("u:1", Milliseconds(600'000)).renewal_interval() == Milliseconds(10'000));
+  CHECK(a_reader("u:1", Milliseconds(15'000)).renewal_interval() == Milliseconds(5000));
+  CHECK(a_writer("u:1", Milliseconds(600'000)).renewal_interval() == Milliseconds(200'000));
+}
+
+TEST_CASE("kept for a while, a hold ends by its TTL, and others' as before") {
+  Setting set;
+  SUBCASE("of a reader who is alone") {
+    ReadWriteLock one = a_reader("u:1", Milliseconds(600'000));
+    CHECK(set.takes(one));
+    CHECK(one.release(set.client, Milliseconds(60'000)) == Release::still_held);
+    CHECK(set.ttl() <= 60'000);
+    CHECK(set.ttl() > 50'000);
+    CHECK(set.ttl(hold_key("u:1", 1)) > 50'000);
+    CHECK(set.ttl("rlock_info:{job}") <= 60'000);
+  }
+  SUBCASE("of a reader among others") {
+    ReadWriteLock one = a_reader("u:1");
+    ReadWriteLock two = a_reader("u:2", Milliseconds(600'000));
+    CHECK(set.takes(one));
+    CHECK(set.takes(two));
+    CHECK(one.release(set.client, Milliseconds(60'000)) == Release::still_held);
+    CHECK(set.ttl() > 500'000);
+    CHECK(set.ttl(hold_key("u:1", 1)) > 50'000);
+    CHECK(two.release(set.client) == Release::freed);
+    CHECK(set.ttl() <= 60'000);
+    CHECK(set.ttl() > 50'000);
+  }
+  SUBCASE("of the writer") {
+    ReadWriteLock one = a_writer("u:1");
+    CHECK(set.takes(one));
+    CHECK(one.release(set.client, Milliseconds(60'000)) == Release::still_held);
+    CHECK(set.ttl() > 50'000);
+  }
+  CHECK_FALSE([&] {
+    ReadWriteLock other = a_writer("u:7");
+    return set.takes(other);
+  }());
+  CHECK(lock::take_snapshot(set.client, "job").holders[0].about->process.empty());
+}
+
+TEST_CASE("S6: requests that are sent again count once, and none after the release") {
+  Setting set;
+  const std::string latch = "redisson_unlock_latch:{job}:a";
+  const auto reenter = [&](const char* side) {
+    return set.client
+        .run(lua::reenter_read_write,
+             {{"job", latch, "rlock_info:{job}"}, {"30000", "u:1", "30000", "0", "{job}:", side}})
+        .as_array(1)[0]
+        .as_integer();
+  };
+  const auto release = [&](const char* side) {
+    return set.client
+        .run(lua::release_read_write, {{"job", k_channel, "rlock_info:{job}", latch},
+                                       {"u:1", "30000", "0", "{job}:", "unproven", side, ""}})
+        .as_array(1)[0]
+        .as_integer();
+  };
+  SUBCASE("a reader's") {
+    ReadWriteLock outer = a_reader("u:1");
+    for (int i = 0; i < 2; ++i) CHECK(set.takes(outer));
+    CHECK(set.hash("u:1") == "1");
+    for (int i = 0; i < 2; ++i) CHECK(reenter("read") == 1);
+    CHECK(set.hash("u:1") == "2");
+    for (int i = 0; i < 2; ++i) CHECK(release("read") == 0);
+    CHECK(set.hash("u:1") == "1");
+    CHECK(reenter("read") == 2);
+    CHECK(set.hash("u:1") == "1");
+  }
+  SUBCASE("the writer's") {
+    ReadWriteLock outer = a_writer("u:1");
+    for (int i = 0; i < 2; ++i) CHECK(set.takes(outer));
+    CHECK(set.hash("u:1:write") == "1");
+    for (int i = 0; i < 2; ++i) CHECK(reenter("write") == 1);
+    CHECK(set.hash("u:1:write") == "2");
+    for (int i = 0; i < 2; ++i) CHECK(release("write") == 0);
+    CHECK(set.hash("u:1:write") == "1");
+    CHECK(reenter("write") == 2);
+  }
+  SUBCASE("one that never came") {
+    ReadWriteLock outer = a_reader("u:1");
+    CHECK(set.takes(outer));
+    CHECK(release("read") == 2);
+    CHECK(set.hash("u:1") == "1");
+  }
+  SUBCASE("a late one to take the lock") {
+    for (const auto* script : {&lua::acquire_read, &lua::acquire_write}) {
+      set.server.command({"SET", latch, "1"});
+      const auto reply = set.client.run(
+          *script, {{"job", "rlock_info:{job}", latch}, {"30000", "u:1", "", "0", "", "{job}:"}});
+      CHECK(reply.as_array(1)[0].as_integer() == 2);
+      CHECK(set.server.keys() == Words{latch});
+    }
+  }
+}
+
+TEST_CASE("a name that is in use by another kind of lock is refused, both ways") {
+  Setting set;
+  ReadWriteLock reader = a_reader("u:1");
+  ReadWriteLock writer = a_writer("u:1");
+  const std::vector<Words> makers = {{"HSET", "job", "u:1", "1"},
+                                     {"HSET", "job", "mode", "fast", "u:1", "1"},
+                                     {"SET", "job", "u:1"},
+                                     {"RPUSH", "job", "u:1"}};
+  for (const Words& maker : makers) {
+    CAPTURE(maker[0]);
+    set.server.command({"DEL", "job"});
+    set.server.command(maker);
+    const std::string before = set.server.command({"DUMP", "job"});
+    CHECK_THROWS_AS((void)set.takes(reader), Error);
+    CHECK_THROWS_AS((void)set.takes(writer), Error);
+    if (maker[2] != "mode") {
+      CHECK_FALSE(reader.reenter(set.client));
+      CHECK_FALSE(writer.reenter(set.client));
+      CHECK(reader.renew(set.client) == Renewal::lost);
+      CHECK(reader.release(set.client) == Release::not_held);
+      CHECK(writer.release(set.client) == Release::not_held);
+    }
+    CHECK(set.server.command({"DUMP", "job"}) == before);
+  }
+  set.server.command({"DEL", "job"});
+  ReadWriteLock outer = a_reader("u:2");
+  CHECK(set.takes(outer));
+  lock::ReentrantLock plain = test::make_lock("u:2");
+  CHECK_FALSE(plain.reenter(set.client));
+  CHECK_THROWS_AS((void)plain.try_acquire(set.client, lock::Join::no), Error);
+  CHECK(set.hash("u:2") == "1");
+}
+
+TEST_CASE("fencing: the writer draws tokens, and keeps his own; a reader has none") {
+  Setting set;
+  lock::Terms terms = Milliseconds(30'000);
+  terms.fencing = lock::Fencing::on;
+  CHECK_THROWS_AS(ReadWriteLock("job", "u:1", k_about, terms, Kind::read), Error);
+  ReadWriteLock outer("job", "u:1", k_about, terms, Kind::write);
+  const auto first = std::get<lock::Lease>(outer.try_acquire(set.client, lock::Join::no));
+  const auto again = std::get<lock::Lease>(outer.try_acquire(set.client, lock::Join::no));
+  REQUIRE(first.token);
+  CHECK(first.token == again.token);
+  ReadWriteLock inner("job", "u:1", k_about, terms, Kind::write);
+  CHECK(inner.reenter(set.client)->token == first.token);
+  CHECK(inner.release(set.client) == Release::still_held);
+  CHECK(outer.release(set.client) == Release::freed);
+  ReadWriteLock next("job", "u:2", k_about, terms, Kind::write);
+  CHECK(std::get<lock::Lease>(next.try_acquire(set.client, lock::Join::no)).token > first.token);
+}
+
+TEST_CASE("who knows only the owner learns which side he has; the hash's field means the same") {
+  Setting set;
+  redis::ClientOptions options;
+  options.endpoint = redis::parse_url(set.server.unix_url());
+  lock::Session session(options);
+  ReadWriteLock writer = a_writer("u:1");
+  CHECK(set.takes(writer));
+  CHECK(lock::held_kind(session, "job", "u:1") == Kind::write);
+  CHECK(lock::held_kind(session, "job", "u:1:write") == Kind::write);
+  CHECK(a_writer("u:1:write").renew(set.client) == Renewal::renewed);
+  REQUIRE(a_reader("u:1:write").reenter(set.client));
+  CHECK(set.hash("u:1") == "1");
+  CHECK(a_writer("u:1:write").release(set.client) == Release::still_held);
+  CHECK(lock::held_kind(session, "job", "u:1") == Kind::read);
+  CHECK(a_reader("u:1").release(set.client) == Release::freed);
+  CHECK(set.server.command({"EXISTS", "job"}) == "0");
+}
+
+TEST_CASE(
+    "a server without memory to spare takes no new lock, and renews and releases the others") {
+  Setting set;
+  ReadWriteLock reader = a_reader("u:1");
+  ReadWriteLock other = a_reader("u:2");
+  CHECK(set.takes(reader));
+  CHECK(set.takes(other));
+  set.server.command({"CONFIG", "SET", "maxmemory", "1"});
+  CHECK(reader.renew(set.client) == Renewal::renewed);
+  ReadWriteLock third = a_reader("u:3");
+  CHECK_THROWS_AS((void)set.takes(third), Error);
+  CHECK(set.server.command({"HLEN", "job"}) == "3");
+  CHECK(reader.release(set.client, Milliseconds(20'000)) == Release::still_held);
+  CHECK(other.release(set.client) == Release::freed);
+  set.server.command({"DEL", "job"});
+  ReadWriteLock writer = a_writer("u:4");
+  set.server.command({"CONFIG", "SET", "maxmemory", "0"});
+  CHECK(set.takes(writer));
+  REQUIRE(a_reader("u:4").reenter(set.client));
+  REQUIRE(a_reader("u:4").reenter(set.client));
+  set.server.command({"CONFIG", "SET", "maxmemory", "1"});
+  CHECK(writer.renew(set.client) == Renewal::renewed);
+  CHECK(writer.release(set.client) == Release::still_held);
+  CHECK(set.hash("mode") == "read");
+  CHECK(a_reader("u:4").release(set.client) == Release::still_held);
+  CHECK(a_reader("u:4").release(set.client) == Release::freed);
+  CHECK(set.server.command({"EXISTS", "job"}) == "0");
+}
+
+TEST_CASE("a user who may not use the readers' keys leaves no lock without an end") {
+  Setting set;
+  set.server.command({"ACL", "SETUSER", "locker", "on", ">pw", "~job", "~r*", "&*", "+@all"});
+  redis::ClientOptions options;
+  options.endpoint =
+      redis::parse_url("redis://locker:pw@127.0.0.1:" + std::to_string(set.server.port()));
+  redis::Client client(options);
+  ReadWriteLock reader = a_reader("u:1");
+  CHECK_THROWS_AS((void)reader.try_acquire(client, lock::Join::no), Error);
+  CHECK(set.server.keys().empty());
+  ReadWriteLock writer = a_writer("u:1");
+  CHECK(std::holds_alternative<lock::Lease>(writer.try_acquire(client, lock::Join::no)));
+  CHECK_THROWS_AS((void)a_reader("u:1").reenter(client), Error);
+  CHECK(set.hash("u:1") == "(nil)");
+}

@@ -1,0 +1,507 @@
+// acquire_semaphore.lua, renew_semaphore.lua and release_semaphore.lua.
+#include "lock/semaphore.hpp"
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "base/error.hpp"
+#include "lock/held_kind.hpp"
+#include "lock/simple.hpp"
+#include "redis/lock_fixture.hpp"
+#include "support/proxy.hpp"
+#include "support/resp.hpp"
+#include "support/wait_until.hpp"
+
+using namespace rlock;
+using lock::Busy;
+using lock::Join;
+using lock::Lease;
+using lock::Release;
+using lock::Renewal;
+using test::client_of;
+using test::Words;
+
+namespace {
+
+const std::string k_permits = "{job}:timeout";
+const std::string k_channel = "redisson_sc:{job}";
+const std::string k_info = "rlock_info:{job}";
+// A permit as Redisson names it, and the end of one that has none.
+const std::string k_java = std::string("\0\x01\xfe\xff", 4) + "0123456789ab";
+constexpr const char* k_never = "922337203685477";
+constexpr long k_day = 86'400'000;
+
+lock::Semaphore make_semaphore(const std::string& owner, int permits,
+                               Milliseconds lease = Milliseconds(30'000)) {
+  return {"job", owner, lock::About{"web1", 42, "ann", "backup"}, lease, permits};
+}
+
+bool takes(lock::ReentrantLock& lock, redis::Client& client) {
+  return std::holds_alternative<Lease>(lock.try_acquire(client, Join::no));
+}
+
+// The same by a new owner who keeps his permit.
+bool takes(redis::Client& client, const std::string& owner, int permits) {
+  lock::Semaphore semaphore = make_semaphore(owner, permits);
+  return takes(semaphore, client);
+}
+
+std::string refusal(redis::Client& client, lock::ReentrantLock& lock) {
+  try {
+    static_cast<void>(lock.try_acquire(client, Join::no));
+  } catch (const Error& error) {
+    CHECK(error.status() == ExitStatus::wrong_kind);
+    return error.what();
+  }
+  return "";
+}
+
+long ttl(const test::Server& server, const std::string& key = "job") {
+  return std::stol(server.command({"PTTL", key}));
+}
+
+long long now(const test::Server& server) {
+  const Words time = server.list({"TIME"});
+  return std::stoll(time[0]) * 1000 + std::stoll(time[1]) / 1000;
+}
+
+long long end_of(const test::Server& server, const std::string& owner) {
+  return std::stoll(server.command({"ZSCORE", k_permits, owner}));
+}
+
+void end_soon(const test::Server& server, const std::string& owner) {
+  server.command({"ZADD", k_permits, "1", owner});
+}
+
+// Returns how many there are altogether, as Redisson counts them.
+int total(const test::Server& server) {
+  return std::stoi(server.command({"GET", "job"})) +
+         std::stoi(server.command({"ZCARD", k_permits}));
+}
+
+Words dump(const test::Server& server) {
+  return {server.command({"DUMP", "job"}), server.command({"DUMP", k_permits})};
+}
+
+bool leaves_nothing(const test::Server& server) {
+  return test::wait_until([&] { return server.keys().empty(); });
+}
+
+}  // namespace
+
+TEST_CASE(
+    "semaphore: a permit is in Redisson's layout, ends with its lease, and goes without trace") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  lock::Semaphore semaphore = make_semaphore("u:1", 3);
+  const long long before = now(server);
+  REQUIRE(takes(semaphore, client));
+  CHECK(server.command({"GET", "job"}) == "2");
+  CHECK(server.command({"ZCARD", k_permits}) == "1");
+  CHECK(end_of(server, "u:1") >= before + 30'000);
+  CHECK(end_of(server, "u:1") <= now(server) + 30'000);
+  CHECK(server.keys() == Words{"job", k_info, k_permits});
+  for (const std::string& key : server.keys()) {
+    CHECK(ttl(server, key) > k_day);
+    CHECK(ttl(server, key) <= k_day + 30'000);
+  }
+  lock::Session session{lock::SessionOptions(client.options())};
+  CHECK(lock::held_kind(session, "job", "u:1") == lock::Kind::semaphore);
+  CHECK(semaphore.release(client) == Release::freed);
+  CHECK(semaphore.release(client) == Release::not_held);
+  CHECK(leaves_nothing(server));
+}
+
+TEST_CASE("semaphore: no more than its number have a permit, and who asks then is told of them") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  REQUIRE(takes(client, "u:1", 2));
+  lock::Semaphore second = make_semaphore("u:2", 2, Milliseconds(10'000));
+  REQUIRE(takes(second, client));
+  CHECK(server.command({"GET", "job"}) == "0");
+  server.command({"HSET", k_info, "u:1", R"({"host":"web1","pid":42,"since":1})"});
+  const Words before = dump(server);
+  const auto answer = make_semaphore("u:3", 2).try_acquire(client, Join::no);
+  REQUIRE(std::holds_alternative<Busy>(answer));
+  const Busy& busy = std::get<Busy>(answer);
+  CHECK(busy.permits == 2);
+  CHECK(busy.owner == "u:1");  // for longest
+  CHECK(busy.holder.host == "web1");
+  CHECK(busy.held_for);
+  REQUIRE(busy.ttl);
+  CHECK(*busy.ttl <= Milliseconds(10'000));  // the first to end
+  CHECK_FALSE(busy.place);
+  CHECK(dump(server) == before);
+  CHECK(second.release(client) == Release::freed);
+  CHECK(takes(client, "u:3", 2));
+  CHECK_FALSE(takes(client, "u:2", 2));
+}
+
+TEST_CASE(
+    "semaphore: what has ended is taken back at the next request, and the rest is announced") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  for (const char* owner : {"u:1", "u:2", "u:3"}) REQUIRE(takes(client, owner, 3));
+  test::RespClient listener = server.connect();
+  listener.call({"SUBSCRIBE", k_channel});
+  end_soon(server, "u:1");
+  end_soon(server, "u:3");
+  REQUIRE(takes(client, "u:4", 3));
+  CHECK(listener.call({"PING"}) == Words{"message", k_channel, "1"});
+  CHECK(server.list({"ZRANGE", k_permits, "0", "-1"}) == Words{"u:2", "u:4"});
+  CHECK(server.command({"GET", "job"}) == "1");
+  CHECK(server.command({"HEXISTS", k_info, "u:1"}) == "0");
+  CHECK(make_semaphore("u:1", 3).ask(client) == Renewal::lost);
+  CHECK(make_semaphore("u:2", 3).ask(client) == Renewal::renewed);
+}
+
+TEST_CASE("semaphore: S6: a request that is sent again counts once") {
+  test::Server server;
+  test::Proxy proxy(server.port());
+  redis::ClientOptions options;
+  options.endpoint = redis::parse_url(proxy.url());
+  redis::Client client(options);
+  lock::Semaphore semaphore = make_semaphore("u:1", 3);
+  proxy.cut_after_next_request("u:1");
+  REQUIRE(takes(semaphore, client));
+  REQUIRE(proxy.cuts() == 1);
+  CHECK(server.command({"GET", "job"}) == "2");
+  CHECK(takes(client, "u:2", 3));
+  proxy.cut_after_next_request("u:1");
+  CHECK(semaphore.release(client) == Release::freed);
+  REQUIRE(proxy.cuts() == 2);
+  CHECK(server.command({"GET", "job"}) == "2");
+  CHECK(server.list({"ZRANGE", k_permits, "0", "-1"}) == Words{"u:2"});
+  // The latch of a release bars what was under way before it.
+  CHECK_THROWS_AS(static_cast<void>(takes(semaphore, client)), Error);
+  CHECK(total(server) == 3);
+}
+
+TEST_CASE(
+    "semaphore: a renewal moves the end of its own permit on, and finds out that it is lost") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  const lock::Semaphore semaphore = make_semaphore("u:1", 2, Milliseconds(60'000));
+  CHECK(semaphore.renew(client) == Renewal::lost);
+  CHECK(server.keys().empty());
+  REQUIRE(takes(client, "u:1", 2));
+  REQUIRE(takes(client, "u:2", 2));
+  const long long others = end_of(server, "u:2");
+  const long long before = now(server);
+  SUBCASE("with memory") {}
+  SUBCASE("without") { server.command({"CONFIG", "SET", "maxmemory", "1"}); }
+  CHECK(semaphore.renew(client) == Renewal::renewed);
+  CHECK(end_of(server, "u:1") >= before + 60'000);
+  CHECK(ttl(server) > k_day + 50'000);
+  CHECK(ttl(server, k_permits) > k_day + 50'000);
+  CHECK(ttl(server, k_info) > k_day + 50'000);
+  const long long end = end_of(server, "u:1");
+  CHECK(make_semaphore("u:1", 2, Milliseconds(1000)).renew(client) == Renewal::renewed);
+  CHECK(end_of(server, "u:1") == end);
+  CHECK(end_of(server, "u:2") == others);
+  lock::Semaphore other = make_semaphore("u:2", 2);
+  CHECK(other.release(client) == Release::freed);
+  CHECK(server.command({"GET", "job"}) == "1");
+  server.command({"ZREM", k_permits, "u:1"});
+  CHECK(semaphore.renew(client) == Renewal::lost);
+  CHECK(server.command({"EXISTS", k_permits}) == "0");
+}
+
+TEST_CASE("semaphore: a nested run shares the permit, which the outer one gives back") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  lock::Semaphore outer = make_semaphore("u:1", 2);
+  lock::Semaphore inner = make_semaphore("u:1", 2, Milliseconds(60'000));
+  CHECK_FALSE(inner.reenter(client));
+  REQUIRE(takes(outer, client));
+  const long long before = now(server);
+  const auto lease = inner.reenter(client);
+  REQUIRE(lease);
+  CHECK(lease->count == 1);
+  CHECK(end_of(server, "u:1") >= before + 60'000);
+  CHECK(server.command({"GET", "job"}) == "1");
+  CHECK(inner.release(client) == Release::still_held);
+  CHECK(server.command({"GET", "job"}) == "1");
+  CHECK(outer.release(client) == Release::freed);
+  CHECK(leaves_nothing(server));
+}
+
+TEST_CASE("semaphore: what is to be kept ends by itself, sooner or later than the lease") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  lock::Semaphore semaphore = make_semaphore("u:1", 1);
+  REQUIRE(takes(semaphore, client));
+  std::int64_t keep = 10'000;
+  SUBCASE("sooner") {}
+  SUBCASE("later") { keep = 90'000; }
+  const long long before = now(server);
+  CHECK(semaphore.release(client, Milliseconds(keep)) == Release::still_held);
+  CHECK(end_of(server, "u:1") >= before + keep);
+  CHECK(end_of(server, "u:1") <= now(server) + keep);
+  CHECK_FALSE(takes(client, "u:2", 1));
+  end_soon(server, "u:1");
+  CHECK(takes(client, "u:2", 1));
+}
+
+TEST_CASE("semaphore: a permit that is kept takes the keys along, unless somebody listens") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  constexpr Milliseconds k_keep{60'000};
+  lock::Semaphore kept = make_semaphore("u:1", 2);
+  lock::Semaphore other = make_semaphore("u:2", 2);
+  test::RespClient listener = server.connect();
+  const auto keys_last_at_most = [&](Milliseconds span) {
+    for (const std::string& key : {std::string("job"), k_permits, k_info}) {
+      CAPTURE(key);
+      CHECK(ttl(server, key) <= span.count());
+      CHECK(ttl(server, key) > span.count() - 30'000);
+    }
+  };
+  SUBCASE("of the only holder") {
+    REQUIRE(takes(kept, client));
+    CHECK(kept.release(client, k_keep) == Release::still_held);
+  }
+  SUBCASE("of the first of two to end") {
+    REQUIRE(takes(kept, client));
+    REQUIRE(takes(other, client));
+    CHECK(kept.release(client, k_keep) == Release::still_held);
+    CHECK(other.renew(client) == Renewal::renewed);  // it may be killed: see below
+    keys_last_at_most(Milliseconds(k_day) + k_keep);
+    CHECK(other.release(client) == Release::freed);
+  }
+  SUBCASE("of one of two, who is awaited") {
+    REQUIRE(takes(kept, client));
+    REQUIRE(takes(other, client));
+    listener.call({"SUBSCRIBE", k_channel});
+    CHECK(kept.release(client, k_keep) == Release::still_held);
+    keys_last_at_most(Milliseconds(k_day) + k_keep);
+    CHECK(other.release(client) == Release::freed);
+    keys_last_at_most(Milliseconds(k_day) + k_keep);
+    listener.call({"UNSUBSCRIBE", k_channel});
+    REQUIRE(takes(other, client));
+    CHECK(other.release(client) == Release::freed);
+  }
+  keys_last_at_most(k_keep);
+  // Until then all is as it was.
+  CHECK(takes(client, "u:3", 2));
+  CHECK_FALSE(takes(client, "u:4", 2));
+  lock::Semaphore third = make_semaphore("u:3", 2);
+  CHECK(third.release(client) == Release::freed);
+  keys_last_at_most(k_keep);
+}
+
+TEST_CASE("semaphore: of one that rlock made, the number is that of who takes a permit last") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  for (const char* owner : {"u:1", "u:2", "u:3"}) REQUIRE(takes(client, owner, 3));
+  CHECK_FALSE(takes(client, "u:4", 2));
+  CHECK_FALSE(takes(client, "u:4", 3));
+  CHECK(total(server) == 3);
+  REQUIRE(takes(client, "u:4", 5));
+  CHECK(server.command({"GET", "job"}) == "1");
+  // A service that has added to it, or has lost it, is of no account, and it has an end again.
+  server.command({"SET", "job", "7"});
+  CHECK_FALSE(takes(client, "u:5", 4));
+  REQUIRE(takes(client, "u:5", 6));
+  CHECK(total(server) == 6);
+  CHECK(ttl(server) > k_day);
+  server.command({"DEL", "job"});
+  CHECK_FALSE(takes(client, "u:6", 5));
+  REQUIRE(takes(client, "u:6", 6));
+  CHECK(total(server) == 6);
+  CHECK(ttl(server) > k_day);
+}
+
+TEST_CASE("semaphore: one that a service made keeps its number, has no expiry and stays") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  server.command({"SET", "job", "2"});
+  for (const int permits : {1, 3}) {
+    lock::Semaphore other = make_semaphore("u:9", permits);
+    const std::string text = refusal(client, other);
+    CHECK(text.find("it has 2 permits, not " + std::to_string(permits)) != std::string::npos);
+  }
+  CHECK(server.keys() == Words{"job"});
+  server.command({"ZADD", k_permits, k_never, k_java});
+  server.command({"SET", "job", "1"});
+  lock::Semaphore semaphore = make_semaphore("u:1", 2);
+  REQUIRE(takes(semaphore, client));
+  CHECK(server.command({"GET", "job"}) == "0");
+  CHECK_FALSE(takes(client, "u:2", 2));
+  CHECK(semaphore.renew(client) == Renewal::renewed);
+  CHECK(ttl(server) == -1);
+  CHECK(ttl(server, k_permits) == -1);
+  CHECK(ttl(server, k_info) > 0);
+  CHECK(semaphore.release(client) == Release::freed);
+  CHECK(server.list({"ZRANGE", k_permits, "0", "-1"}) == Words{k_java});
+  server.command({"ZREM", k_permits, k_java});
+  server.command({"SET", "job", "2"});
+  lock::Semaphore next = make_semaphore("u:2", 2);
+  REQUIRE(takes(next, client));
+  CHECK(next.release(client) == Release::freed);
+  CHECK(test::wait_until([&] { return server.keys() == Words{"job"}; }));
+  CHECK(server.command({"GET", "job"}) == "2");
+  CHECK(ttl(server) == -1);
+}
+
+TEST_CASE("semaphore: the keys outlive a permit that a service has in one that rlock made") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  lock::Semaphore semaphore = make_semaphore("u:1", 3);
+  REQUIRE(takes(semaphore, client));
+  server.command({"DECR", "job"});
+  SUBCASE("one that ends") {
+    server.command({"ZADD", k_permits, std::to_string(now(server) + 10 * k_day), k_java});
+    CHECK(semaphore.renew(client) == Renewal::renewed);
+    CHECK(ttl(server) > 10 * k_day);
+    CHECK(ttl(server, k_permits) > 10 * k_day);
+    CHECK(semaphore.release(client) == Release::freed);
+  }
+  SUBCASE("one that does not") {
+    server.command({"ZADD", k_permits, k_never, k_java});
+    CHECK(semaphore.release(client) == Release::freed);
+    CHECK(ttl(server) == -1);
+    CHECK(ttl(server, k_permits) == -1);
+    for (const char* owner : {"u:2", "u:3"}) REQUIRE(takes(client, owner, 3));
+    const auto answer = make_semaphore("u:4", 3).try_acquire(client, Join::no);
+    REQUIRE(std::holds_alternative<Busy>(answer));
+    CHECK(std::get<Busy>(answer).permits == 3);
+    for (const char* owner : {"u:2", "u:3"}) {
+      lock::Semaphore mine = make_semaphore(owner, 3);
+      CHECK(mine.release(client) == Release::freed);
+    }
+  }
+  CHECK(server.command({"GET", "job"}) == "2");
+  CHECK(server.list({"ZRANGE", k_permits, "0", "-1"}) == Words{k_java});
+  // With the permit back, it is one of rlock's as before.
+  server.command({"ZREM", k_permits, k_java});
+  server.command({"INCR", "job"});
+  lock::Semaphore last = make_semaphore("u:5", 3);
+  REQUIRE(takes(last, client));
+  CHECK(ttl(server) <= k_day + 30'000);
+  CHECK(ttl(server) > k_day);
+  CHECK(last.release(client) == Release::freed);
+  CHECK(leaves_nothing(server));
+}
+
+TEST_CASE("semaphore: while somebody listens its number stays, since a service waits for that") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  lock::Semaphore semaphore = make_semaphore("u:1", 2);
+  REQUIRE(takes(semaphore, client));
+  test::RespClient listener = server.connect();
+  listener.call({"SUBSCRIBE", k_channel});
+  CHECK(semaphore.release(client) == Release::freed);
+  CHECK(listener.call({"PING"}) == Words{"message", k_channel, "2"});
+  CHECK(server.command({"GET", "job"}) == "2");
+  CHECK(ttl(server) > k_day - 60'000);
+  CHECK(ttl(server) <= k_day);
+  // One that is made anew is announced, too.
+  server.command({"DEL", "job", k_info});
+  test::RespClient next = server.connect();
+  next.call({"SUBSCRIBE", k_channel});
+  CHECK(takes(client, "u:2", 3));
+  CHECK(next.call({"PING"}) == Words{"message", k_channel, "2"});
+}
+
+TEST_CASE(
+    "semaphore: what the name is in use for otherwise is refused and not touched, either way") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  const std::vector<Words> makers = {{"HSET", "job", "u:1", "1"},
+                                     {"HSET", "job", "mode", "read", "u:1", "1"},
+                                     {"SET", "job", "8f0dd3a5"},
+                                     {"SET", "job", ""},
+                                     {"SET", "job", "1.5"},
+                                     {"SET", "job", "1 "},
+                                     {"SET", "job", "12345678901234567890"},
+                                     {"SET", "job", "1", "PX", "60000"},
+                                     {"RPUSH", "job", "1"},
+                                     {"SET", k_permits, "1"},
+                                     {"RPUSH", k_permits, "u:1"}};
+  for (const Words& maker : makers) {
+    CAPTURE(maker[0]);
+    CAPTURE(maker[2]);
+    server.command({"FLUSHALL"});
+    server.command(maker);
+    const Words before = dump(server);
+    lock::Semaphore semaphore = make_semaphore("u:1", 1);
+    CHECK_FALSE(refusal(client, semaphore).empty());
+    CHECK(semaphore.release(client) == Release::not_held);
+    CHECK(semaphore.renew(client) == Renewal::lost);
+    CHECK(dump(server) == before);
+  }
+  const auto check_refused = [&] {
+    const Words before = dump(server);
+    lock::SimpleLock simple("job", "u:3", lock::About{}, lock::Terms(Milliseconds(1000)),
+                            lock::Value::fresh);
+    lock::ReentrantLock plain = test::make_lock("u:4");
+    for (lock::ReentrantLock* other : std::vector<lock::ReentrantLock*>{&simple, &plain}) {
+      CHECK_FALSE(refusal(client, *other).empty());
+    }
+    CHECK(dump(server) == before);
+  };
+  server.command({"FLUSHALL"});
+  REQUIRE(takes(client, "u:1", 2));
+  check_refused();
+  server.command({"DEL", k_permits});  // the number and what rlock told of it
+  check_refused();
+  server.command({"FLUSHALL"});
+  server.command({"SET", "job", "2"});
+  REQUIRE(takes(client, "u:2", 2));
+  check_refused();
+}
+
+TEST_CASE("semaphore: without memory a permit comes back all the same, and none is given out") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  lock::Semaphore first = make_semaphore("u:1", 2);
+  REQUIRE(takes(first, client));
+  REQUIRE(takes(client, "u:2", 2));
+  server.command({"CONFIG", "SET", "maxmemory", "1"});
+  CHECK(first.release(client) == Release::freed);
+  CHECK(server.command({"GET", "job"}) == "1");
+  const Words before = dump(server);
+  CHECK_THROWS_AS(static_cast<void>(takes(client, "u:3", 2)), Error);
+  CHECK(dump(server) == before);
+}
+
+TEST_CASE("semaphore: breaking it takes every permit, once, and keeps what a service made") {
+  test::Server server;
+  test::Proxy proxy(server.port());
+  redis::ClientOptions options;
+  options.endpoint = redis::parse_url(proxy.url());
+  redis::Client client(options);
+  bool is_of_service = false;
+  SUBCASE("a service's") { is_of_service = true; }
+  SUBCASE("one of rlock's") {}
+  if (is_of_service) server.command({"SET", "job", "3"});
+  REQUIRE(takes(client, "u:1", 3));
+  server.command({"ZADD", k_permits, k_never, k_java, "1", "ended"});
+  server.command({"DECRBY", "job", "2"});
+  REQUIRE(total(server) == 3);
+  const std::string digits = "0001feff303132333435363738396162";
+  const auto seen = lock::look_at(client, "job", lock::Breakable::lock);
+  REQUIRE(seen.holders.size() == 2);
+  CHECK(seen.holders[0].owner == "u:1");
+  CHECK(seen.holders[1].owner == digits);
+  CHECK(seen.ttl_ms == -1);
+  const auto left = lock::break_lock(client, "job", lock::Breakable::lock, Words{"u:1"});
+  CHECK(left.outcome == lock::Breaking::Outcome::held_by_others);
+  REQUIRE(total(server) == 3);
+  test::RespClient listener = server.connect();
+  listener.call({"SUBSCRIBE", k_channel});
+  proxy.cut_after_next_request("redisson_sc");
+  const auto broken = lock::break_lock(client, "job", lock::Breakable::lock, Words{"u:1", digits});
+  CHECK(proxy.cuts() == 1);
+  CHECK(broken.outcome == lock::Breaking::Outcome::broken);
+  CHECK(broken.found.holders.size() == 2);
+  CHECK(listener.call({"PING"}) == Words{"message", k_channel, "3"});
+  CHECK(server.command({"GET", "job"}) == "3");
+  CHECK(server.command({"EXISTS", k_permits}) == "0");
+  CHECK((ttl(server) == -1) == is_of_service);
+}

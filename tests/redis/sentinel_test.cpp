@@ -1,0 +1,76 @@
+// A client whose master is found by sentinels.
+#include <future>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "lua_scripts.hpp"
+#include "redis/client.hpp"
+#include "redis/server_error.hpp"
+#include "redis/subscription.hpp"
+#include "support/sentinels.hpp"
+#include "support/wait_until.hpp"
+
+using namespace rlock;
+using namespace std::chrono_literals;
+
+namespace {
+
+// Makes "job" the owner's, each time for longer, which writes. Returns 1 if that was granted.
+std::int64_t acquire(redis::Client& client) {
+  static int minutes = 0;
+  const redis::ScriptArgs call{
+      {"job", "rlock_info:{job}", "redisson_unlock_latch:{job}:1", "redisson_lock_queue:{job}"},
+      {std::to_string(++minutes * 60'000), "u:1", "", "0", ""}};
+  return client.run(lua::acquire, call).as_array(1)[0].as_integer();
+}
+
+redis::ClientOptions options_of(const test::Sentinels& group, Milliseconds timeout) {
+  redis::ClientOptions options;
+  options.endpoint = redis::parse_url(group.url());
+  options.timeout = timeout;
+  return options;
+}
+
+long times_asked_for_role(const test::Server& server) {
+  const std::string stats = server.command({"INFO", "commandstats"});
+  const std::string key = "cmdstat_role:calls=";
+  const std::size_t at = stats.find(key);
+  return at == std::string::npos ? 0 : std::stol(stats.substr(at + key.size()));
+}
+
+}  // namespace
+
+TEST_CASE("sentinel: READONLY leads to another look for the master, until the deadline") {
+  test::Sentinels group({.replicas = 1, .sentinels = 1});
+  test::Server& master = group.server(0);
+  const std::string port = std::to_string(group.server(1).port());
+
+  redis::Client impatient(options_of(group, 500ms));
+  CHECK(acquire(impatient) == 1);
+  redis::Client patient(options_of(group, 30s));
+  CHECK(acquire(patient) == 1);
+
+  // The connections stay: the next request finds out.
+  REQUIRE(master.command({"REPLICAOF", "127.0.0.1", port}) == "OK");
+  CHECK_THROWS_AS(acquire(impatient), redis::Unavailable);
+  const long asked = times_asked_for_role(master);
+  auto answer = std::async(std::launch::async, [&] { return acquire(patient); });
+  CHECK(test::wait_until([&] { return times_asked_for_role(master) > asked + 1; }));
+  REQUIRE(master.command({"REPLICAOF", "NO", "ONE"}) == "OK");
+  CHECK(answer.get() == 1);
+}
+
+TEST_CASE("sentinel: one client goes from master to master, and a subscription ends with its") {
+  test::Sentinels group;
+  redis::Client client(options_of(group, 10s));
+  redis::Subscription subscription(client.options(), {"redisson_lock__channel:{job}"});
+  CHECK(acquire(client) == 1);
+  REQUIRE(test::wait_until([&] { return group.server(1).command({"EXISTS", "job"}) == "1"; }));
+  group.server(0).stop();
+  REQUIRE(group.wait_for_master(group.server(1)));
+  CHECK(acquire(client) == 1);
+  CHECK(client.find_masters().at(0).port == group.server(1).port());
+  CHECK_THROWS_AS(test::wait_until([&] { return !subscription.drain().empty(); }, 20s),
+                  redis::Unavailable);
+}

@@ -1,0 +1,310 @@
+// acquire_simple.lua, and what release.lua, renew.lua and reenter.lua do with a string.
+#include "lock/simple.hpp"
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "base/error.hpp"
+#include "lua_scripts.hpp"
+#include "redis/lock_fixture.hpp"
+#include "redis/server_error.hpp"
+#include "support/proxy.hpp"
+#include "support/resp.hpp"
+#include "support/wait_until.hpp"
+
+using namespace rlock;
+using lock::Busy;
+using lock::Join;
+using lock::Lease;
+using lock::Release;
+using lock::Renewal;
+using lock::Value;
+using test::client_of;
+using test::Words;
+using std::string_literals::operator""s;
+
+namespace {
+
+const std::string k_latch = "redisson_unlock_latch:{job}:";
+
+lock::SimpleLock make_simple(const std::string& owner, Value value = Value::fresh,
+                             Milliseconds lease = Milliseconds(30'000)) {
+  return {"job", owner, lock::About{"web1", 42, "ann", "backup"}, lease, value};
+}
+
+bool takes(lock::ReentrantLock& lock, redis::Client& client) {
+  return std::holds_alternative<Lease>(lock.try_acquire(client, Join::no));
+}
+
+// The script itself, for one hold `id`. Returns the first of its answer.
+std::int64_t acquire(redis::Client& client, const std::string& owner, const std::string& id,
+                     Value value) {
+  const std::string unique = value == Value::fresh ? "1" : "0";
+  return client
+      .run(lua::acquire_simple,
+           {{"job", "rlock_info:{job}", k_latch + id}, {"30000", owner, "", "0", "", unique}})
+      .as_array(1)[0]
+      .as_integer();
+}
+
+std::int64_t release(redis::Client& client, const std::string& owner, const std::string& id,
+                     const std::string& standing) {
+  return client
+      .run(lua::release, {{"job", "redisson_lock__channel:{job}", "rlock_info:{job}", k_latch + id,
+                           "redisson_lock_queue:{job}", "redisson_lock_timeout:{job}"},
+                          {owner, "30000", "0", "0", standing, "1", ""}})
+      .as_array(1)[0]
+      .as_integer();
+}
+
+long ttl(const test::Server& server, const std::string& key = "job") {
+  return std::stol(server.command({"PTTL", key}));
+}
+
+}  // namespace
+
+TEST_CASE("simple: a free lock is a string with the owner for its value, and a TTL") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  lock::SimpleLock lock = make_simple("u:1");
+  const auto answer = lock.try_acquire(client, Join::no);
+  REQUIRE(std::holds_alternative<Lease>(answer));
+  CHECK(std::get<Lease>(answer).count == 1);
+  CHECK(server.command({"GET", "job"}) == "u:1");
+  for (const char* key : {"job", "rlock_info:{job}"}) {
+    CHECK(ttl(server, key) > 0);
+    CHECK(ttl(server, key) <= 30'000);
+  }
+  CHECK(server.keys() == Words{"job", "rlock_info:{job}"});
+  CHECK(lock.release(client) == Release::freed);
+  CHECK(test::wait_until([&] { return server.keys().empty(); }));
+}
+
+TEST_CASE("simple: a busy lock tells its holder, and is not touched") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  lock::SimpleLock holder = make_simple("u:1");
+  REQUIRE(takes(holder, client));
+  const auto ask = [&] {
+    const std::string before = server.command({"DUMP", "job"});
+    const auto answer = make_simple("u:2").try_acquire(client, Join::no);
+    REQUIRE(std::holds_alternative<Busy>(answer));
+    CHECK(server.command({"DUMP", "job"}) == before);
+    return std::get<Busy>(answer);
+  };
+  const Busy busy = ask();
+  CHECK(busy.owner == "u:1");
+  CHECK(busy.holder.host == "web1");
+  CHECK(busy.held_for);
+  REQUIRE(busy.ttl);
+  CHECK(*busy.ttl <= Milliseconds(30'000));
+
+  const std::string binary = "\0\r\n\xff$1"s;
+  server.command({"SET", "job", binary});
+  CHECK(ask().owner == binary);
+  CHECK(ask().holder.host.empty());
+  CHECK_FALSE(ask().ttl);
+  server.command({"SET", "job", std::string(100'000, 'x')});
+  CHECK(ask().owner == std::string(1024, 'x'));
+}
+
+TEST_CASE("simple: another kind of lock is refused and not touched") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  const std::vector<Words> makers = {{"HSET", "job", "u:1", "1"},
+                                     {"HSET", "job", "mode", "read", "u:1", "1"},
+                                     {"RPUSH", "job", "u:1"},
+                                     {"ZADD", "job", "1", "u:1"}};
+  for (const Words& maker : makers) {
+    server.command({"DEL", "job"});
+    server.command(maker);
+    const std::string before = server.command({"DUMP", "job"});
+    lock::SimpleLock lock = make_simple("u:1");
+    CHECK_THROWS_AS(takes(lock, client), Error);
+    CHECK(server.command({"DUMP", "job"}) == before);
+  }
+  CHECK(server.keys() == Words{"job"});
+}
+
+TEST_CASE("S6: acquire of a string sent again finds its own value") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  for (const Value value : {Value::fresh, Value::given}) {
+    for (int i = 0; i < 3; ++i) CHECK(acquire(client, "u:1", "a", value) == 1);
+    CHECK(server.command({"GET", "job"}) == "u:1");
+    CHECK(acquire(client, "u:2", "b", value) == 0);
+    server.command({"FLUSHALL"});
+  }
+  // One whose lease was all but over is extended.
+  REQUIRE(acquire(client, "u:1", "a", Value::fresh) == 1);
+  server.command({"PEXPIRE", "job", "3000"});
+  REQUIRE(acquire(client, "u:1", "a", Value::fresh) == 1);
+  CHECK(ttl(server) > 3000);
+}
+
+TEST_CASE("S6: acquire of a string that comes after its own release takes nothing") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  for (const Value value : {Value::fresh, Value::given}) {
+    REQUIRE(acquire(client, "u:1", "a", value) == 1);
+    REQUIRE(release(client, "u:1", "a", "unproven") == (value == Value::given ? 1 : 2));
+    CHECK(acquire(client, "u:1", "a", value) == 2);
+    server.command({"FLUSHALL"});
+  }
+}
+
+TEST_CASE("a given value: who finds it there before his first sending does not hold the lock") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  server.command({"SET", "job", "same", "PX", "600000"});
+  const std::string before = server.command({"DUMP", "job"});
+  CHECK(acquire(client, "same", "a", Value::given) == 0);
+  CHECK(acquire(client, "same", "a", Value::given) == 0);
+  // Nor does he end it when he gives up without an answer.
+  CHECK(release(client, "same", "a", "unproven") == 2);
+  CHECK(server.command({"DUMP", "job"}) == before);
+
+  lock::SimpleLock other = make_simple("same", Value::given);
+  CHECK_FALSE(takes(other, client));
+  CHECK(other.release(client) == Release::not_held);
+  CHECK(server.command({"DUMP", "job"}) == before);
+}
+
+TEST_CASE("a given value: a grant leaves the lock and what is told of it, and nothing else") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  lock::SimpleLock lock = make_simple("same", Value::given);
+  REQUIRE(takes(lock, client));
+  CHECK(test::wait_until([&] { return server.keys() == Words{"job", "rlock_info:{job}"}; }));
+  // From now on whoever uses the same value is the same owner.
+  CHECK(make_simple("same", Value::given).renew(client) == Renewal::renewed);
+  CHECK(lock.release(client) == Release::freed);
+  CHECK(test::wait_until([&] { return server.keys().empty(); }));
+}
+
+TEST_CASE("release: a string of the owner's is deleted, and the waiters are told") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  test::RespClient listener = server.connect();
+  listener.call({"SUBSCRIBE", "redisson_lock__channel:{job}"});
+  server.command({"SET", "job", "u:1"});
+  CHECK(test::make_lock("u:1").release(client) == Release::freed);
+  CHECK(listener.call({"PING"}) == Words{"message", "redisson_lock__channel:{job}", "0"});
+  CHECK(test::wait_until([&] { return server.keys().empty(); }));
+}
+
+TEST_CASE("release: with a time to keep it, a string stays until then and nobody is told") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  lock::SimpleLock lock = make_simple("u:1");
+  REQUIRE(takes(lock, client));
+  CHECK(lock.release(client, Milliseconds(600'000)) == Release::still_held);
+  CHECK(server.command({"GET", "job"}) == "u:1");
+  CHECK(ttl(server) > 30'000);
+}
+
+TEST_CASE("S5: release and renew of a string that is not ours change nothing") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  for (const std::string& value : {"u:1 "s, "u:"s, ""s, "u:1\0"s, "U:1"s, "\xff"s}) {
+    server.command({"SET", "job", value, "PX", "50000"});
+    const std::string before = server.command({"DUMP", "job"});
+    lock::SimpleLock lock = make_simple("u:1", Value::fresh, Milliseconds(600'000));
+    CHECK(lock.renew(client) == Renewal::lost);
+    CHECK(lock.ask(client) == Renewal::lost);
+    CHECK_FALSE(lock.reenter(client));
+    CHECK(lock.release(client) == Release::not_held);
+    CHECK(server.command({"DUMP", "job"}) == before);
+    CHECK(ttl(server) <= 50'000);
+  }
+  server.command({"DEL", "job"});
+  CHECK(make_simple("u:1").renew(client) == Renewal::lost);
+  CHECK(test::wait_until([&] { return server.keys().empty(); }));
+}
+
+TEST_CASE("renew: extends a string and what is told of its owner, and never shortens it") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  lock::SimpleLock lock = make_simple("u:1");
+  REQUIRE(takes(lock, client));
+  CHECK(test::make_lock("u:1", Milliseconds(600'000)).renew(client) == Renewal::renewed);
+  CHECK(ttl(server) > 30'000);
+  CHECK(ttl(server, "rlock_info:{job}") > 30'000);
+  CHECK(lock.renew(client) == Renewal::renewed);
+  CHECK(ttl(server) > 30'000);
+  CHECK(server.command({"GET", "job"}) == "u:1");
+}
+
+TEST_CASE("a full server still renews and releases strings, and grants none") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  lock::SimpleLock lock = make_simple("u:1");
+  REQUIRE(takes(lock, client));
+  server.command({"CONFIG", "SET", "maxmemory", "1"});
+  server.command({"CONFIG", "SET", "maxmemory-policy", "noeviction"});
+  server.command({"PEXPIRE", "job", "5000"});
+  CHECK(lock.renew(client) == Renewal::renewed);
+  CHECK(ttl(server) > 5000);
+  CHECK(make_simple("u:1").reenter(client));
+  CHECK(lock.release(client) == Release::freed);
+  CHECK(server.command({"EXISTS", "job"}) == "0");
+  CHECK_THROWS_AS(takes(lock, client), Error);
+  CHECK(server.command({"EXISTS", "job"}) == "0");
+}
+
+TEST_CASE("reenter: a string counts no holds, and stays with the outer one") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  lock::SimpleLock outer = make_simple("u:1", Value::fresh, Milliseconds(5000));
+  REQUIRE(takes(outer, client));
+  const auto check_inner = [&](lock::ReentrantLock& inner) {
+    const auto lease = inner.reenter(client);
+    REQUIRE(lease);
+    CHECK(lease->count == 1);
+    CHECK(ttl(server) > 5000);
+    CHECK(inner.release(client) == Release::still_held);
+    CHECK(server.command({"GET", "job"}) == "u:1");
+  };
+  lock::SimpleLock inner = make_simple("u:1");
+  check_inner(inner);
+  // Also for one who did not say that it is a string.
+  lock::ReentrantLock plain = test::make_lock("u:1");
+  check_inner(plain);
+  CHECK(server.keys() == Words{"job", "rlock_info:{job}"});
+
+  REQUIRE(inner.reenter(client));
+  CHECK(outer.release(client) == Release::freed);
+  CHECK(inner.release(client) == Release::not_held);
+}
+
+TEST_CASE("S5: a re-entry that the server never saw is not given back") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  server.command({"HSET", "job", "u:1", "1"});
+  CHECK(release(client, "u:1", "a", "unproven") == 2);
+  CHECK(server.list({"HGETALL", "job"}) == Words{"u:1", "1"});
+  server.command({"DEL", "job"});
+  server.command({"SET", "job", "u:1"});
+  CHECK(release(client, "u:1", "b", "unproven") == 2);
+  CHECK(server.command({"GET", "job"}) == "u:1");
+  server.command({"DEL", "job"});
+  server.command({"HSET", "job", "u:1", "1"});
+
+  test::Proxy proxy(server.port());
+  redis::ClientOptions options;
+  options.endpoint = redis::parse_url(proxy.url());
+  options.timeout = Milliseconds(300);
+  redis::Client unlucky(options);
+  lock::ReentrantLock inner = test::make_lock("u:1");
+  proxy.set_mode(test::Mode::blackhole);
+  CHECK_THROWS_AS((void)inner.reenter(unlucky), redis::Unavailable);
+  proxy.cut();  // the request is gone
+  proxy.set_mode(test::Mode::pass);
+  unlucky.disconnect();
+  inner.abandon(unlucky);
+  CHECK(server.list({"HGETALL", "job"}) == Words{"u:1", "1"});
+}
