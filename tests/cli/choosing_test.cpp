@@ -90,7 +90,6 @@ class ClockServer {
       #include <sys/syscall.h>
       #include <sys/time.h>
       #include <time.h>
-      #include <unistd.h>
       extern "C" int gettimeofday(timeval* now, void*) noexcept {
         timespec time;
         syscall(SYS_clock_gettime, CLOCK_REALTIME, &time);
@@ -345,9 +344,11 @@ TEST_CASE(
                 {.env = {{"MARK", mark}}});
   rlock.wait_for_stdout("\n");
   const pid_t command = std::stoi(rlock.out().substr(3));
-  for (const pid_t pid : processes_with(mark)) {
-    if (pid != command) ::kill(pid, SIGKILL);
-  }
+  auto others = processes_with(mark);
+  std::erase(others, command);
+  CHECK(others.size() == 2);  // rlock and its guardian; neither is to see the other's end
+  for (const pid_t pid : others) ::kill(pid, SIGSTOP);
+  for (const pid_t pid : others) ::kill(pid, SIGKILL);
   CHECK(wait_until([&] { return processes_with(mark) == std::vector<pid_t>{command}; }));
   CHECK(wait_until([&] { return server.command({"EXISTS", "job"}) == "0"; }));
   CHECK(taken_by_another(server) == 0);
