@@ -90,6 +90,7 @@ class ClockServer {
       #include <sys/syscall.h>
       #include <sys/time.h>
       #include <time.h>
+      #include <unistd.h>
       extern "C" int gettimeofday(timeval* now, void*) noexcept {
         timespec time;
         syscall(SYS_clock_gettime, CLOCK_REALTIME, &time);
