@@ -45,7 +45,7 @@ TEST_CASE("W3: a pause of the server that is longer than rlock waits for answers
 
 TEST_CASE("W4: an outage of the server changes no order, though the lock's lease ends in it") {
   Server server;
-  hold_by_other(server, 3s);
+  hold_by_other(server, 8s);
   const std::string file = server.directory() + "/turns";
   std::deque<Process> waiters;
   std::string expected;

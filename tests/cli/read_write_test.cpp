@@ -241,7 +241,7 @@ TEST_CASE("S7: after kill -9 its own lease keeps others out, and no one else's")
   CHECK(has(seen.out, "\"code\":\"dead_reader\""));
   CHECK(writer->out().empty());
   check_end(*living);
-  writer->wait_for_stdout("got", 4s);
+  writer->wait_for_stdout("got");
   writer->signal(SIGKILL);
   CHECK(set.attempt({"-s"}).out == "ran\n");
   CHECK(wait_until([&] { return set.server.command({"EXISTS", "job"}) == "0"; }));

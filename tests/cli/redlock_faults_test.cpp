@@ -198,10 +198,9 @@ TEST_CASE("Redlock: when a majority is lost, the command is dead before the leas
 
 TEST_CASE("Redlock: two of five that forget the lock are given it again, three end the command") {
   Quorum quorum(5, Memory::lost);
-  Process holder(
-      quorum.rlock("exec", {"--restart-delay", "0", "--lease", "1500ms", "--fence", "job", "--",
-                            "sh", "-c", "echo $RLOCK_TOKEN; read x; echo out"}),
-      {.stdin_text = "", .hold_stdin = true});
+  Process holder(quorum.rlock("exec", {"--restart-delay", "0", "--lease", "3s", "--fence", "job",
+                                       "--", "sh", "-c", "echo $RLOCK_TOKEN; read x; echo out"}),
+                 {.stdin_text = "", .hold_stdin = true});
   holder.wait_for_stdout("\n");
   const std::string token = holder.out().substr(0, holder.out().find('\n'));
   CHECK(wait_until([&] { return quorum.having("job") == 5; }));

@@ -137,13 +137,13 @@ TEST_CASE("several locks: one watchdog and one connection keep all of them") {
 TEST_CASE("several locks: who waits for one keeps the others, renewed, for a few seconds only") {
   Server server;
   hold_for_java(server, "b");
-  Process process(exec(server, Words{"--lease", "600ms", "a", "b"} + k_until_told),
+  Process process(exec(server, Words{"--lease", "1200ms", "a", "b"} + k_until_told),
                   {.hold_stdin = true});
   CHECK(wait_until([&] { return is_held(server, "a"); }));
   const std::string owner = server.command({"HKEYS", "a"});
   const long long first_end = std::stoll(server.command({"PEXPIRETIME", "a"}));
   long long end = first_end;
-  // The same hold for two more leases, and then it is let go.
+  // The same hold for another lease, and then it is let go.
   CHECK(wait_until([&] {
     const long long now = std::stoll(server.command({"PEXPIRETIME", "a"}));
     if (now > 0) end = now;
@@ -168,7 +168,7 @@ TEST_CASE("several locks: who waits for one keeps the others, renewed, for a few
 TEST_CASE("several locks: one that is lost while another is awaited is taken anew") {
   Server server;
   hold_for_java(server, "b");
-  Process process(exec(server, Words{"--lease", "600ms", "a", "b"} + k_until_told),
+  Process process(exec(server, Words{"--lease", "1200ms", "a", "b"} + k_until_told),
                   {.hold_stdin = true});
   CHECK(wait_until([&] { return is_held(server, "a") && threads_of(process) == 2; }));
   server.command({"DEL", "a"});

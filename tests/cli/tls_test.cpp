@@ -259,7 +259,7 @@ TEST_CASE(
     flags = "--config \"$DIR/rlock.toml\" ";
   }
   Process script(shells.argv("owner=$(rlock acquire " + flags +
-                             "--lease 1s job) || exit; echo held; await never"),
+                             "--lease 2s job) || exit; echo held; await never"),
                  options);
   script.wait_for_stdout("held");
   for (int i = 0; i < 2; ++i) wait_for_renewal(server.plain());
@@ -275,7 +275,7 @@ TEST_CASE("TLS costs nothing where it is not used: neither the module nor OpenSS
   for (const bool uses_tls : {false, true}) {
     CAPTURE(uses_tls);
     const std::string url = uses_tls ? server.url() : server.plain().tcp_url();
-    Process holder(tls_argv(url, {"exec", "--lease", "1s", "job", "--", "sh", "-c",
+    Process holder(tls_argv(url, {"exec", "--lease", "2s", "job", "--", "sh", "-c",
                                   "echo ready; cat > /dev/null"}),
                    {.hold_stdin = true});
     holder.wait_for_stdout("ready");
@@ -299,7 +299,7 @@ TEST_CASE("TLS: a process that holds or waits stays small") {
   // The promise is 8 MiB, for the release; this build is larger by its tests of itself.
   constexpr long k_most_kib = 9L * 1024;
   TlsServer server;
-  Process holder(tls_argv(server.url(), {"exec", "--lease", "1s", "job", "--", "sh", "-c",
+  Process holder(tls_argv(server.url(), {"exec", "--lease", "2s", "job", "--", "sh", "-c",
                                          "echo ready; cat > /dev/null"}),
                  {.hold_stdin = true});
   holder.wait_for_stdout("ready");
