@@ -68,6 +68,7 @@ std::variant<Lease, Refusal> QuorumLock::attempt(Session& session) {
     members_ = make_members(with_fresh_uuid(owner()));
   }
   is_fresh_ = false;
+  is_taken_here_ = true;
   for (const auto& member : members_) member->may_hold = false;
   const TimePoint asked = BootClock::now();
   using Answer = std::variant<Lease, Busy>;
@@ -165,6 +166,7 @@ void QuorumLock::raise_token(Session& session, std::int64_t token, TimePoint dea
 
 std::optional<Lease> QuorumLock::reenter(Session& session) {
   is_fresh_ = false;
+  is_taken_here_ = true;
   const TimePoint asked = BootClock::now();
   Ballot<std::optional<Lease>> ballot(session,
                                       [members = members_](std::size_t i, redis::Client& client) {

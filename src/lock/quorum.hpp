@@ -83,8 +83,9 @@ class QuorumLock final : public Lock {
   Fencing fencing_;
   Members members_;
   std::optional<std::int64_t> token_;
-  bool is_fresh_ = true;  // nothing was asked for the members yet
-  int splits_ = 0;        // one after the other
+  bool is_fresh_ = true;        // nothing was asked for the members yet
+  bool is_taken_here_ = false;  // if it is taken: through a session of this process
+  int splits_ = 0;              // one after the other
 };
 
 }  // namespace rlock::lock

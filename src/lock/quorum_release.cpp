@@ -28,6 +28,14 @@ void QuorumLock::end_attempt() noexcept {
 
 Release QuorumLock::release(Session& session, Milliseconds keep) {
   end_attempt();
+  // Where another process has taken it, nothing can be sent to who has not been connected to yet.
+  std::optional<Ballot<bool>> connected;
+  if (!is_taken_here_) {
+    connected.emplace(session, [](std::size_t /*server*/, redis::Client& client) {
+      client.connect();
+      return true;
+    });
+  }
   Ballot<Release> ballot(session, [members = members_, keep](std::size_t i, redis::Client& client) {
     return members[i]->give_back(client, keep, Wake::yes);
   });
@@ -36,6 +44,11 @@ Release QuorumLock::release(Session& session, Milliseconds keep) {
            majority_.needed();
   };
   ballot.wait({TimePoint::max(), session.wake_fd()}, is_answered, [](auto& /*votes*/) {});
+  if (connected) {
+    connected->wait(
+        {TimePoint::max(), session.wake_fd()}, [](const auto& /*votes*/) { return false; },
+        [](auto& /*votes*/) {});
+  }
   return ballot.wait(
       {after(BootClock::now(), k_release_bound), session.wake_fd()},
       [](const auto& /*votes*/) { return false; },

@@ -114,6 +114,11 @@ Reply Client::run(const Script& script, const ScriptArgs& call, int* unanswered,
   throw ServerError(links_.display(), reply.text);
 }
 
+void Client::connect() {
+  if (links_.has_been_there()) return;
+  links_.open(0, {after(BootClock::now(), options_.timeout), options_.wake_fd});
+}
+
 std::vector<Reply> Client::run_all(const Script& script, const std::vector<ScriptArgs>& calls) {
   std::vector<Reply> replies(calls.size());
   std::map<std::string, std::vector<std::size_t>> groups;

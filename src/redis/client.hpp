@@ -53,6 +53,9 @@ class Client {
   // may be errors. Throws Unavailable, ProtocolError, Interrupted.
   std::vector<Reply> commands(const std::vector<Args>& requests, std::string_view key = "");
 
+  // Connects, unless it did so before. Throws as `command`.
+  void connect();
+
   // Sends a script, or a command, on the connection that the last request went out on, behind it,
   // without waiting for an answer. Returns false if that could not be done.
   bool send_behind(const Script& script, const ScriptArgs& call) noexcept;

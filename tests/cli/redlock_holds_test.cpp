@@ -83,6 +83,23 @@ TEST_CASE("Redlock: nothing is left of a hold of acquire, however it is given ba
   }
 }
 
+TEST_CASE("Redlock: unlock waits for a server that takes time to be connected to") {
+  Quorum quorum(3);
+  const Result taken = run(quorum.rlock("acquire", {"--no-watchdog", "--lease", "1h", "job"}));
+  CHECK(taken.status == 0);
+  CHECK(wait_until([&] { return quorum.having("job") == 3; }));
+  const std::string owner = taken.out.substr(0, taken.out.find('\n'));
+  quorum.proxy(2).set_delay(300ms);
+  auto unlock = rlock_argv("unlock", "--owner", owner, "job");
+  for (int i = 0; i < quorum.size(); ++i) {
+    quorum[i].command({"ACL", "SETUSER", "locker", "on", ">password", "~*", "&*", "+@all"});
+    unlock.insert(unlock.end(),
+                  {"-r", "redis://locker:password@" + quorum.proxy(i).url().substr(8)});
+  }
+  CHECK(run(unlock).status == 0);
+  CHECK(quorum.becomes_free_of("job"));
+}
+
 TEST_CASE("Redlock: an outer run that ends leaves the nested one what servers have forgotten") {
   Quorum quorum(3);
   const Shells shells(quorum[0].directory(), "unused");
