@@ -93,13 +93,19 @@ TEST_CASE("acquire: the watchdog has nothing of its caller's") {
   REQUIRE(shells.watchdogs().size() == 1);
   const pid_t watchdog = shells.watchdogs().front();
   const std::string proc = "/proc/" + std::to_string(watchdog) + "/";
-  for (const auto& file : std::filesystem::directory_iterator(proc + "fd")) {
-    std::error_code gone;
-    const std::string target = std::filesystem::read_symlink(file.path(), gone).string();
-    const bool is_own = target == "/dev/null" || target.starts_with("anon_inode:") ||
-                        target.starts_with("socket:") || gone;
-    CHECK_MESSAGE(is_own, file.path().string(), " is ", target);
-  }
+  std::string foreign;
+  const bool is_free = wait_until([&] {  // it may still read what it was handed over, from a pipe
+    foreign.clear();
+    for (const auto& file : std::filesystem::directory_iterator(proc + "fd")) {
+      std::error_code gone;
+      const std::string target = std::filesystem::read_symlink(file.path(), gone).string();
+      const bool is_own = target == "/dev/null" || target.starts_with("anon_inode:") ||
+                          target.starts_with("socket:") || gone;
+      if (!is_own) foreign += file.path().string() + " is " + target + "\n";
+    }
+    return foreign.empty();
+  });
+  CHECK_MESSAGE(is_free, foreign);
   CHECK(std::filesystem::read_symlink(proc + "cwd") == "/");
   const auto stat = process_stat(watchdog);
   REQUIRE(stat);

@@ -73,6 +73,8 @@ TEST_CASE("Redlock: nothing is left of a hold of acquire, however it is given ba
         exports + exports + unlock + "; " + unlock}) {
     CAPTURE(script);
     const Result result = run({"sh", "-c", script}, shells.options());
+    CAPTURE(result.out);
+    CAPTURE(result.err);
     CHECK(result.status == 0);
     CHECK(result.err.empty());
     CHECK(quorum.becomes_free_of("job"));
