@@ -2,11 +2,13 @@
 
 #include <cerrno>
 #include <charconv>
+#include <exception>
 #include <fcntl.h>
 #include <memory>
 #include <optional>
 #include <unistd.h>
 #include <utility>
+#include <variant>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -83,7 +85,8 @@ std::optional<process::Watched> find_caller(const AcquireOptions& options) {
   return process::watch_process(pid);
 }
 
-int acquire(const Globals& globals, const AcquireOptions& options) {
+// Returns the exit status, or the signal to end by.
+std::variant<int, process::Signal> acquire(const Globals& globals, const AcquireOptions& options) {
   const std::string name = options.take.keys_of({options.name}).front();
   check(globals, options);
   const ExitStatus conflict = options.take.conflict_exit_status();
@@ -120,7 +123,7 @@ int acquire(const Globals& globals, const AcquireOptions& options) {
     if (!taken) return static_cast<int>(conflict);
     if (const auto signal = signal_to_end(signals)) {
       give_back(*taken);
-      return end_by_signal(*signal);
+      return *signal;
     }
     if (taken->is_reentered && !options.exports) {
       give_back(*taken);
@@ -140,18 +143,27 @@ int acquire(const Globals& globals, const AcquireOptions& options) {
   } catch (const redis::Interrupted&) {
     const auto signal = signal_to_end(signals);
     if (caller && !signal) process::check_alive(*caller);
-    return end_by_signal(signal.value_or(process::Signal{SIGTERM}));
+    return signal.value_or(process::Signal{SIGTERM});
   }
 }
 
 int run_acquire(const Globals& globals, const AcquireOptions& options) {
-  if (!options.exports) return acquire(globals, options);
+  const auto tell_failure = [&](int status) {
+    if (options.exports && status != 0) print(failure_code(status));
+  };
   try {
-    const int status = acquire(globals, options);
-    if (status != 0) print(failure_code(status));
-    return status;
+    const auto end = acquire(globals, options);
+    if (const auto* signal = std::get_if<process::Signal>(&end)) {
+      tell_failure(static_cast<int>(ExitStatus::signal_base) + signal->number);
+      return end_by_signal(*signal);
+    }
+    tell_failure(std::get<int>(end));
+    return std::get<int>(end);
   } catch (const Error& error) {
-    print(failure_code(static_cast<int>(error.status())));
+    tell_failure(static_cast<int>(error.status()));
+    throw;
+  } catch (const std::exception&) {
+    tell_failure(static_cast<int>(ExitStatus::internal));
     throw;
   }
 }

@@ -1,6 +1,7 @@
 #include "cli/all_or_none.hpp"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "base/random.hpp"
@@ -19,6 +20,14 @@ TimePoint end_of_patience() {
 
 bool take_all(std::vector<Request> requests, const Globals& globals, lock::Session& session,
               HeldLocks& locks) {
+  const auto let_go = [&] {
+    locks.let_go();
+    // By another owner, whose locks no release that is still on its way can free.
+    const std::string owner = lock::with_fresh_uuid(requests.front().wish.owner);
+    for (Request& request : requests) {
+      if (request.wish.value == lock::Value::fresh) request.wish.owner = owner;
+    }
+  };
   for (auto next = requests.begin(); next != requests.end();) {
     if (next != requests.begin()) {
       locks.start_watchdog();  // for those that are held meanwhile
@@ -30,12 +39,14 @@ bool take_all(std::vector<Request> requests, const Globals& globals, lock::Sessi
     if (taken) {
       locks.add(std::move(*taken));
       ++next;
-      if (next != requests.end() || !locks.is_lost()) continue;
-      locks.let_go();  // one was lost meanwhile: from the beginning
+      if (next != requests.end() || !locks.is_lost() || BootClock::now() >= requests[0].deadline) {
+        continue;
+      }
+      let_go();  // one was lost meanwhile: from the beginning
       next = requests.begin();
       continue;
     }
-    locks.let_go();
+    let_go();
     if (BootClock::now() >= next->deadline) return false;
     std::rotate(requests.begin(), next, next + 1);
     next = requests.begin();

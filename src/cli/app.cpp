@@ -129,6 +129,9 @@ std::function<int()> parse(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& error) {
     if (is_for_eval) print(failure_code(static_cast<int>(ExitStatus::usage)));
     refuse(app, error);
+  } catch (const Error& error) {
+    if (is_for_eval) print(failure_code(static_cast<int>(error.status())));
+    throw;
   }
   return [invocation, action = actions.at(app.get_subcommands().front()->get_name())] {
     const int status = action();

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <unistd.h>
 
+#include "base/error.hpp"
 #include "lock/held.hpp"
 
 namespace rlock::cli {
@@ -21,6 +22,17 @@ bool is_ours(std::string_view entry) {
 }
 
 }  // namespace
+
+void check_room(const std::vector<std::string>& names, const std::string& owner,
+                const std::string& run) {
+  std::size_t size = 0;
+  for (const std::string& name : names) size += lock::with_held("", name, owner, run).size() + 1;
+  if (size > lock::k_longest_held) {
+    throw Error(ExitStatus::usage, "exec: the names are too long for RLOCK_HELD: it would have " +
+                                       std::to_string(size) + " bytes; expected " +
+                                       std::to_string(lock::k_longest_held) + " at the most");
+  }
+}
 
 std::vector<std::string> make_environment(const HeldLocks& locks, const std::string& run) {
   std::vector<std::string> result;

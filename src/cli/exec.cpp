@@ -141,8 +141,7 @@ int run_command(const ExecPlan& plan, HeldLocks& locks, lock::Session& session,
     locks.release(Milliseconds(0));
     return end_by_signal(*signal);
   }
-  if (locks.is_lost() ||
-      BootClock::now() >= lock::last_moment(locks.end(), plan.terms.lease, plan.grace)) {
+  if (locks.is_lost()) {
     locks.report_loss();
     locks.release(Milliseconds(0));
     return static_cast<int>(ExitStatus::lost);
@@ -193,6 +192,7 @@ int run_exec(const Globals& globals, const ExecOptions& options, const Behind& b
   lock::Session session(session_options);
   const std::string owner = options.take.owner();
   const std::string run = random_hex(k_run_id_bytes);
+  check_room(plan.names, owner, run);
   std::optional<process::Guardian> guardian;
   const auto set_up_guardian = [&] {
     const bool kill = plan.on_lost == Supervisor::OnLost::kill;

@@ -36,7 +36,16 @@ void HeldLocks::start_watchdog() {
   }
 }
 
-bool HeldLocks::is_lost() const { return watchdog_ && watchdog_->verdict(); }
+bool HeldLocks::is_lost() const {
+  if (watchdog_ && watchdog_->verdict()) return true;
+  const std::lock_guard guard(mutex_);
+  return std::any_of(holds_.begin(), holds_.end(),
+                     [&](const Hold& hold) { return is_too_late(hold); });
+}
+
+bool HeldLocks::is_too_late(const Hold& hold) const {
+  return BootClock::now() >= lock::last_moment(hold.end, hold.taken.lease.length, options_.reserve);
+}
 
 TimePoint HeldLocks::end() const {
   const std::lock_guard guard(mutex_);
@@ -69,7 +78,10 @@ void HeldLocks::report_loss() const {
   const auto verdict = watchdog_ ? watchdog_->verdict() : std::nullopt;
   const auto reason = [&](const Hold& hold) -> std::optional<std::string> {
     if (verdict && verdict->lock == hold.taken.lock.get()) return verdict->reason;
-    if (!options_.renew || BootClock::now() >= end()) return "its lease has ended";
+    const std::lock_guard guard(mutex_);
+    if (options_.renew ? BootClock::now() >= hold.end : is_too_late(hold)) {
+      return "its lease has ended";
+    }
     return std::nullopt;
   };
   const auto tell = [](const Hold& hold, const std::string& why) {

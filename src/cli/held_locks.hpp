@@ -34,7 +34,7 @@ class HeldLocks {
 
   // Returns a descriptor that becomes readable when a lock cannot be counted on any longer.
   [[nodiscard]] int lost_fd() const noexcept { return lost_.fd(); }
-  // Returns whether the watchdog has said so.
+  // Returns whether the watchdog has said so, or no time is left to end a command in.
   [[nodiscard]] bool is_lost() const;
   // Returns the end of the lease that ends first.
   [[nodiscard]] TimePoint end() const;
@@ -61,7 +61,8 @@ class HeldLocks {
     bool is_kept = false;  // by the watchdog
   };
 
-  [[nodiscard]] TimePoint first_end() const;  // with the mutex
+  [[nodiscard]] TimePoint first_end() const;               // with the mutex
+  [[nodiscard]] bool is_too_late(const Hold& hold) const;  // with the mutex
   void note_end(const lock::Lock& lock, TimePoint when);
 
   lock::Session& session_;

@@ -84,7 +84,6 @@ class Client {
 
   // From now on nothing (-1) or another descriptor ends a wait early.
   void set_wake_fd(int fd) noexcept { options_.wake_fd = fd; }
-
   // From now on each request has so long.
   void set_timeout(Milliseconds timeout) noexcept { options_.timeout = timeout; }
 

@@ -7,6 +7,7 @@
 
 #include "cli/acquire_fixture.hpp"
 #include "cli/beats.hpp"
+#include "support/pty.hpp"
 #include "support/quorum.hpp"
 
 using namespace rlock::test;
@@ -41,6 +42,25 @@ TEST_CASE("acquire --export: eval sets the environment, in each shell") {
   }
 }
 
+TEST_CASE("acquire --export: a script that goes on after Ctrl-C knows that it has no lock") {
+  const Server server;
+  const Shells shells(server);
+  server.command({"HSET", "job", "other:1", "1"});
+  for (const std::string shell : {"bash", "dash", "zsh"}) {
+    CAPTURE(shell);
+    Pty pty(shells.argv("trap 'echo trapped' INT; "
+                        "eval \"$(rlock acquire --export job)\" || echo failed $?; echo end",
+                        shell),
+            {.env = shells.options().env});
+    REQUIRE(wait_until([&] {
+      return server.list({"PUBSUB", "NUMSUB", "redisson_lock__channel:{job}"}).back() == "1";
+    }));
+    pty.type("\x03");
+    pty.expect("failed 130");
+    pty.expect("end");
+  }
+}
+
 TEST_CASE("acquire --export: a failure fails eval, too") {
   const Server server;
   const Shells shells(server);
@@ -48,10 +68,11 @@ TEST_CASE("acquire --export: a failure fails eval, too") {
   server.command({"SET", "string", "x"});
   const Result result = run(
       shells.argv("for words in '-n taken' 'string' '--no-such-option job' '--json job' "
-                  "'--lease 1 job' '--pid 0 job' '-r redis://127.0.0.1:1 job'; do\n"
+                  "'--lease 1 job' '--pid 0 job' '-r redis://127.0.0.1:1 job' "
+                  "'--kind simple --key-format x job'; do\n"
                   "eval \"$(eval \"rlock acquire --export $words\" 2>/dev/null)\"; echo $?; done"),
       shells.options());
-  CHECK(result.out == "75\n76\n64\n64\n0\n64\n69\n");
+  CHECK(result.out == "75\n76\n64\n64\n0\n64\n69\n64\n");
 }
 
 TEST_CASE("acquire: each kind of lock is renewed, given back once, and ends with the shell") {

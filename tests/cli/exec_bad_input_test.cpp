@@ -104,6 +104,14 @@ TEST_CASE("exec: a line of shell may be empty, or say that there is no such comm
   CHECK(wait_until([&] { return server.keys().empty(); }));
 }
 
+TEST_CASE("exec: more names than a nested run could be told of are refused") {
+  Server server;
+  Words words;
+  for (int i = 1000; i < 3000; ++i) words.push_back(std::to_string(i));
+  words.insert(words.end(), {"--", "true"});
+  check_refused(server, words, 64, "the names are too long for RLOCK_HELD");
+}
+
 TEST_CASE("exec: a RLOCK_HELD that is garbled is as if it were not there") {
   Server server;
   std::string noise;
