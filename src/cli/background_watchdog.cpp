@@ -123,8 +123,11 @@ void keep(lock::Wish wish, lock::SessionOptions servers, const std::string& mess
   } catch (const redis::Interrupted&) {
     if (process::has_ended(caller)) return give_back(locks, lock, session);
   }
-  // Who gave it back by its owner alone could not tell several servers which hold that was.
-  if (!session.nodes().empty()) locks.release(Milliseconds(0));
+  if (session.nodes().empty()) return;
+  // Who gave it back by its owner alone could not tell several servers which hold that was. But he
+  // may not have come to all of them yet, and must not find it gone there.
+  redis::pause({after(BootClock::now(), k_shortest_turn)});
+  locks.release(Milliseconds(0));
 }
 
 }  // namespace
