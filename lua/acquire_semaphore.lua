@@ -44,10 +44,12 @@ local holds = redis.call('zscore', permits, owner)
 if not holds and out >= most then return busy(out) end
 
 redis.call('zadd', permits, 'gt', now + lease, owner)
-if not holds then out = out + 1 end
+if not holds then
+  out = out + 1
+  if ARGV[3] ~= '' then tell(owner, about_owner('semaphore'), lease) end
+end
 redis.call('set', lock, most - out, 'keepttl')
 if is_ours then redis.pcall('hset', info, 'permits', most) end
-if ARGV[3] ~= '' then tell(owner, about_owner('semaphore'), lease) end
 keep_alive()
 if most - out > math.max(before, 0) then announce(most - out) end
 return {1, 1, 0, '', ''}

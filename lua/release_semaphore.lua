@@ -1,9 +1,10 @@
--- Gives the owner's permit of a semaphore back, and tells who waits; may be sent again.
+-- Gives one hold of a semaphore back, and with the last one the owner's permit, and tells who waits;
+-- may be sent again.
 -- KEYS: lock, info, latch of this hold, permits
 -- ARGV: owner, how long to remember this request (ms), how long to keep the permit all the same (ms),
 --   the standing of the hold, channel, and the hold, see include/releasing.lua
--- Returns {1} it is given back, {0} it ends by itself, {2} the owner did not have it. The latch
---   remembers the answer, and bars a late acquire.
+-- Returns {1} the permit is given back, {0} the owner still has it (or it ends by itself), {2} he did
+--   not have it. The latch remembers the answer, and bars a late acquire.
 local lock, info, latch, permits = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local owner, remember, keep, channel = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[5]
 local standing, hold = ARGV[4], ARGV[6]
@@ -16,6 +17,16 @@ local function holding() return {owner} end
 if other_use() or not redis.call('zscore', permits, owner) then
   redis.pcall('hdel', info, owner)
   return answer(2)
+end
+
+local holds = count_holds(owner)
+-- Where the count is lost, the permit is that of the outer hold.
+local is_last = (holds or 1) <= 1 and (holds ~= nil or standing == '')
+if not is_last then
+  extend(owner, keep)
+  if holds then note_holds(owner, holds - 1) end
+  keep_alive()
+  return answer(0)
 end
 if keep > 0 then
   redis.call('zrem', permits, '')  -- of nobody: it opens the script for writing without memory

@@ -1,8 +1,8 @@
 -- What the scripts that give a hold back have in common: each may be sent again. Needs the locals
 -- latch (of this hold), remember (how long to remember the answer, ms), standing (of the hold:
 -- unproven: only the latch tells whether the owner has it here; nested: nothing was counted for it;
--- or empty), hold (its identifier, if other processes know of it, or empty) and holding (returns as
--- whom the owner has the lock), and include/info.lua.
+-- reentered: it was counted beside others; or empty), hold (its identifier, if other processes know
+-- of it, or empty) and holding (returns as whom the owner has the lock), and include/info.lua.
 local seen = redis.call('get', latch)
 if seen and seen ~= 'entered' then return {tonumber(seen)} end
 if hold ~= '' then

@@ -28,6 +28,33 @@ end
 local function available() return tonumber(redis.call('get', lock)) or 0 end
 local function count_out() return redis.call('zcard', permits) end
 
+local function has_permit(of)
+  return redis.call('type', permits).ok == 'zset' and redis.call('zscore', permits, of)
+end
+
+-- Has the permit of an owner who has one last for so long (ms) at the least.
+local function extend(of, span)
+  redis.call('zrem', permits, '')  -- of nobody: it opens the script for writing without memory
+  redis.call('zadd', permits, 'xx', 'gt', now + span, of)
+end
+
+-- Nested holds share their owner's permit. Redisson's keys have no room for how many there are: that
+-- is noted with the owner.
+
+-- Returns nothing where there was only one, or where it was lost.
+local function count_holds(of)
+  local about = known(of)
+  return about and tonumber(about.holds)
+end
+
+-- Returns whether it could be noted.
+local function note_holds(of, count)
+  local about = known(of) or {}
+  about.holds = count
+  tell(of, about, math.max(redis.call('zscore', permits, of) - now, 0))
+  return count_holds(of) == count
+end
+
 -- Gives `count` permits back that were out. Where the number is gone, there is nothing to add to.
 local function give_back(count)
   local value = tonumber(redis.call('get', lock) or nil)

@@ -163,6 +163,7 @@ std::optional<Lease> ReentrantLock::reenter(redis::Client& client) {
   if (items[0].as_integer() == 6) refuse_upgrade(name());
   if (items[0].as_integer() != 1) return std::nullopt;
   is_unproven_ = is_latched();
+  is_reentered_ = true;
   is_outer_ = reply.as_array(4)[3].as_integer() == 1;
   return Lease{terms_.lease,
                lease_deadline(asked, terms_.lease),

@@ -102,6 +102,7 @@ class ReentrantLock : public OneServerLock {
   std::atomic<bool> is_mixed_ = false;
   // The owner may have the lock, and yet this hold was never granted: only the latch tells.
   std::atomic<bool> is_unproven_ = false;
+  bool is_reentered_ = false;        // the owner had the lock before this hold
   bool is_outer_ = false;            // this hold is a string that belongs to the outer one
   std::atomic<int> unanswered_ = 0;  // requests that changed something, or not
 };

@@ -26,12 +26,14 @@ void ReentrantLock::go_on_with(const Hold& hold) {
   hold_id_ = hold.id;
   is_known_ = true;
   is_outer_ = hold.kind == Hold::Kind::nested;
+  is_reentered_ = hold.kind == Hold::Kind::reentered;
   is_unproven_ = is_latched();
 }
 
 std::string ReentrantLock::standing() const {
   if (is_outer_) return "nested";
-  return is_unproven_ ? "unproven" : "";
+  if (is_unproven_) return "unproven";
+  return is_reentered_ ? "reentered" : "";
 }
 
 bool ReentrantLock::has_ended(redis::Client& client) const {

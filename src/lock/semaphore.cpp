@@ -22,18 +22,15 @@ std::variant<Lease, Busy> Semaphore::acquire(redis::Client& client, Join /*join*
                  {std::to_string(permits_), keys().semaphore_channel});
 }
 
-ReentrantLock::Question Semaphore::permit_question(Milliseconds lease,
-                                                   const char* is_nested) const {
-  return {lua::renew_semaphore,
-          {{keys().permits}, {to_argument(lease), owner(), keys().info, keys().lock, is_nested}}};
-}
-
 ReentrantLock::Question Semaphore::reenter_question() const {
-  return permit_question(terms().lease, "1");
+  return {lua::reenter_semaphore,
+          {{keys().lock, latch(), keys().info, keys().permits},
+           {to_argument(terms().lease), owner(), to_argument(k_remember)}}};
 }
 
 ReentrantLock::Question Semaphore::renew_question(Milliseconds lease) const {
-  return permit_question(lease, "0");
+  return {lua::renew_semaphore,
+          {{keys().permits}, {to_argument(lease), owner(), keys().info, keys().lock}}};
 }
 
 ReentrantLock::Question Semaphore::release_question(Milliseconds keep, Wake /*wake*/) const {

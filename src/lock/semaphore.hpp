@@ -5,7 +5,7 @@
 
 namespace rlock::lock {
 
-// The owner is the identifier of his permit. A nested run shares it.
+// The owner is the identifier of his permit. A nested run shares it; the last one gives it back.
 class Semaphore final : public ReentrantLock {
  public:
   // `permits`: how many may have one at once. Throws Error (usage) if a fencing token is wished.
@@ -21,8 +21,6 @@ class Semaphore final : public ReentrantLock {
   [[nodiscard]] Question reenter_question() const override;
   [[nodiscard]] Question renew_question(Milliseconds lease) const override;
   [[nodiscard]] Question release_question(Milliseconds keep, Wake wake) const override;
-  // A nested run sends the same as a renewal, and is told in another way.
-  [[nodiscard]] Question permit_question(Milliseconds lease, const char* is_nested) const;
 
   int permits_;
 };

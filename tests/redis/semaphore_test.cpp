@@ -1,4 +1,4 @@
-// acquire_semaphore.lua, renew_semaphore.lua and release_semaphore.lua.
+// acquire_semaphore.lua, reenter_semaphore.lua, renew_semaphore.lua and release_semaphore.lua.
 #include "lock/semaphore.hpp"
 
 #include <cstdint>
@@ -211,23 +211,75 @@ TEST_CASE(
   CHECK(server.command({"EXISTS", k_permits}) == "0");
 }
 
-TEST_CASE("semaphore: a nested run shares the permit, which the outer one gives back") {
+TEST_CASE("semaphore: nested runs share the permit, which the last one gives back") {
   test::Server server;
   redis::Client client = client_of(server);
   lock::Semaphore outer = make_semaphore("u:1", 2);
   lock::Semaphore inner = make_semaphore("u:1", 2, Milliseconds(60'000));
+  lock::Semaphore third = make_semaphore("u:1", 2);
   CHECK_FALSE(inner.reenter(client));
   REQUIRE(takes(outer, client));
+  SUBCASE("with memory") {}
+  SUBCASE("without") { server.command({"CONFIG", "SET", "maxmemory", "1"}); }
   const long long before = now(server);
   const auto lease = inner.reenter(client);
   REQUIRE(lease);
-  CHECK(lease->count == 1);
+  CHECK(lease->count == 2);
   CHECK(end_of(server, "u:1") >= before + 60'000);
+  REQUIRE(third.reenter(client));
   CHECK(server.command({"GET", "job"}) == "1");
+  CHECK(outer.release(client) == Release::still_held);
+  CHECK(third.release(client) == Release::still_held);
+  CHECK(server.command({"GET", "job"}) == "1");
+  CHECK(inner.renew(client) == Renewal::renewed);
+  CHECK(inner.release(client) == Release::freed);
+  CHECK(inner.release(client) == Release::not_held);
+  CHECK(leaves_nothing(server));
+}
+
+TEST_CASE("semaphore: S6: a nested run that asks again counts once, and so does its release") {
+  test::Server server;
+  test::Proxy proxy(server.port());
+  redis::ClientOptions options;
+  options.endpoint = redis::parse_url(proxy.url());
+  redis::Client client(options);
+  lock::Semaphore outer = make_semaphore("u:1", 2);
+  lock::Semaphore inner = make_semaphore("u:1", 2);
+  lock::Semaphore third = make_semaphore("u:1", 2);
+  REQUIRE(takes(outer, client));
+  proxy.cut_after_next_request("u:1");
+  const auto lease = inner.reenter(client);
+  REQUIRE(proxy.cuts() == 1);
+  REQUIRE(lease);
+  CHECK(lease->count == 2);
+  REQUIRE(third.reenter(client));
+  proxy.cut_after_next_request("u:1");
+  CHECK(third.release(client) == Release::still_held);
+  REQUIRE(proxy.cuts() == 2);
+  CHECK_FALSE(third.reenter(client));
+  CHECK(outer.release(client) == Release::still_held);
+  CHECK(inner.release(client) == Release::freed);
+}
+
+TEST_CASE("semaphore: where nested runs cannot be counted, the outer one gives the permit back") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  lock::Semaphore outer = make_semaphore("u:1", 2);
+  lock::Semaphore inner = make_semaphore("u:1", 2);
+  bool is_lost = false;
+  SUBCASE("the side key cannot be written") { server.command({"SET", k_info, "text"}); }
+  SUBCASE("it is lost") { is_lost = true; }
+  REQUIRE(takes(outer, client));
+  const auto lease = inner.reenter(client);
+  REQUIRE(lease);
+  CHECK(lease->is_nested != is_lost);
+  if (is_lost) server.command({"DEL", k_info});
   CHECK(inner.release(client) == Release::still_held);
+  CHECK(end_of(server, "u:1") > now(server));
   CHECK(server.command({"GET", "job"}) == "1");
   CHECK(outer.release(client) == Release::freed);
-  CHECK(leaves_nothing(server));
+  CHECK(server.command({"GET", "job"}) == "2");
+  CHECK(server.command({"EXISTS", k_permits}) == "0");
 }
 
 TEST_CASE("semaphore: what is to be kept ends by itself, sooner or later than the lease") {

@@ -1,0 +1,26 @@
+-- Counts one more hold for an owner who has a permit of a semaphore already: they share it, and the
+-- last of them gives it back. May be sent again.
+-- KEYS: lock, latch of this hold, info, permits
+-- ARGV: lease (ms), owner, how long to remember this request (ms)
+-- Returns {1, count, nothing, 1 if nothing was counted, since it cannot be noted} entered; {2} the
+--   owner has no permit, or this hold has ended.
+local lock, latch, info, permits, owner = KEYS[1], KEYS[2], KEYS[3], KEYS[4], ARGV[2]
+local channel = ''
+--#include now.lua
+--#include info.lua
+--#include publish.lua
+--#include semaphore.lua
+if not has_permit(owner) then return {2} end
+local seen = redis.call('get', latch)
+if seen and seen ~= 'entered' then return {2} end
+
+extend(owner, tonumber(ARGV[1]))
+if not seen then
+  redis.call('set', latch, 'entered', 'px', ARGV[3])
+  if not note_holds(owner, (count_holds(owner) or 1) + 1) then
+    redis.call('del', latch)
+    return {1, 1, '', 1}
+  end
+end
+keep_alive()
+return {1, count_holds(owner) or 1, '', 0}
