@@ -26,12 +26,13 @@ if not count then
   return answer(2)
 end
 
-if tonumber(count) > 1 then
+local is_nested = standing == 'nested'
+if is_nested or tonumber(count) > 1 then
   -- Setting the expiry to what it is opens the script for writing when the server is out of memory.
   local left = redis.call('pttl', lock)
   if left > 0 then redis.call('pexpire', lock, math.max(left, keep)) end
   if keep > 0 then note_kept(owner, keep) end
-  redis.call('hincrby', lock, owner, -1)
+  if not is_nested then redis.call('hincrby', lock, owner, -1) end
   return answer(0)
 end
 keep = math.max(keep, left_to_keep(owner))

@@ -19,15 +19,17 @@ if other_use() or not redis.call('zscore', permits, owner) then
   return answer(2)
 end
 
-local holds = count_holds(owner)
--- Where the count is lost, the permit is that of the outer hold.
-local is_last = (holds or 1) <= 1 and (holds ~= nil or standing == '')
+-- Where it was not counted, or the count is lost, the permit is that of the outer hold.
+local holds = standing ~= 'nested' and count_holds(owner)
+local is_last = holds and holds <= 1 or not holds and standing == ''
 if not is_last then
   extend(owner, keep)
+  if keep > 0 then note_kept(owner, keep) end
   if holds then note_holds(owner, holds - 1) end
   keep_alive()
   return answer(0)
 end
+keep = math.max(keep, left_to_keep(owner))
 if keep > 0 then
   redis.call('zrem', permits, '')  -- of nobody: it opens the script for writing without memory
   redis.call('zadd', permits, 'xx', now + keep, owner)

@@ -20,4 +20,3 @@ local function answer(result)
   return {result}
 end
 if standing == 'unproven' and not seen then return answer(2) end
-if standing == 'nested' then return answer(0) end

@@ -53,9 +53,9 @@ ReentrantLock::Question ReentrantLock::release_question(Milliseconds keep, Wake 
 }
 
 Release ReentrantLock::release(redis::Client& client, Milliseconds keep, Wake wake) {
-  if (is_outer_) {
-    if (ask(client) == Renewal::lost) return Release::not_held;
-    if (!is_known_) return Release::still_held;
+  // Nothing was counted for it, nobody else knows of it, and nothing is to be noted.
+  if (is_outer_ && !is_known_ && keep == Milliseconds(0)) {
+    return ask(client) == Renewal::lost ? Release::not_held : Release::still_held;
   }
   std::int64_t result = 0;
   try {

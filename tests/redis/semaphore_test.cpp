@@ -299,6 +299,29 @@ TEST_CASE("semaphore: what is to be kept ends by itself, sooner or later than th
   CHECK(takes(client, "u:2", 1));
 }
 
+TEST_CASE("semaphore: what a nested run has kept is kept, whichever hold ends last") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  lock::Semaphore outer = make_semaphore("u:1", 1);
+  lock::Semaphore inner = make_semaphore("u:1", 1);
+  REQUIRE(takes(outer, client));
+  REQUIRE(inner.reenter(client));
+  constexpr std::int64_t k_keep = 90'000;
+  const long long before = now(server);
+  SUBCASE("the outer one") {
+    CHECK(inner.release(client, Milliseconds(k_keep)) == Release::still_held);
+    CHECK(end_of(server, "u:1") >= before + k_keep);  // also if nobody were there to end it
+    CHECK(outer.release(client, Milliseconds(1000)) == Release::still_held);
+  }
+  SUBCASE("the inner one") {
+    CHECK(outer.release(client, Milliseconds(k_keep)) == Release::still_held);
+    CHECK(inner.release(client) == Release::still_held);
+  }
+  CHECK(end_of(server, "u:1") >= before + k_keep - 1000);
+  CHECK(end_of(server, "u:1") <= now(server) + k_keep);
+  CHECK_FALSE(takes(client, "u:2", 1));
+}
+
 TEST_CASE("semaphore: a permit that is kept takes the keys along, unless somebody listens") {
   test::Server server;
   redis::Client client = client_of(server);
