@@ -35,15 +35,20 @@ Refusal add_up(std::vector<Busy> refusals, std::size_t granted, Majority majorit
 void throw_too_few(const std::vector<std::exception_ptr>& failures, Majority majority,
                    const std::string& what) {
   std::set<std::string> reasons;
+  std::size_t lasting = 0;
+  std::exception_ptr first_lasting;
   for (const std::exception_ptr& failure : failures) {
     try {
       std::rethrow_exception(failure);
     } catch (const Error& error) {
-      if (!error.is_temporary()) throw;
       reasons.insert(error.what());
+      if (error.is_temporary()) continue;
+      ++lasting;
+      if (!first_lasting) first_lasting = failure;
     } catch (const redis::Interrupted&) {  // the session ends
     }
   }
+  if (majority.is_blocked_by(lasting)) std::rethrow_exception(first_lasting);
   std::string text = "too few of the " + std::to_string(majority.servers) + " servers answered, " +
                      std::to_string(majority.needed()) + " are needed to " + what;
   for (const std::string& reason : reasons) {

@@ -30,8 +30,9 @@ struct Refusal {
 // one, are the servers that somebody else has; `granted` others have given us their votes.
 [[nodiscard]] Refusal add_up(std::vector<Busy> refusals, std::size_t granted, Majority majority);
 
-// Throws why too few of the servers have answered: what they failed with, or the first error that
-// time does not mend. `what` is what they were asked to do.
+// Throws why too few of the servers have answered: Unavailable, with what they failed with; or,
+// where time alone does not bring a majority back, the first error that it does not mend. `what` is
+// what they were asked to do.
 [[noreturn]] void throw_too_few(const std::vector<std::exception_ptr>& failures, Majority majority,
                                 const std::string& what);
 

@@ -9,6 +9,7 @@
 
 #include <doctest/doctest.h>
 
+#include "support/fair_lock.hpp"
 #include "support/process.hpp"
 #include "support/quorum.hpp"
 #include "support/wait_until.hpp"
@@ -126,10 +127,41 @@ TEST_CASE("Redlock: without a majority, why the servers fail is told in one line
   quorum.others[0].stop();
   for (const char* option : {"-n", "-v"}) {
     const Result result = run(quorum.exec({option, "--timeout", "500ms", "job", "--", "true"}));
-    CHECK(result.status == 77);
+    CHECK(result.status == 69);
+    CHECK(has(result.err, "too few of the 3 servers answered, 2 are needed"));
     CHECK(has(result.err, "NOAUTH"));
     CHECK(is_one_line(result.err));
   }
+}
+
+TEST_CASE("Redlock: where those that want another password alone block a majority, it is that") {
+  Locked quorum;
+  quorum.others[0].command({"CONFIG", "SET", "requirepass", "sesame"});
+  const Result result = run(quorum.exec({"job", "--", "true"}));
+  CHECK(result.status == 77);
+  CHECK(has(result.err, "NOAUTH"));
+  CHECK(is_one_line(result.err));
+}
+
+TEST_CASE("Redlock: who waits survives an outage also where another server refuses him for good") {
+  Locked quorum;
+  for (int i = 0; i < 2; ++i) hold_by_other(quorum.others[i]);
+  Process waiter(quorum.exec({"-v", "job", "--", "echo", "ran"}));
+  const std::string channel = "redisson_lock__channel:{job}";
+  for (int i = 0; i < 2; ++i) {
+    CHECK(wait_until([&] {
+      return quorum.others[i].list({"PUBSUB", "NUMSUB", channel}).back() == "1";
+    }));
+  }
+  quorum.others[0].stop();
+  quorum.others[1].command({"PUBLISH", channel, "0"});
+  waiter.wait_for_stderr("too few of the 3 servers answered");
+  CHECK(waiter.running());
+  quorum.others[0].start();
+  for (int i = 0; i < 2; ++i) quorum.others[i].command({"DEL", "job"});
+  const Result result = waiter.wait();
+  CHECK(result.status == 0);
+  CHECK(result.out == "ran\n");
 }
 
 TEST_CASE("Redlock: a lock that is gone before its token is known is too late, not unanswered") {
