@@ -23,8 +23,9 @@ if not seen and not is_string then
   redis.call('set', latch, 'entered', 'px', ARGV[3])
   redis.call('hincrby', lock, owner, 1)
 end
--- Never shorter than what the outer hold counts on.
-if redis.call('pttl', lock) < lease then redis.call('pexpire', lock, lease) end
+-- Never shorter than what the outer hold counts on, which may have no expiry (-1).
+local left = redis.call('pttl', lock)
+if left ~= -1 and left < lease then redis.call('pexpire', lock, lease) end
 if drawn then
   local about = known(owner) or {}
   about.token = drawn

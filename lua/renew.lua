@@ -1,4 +1,5 @@
--- Extends the lease of an owner who still holds the lock; never shortens it. Lease 0 only asks.
+-- Extends the lease of an owner who still holds the lock; never shortens it, nor ends what has no
+-- expiry. Lease 0 only asks.
 -- KEYS: lock: not more, so that a lock whose slot of a cluster is on the move can be renewed all the
 --   same: with several keys, some of which need not exist, a node says TRYAGAIN meanwhile
 -- ARGV: lease (ms), owner, info, and for one of several servers the latch of this hold: one that
@@ -12,9 +13,14 @@ if lease == 0 then return 1 end
 --#include now.lua
 --#include info.lua
 
--- PEXPIRE comes first: it works also when the server is out of memory.
+-- PEXPIRE comes first: it works also when the server is out of memory, and opens the script for
+-- writing. Where there is to be no expiry, HDEL does, of a field that there cannot be.
 local left = redis.call('pttl', lock)
-redis.call('pexpire', lock, math.max(left, lease))
+if left ~= -1 then
+  redis.call('pexpire', lock, math.max(left, lease))
+elseif latch ~= '' then
+  redis.call('hdel', lock, latch)
+end
 if latch ~= '' then
   local seen = redis.call('get', latch)
   if seen and seen ~= 'entered' or not seen and has_ended(owner, latch:match('[^:]+$')) then return 0 end

@@ -90,3 +90,29 @@ TEST_CASE("renew: does without a side key, and with one that is broken") {
     CHECK(ttl(server, "job") > 1000);
   }
 }
+
+TEST_CASE(
+    "renew: what has no expiry keeps none, also without memory; no more do re-entries add one") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  lock::ReentrantLock plain = make_lock("u:1");
+  lock::Terms of_several{Milliseconds(30'000)};
+  of_several.restart_delay = Milliseconds(0);
+  lock::ReentrantLock latched("job", "u:1", {}, of_several);
+  for (lock::ReentrantLock* lock : {&plain, &latched}) {
+    server.command({"FLUSHALL"});
+    REQUIRE(std::holds_alternative<lock::Lease>(lock->try_acquire(client, lock::Join::no)));
+    server.command({"PERSIST", "job"});
+    CHECK(make_lock("u:1").reenter(client));
+    CHECK(ttl(server, "job") == -1);
+    server.command({"CONFIG", "SET", "maxmemory", "1"});
+    CHECK(lock->renew(client) == lock::Renewal::renewed);
+    CHECK(ttl(server, "job") == -1);
+    server.command({"CONFIG", "SET", "maxmemory", "0"});
+    CHECK(server.list({"HGETALL", "job"}) == Words{"u:1", "2"});
+  }
+  server.command({"SET", "job", "u:1"});  // as other libraries do
+  CHECK(plain.renew(client) == lock::Renewal::renewed);
+  CHECK(make_lock("u:1").reenter(client));
+  CHECK(ttl(server, "job") == -1);
+}
