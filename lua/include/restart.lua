@@ -6,7 +6,7 @@
 local function server_run()
   if ARGV[5] == '' then return '' end
   local facts = redis.call('info', 'server')
-  -- Whole seconds, each end of which may be cut off.
-  local up = math.max(tonumber(facts:match('uptime_in_seconds:(%d+)')) - 1, 0) * 1000
+  -- Whole seconds, each end of which may be cut off; below 0 where the clock was set back.
+  local up = math.max(tonumber(facts:match('uptime_in_seconds:(%-?%d+)')) - 1, 0) * 1000
   return facts:match('run_id:(%x+)'), up < tonumber(ARGV[5]) and up or nil
 end

@@ -210,6 +210,28 @@ TEST_CASE("choosing: a clock that jumps ahead ends the lease at one server, not 
   }
 }
 
+TEST_CASE("choosing: a server whose clock was set back since its start counts as just started") {
+  ClockServer clock;
+  const Server other;
+  clock.set(-3600);
+  REQUIRE(wait_until([&] {
+    return clock.server().command({"INFO", "server"}).find("uptime_in_seconds:-") !=
+           std::string::npos;
+  }));
+  const auto exec = [&](const char* delay) {
+    return run(rlock_argv("exec", "-q", "-r", clock.server().unix_url(), "-r", other.unix_url(),
+                          "--restart-delay", delay, "job", "--", "echo", "ran"));
+  };
+  const Result granted = exec("0");
+  CAPTURE(granted.err);
+  CHECK(granted.status == 0);
+  CHECK(granted.out == "ran\n");
+  const Result refused = exec("24h");
+  CAPTURE(refused.err);
+  CHECK(refused.status == 69);
+  CHECK(refused.err.find("may have forgotten a lock") != std::string::npos);
+}
+
 TEST_CASE("choosing: what happens to the keys of a minority does the lock no harm") {
   Quorum quorum(3);
   std::function<void(Server&)> strike;
