@@ -137,6 +137,9 @@ void ReentrantLock::check_replicas(redis::Client& client, int needed) {
   }
   if (found >= needed) return;
   release(client);
+  // The latch may bar this hold from now on, and whoever waits asks again. Of several servers each
+  // is asked for a hold of the next attempt, and all call that the same.
+  if (!terms_.restart_delay) hold_id_ = random_hex(k_hold_id_bytes);
   throw redis::Unavailable(client.options().endpoint.display() + ": " + std::to_string(found) +
                            " replicas know of the lock, and " + std::to_string(needed) +
                            " must: given back");

@@ -7,7 +7,9 @@
 
 #include <doctest/doctest.h>
 
+#include "support/fair_lock.hpp"
 #include "support/process.hpp"
+#include "support/proxy.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
 
@@ -34,6 +36,14 @@ struct Pair {
     return run(argv);
   }
 };
+
+// Returns how often the server was asked to wait for its replicas.
+int calls_of_wait(const Server& server) {
+  const std::string stats = server.command({"INFO", "commandstats"});
+  const std::string key = "cmdstat_wait:calls=";
+  const std::size_t at = stats.find(key);
+  return at == std::string::npos ? 0 : std::stoi(stats.substr(at + key.size()));
+}
 
 void check_given_back(const Result& result, const Pair& pair) {
   CHECK(result.status == 69);
@@ -70,6 +80,29 @@ TEST_CASE("--sync-replicas: a lock that too few know of is given back, status 69
   pair.replica.stop();
   check_given_back(pair.exec({"--sync-replicas", "1", "--timeout", "200ms"}), pair);
   CHECK(pair.exec({}).status == 0);
+}
+
+TEST_CASE("--sync-replicas: who has given a lock back waits on, also after a reply was lost") {
+  Pair pair;
+  Proxy proxy(pair.master.port());
+  hold_by_other(pair.master);
+  Process waiter(rlock_argv("exec", "-v", "-r", proxy.url(), "--timeout", "500ms",
+                            "--sync-replicas", "1", "job", "--", "echo", "ran"));
+  CHECK(wait_until([&] {
+    return pair.master.list({"PUBSUB", "NUMSUB", k_channel}).back() == "1";
+  }));
+  pair.replica.pause();
+  proxy.cut_after_next_request("EVALSHA");
+  pair.master.command({"DEL", "job"});
+  pair.master.command({"PUBLISH", k_channel, "0"});
+  waiter.wait_for_stderr("still waiting: ");
+  CHECK(wait_until([&] { return calls_of_wait(pair.master) >= 2; }));
+  pair.replica.resume();
+  const Result result = waiter.wait();
+  CAPTURE(result.err);
+  CHECK(result.status == 0);
+  CHECK(result.out == "ran\n");
+  CHECK(wait_until([&] { return pair.master.command({"EXISTS", "job"}) == "0"; }));
 }
 
 TEST_CASE("--sync-replicas: a signal while it waits for them gives the lock back") {
