@@ -27,6 +27,20 @@ redis::Reply ask(redis::Client& client, const redis::Script& script, const redis
   throw redis::ProtocolError("unexpected reply about a fencing token");
 }
 
+// Returns which run of its server answers, see lua/include/restart.lua.
+std::string run_of(redis::Client& client) {
+  const redis::Reply reply = client.command({"INFO", "server"});
+  if (reply.type == redis::Reply::Type::error) {
+    throw redis::ServerError(client.options().endpoint.display(), reply.text);
+  }
+  const std::string& facts = reply.as_text();
+  constexpr std::string_view k_key = "run_id:";
+  const std::size_t at = facts.find(k_key);
+  if (at == std::string::npos) throw redis::ProtocolError("a server that does not tell its run");
+  const std::size_t start = at + k_key.size();
+  return facts.substr(start, facts.find_first_of("\r\n", start) - start);
+}
+
 std::size_t count(const TokenVotes& votes, Verdict verdict) {
   return count_votes(
       votes, [&](const auto& vote) { return vote.answer && vote.answer->verdict == verdict; });
@@ -42,8 +56,11 @@ bool is_stale(const TokenVotes& votes, Majority majority) {
 // counter.
 TokenCheck ask_all(Session& session, const std::string& name, std::int64_t token, Missing missing) {
   const Majority majority{session.nodes().size()};
+  // Before its answer counts: where two of a majority are one, that is known.
+  const auto runs = session.has_look_alikes() ? session.absentees() : nullptr;
   Ballot<TokenCheck> ballot(session,
-                            [name, token, missing](std::size_t /*i*/, redis::Client& client) {
+                            [name, token, missing, runs](std::size_t i, redis::Client& client) {
+                              if (runs) runs->note_run(i, run_of(client));
                               return check_token(client, name, token, missing);
                             });
   return ballot.wait(
@@ -52,6 +69,9 @@ TokenCheck ask_all(Session& session, const std::string& name, std::int64_t token
         return count(votes, Verdict::accepted) >= majority.needed() || is_stale(votes, majority);
       },
       [&](const auto& votes) {
+        if (const auto twins = session.absentees()->twins()) {
+          throw Error(ExitStatus::usage, *twins + ": " + session.display());
+        }
         if (is_stale(votes, majority)) {
           return *std::find_if(votes.begin(), votes.end(), [](const auto& vote) {
                     return vote.answer && vote.answer->verdict == Verdict::stale;

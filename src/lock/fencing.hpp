@@ -33,7 +33,7 @@ enum class Missing { accepts, abstains };
 
 // The same of several servers, never unknown: a majority of those with a counter must accept it, or
 // all servers must have answered and none know a higher one. It is stale when that cannot be any
-// more, and one knows a higher one.
+// more, and one knows a higher one. Throws Error (usage) if two of those that decide are one.
 [[nodiscard]] TokenCheck check_token(Session& session, const std::string& name, std::int64_t token);
 
 // Sees to it that the next token drawn on this server is higher than `token`, which `owner` has

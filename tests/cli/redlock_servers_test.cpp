@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -231,6 +232,23 @@ TEST_CASE("Redlock: a server by two addresses of this machine is refused in any 
     } while (std::next_permutation(urls.begin(), urls.end()));
   }
   CHECK(quorum.becomes_free_of("job"));
+}
+
+TEST_CASE("Redlock: a token is not accepted by one server that is named twice, nor refused") {
+  Quorum quorum(2);
+  const std::string counter = "redisson_lock_token:{job}";
+  Words urls = {quorum[0].tcp_url(), quorum[0].unix_url(), quorum[1].tcp_url()};
+  std::sort(urls.begin(), urls.end());
+  do {
+    for (const auto& [twice, once] : {std::pair("4", "9"), std::pair("9", "4")}) {
+      quorum[0].command({"SET", counter, twice});
+      quorum[1].command({"SET", counter, once});
+      const Result result = run(of_servers(urls, {"job", "5"}, "fence"));
+      CHECK(result.status == 64);
+      CHECK(has(result.err, " are one and the same"));
+      CHECK(is_one_line(result.err));
+    }
+  } while (std::next_permutation(urls.begin(), urls.end()));
 }
 
 TEST_CASE("Redlock: that two servers are one is told also when the answer comes late") {
