@@ -1,6 +1,8 @@
 // R3: the rights that the man page lists are enough.
 #include "support/rights.hpp"
 
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -8,6 +10,7 @@
 
 #include "support/fair_lock.hpp"
 #include "support/process.hpp"
+#include "support/quorum.hpp"
 #include "support/resp.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
@@ -117,6 +120,53 @@ TEST_CASE("R3: fencing tokens work for a user with the right documented for them
   CHECK(invoke(server, fenced).status == 0);
   CHECK(invoke(server, {"fence", "job", "5"}).status == 1);
   CHECK(wait_until([&] { return server.keys() == Words{"redisson_lock_token:{job}"}; }));
+}
+
+TEST_CASE("R3: several servers keep locks for a user with the rights documented for them") {
+  std::ostringstream page;
+  page << std::ifstream(std::string(RLOCK_SOURCE_DIR) + "/man/rlock.1").rdbuf();
+  const std::string start = "Where several servers keep the locks,";
+  REQUIRE(has(page.str(), start));
+  std::istringstream words(page.str().substr(page.str().find(start)));
+  Words more;
+  for (std::string word; words >> word && word != ".Pp";) {
+    if (word.starts_with("+")) more.push_back(word);
+  }
+  REQUIRE(more.size() == 2);
+  Quorum quorum(3);
+  const auto grant = [&](const Words& rights) {
+    for (int i = 0; i < 3; ++i) REQUIRE(quorum[i].command(rights) == "OK");
+  };
+  const auto invoke = [&](const std::string& command, const Words& args) {
+    return run(quorum.rlock(command, args),
+               {.env = {{"RLOCK_USER", "locker"}, {"RLOCK_PASSWORD", "password"}}});
+  };
+  const auto exec = [&](const Words& options) {
+    Words args{"-n", "--fence"};
+    args.insert(args.end(), options.begin(), options.end());
+    args.insert(args.end(), {"job", "--", "echo", "ran"});
+    return invoke("exec", args);
+  };
+  grant(documented_rights().at(0));
+  CHECK(exec({"--restart-delay", "0"}).status == 77);
+  grant({"ACL", "SETUSER", "locker", more[0]});
+  CHECK(exec({"--restart-delay", "0"}).status == 0);
+  const Result young = exec({"--restart-delay", "24h"});
+  CHECK(young.status == 69);
+  CHECK(has(young.err, "may have forgotten a lock"));
+  grant({"ACL", "SETUSER", "locker", more[1]});
+  const Result result = exec({});
+  CHECK(result.status == 0);
+  CHECK(result.out == "ran\n");
+  CHECK(result.err == "");
+  CHECK(exec({"--kind", "simple"}).status == 0);
+  const Result taken = invoke("acquire", {"--no-watchdog", "job"});
+  REQUIRE(taken.status == 0);
+  const std::string owner = taken.out.substr(0, taken.out.find('\n'));
+  CHECK(invoke("renew", {"--owner", owner, "job"}).status == 0);
+  CHECK(invoke("unlock", {"--owner", owner, "job"}).status == 0);
+  CHECK(invoke("fence", {"job", "5"}).status == 1);
+  CHECK(quorum.becomes_free_of("job"));
 }
 
 TEST_CASE("R3: the rights for plain locks are enough to wake waiters where services queue, too") {
