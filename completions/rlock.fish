@@ -183,7 +183,7 @@ complete -c rlock -n '__rlock_in exec acquire' -s s -l shared -d 'Read, together
 complete -c rlock -n '__rlock_in exec acquire' -s x -l exclusive -d 'Write, alone'
 complete -c rlock -n '__rlock_in exec acquire' -l fair-wait -x \
     -d 'How long a dead waiter keeps its place'
-complete -c rlock -n '__rlock_in exec acquire renew unlock inspect-queue watch' -l key-format -x \
+complete -c rlock -n '__rlock_in exec acquire renew unlock fence inspect-queue watch' -l key-format -x \
     -d 'Name of the key, with {} for the name'
 complete -c rlock -n '__rlock_in exec acquire' -l token -x -d 'Value of a simple lock'
 complete -c rlock -n '__rlock_in exec acquire' -l permits -x -d 'So many may hold it at once'

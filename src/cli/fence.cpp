@@ -9,16 +9,17 @@
 #include "base/integer.hpp"
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
+#include "cli/key_format.hpp"
 #include "cli/literal_words.hpp"
 #include "cli/message.hpp"
 #include "lock/fencing.hpp"
-#include "lock/key_names.hpp"
 
 namespace rlock::cli {
 namespace {
 
 struct FenceOptions {
   std::string name;
+  KeyFormat key_format;
   std::string token;
 };
 
@@ -32,19 +33,19 @@ std::string check_json(const std::string& name, std::int64_t token, const lock::
 }
 
 int run_fence(const Globals& globals, const FenceOptions& options) {
-  lock::check_name(options.name);
+  const std::string name = options.key_format.key_of(options.name);
   const auto token = lock::parse_token(options.token);
   if (!token) {
     throw Error(ExitStatus::usage, "fence: '" + repeated(options.token) +
                                        "' is no token; expected a number from 0 to 2^63-1");
   }
   lock::Session session(globals.session_options());
-  const lock::TokenCheck check = lock::check_token(session, options.name, *token);
+  const lock::TokenCheck check = lock::check_token(session, name, *token);
   const bool is_stale = check.verdict == lock::TokenCheck::Verdict::stale;
-  if (globals.json) print(check_json(options.name, *token, check) + "\n");
+  if (globals.json) print(check_json(name, *token, check) + "\n");
   if (!is_stale) return 0;
   if (!globals.json && !globals.quiet) {
-    say(escape_for_terminal(options.name) + ": token " + std::to_string(*token) +
+    say(escape_for_terminal(name) + ": token " + std::to_string(*token) +
         " is stale: " + escape_for_terminal(check.highest) + " was granted");
   }
   return static_cast<int>(ExitStatus::stale);
@@ -58,6 +59,7 @@ Action set_up_fence(CLI::App& command, const Invocation& invocation) {
   unprotect(*command.add_option("NAME", options->name, "Name of the lock")->required());
   unprotect(
       *command.add_option("TOKEN", options->token, "The token, such as $RLOCK_TOKEN")->required());
+  options->key_format.add_to(command);
   return [&invocation, options] { return run_fence(invocation.globals, *options); };
 }
 

@@ -97,6 +97,24 @@ TEST_CASE("fence: a token goes stale with the next grant") {
   CHECK(server.keys() == Words{k_counter});
 }
 
+TEST_CASE("fence: --key-format finds the tokens of the lock that was taken with it") {
+  Server server;
+  const Words options{"--kind", "simple", "--key-format", "redlock:{}", "--fence", "job"};
+  const std::string old = print_under(
+      server, options,
+      R"("$RLOCK" fence --key-format 'redlock:{}' job "$RLOCK_TOKEN" && printf %s "$RLOCK_TOKEN")");
+  const std::string young = draw(server, options);
+  CHECK(young > old);
+  const auto check = [&](const std::string& token) {
+    return invoke(server, {"fence", "--key-format", "redlock:{}", "job", token});
+  };
+  const Result stale = check(old);
+  CHECK(stale.status == 1);
+  CHECK(stale.err == "rlock: redlock:job: token " + old + " is stale: " + young + " was granted\n");
+  CHECK(check(young).status == 0);
+  CHECK(server.keys() == Words{"redisson_lock_token:{redlock:job}"});
+}
+
 TEST_CASE("fence: used in the command itself, before and after somebody else had the lock") {
   Server server;
   CHECK(print_under(server, {"--fence", "job"},
