@@ -202,8 +202,9 @@ std::optional<Lease> QuorumLock::reenter(Session& session) {
   take_back(session);
   if (in >= majority_.needed()) {
     throw Error(ExitStatus::usage,
-                "--fence: the run that holds the lock has no token, and several servers can draw "
-                "none later");
+                "--fence: the run that holds the lock has drawn no token, or somebody has drawn or "
+                "checked a higher one since, or what is told of it cannot be read; several servers "
+                "can draw none later");
   }
   if (majority_.is_blocked_by(out)) return std::nullopt;
   throw_too_few(failures, majority_, "re-enter the lock");

@@ -102,6 +102,24 @@ TEST_CASE(
   CHECK(fence(quorum, token).status == 1);
 }
 
+TEST_CASE("Redlock: why a nested run has no token is told, whatever became of the outer one's") {
+  Quorum quorum(3);
+  std::string inner;
+  for (const std::string& word : quorum.rlock("exec", {"--fence", "job", "--", "true"})) {
+    inner += word + " ";
+  }
+  Process outer(
+      quorum.rlock("exec", {"--fence", "job", "--", "sh", "-c", "echo in; read x; " + inner}),
+      {.stdin_text = "", .hold_stdin = true});
+  outer.wait_for_stdout("in");
+  for (int i = 0; i < quorum.size(); ++i)
+    quorum[i].command({"SET", k_counter, "9000000000000000000"});
+  outer.close_stdin();
+  const Result result = outer.wait();
+  CHECK(result.status == 64);
+  CHECK(result.err.find("checked a higher one") != std::string::npos);
+}
+
 TEST_CASE("Redlock: where no server knows any token, the first is accepted, and remembered") {
   Quorum quorum(3);
   CHECK(fence(quorum, "5").status == 0);
