@@ -136,10 +136,21 @@ void ReentrantLock::check_replicas(redis::Client& client, int needed) {
     throw;
   }
   if (found >= needed) return;
-  release(client);
-  // The latch may bar this hold from now on, and whoever waits asks again. Of several servers each
-  // is asked for a hold of the next attempt, and all call that the same.
-  if (!terms_.restart_delay) hold_id_ = random_hex(k_hold_id_bytes);
+  // Who waits asks again, as somebody else: the latch may bar this hold, and a release without an
+  // answer, which is still on its way, must not free what is granted next. Of several servers all
+  // are asked by another owner next.
+  const auto start_afresh = [this] {
+    if (terms_.restart_delay) return;
+    hold_id_ = random_hex(k_hold_id_bytes);
+    if (!is_owner_shared()) owner_ = with_fresh_uuid(owner_);
+  };
+  try {
+    release(client);
+  } catch (const Error&) {
+    start_afresh();
+    throw;
+  }
+  start_afresh();
   throw redis::Unavailable(client.options().endpoint.display() + ": " + std::to_string(found) +
                            " replicas know of the lock, and " + std::to_string(needed) +
                            " must: given back");

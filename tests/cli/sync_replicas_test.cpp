@@ -105,6 +105,36 @@ TEST_CASE("--sync-replicas: who has given a lock back waits on, also after a rep
   CHECK(wait_until([&] { return pair.master.command({"EXISTS", "job"}) == "0"; }));
 }
 
+TEST_CASE("--sync-replicas: a release that is under way takes nothing from the next attempt (S5)") {
+  Pair pair;
+  pair.replica.pause();
+  hold_by_other(pair.master);
+  Process waiter(rlock_argv("exec", "-v", "-r", pair.master.tcp_url(), "--timeout", "3s", "--lease",
+                            "2s", "--sync-replicas", "1", "job", "--", "sh", "-c",
+                            "echo $RLOCK_OWNER"));
+  CHECK(wait_until([&] {
+    return pair.master.list({"PUBSUB", "NUMSUB", k_channel}).back() == "1";
+  }));
+  RespClient admin = pair.master.connect();
+  pair.master.command({"DEL", "job"});
+  pair.master.command({"PUBLISH", k_channel, "0"});
+  std::string first;
+  CHECK(wait_until([&] {
+    first = pair.master.command({"HKEYS", "job"});
+    return !first.empty();
+  }));
+  // While it waits for the replica: its release is not answered.
+  admin.call({"CLIENT", "PAUSE", "600000", "WRITE"});
+  waiter.wait_for_stderr("still waiting: ");
+  admin.call({"CLIENT", "UNPAUSE"});
+  pair.replica.resume();
+  const Result result = waiter.wait();
+  CAPTURE(result.err);
+  CHECK(result.status == 0);
+  CHECK(result.out.size() > first.size());
+  CHECK(result.out != first + "\n");
+}
+
 TEST_CASE("--sync-replicas: a signal while it waits for them gives the lock back") {
   Pair pair;
   pair.replica.pause();
