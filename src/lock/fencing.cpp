@@ -8,6 +8,7 @@
 #include "lock/ballot.hpp"
 #include "lock/key_names.hpp"
 #include "lock/tally.hpp"
+#include "lock/twins.hpp"
 #include "lua_scripts.hpp"
 #include "redis/server_error.hpp"
 
@@ -27,20 +28,6 @@ redis::Reply ask(redis::Client& client, const redis::Script& script, const redis
   throw redis::ProtocolError("unexpected reply about a fencing token");
 }
 
-// Returns which run of its server answers, see lua/include/restart.lua.
-std::string run_of(redis::Client& client) {
-  const redis::Reply reply = client.command({"INFO", "server"});
-  if (reply.type == redis::Reply::Type::error) {
-    throw redis::ServerError(client.options().endpoint.display(), reply.text);
-  }
-  const std::string& facts = reply.as_text();
-  constexpr std::string_view k_key = "run_id:";
-  const std::size_t at = facts.find(k_key);
-  if (at == std::string::npos) throw redis::ProtocolError("a server that does not tell its run");
-  const std::size_t start = at + k_key.size();
-  return facts.substr(start, facts.find_first_of("\r\n", start) - start);
-}
-
 std::size_t count(const TokenVotes& votes, Verdict verdict) {
   return count_votes(
       votes, [&](const auto& vote) { return vote.answer && vote.answer->verdict == verdict; });
@@ -56,22 +43,18 @@ bool is_stale(const TokenVotes& votes, Majority majority) {
 // counter.
 TokenCheck ask_all(Session& session, const std::string& name, std::int64_t token, Missing missing) {
   const Majority majority{session.nodes().size()};
-  // Before its answer counts: where two of a majority are one, that is known.
-  const auto runs = session.has_look_alikes() ? session.absentees() : nullptr;
-  Ballot<TokenCheck> ballot(session,
-                            [name, token, missing, runs](std::size_t i, redis::Client& client) {
-                              if (runs) runs->note_run(i, run_of(client));
-                              return check_token(client, name, token, missing);
-                            });
+  Ballot<TokenCheck> ballot(session, [name, token, missing, twins = TwinCheck(session)](
+                                         std::size_t i, redis::Client& client) {
+    twins.note(i, client);
+    return check_token(client, name, token, missing);
+  });
   return ballot.wait(
       {TimePoint::max(), session.wake_fd()},
       [&](const auto& votes) {
         return count(votes, Verdict::accepted) >= majority.needed() || is_stale(votes, majority);
       },
       [&](const auto& votes) {
-        if (const auto twins = session.absentees()->twins()) {
-          throw Error(ExitStatus::usage, *twins + ": " + session.display());
-        }
+        refuse_twins(session);
         if (is_stale(votes, majority)) {
           return *std::find_if(votes.begin(), votes.end(), [](const auto& vote) {
                     return vote.answer && vote.answer->verdict == Verdict::stale;

@@ -7,6 +7,7 @@
 #include "base/random.hpp"
 #include "lock/ballot.hpp"
 #include "lock/fencing.hpp"
+#include "lock/twins.hpp"
 #include "redis/server_error.hpp"
 
 namespace rlock::lock {
@@ -121,9 +122,9 @@ std::variant<Lease, Refusal> QuorumLock::attempt(Session& session) {
           }
         }
       });
-  if (const auto twins = session.absentees()->twins()) {
+  if (session.absentees()->twins()) {
     take_back(session);
-    throw Error(ExitStatus::usage, *twins + ": " + session.display());
+    refuse_twins(session);
   }
   token_ = lease.token;
   if (granted >= majority_.needed()) {

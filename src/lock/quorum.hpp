@@ -42,7 +42,7 @@ class QuorumLock final : public Lock {
   [[nodiscard]] std::optional<Lease> reenter(Session& session) override;
 
   // A majority must confirm it in time. With `deadline`, those who have lost the lock are given it
-  // again as long as the lease lasts.
+  // again as long as the lease lasts; without, it throws Error (usage) if two servers are one.
   [[nodiscard]] Renewal renew(Session& session, TimePoint* deadline) const override;
   [[nodiscard]] Renewal ask(Session& session) const override;
 

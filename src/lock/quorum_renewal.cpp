@@ -5,6 +5,7 @@
 #include "lock/ballot.hpp"
 #include "lock/fencing.hpp"
 #include "lock/quorum.hpp"
+#include "lock/twins.hpp"
 
 namespace rlock::lock {
 namespace {
@@ -73,8 +74,11 @@ Renewal QuorumLock::renew(Session& session, TimePoint* deadline) const {
   const TimePoint asked = BootClock::now();
   const TimePoint bound = deadline == nullptr ? TimePoint::max() : *deadline;
   const auto healing = std::make_shared<Healing>();
-  Ballot<Renewal> ballot(session, [members = members_, bound, healing, token = token_](
+  // Who goes on renewing has seen it when he took the lock.
+  const TwinCheck twins = deadline == nullptr ? TwinCheck(session) : TwinCheck();
+  Ballot<Renewal> ballot(session, [members = members_, bound, healing, token = token_, twins](
                                       std::size_t i, redis::Client& client) {
+    twins.note(i, client);
     TimePoint end = bound;
     const Renewal answer = members[i]->lock->renew(client, &end);
     if (answer == Renewal::lost && healing->add(i)) members[i]->restore(client, bound, token);
@@ -82,7 +86,10 @@ Renewal QuorumLock::renew(Session& session, TimePoint* deadline) const {
   });
   const Renewal answer = ballot.wait(
       {bound, session.wake_fd()}, [&](const Votes& votes) { return is_decided(votes, majority_); },
-      [&](Votes& votes) { return decide(votes, majority_, "renew the lock"); });
+      [&](Votes& votes) {
+        if (deadline == nullptr) refuse_twins(session);
+        return decide(votes, majority_, "renew the lock");
+      });
   if (answer == Renewal::lost || deadline == nullptr) return answer;
   *deadline = lease_deadline(asked, lease());
   for (const std::size_t i : healing->confirm()) {

@@ -251,6 +251,22 @@ TEST_CASE("Redlock: a token is not accepted by one server that is named twice, n
   } while (std::next_permutation(urls.begin(), urls.end()));
 }
 
+TEST_CASE("Redlock: one server that is named twice is no majority for a renewal, nor against it") {
+  Quorum quorum(2);
+  Words urls = {quorum[0].tcp_url(), quorum[0].unix_url(), quorum[1].tcp_url()};
+  std::sort(urls.begin(), urls.end());
+  do {
+    for (int holder = 0; holder < 2; ++holder) {
+      quorum[holder].command({"HSET", "job", "u:1", "1"});
+      quorum[1 - holder].command({"DEL", "job"});
+      const Result result = run(of_servers(urls, {"--owner", "u:1", "job"}, "renew"));
+      CHECK(result.status == 64);
+      CHECK(has(result.err, " are one and the same"));
+      CHECK(is_one_line(result.err));
+    }
+  } while (std::next_permutation(urls.begin(), urls.end()));
+}
+
 TEST_CASE("Redlock: that two servers are one is told also when the answer comes late") {
   Quorum quorum(2);
   Proxy alias(quorum[0].port());
