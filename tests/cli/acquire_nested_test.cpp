@@ -1,5 +1,5 @@
-// Holds of rlock acquire inside others of the same lock: what they leave in Redis, and what becomes
-// of the time that an outer run has asked for.
+// Holds inside others of the same lock: what they leave in Redis, and what becomes of the time that
+// one of them is to be kept for.
 #include <string>
 #include <vector>
 
@@ -56,5 +56,33 @@ TEST_CASE("acquire: --at-least of a run outlasts what its command has acquired")
       CHECK(std::stoll(server.command({"PTTL", "job"})) > 500'000);
       CHECK(std::stoll(server.command({"PTTL", "job"})) <= 3'600'000);
     }
+  }
+}
+
+TEST_CASE("--at-least: of nested runs, the latest time decides for every kind of lock") {
+  std::string outer_time;
+  std::string inner_time = "--at-least 50ms";
+  std::string rest;
+  SUBCASE("that of the inner one") { inner_time = "--at-least 1h"; }
+  SUBCASE("that of the outer one") { outer_time = "--at-least 1h"; }
+  SUBCASE("which has passed") { rest = "; sleep 0.06"; }
+  const bool is_kept = rest.empty();
+  for (const std::string kind : {"--fair ", "-s ", "-x ", "--kind simple ", "--permits 1 "}) {
+    CAPTURE(kind);
+    const Server server;
+    const Shells shells(server);
+    const Result result =
+        run(shells.argv("rlock exec " + kind + outer_time + " job -- sh -c '\"$RLOCK\" exec " +
+                        kind + inner_time + " job -- true; echo $?" + rest + "'; echo $?"),
+            shells.options());
+    CHECK(result.out == "0\n0\n");
+    // Readers do not exclude readers.
+    const std::string other = kind == "-s " ? "-x " : kind;
+    CHECK(run(shells.argv("rlock exec -n -q " + other + "job -- true"), shells.options()).status ==
+          (is_kept ? 75 : 0));
+    if (!is_kept) continue;
+    const long long left = std::stoll(server.command({"PTTL", "job"}));
+    CHECK(left > 3'500'000);
+    CHECK(left <= 3'600'000);
   }
 }

@@ -316,7 +316,6 @@ TEST_CASE("simple: a nested run re-enters its parent's lock, and leaves it to th
   SUBCASE("with a given value") { options = {"--token", "a b/c%\xff"}; }
   std::string nested = "exec -n --kind simple job";
   SUBCASE("whatever kind it asks for") { nested = "exec -n job"; }
-  SUBCASE("with a time to keep it") { nested = "exec -n --at-least 1h --kind simple job"; }
 
   Words words{"exec", "--kind", "simple", "--lease", "5s"};
   words.insert(words.end(), options.begin(), options.end());

@@ -153,34 +153,6 @@ TEST_CASE("--at-least: of nested runs, that which asks for the latest time decid
   }
 }
 
-TEST_CASE("--at-least: of nested runs, the latest time decides for every kind of lock") {
-  Strings outer_time;
-  std::string inner_time = "--at-least 50ms";
-  std::string rest;
-  SUBCASE("that of the inner one") { inner_time = "--at-least 1h"; }
-  SUBCASE("that of the outer one") { outer_time = {"--at-least", "1h"}; }
-  SUBCASE("which has passed") { rest = "; sleep 0.06"; }
-  const bool is_kept = rest.empty();
-  const std::vector<Strings> kinds = {
-      {"--fair"}, {"-s"}, {"-x"}, {"--kind", "simple"}, {"--permits", "1"}};
-  for (const Strings& kind : kinds) {
-    CAPTURE(kind.back());
-    Server server;
-    std::string inner = rlock_program() + " exec -r " + server.unix_url() + " " + inner_time;
-    for (const std::string& word : kind) inner += " " + word;
-    Strings options = kind;
-    options.insert(options.end(), outer_time.begin(), outer_time.end());
-    const Result result = run(exec(server, options, inner + " job -- true; echo $?" + rest));
-    CHECK(result.out == "0\n");
-    CHECK(result.status == 0);
-    CHECK((pttl(server) > 3'500'000) == is_kept);
-    CHECK(pttl(server) <= 3'600'000);
-    Strings next = kind.front() == "-s" ? Strings{"-x"} : kind;  // readers do not exclude readers
-    next.insert(next.end(), {"-n", "-q"});
-    CHECK(run(exec(server, next, "true")).status == (is_kept ? 75 : 0));
-  }
-}
-
 TEST_CASE("--at-most: a command that takes longer is ended with its family, status 124") {
   Server server;
   const std::string mark = "most-" + server.directory();
