@@ -142,7 +142,9 @@ void ReentrantLock::check_replicas(redis::Client& client, int needed) {
   const auto start_afresh = [this] {
     if (terms_.restart_delay) return;
     hold_id_ = random_hex(k_hold_id_bytes);
-    if (!is_owner_shared()) owner_ = with_fresh_uuid(owner_);
+    if (is_owner_shared()) return;
+    owner_ = with_fresh_uuid(owner_);
+    unanswered_ = 0;  // of what he has asked for
   };
   try {
     release(client);

@@ -108,3 +108,30 @@ TEST_CASE("semaphore: a nested run that ends leaves the permit to the outer one"
   CHECK(outer.wait().status == 0);
   CHECK(clean(server));
 }
+
+TEST_CASE("semaphore: --at-least of nested runs: that which asks for the latest time decides") {
+  const Server server;
+  const Shells shells(server);
+  std::string outer_time;
+  std::string inner_time = " --at-least 50ms";
+  std::string rest;
+  SUBCASE("the inner one") { inner_time = " --at-least 1h"; }
+  SUBCASE("the outer one") { outer_time = " --at-least 1h"; }
+  SUBCASE("a hold of acquire ends last") {
+    inner_time = " --at-least 1h";
+    rest = " && eval \"$(\"$RLOCK\" acquire --export --permits 1 job)\"";
+  }
+  SUBCASE("none: the time has passed") { rest = " && sleep 0.06"; }
+  const bool is_kept = !rest.ends_with("0.06");
+  const Result result = run(shells.argv("rlock exec --permits 1" + outer_time +
+                                        " job -- sh -c '\"$RLOCK\" exec --permits 1" + inner_time +
+                                        " job -- true" + rest + "'"),
+                            shells.options());
+  CHECK(result.status == 0);
+  CHECK(result.err == "");
+  CHECK(shells.watchdogs_end());
+  CHECK(try_at_once(server, "1") == (is_kept ? 75 : 0));
+  if (!is_kept) return;
+  CHECK(std::stol(server.command({"PTTL", k_permits})) > 3'500'000);
+  CHECK(std::stol(server.command({"PTTL", k_permits})) <= 3'600'000);
+}
