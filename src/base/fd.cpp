@@ -15,7 +15,7 @@ namespace {
 
 Fd checked(int fd, const char* what) {
   if (fd < 0) {
-    throw Error(ExitStatus::internal, std::string(what) + ": " + errno_text(errno));
+    throw Error(ExitStatus::unavailable, std::string(what) + ": " + errno_text(errno));
   }
   return Fd(fd);
 }
@@ -64,7 +64,7 @@ Either::Either(int one, int other) : fd_(checked(::epoll_create1(EPOLL_CLOEXEC),
     epoll_event event{};
     event.events = EPOLLIN;
     if (::epoll_ctl(fd_.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
-      throw Error(ExitStatus::internal, "epoll: " + errno_text(errno));
+      throw Error(ExitStatus::unavailable, "epoll: " + errno_text(errno));
     }
   }
 }

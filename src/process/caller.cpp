@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <poll.h>
+#include <signal.h>
 #include <sstream>
 #include <string>
 #include <sys/stat.h>
@@ -148,15 +149,13 @@ Watched watch_process(pid_t pid) {
   if (!watched.handle.valid()) {
     // EINVAL: the number is a thread's.
     if (errno != ESRCH && errno != EINVAL) {
-      throw Error(ExitStatus::unavailable, name + ": " + errno_text(errno));
+      throw Error(ExitStatus::unavailable, name + ": it cannot be followed: " + errno_text(errno));
     }
     throw Error(ExitStatus::usage, name + ": there is none");
   }
-  check_alive(watched);
-  if (::syscall(SYS_pidfd_send_signal, watched.handle.get(), 0, nullptr, 0) != 0 &&
-      errno == EPERM) {
-    throw Error(ExitStatus::permission, name + ": it belongs to another user");
-  }
+  const bool may_watch = ::kill(pid, 0) == 0 || errno != EPERM;
+  check_alive(watched);  // until now, its number was its own
+  if (!may_watch) throw Error(ExitStatus::permission, name + ": it belongs to another user");
   return watched;
 }
 

@@ -9,7 +9,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,6 +36,14 @@ bool wait_for_death(int life_line, const Alarm& alarm) {
   }
 }
 
+// Whether the other end of this pipe is open: nobody but the guardian has it.
+bool is_read(const Fd& pipe) {
+  pollfd polled{pipe.get(), 0, 0};
+  while (::poll(&polled, 1, 0) < 0 && errno == EINTR) {
+  }
+  return (polled.revents & POLLERR) == 0;
+}
+
 // The alarm is not ours alone: rlock, should it go on, still sets it.
 void sleep_until(TimePoint when) { ::poll(nullptr, 0, poll_timeout(when)); }
 
@@ -51,7 +58,7 @@ Guardian::Guardian(const std::string& marker, Milliseconds grace) {
       ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   std::array<int, 2> pipe{};
   if (memory == MAP_FAILED || ::pipe2(pipe.data(), O_CLOEXEC) != 0) {
-    throw Error(ExitStatus::internal, "cannot set up the guardian: " + errno_text(errno));
+    throw Error(ExitStatus::unavailable, "cannot set up the guardian: " + errno_text(errno));
   }
   shared_ = new (memory) Shared{};
   shared_->kill_time = TimePoint::max().time_since_epoch().count();
@@ -60,10 +67,7 @@ Guardian::Guardian(const std::string& marker, Milliseconds grace) {
   const pid_t guarded = ::getpid();
   pid_ = ::fork();
   if (pid_ < 0) throw Error(ExitStatus::unavailable, "cannot fork: " + errno_text(errno));
-  if (pid_ > 0) {
-    handle_ = Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
-    return;
-  }
+  if (pid_ > 0) return;
 
   sigset_t all;
   ::sigfillset(&all);
@@ -101,14 +105,16 @@ void Guardian::arm() noexcept {
 
 void Guardian::set_group(pid_t group) noexcept { shared_->group = group; }
 
-// By descriptor: should the guardian have died and been reaped, its number may be somebody else's.
-void Guardian::dismiss() const noexcept {
-  ::syscall(SYS_pidfd_send_signal, handle_.get(), SIGKILL, nullptr, 0);
+void Guardian::dismiss() noexcept {
+  // As long as it lives nobody has reaped it, so that its number is its own.
+  if (is_dismissed_ || !is_read(life_line_)) return;
+  is_dismissed_ = true;
+  ::kill(pid_, SIGKILL);
 }
 
 Guardian::~Guardian() {
   dismiss();
-  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  while (is_dismissed_ && ::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
   ::munmap(shared_, sizeof(Shared));
 }

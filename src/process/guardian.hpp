@@ -34,7 +34,7 @@ class Guardian {
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
 
   // Ends the guardian, without waiting for that: the destructor does. Idempotent.
-  void dismiss() const noexcept;
+  void dismiss() noexcept;
 
  private:
   struct Shared;
@@ -42,9 +42,9 @@ class Guardian {
   Shared* shared_ = nullptr;  // memory that both processes see
   Alarm alarm_;               // both processes' too: setting it here moves the guardian's
   std::atomic<bool> is_armed_ = false;
-  Fd life_line_;  // closed by the kernel when rlock dies
+  Fd life_line_;              // closed by the kernel when rlock dies
   pid_t pid_ = -1;
-  Fd handle_;  // of the guardian's process
+  bool is_dismissed_ = false;
 };
 
 }  // namespace rlock::process
