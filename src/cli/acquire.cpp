@@ -65,9 +65,9 @@ void check(const Globals& globals, const AcquireOptions& options) {
                 "acquire: --token: the watchdog could not tell its lock from another's of the same "
                 "value; give --no-watchdog");
   }
-  // Otherwise a connection would take its place, and be told the owner.
-  if (::fcntl(STDOUT_FILENO, F_GETFD) < 0) {
-    throw Error(ExitStatus::unavailable, "stdout: " + errno_text(errno));
+  // Closed (see main): there is nobody to be told the owner.
+  if ((::fcntl(STDOUT_FILENO, F_GETFL) & O_PATH) != 0) {
+    throw Error(ExitStatus::unavailable, "stdout: " + errno_text(EBADF));
   }
 }
 

@@ -40,6 +40,12 @@ Strings without(Strings lines, const std::string& prefix) {
   return lines;
 }
 
+std::string content(const std::string& file) {
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  return text.str();
+}
+
 std::string value_of(const std::string& environment, const std::string& name) {
   for (const std::string& line : sorted_lines(environment)) {
     if (line.starts_with(name + "=")) return line.substr(name.size() + 1);
@@ -93,6 +99,29 @@ TEST_CASE("C2: no descriptor leaks into the command, and none is missing") {
     const Result result = run({"sh", "-c", before + "exec " + program + "sh -c '" + list + "'"});
     CHECK(result.status == 0);
     CHECK(result.out == expected.out);
+  }
+}
+
+TEST_CASE("C2: closed standard descriptors stay closed, and no message goes where they were") {
+  Server server;
+  const std::string list = server.directory() + "/list";
+  const std::string look = "'for fd in /proc/self/fd/*; do echo ${fd##*/}; done >" + list + "'";
+  for (const std::string closed : {"<&-", ">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"}) {
+    CAPTURE(closed);
+    CHECK(run({"sh", "-c", "exec sh -c " + look + " " + closed}).status == 0);
+    const std::string expected = content(list);
+    server.command({"HSET", "job", "another:1", "1"});
+    Process rlock({"sh", "-c",
+                   "exec '" + rlock_program() + "' exec -v -r " + server.unix_url() +
+                       " job -- sh -c " + look + " " + closed});
+    REQUIRE(wait_until([&] {  // and has said so
+      return server.command({"PUBSUB", "NUMSUB", "redisson_lock__channel:{job}"}).ends_with("\n1");
+    }));
+    server.command({"DEL", "job"});
+    server.command({"PUBLISH", "redisson_lock__channel:{job}", "0"});
+    CHECK(rlock.wait().status == 0);
+    CHECK(content(list) == expected);
+    CHECK(wait_until([&] { return server.keys().empty(); }));
   }
 }
 
@@ -180,10 +209,9 @@ TEST_CASE("C3: no zombies: neither the command nor orphans that it left while it
   rlock.wait_for_stdout("\n");
   Strings orphans;
   REQUIRE(wait_until([&] {
-    std::ostringstream text;
-    text << std::ifstream(pids).rdbuf();
-    orphans = sorted_lines(text.str());
-    return orphans.size() == 5 && text.str().ends_with("\n");
+    const std::string text = content(pids);
+    orphans = sorted_lines(text);
+    return orphans.size() == 5 && text.ends_with("\n");
   }));
   for (const std::string& pid : orphans) {
     CHECK(wait_until([&] { return !process_stat(std::stoi(pid)); }));  // not even as a zombie
