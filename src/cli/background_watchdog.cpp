@@ -1,10 +1,12 @@
 #include "cli/background_watchdog.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <sstream>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/percent.hpp"
 #include "cli/held_locks.hpp"
@@ -21,6 +23,7 @@ constexpr Milliseconds k_shortest_turn{1000};
 constexpr Milliseconds k_longest_turn{5000};
 constexpr Milliseconds k_first_pause{100};  // of a server that is to be told of a release
 constexpr Milliseconds k_longest_pause{5000};
+constexpr std::size_t k_descriptors_of_server = 4;
 
 // What the process that takes the lock tells the one that keeps it. The boot clock is the same.
 std::string to_message(const Taken& taken) {
@@ -100,8 +103,17 @@ void give_back(HeldLocks& locks, const lock::Lock& lock, lock::Session& session)
   }
 }
 
+// Connections are made when they are needed. Throws Error (unavailable) if there could be none: two
+// sessions have one to each server and a third that listens, and a name is looked up besides.
+void check_room(const lock::SessionOptions& servers) {
+  std::vector<Event> places;
+  while (places.size() < k_descriptors_of_server * (servers.servers.size() + 1)) {
+    places.emplace_back();
+  }
+}
+
 void keep(lock::Wish wish, lock::SessionOptions servers, const std::string& message,
-          const Fd& caller) {
+          const Fd& caller, const std::function<void()>& started) {
   const Handed handed = from_message(message);
   wish.owner = handed.owner;
   wish.hold = handed.hold;
@@ -118,6 +130,8 @@ void keep(lock::Wish wish, lock::SessionOptions servers, const std::string& mess
   locks.start_watchdog();
   const Either wake(caller.get(), locks.lost_fd());
   session.set_wake_fd(wake.fd());
+  check_room(servers);
+  started();
   try {
     wait_for_end(lock, session);
   } catch (const redis::Interrupted&) {
@@ -146,8 +160,9 @@ lock::Hold hold_of(const Taken& taken) {
 
 BackgroundWatchdog::BackgroundWatchdog(const lock::Wish& wish, const lock::SessionOptions& servers,
                                        const process::Watched& caller)
-    : process_(caller.handle, [wish, servers](const std::string& message, const Fd& kept) {
-        keep(wish, servers, message, kept);
+    : process_(caller.handle, [wish, servers](const std::string& message, const Fd& kept,
+                                              const std::function<void()>& started) {
+        keep(wish, servers, message, kept, started);
       }) {}
 
 void BackgroundWatchdog::hand_over(const Taken& taken) { process_.hand_over(to_message(taken)); }

@@ -21,7 +21,8 @@ class BackgroundWatchdog {
   BackgroundWatchdog(const lock::Wish& wish, const lock::SessionOptions& servers,
                      const process::Watched& caller);
 
-  // Leaves the lock to it. Throws Error (unavailable) if it has gone.
+  // Leaves the lock to it, and returns once it keeps it. Throws Error (unavailable) if it has gone,
+  // or cannot.
   void hand_over(const Taken& taken);
 
  private:

@@ -4,7 +4,10 @@
 #include <cerrno>
 #include <exception>
 #include <fcntl.h>
+#include <optional>
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,28 +17,38 @@
 namespace rlock::process {
 namespace {
 
-constexpr char k_end = '\0';  // of a message: without it, it was not sent whole
+constexpr char k_end = '\0';          // of a message: without it, it was not sent whole
+constexpr timeval k_patience{30, 0};  // with a process that may have been stopped
 
-[[noreturn]] void refuse(const char* what) {
-  throw Error(ExitStatus::unavailable,
-              std::string("no background process: ") + what + ": " + errno_text(errno));
+[[noreturn]] void give_up(const std::string& why) {
+  throw Error(ExitStatus::unavailable, "no background process: " + why);
 }
 
-// Returns the same descriptor with a number that is not one of the three that everybody uses: our
-// caller may have left us without those.
-Fd move_up(const Fd& fd) { return Fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1)); }
+[[noreturn]] void give_up(const char* what, int error) {
+  give_up(what + (": " + errno_text(error)));
+}
+
+// Returns false if nobody can read it any longer.
+bool send_message(const Fd& line, const std::string& message) {
+  std::string rest = message + k_end;
+  while (!rest.empty()) {
+    const ssize_t sent = ::send(line.get(), rest.data(), rest.size(), MSG_NOSIGNAL);
+    if (sent < 0 && errno != EINTR) return false;
+    if (sent > 0) rest.erase(0, static_cast<std::size_t>(sent));
+  }
+  return true;
+}
 
 // Returns nothing if there was none.
-std::string receive(int fd) {
+std::optional<std::string> receive_message(const Fd& line) {
   std::string message;
   std::array<char, 4096> buffer{};
-  while (true) {
-    const ssize_t got = ::read(fd, buffer.data(), buffer.size());
+  while (message.empty() || message.back() != k_end) {
+    const ssize_t got = ::read(line.get(), buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
+    if (got <= 0) return std::nullopt;
     message.append(buffer.data(), static_cast<std::size_t>(got));
   }
-  if (message.empty() || message.back() != k_end) return "";
   message.pop_back();
   return message;
 }
@@ -53,12 +66,13 @@ void leave_caller(const Fd& one, const Fd& other) {
 }  // namespace
 
 Background::Background(const Fd& shared, const Work& work) {
-  std::array<int, 2> pipe{};
-  if (::pipe2(pipe.data(), O_CLOEXEC) != 0) refuse("pipe");
-  Fd read_end = move_up(Fd(pipe[0]));
-  life_line_ = move_up(Fd(pipe[1]));
-  Fd kept = move_up(shared);
-  if (!read_end.valid() || !life_line_.valid() || !kept.valid()) refuse("dup");
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    give_up("socketpair", errno);
+  }
+  line_ = Fd(ends[0]);
+  Fd line(ends[1]);
+  ::setsockopt(line_.get(), SOL_SOCKET, SO_RCVTIMEO, &k_patience, sizeof k_patience);
 
   sigset_t all;
   sigset_t before;
@@ -71,34 +85,35 @@ Background::Background(const Fd& shared, const Work& work) {
     while (pid > 0 && ::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }
     ::sigprocmask(SIG_SETMASK, &before, nullptr);
-    errno = pid < 0 ? error : WEXITSTATUS(status);
-    if (errno != 0) refuse("fork");
+    const int failure = pid < 0 ? error : WEXITSTATUS(status);
+    if (failure != 0) give_up("fork", failure);
     return;
   }
   ::setsid();
-  life_line_.reset();
+  line_.reset();
   // Before the second fork, which the caller waits for: from then on nothing of it is held.
-  leave_caller(read_end, kept);
+  leave_caller(line, shared);
   // Of the session's leader a child, it can never get a terminal, and is nobody's to wait for.
   const pid_t child = ::fork();
   if (child != 0) ::_exit(child < 0 ? errno : 0);
-  const std::string message = receive(read_end.get());
-  read_end.reset();
+  const auto answer = [&](const std::string& failure) {
+    send_message(line, failure);
+    line.reset();
+  };
   try {
-    if (!message.empty()) work(message, std::move(kept));
-  } catch (const std::exception&) {  // there is nobody to be told
+    if (const auto message = receive_message(line)) work(*message, shared, [&] { answer(""); });
+  } catch (const std::exception& error) {
+    if (line.valid()) answer(error.what());  // later, there is nobody to be told
   }
   ::_exit(0);
 }
 
 void Background::hand_over(const std::string& message) {
-  std::string rest = message + k_end;
-  while (!rest.empty()) {
-    const ssize_t written = ::write(life_line_.get(), rest.data(), rest.size());
-    if (written < 0 && errno != EINTR) refuse("it has ended");
-    if (written > 0) rest.erase(0, static_cast<std::size_t>(written));
-  }
-  life_line_.reset();
+  const bool sent = send_message(line_, message);
+  const auto failure = sent ? receive_message(line_) : std::nullopt;
+  line_.reset();
+  if (!failure) give_up("it does not answer");
+  if (!failure->empty()) give_up(*failure);
 }
 
 }  // namespace rlock::process

@@ -15,20 +15,23 @@ inline constexpr const char* k_background_name = "lock-watchdog";
 // and SIGSTOP, and has none of our descriptors and no directory, so that nobody waits for it.
 class Background {
  public:
-  // What it does with the message that it gets, and with the descriptor that it shares with us.
-  using Work = std::function<void(const std::string& message, Fd shared)>;
+  // What it does with the message that it gets, and with the descriptor that it shares with us. It
+  // calls `started` once nothing that it needs can be missing any longer.
+  using Work = std::function<void(const std::string& message, const Fd& shared,
+                                  const std::function<void()>& started)>;
 
-  // Forks: call it while the process has one thread. The process waits for a message; if none
-  // comes, it ends with us or with this object. Throws Error (unavailable) if there is no process
-  // to be had.
+  // Forks: call it while the process has one thread, and 0, 1 and 2 are open. The process waits for
+  // a message; if none comes, it ends with us or with this object. Throws Error (unavailable) if
+  // there is no process to be had.
   Background(const Fd& shared, const Work& work);
 
-  // Sends the message, which is not empty: from now on the process does its work, whatever becomes
-  // of us. Throws Error (unavailable) if it has gone.
+  // Sends the message, and waits until the work has started: from now on it is done, whatever
+  // becomes of us. Throws Error (unavailable) if it cannot be done, or the process has gone or does
+  // not answer within 30 s.
   void hand_over(const std::string& message);
 
  private:
-  Fd life_line_;
+  Fd line_;
 };
 
 }  // namespace rlock::process
