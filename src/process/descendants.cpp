@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <climits>
 #include <dirent.h>
 #include <fcntl.h>
 #include <memory>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/fd.hpp"
+#include "base/private_server.hpp"
 #include "process/background.hpp"
 
 namespace rlock::process {
@@ -29,7 +31,7 @@ struct Entry {
 };
 
 std::string read_file(const std::string& path) {
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // it may be a pipe
   std::string content;
   std::array<char, 4096> buffer;  // NOLINT: read fills it
   while (fd.valid()) {
@@ -94,6 +96,20 @@ bool has_marker(pid_t pid, const std::string& marker) {
          read_file("/proc/" + std::to_string(pid) + "/environ").find(marker) != std::string::npos;
 }
 
+std::string target_of(const std::string& link) {
+  std::array<char, PATH_MAX> target;  // NOLINT: readlink fills it
+  const ssize_t size = ::readlink(link.c_str(), target.data(), target.size());
+  return size < 0 ? "" : std::string(target.data(), static_cast<std::size_t>(size));
+}
+
+bool is_private_server(pid_t pid) {
+  const std::string proc = "/proc/" + std::to_string(pid) + "/";
+  const std::string lock = std::to_string(k_private_server_lock);
+  return read_file(proc + "fdinfo/" + lock).find("FLOCK") != std::string::npos &&
+         target_of(proc + "fd/" + lock) == target_of(proc + "cwd") &&
+         read_file(proc + "cwd/" + k_private_server_pid) == std::to_string(pid) + "\n";
+}
+
 }  // namespace
 
 std::vector<pid_t> find_processes(const Tree& tree) {
@@ -106,16 +122,18 @@ std::vector<pid_t> find_processes(const Tree& tree) {
   for (Entry& entry : entries) {
     if (excluded(entry)) continue;
     entry.belongs = (tree.group != 0 && entry.group == tree.group) ||
-                    (tree.root != 0 && entry.parent == tree.root) ||
-                    has_marker(entry.pid, tree.marker);
+                    has_marker(entry.pid, tree.marker) ||
+                    (tree.root != 0 && entry.parent == tree.root && !is_private_server(entry.pid));
   }
   for (bool grew = true; grew;) {
     grew = false;
     for (Entry& entry : entries) {
       if (entry.belongs || excluded(entry)) continue;
-      entry.belongs = std::any_of(entries.begin(), entries.end(), [&](const Entry& other) {
-        return other.belongs && other.pid == entry.parent;
-      });
+      entry.belongs = std::any_of(entries.begin(), entries.end(),
+                                  [&](const Entry& other) {
+                                    return other.belongs && other.pid == entry.parent;
+                                  }) &&
+                      !is_private_server(entry.pid);
       grew = grew || entry.belongs;
     }
   }

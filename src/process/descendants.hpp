@@ -10,7 +10,8 @@ namespace rlock::process {
 // What tells the command's processes from others: a process belongs to it if it is in `group`, has
 // `marker` in its environment, is a child of `root` other than `except`, or if its parent belongs.
 // The watchdogs that rlock acquire leaves behind do not: each ends by itself with the process that
-// it follows, which need not be one of the command's.
+// it follows, which need not be one of the command's. Nor does a private server that only is a
+// descendant: it serves everybody, whoever was the first to need it.
 struct Tree {
   pid_t root = 0;    // 0: none
   pid_t except = 0;  // 0: none

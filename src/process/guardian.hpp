@@ -42,7 +42,7 @@ class Guardian {
   Shared* shared_ = nullptr;  // memory that both processes see
   Alarm alarm_;               // both processes' too: setting it here moves the guardian's
   std::atomic<bool> is_armed_ = false;
-  Fd life_line_;              // closed by the kernel when rlock dies
+  Fd life_line_;  // closed by the kernel when rlock dies
   pid_t pid_ = -1;
   bool is_dismissed_ = false;
 };

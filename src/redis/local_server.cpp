@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/escape.hpp"
+#include "base/private_server.hpp"
 #include "redis/server_error.hpp"
 
 namespace rlock::redis {
@@ -80,7 +81,7 @@ class Command {
                  "--dir",
                  directory,
                  "--pidfile",
-                 directory + "/server.pid",
+                 directory + "/" + k_private_server_pid,
                  "--daemonize",
                  "no",
                  "--logfile",
@@ -109,9 +110,9 @@ class Command {
     if (::fork() != 0) ::_exit(0);  // the server is nobody's child
     const int null = ::open("/dev/null", O_RDWR);
     for (const int fd : {0, 1, 2}) ::dup2(null, fd);
-    ::dup2(lock_fd, 3);
-    ::fcntl(3, F_SETFD, 0);  // not FD_CLOEXEC, also where `lock_fd` was 3 already
-    ::close_range(4, ~0U, 0);
+    ::dup2(lock_fd, k_private_server_lock);
+    ::fcntl(k_private_server_lock, F_SETFD, 0);  // not FD_CLOEXEC, also where it was `lock_fd`
+    ::close_range(k_private_server_lock + 1, ~0U, 0);
     for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
     sigset_t none;
     ::sigemptyset(&none);

@@ -11,7 +11,8 @@ namespace rlock::redis {
 // Connects to the private server in `directory` (empty: the user's default directory) and starts it
 // first if none runs there: a redis-server or valkey-server on a Unix socket, in a directory that
 // only this user can enter. However many processes do this at once, one server is started; it
-// outlives them. Throws Error (config) if the directory is not private, Unavailable, Interrupted.
+// outlives them, and a run of exec above (see process/descendants.hpp). Throws Error (config) if
+// the directory is not private, Unavailable, Interrupted.
 [[nodiscard]] Fd connect_local(const std::string& directory, const Patience& patience);
 
 // Returns the socket of that server, which may run or not; starts none. Throws Error (config) if

@@ -17,6 +17,7 @@
 #include "support/process.hpp"
 #include "support/processes.hpp"
 #include "support/resp.hpp"
+#include "support/server.hpp"
 #include "support/wait_until.hpp"
 
 using namespace rlock::test;
@@ -126,6 +127,59 @@ TEST_CASE("local: the server outlives its starter, whatever kills that") {
   CHECK(run(rlock_argv("unlock", "--force", "-r", place.url(), "job")).status == 0);
   check_ran(run(echo_argv(place.url())));
   CHECK(servers_in(place.directory()) == servers);
+}
+
+TEST_CASE("local: a run of exec that ends its command leaves alone the server started below it") {
+  const Server server;
+  const Place place;
+  const std::string mark = "below-" + server.directory();
+  const std::string rlock = "'" + rlock_program() + "' exec -r ";
+  std::string script = rlock + place.url() + " slot -- echo ready; sleep 1000";
+  bool by_guardian = false;
+  SUBCASE("the supervisor") {}
+  SUBCASE("the guardian") { by_guardian = true; }
+  SUBCASE("the guardian of a run above that") {
+    by_guardian = true;
+    // Its descendants are the guardian's to end, the server is one of them.
+    script = rlock + server.unix_url() + " inner -- sh -c \"" + script + "\"";
+  }
+  Process exec(rlock_argv("exec", "-r", server.unix_url(), "--lease", "2s", "outer", "--", "sh",
+                          "-c", script),
+               {.env = {{"MARK", mark}}});
+  exec.wait_for_stdout("ready");
+  const std::vector<pid_t> servers = servers_in(place.directory());
+  REQUIRE(servers.size() == 1);
+  by_guardian ? exec.signal(SIGKILL) : static_cast<void>(server.command({"DEL", "outer"}));
+  static_cast<void>(exec.wait_exit());
+  CHECK(wait_until([&] { return processes_with(mark).empty(); }));
+  check_ran(run(echo_argv(place.url())));
+  CHECK(servers_in(place.directory()) == servers);
+}
+
+TEST_CASE("exec ends a server that is the command's own, whatever it shares with a private one") {
+  const Server server;
+  const Place place;
+  std::string own;
+  SUBCASE("directory, socket and number") {
+    own = "redis-server --port 0 --save '' --dir . --unixsocket " + place.directory() +
+          "/redis.sock --pidfile server.pid 3<&-";
+  }
+  SUBCASE("a lock of its directory") {
+    own = "sh -c ': >redis.sock; while :; do sleep 1000; done' sh " + place.directory() +
+          "/redis.sock";
+  }
+  Process exec(rlock_argv(
+      "exec", "-r", server.unix_url(), "--lease", "2s", "outer", "--", "sh", "-c",
+      "mkdir " + place.directory() + " && cd " + place.directory() +
+          " && exec 3<. && flock 3 && echo 1 >server.pid\n" + "(env -i PATH=\"$PATH\" setsid " +
+          own + " >log 2>&1 &)\n" + "while [ ! -e redis.sock ]; do sleep 0.02; done\n" +
+          "echo ready; sleep 1000"));
+  exec.wait_for_stdout("ready");
+  const auto is_there = [&] { return !processes_with(place.directory() + "/redis.sock").empty(); };
+  REQUIRE(wait_until(is_there));
+  server.command({"DEL", "outer"});
+  static_cast<void>(exec.wait_exit());
+  CHECK_FALSE(is_there());
 }
 
 TEST_CASE("local: the server keeps nothing of its starter open") {
