@@ -1,7 +1,8 @@
 #include "redis/sentinel.hpp"
 
 #include <algorithm>
-#include <cstdint>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -14,21 +15,28 @@
 namespace rlock::redis {
 namespace {
 
-// How long the other sentinels have after the first that knows the master.
+// How long the other sentinels have when enough of them have answered.
 constexpr Milliseconds k_for_the_others{100};
 constexpr Milliseconds k_pause_between_rounds{100};
 
-// What one sentinel says.
-struct Opinion {
-  std::optional<HostAndPort> master;  // nothing: it does not know the name
-  std::int64_t epoch = 0;             // grows with each failover
+// Whom a sentinel calls the master, and as of which failover.
+struct Appointment {
+  HostAndPort node;
+  std::int64_t epoch = 0;
+  bool operator==(const Appointment&) const = default;
 };
+
+// What one sentinel says; nothing: it does not know the name.
+using Opinion = std::optional<Appointment>;
 
 Opinion ask_as(const NodeOptions& options, const HostAndPort& sentinel, const Patience& patience) {
   NodeOptions sentinels = options;
   sentinels.endpoint.database = 0;
   const auto connection = connect_node(sentinels, sentinel, patience);
   const std::string& name = options.endpoint.master;
+  // In this order, what is asked in the middle of a failover is at worst the new master with the
+  // epoch of the old one, and never the other way round.
+  const Reply details = connection->command({"SENTINEL", "MASTER", name}, patience);
   const Reply address =
       connection->command({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", name}, patience);
   const std::string url = node_endpoint(sentinels.endpoint, sentinel).display();
@@ -36,19 +44,16 @@ Opinion ask_as(const NodeOptions& options, const HostAndPort& sentinel, const Pa
     if (!address.text.starts_with("ERR unknown command")) throw ServerError(url, address.text);
     throw Error(ExitStatus::config, url + ": is no sentinel, but a server (redis://)");
   }
-  Opinion opinion;
-  if (address.is_nil()) return opinion;
+  if (address.is_nil()) return std::nullopt;
   const auto& parts = address.as_array(2);
   const auto port = to_integer(parts[1].as_text(), 0);
   if (port < 1 || port > 65535) throw ProtocolError("a master without a port");
-  opinion.master = HostAndPort{parts[0].as_text(), static_cast<std::uint16_t>(port)};
-  const Reply details = connection->command({"SENTINEL", "MASTER", name}, patience);
-  if (details.type != Reply::Type::array) return opinion;
+  Appointment said{{parts[0].as_text(), static_cast<std::uint16_t>(port)}};
   for (std::size_t i = 0; i + 1 < details.items.size(); i += 2) {
     if (details.items[i].text != "config-epoch") continue;
-    opinion.epoch = to_integer(details.items[i + 1].text, 0);
+    said.epoch = to_integer(details.items[i + 1].text, 0);
   }
-  return opinion;
+  return said;
 }
 
 // A sentinel need not have the servers' users: it gets a password only if it asks for one.
@@ -63,17 +68,49 @@ Opinion ask(const NodeOptions& options, const HostAndPort& sentinel, const Patie
   return ask_as(options, sentinel, patience);
 }
 
-// One that was cut off may tell of a master of old.
-std::vector<HostAndPort> masters_of(std::vector<Opinion> opinions) {
-  std::stable_sort(opinions.begin(), opinions.end(),
-                   [](const Opinion& a, const Opinion& b) { return a.epoch > b.epoch; });
-  std::vector<HostAndPort> masters;
-  for (const Opinion& opinion : opinions) {
-    if (std::find(masters.begin(), masters.end(), *opinion.master) == masters.end()) {
-      masters.push_back(*opinion.master);
+// Returns the highest epoch of a group that this process has heard of, `heard` now.
+std::int64_t newest_epoch(const Endpoint& whole, std::int64_t heard) {
+  static std::mutex mutex;
+  static std::map<std::string, std::int64_t> newest;
+  const std::lock_guard guard(mutex);
+  std::int64_t& epoch = newest[whole.display()];
+  epoch = std::max(epoch, heard);
+  return epoch;
+}
+
+std::int64_t newest_epoch(const Endpoint& whole, const std::vector<Appointment>& heard) {
+  std::int64_t epoch = 0;
+  for (const Appointment& one : heard) epoch = std::max(epoch, one.epoch);
+  return newest_epoch(whole, epoch);
+}
+
+// Returns whom most of those name who know of the last failover. A sentinel that was cut off tells
+// of a master of old, which may still run, and so may grant what the new one has granted.
+std::optional<Appointment> choose(const std::vector<Appointment>& said, std::int64_t epoch,
+                                  std::string& why) {
+  const Appointment* chosen = nullptr;
+  std::ptrdiff_t most = 0;
+  bool is_tie = false;
+  for (const Appointment& one : said) {
+    if (one.epoch != epoch) continue;
+    const auto votes = std::count(said.begin(), said.end(), one);
+    if (votes > most) {
+      chosen = &one;
+      most = votes;
+      is_tie = false;
+    } else if (votes == most && one != *chosen) {
+      is_tie = true;
     }
   }
-  return masters;
+  if (chosen == nullptr) {
+    why = "no sentinel that answers knows of the last failover";
+    return std::nullopt;
+  }
+  if (is_tie) {
+    why = "the sentinels do not agree on a master";
+    return std::nullopt;
+  }
+  return *chosen;
 }
 
 [[noreturn]] void throw_silence(const std::exception_ptr& failure, const std::string& whole) {
@@ -89,42 +126,59 @@ bool is_replica(const Reply& role) {
   return role.type == Reply::Type::array && role.as_array(1)[0].as_text() != "master";
 }
 
-// Returns where the sentinels say the master is: what those say first who have seen more failovers.
-std::vector<HostAndPort> find_masters(const NodeOptions& options, const Patience& patience) {
+// What became of the question for the master.
+struct Answers {
+  std::vector<Appointment> said;
+  bool is_unknown = false;  // to some sentinel
+  bool are_all = false;     // no sentinel is still silent
+  std::vector<std::exception_ptr> silent;
+  std::vector<std::exception_ptr> refusals;
+};
+
+// Asks all sentinels, until all have answered or have failed, or a majority has answered; from
+// `any_counts` on a single answer is enough.
+Answers ask_all(const NodeOptions& options, const Patience& patience, TimePoint any_counts) {
   Survey<Opinion> survey([options](const HostAndPort& sentinel,
                                    const Patience& until) { return ask(options, sentinel, until); },
                          patience);
   for (const HostAndPort& sentinel : options.endpoint.seeds) survey.ask(sentinel);
-  std::vector<Opinion> opinions;
-  bool is_unknown = false;
-  std::vector<std::exception_ptr> silent;
-  std::vector<std::exception_ptr> refusals;
+  Answers answers;
   TimePoint until = patience.deadline;
   while (auto result = survey.next(until)) {
     if (result->failure) {
       try {
         std::rethrow_exception(result->failure);
       } catch (const Unavailable&) {
-        silent.push_back(result->failure);
+        answers.silent.push_back(result->failure);
       } catch (...) {
-        refusals.push_back(result->failure);
+        answers.refusals.push_back(result->failure);
       }
-    } else if (!result->answer->master) {
-      is_unknown = true;
+    } else if (!*result->answer) {
+      answers.is_unknown = true;
     } else {
-      opinions.push_back(*result->answer);
-      until = std::min(until, after(BootClock::now(), k_for_the_others));
+      answers.said.push_back(**result->answer);
+      const bool are_most = answers.said.size() > options.endpoint.seeds.size() / 2;
+      const TimePoint soon = after(BootClock::now(), k_for_the_others);
+      until = std::min(until, are_most ? soon : std::max(soon, any_counts));
     }
   }
-  if (!opinions.empty()) return masters_of(std::move(opinions));
+  answers.are_all = survey.pending() == 0;
+  return answers;
+}
+
+// Returns where the sentinels say the master is, or nothing, and why, if that is not clear now.
+std::optional<Appointment> find_master(const NodeOptions& options, const Patience& patience,
+                                       TimePoint any_counts, std::string& why) {
+  const auto [said, is_unknown, are_all, silent, refusals] = ask_all(options, patience, any_counts);
+  if (!said.empty()) return choose(said, newest_epoch(options.endpoint, said), why);
   const std::string whole = options.endpoint.display();
-  const bool all_answered = silent.empty() && survey.pending() == 0;
+  const bool all_answered = silent.empty() && are_all;
   if (is_unknown) {
-    const std::string why =
-        "no sentinel knows a master called " + escape_for_terminal(options.endpoint.master);
-    if (all_answered && refusals.empty()) throw Error(ExitStatus::config, whole + ": " + why);
+    const std::string unknown = whole + ": no sentinel knows a master called " +
+                                escape_for_terminal(options.endpoint.master);
+    if (all_answered && refusals.empty()) throw Error(ExitStatus::config, unknown);
     if (all_answered) std::rethrow_exception(refusals.front());
-    throw Unavailable(whole + ": " + why + ", and not all of them answer");
+    throw Unavailable(unknown + ", and not all of them answer");
   }
   if (!refusals.empty()) std::rethrow_exception(refusals.front());
   if (!silent.empty()) throw_silence(silent.front(), whole);
@@ -134,29 +188,31 @@ std::vector<HostAndPort> find_masters(const NodeOptions& options, const Patience
 }  // namespace
 
 Master connect_master(const NodeOptions& options, const Patience& patience) {
+  const TimePoint asked = BootClock::now();
+  const TimePoint any_counts = asked + (patience.deadline - asked) / 2;
   std::string why;
-  const auto give_up = [&] {
-    throw Unavailable(options.endpoint.display() + ": the master is down: " + why);
-  };
+  const auto give_up = [&] { throw Unavailable(options.endpoint.display() + ": " + why); };
   while (true) {
-    std::vector<HostAndPort> masters;
+    std::optional<Appointment> named;
     try {
-      masters = find_masters(options, patience);
+      named = find_master(options, patience, any_counts, why);
     } catch (const Unavailable&) {
       if (why.empty()) throw;
       give_up();  // they have answered before: time has run out
     }
-    for (const HostAndPort& master : masters) {
+    if (named) {
       try {
         // A master that is dead or cut off must leave time to ask for another.
         const TimePoint now = BootClock::now();
         const Patience half{now + (patience.deadline - now) / 2, patience.wake_fd};
-        auto connection = connect_node(options, master, half);
+        auto connection = connect_node(options, named->node, half);
         const Reply role = connection->command({"ROLE"}, half);
-        if (!is_replica(role)) return {master, std::move(connection)};
-        why = node_endpoint(options.endpoint, master).display() + " is a replica";
+        if (!is_replica(role)) return {named->node, std::move(connection)};
+        why = "the master is down: " + node_endpoint(options.endpoint, named->node).display() +
+              " is a replica";
       } catch (const Unavailable& error) {
-        if (why.empty()) why = error.what();  // what a server has answered tells more
+        // What a server has answered tells more.
+        if (why.empty()) why = std::string("the master is down: ") + error.what();
       }
     }
     if (after(BootClock::now(), k_pause_between_rounds) >= patience.deadline) give_up();

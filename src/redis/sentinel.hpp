@@ -13,7 +13,8 @@ struct Master {
 };
 
 // Asks the sentinels for the master and connects to it; again until it is one that says itself that
-// it is the master. The deadline bounds all that.
+// it is the master. The deadline bounds all that. One of a lower epoch than this process has heard
+// of is never taken; what less than half of the sentinels say counts when half of the time is over.
 // Throws Unavailable if no sentinel can be reached or there is no such master by then, Error
 // (config) if no sentinel knows it or who was asked is none; ServerError, ProtocolError,
 // Interrupted.

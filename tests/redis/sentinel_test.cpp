@@ -25,11 +25,15 @@ std::int64_t acquire(redis::Client& client) {
   return client.run(lua::acquire, call).as_array(1)[0].as_integer();
 }
 
-redis::ClientOptions options_of(const test::Sentinels& group, Milliseconds timeout) {
+redis::ClientOptions options_of(const std::string& url, Milliseconds timeout) {
   redis::ClientOptions options;
-  options.endpoint = redis::parse_url(group.url());
+  options.endpoint = redis::parse_url(url);
   options.timeout = timeout;
   return options;
+}
+
+redis::ClientOptions options_of(const test::Sentinels& group, Milliseconds timeout) {
+  return options_of(group.url(), timeout);
 }
 
 long times_asked_for_role(const test::Server& server) {
@@ -73,4 +77,27 @@ TEST_CASE("sentinel: one client goes from master to master, and a subscription e
   CHECK(client.find_masters().at(0).port == group.server(1).port());
   CHECK_THROWS_AS(test::wait_until([&] { return !subscription.drain().empty(); }, 20s),
                   redis::Unavailable);
+}
+
+TEST_CASE("sentinel: a process never goes back behind a failover that it has heard of") {
+  test::Server old;
+  test::Server fresh;
+  const auto stale = test::lone_sentinel(old, 1);
+  const auto sentinel = test::lone_sentinel(fresh, 5);
+  const std::string url = test::Sentinels::url_of({stale->port(), sentinel->port()});
+  redis::Client client(options_of(url, 20s));
+  CHECK(acquire(client) == 1);
+  CHECK(fresh.command({"EXISTS", "job"}) == "1");
+
+  // What renews must not be told by the old master that it holds nothing.
+  fresh.pause();
+  client.set_timeout(2s);
+  CHECK_THROWS_AS(acquire(client), redis::Unavailable);
+  sentinel->stop();
+  redis::Client other(options_of(url, 2s));
+  CHECK_THROWS_WITH_AS(acquire(other),
+                       doctest::Contains("no sentinel that answers knows of the last failover"),
+                       redis::Unavailable);
+  CHECK(old.keys().empty());
+  fresh.resume();
 }

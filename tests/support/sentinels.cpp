@@ -20,6 +20,17 @@ std::string password_in(const std::vector<std::string>& args) {
 
 }  // namespace
 
+std::unique_ptr<Server> lone_sentinel(const Server& server, int epoch) {
+  const std::string name = Sentinels::k_master;
+  const std::string count = std::to_string(epoch);
+  ServerOptions options{.args = {"--sentinel"}};
+  options.config = "sentinel monitor " + name + " 127.0.0.1 " + std::to_string(server.port()) +
+                   " 2\nsentinel down-after-milliseconds " + name + " 600000\n" +
+                   "sentinel config-epoch " + name + " " + count + "\nsentinel current-epoch " +
+                   count + "\n";
+  return std::make_unique<Server>(options);
+}
+
 Sentinels::Sentinels(const SentinelOptions& options) {
   for (int i = 0; i <= options.replicas; ++i) {
     ServerOptions server{.args = options.server_args};

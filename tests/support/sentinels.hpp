@@ -19,6 +19,10 @@ struct SentinelOptions {
   int down_after_ms = 2000;       // when they call a silent server dead
 };
 
+// A sentinel by itself, which was told that a failover, the `epoch`-th, has made `server` the
+// master. It calls nobody dead.
+[[nodiscard]] std::unique_ptr<Server> lone_sentinel(const Server& server, int epoch);
+
 // Two of the sentinels agree on a failover.
 class Sentinels {
  public:

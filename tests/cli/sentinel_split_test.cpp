@@ -1,0 +1,74 @@
+// Sentinel: a master of old that still runs grants nothing that the new one has granted.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "support/process.hpp"
+#include "support/proxy.hpp"
+#include "support/sentinels.hpp"
+#include "support/server.hpp"
+#include "support/wait_until.hpp"
+
+using namespace rlock::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+Words at(const std::string& url, const Words& more) {
+  Words argv = rlock_argv("-r", url);
+  argv.insert(argv.end(), more.begin(), more.end());
+  return argv;
+}
+
+// Runs until its input ends, under "job".
+Words cat(const std::string& url, const std::string& name, const std::string& lease) {
+  return at(
+      url, {"--timeout", "20s", "exec", "--lease", lease, name, "--", "sh", "-c", "echo got; cat"});
+}
+
+bool has_key(const Server& server, const std::string& key) {
+  return server.command({"EXISTS", key}) == "1";
+}
+
+// One sentinel was cut off before a failover, another was not; both masters run.
+struct Split {
+  Server old;
+  Server fresh;
+  std::unique_ptr<Server> stale = lone_sentinel(old, 1);
+  std::unique_ptr<Server> sentinel = lone_sentinel(fresh, 5);
+  std::string url = Sentinels::url_of({stale->port(), sentinel->port()});
+};
+
+}  // namespace
+
+TEST_CASE("sentinel: while the new master hangs, the old one is not taken for it") {
+  Split split;
+  Process holder(cat(split.url, "job", "60s"), {.hold_stdin = true});
+  holder.wait_for_stdout("got");
+  CHECK(has_key(split.fresh, "job"));
+  split.fresh.pause();
+  const Result other = run(at(split.url, {"--timeout", "3s", "exec", "-n", "job", "--", "true"}));
+  CAPTURE(other.err);
+  CHECK(other.status == 69);
+  CHECK(split.old.keys().empty());
+  split.fresh.resume();
+  holder.close_stdin();
+  CHECK(holder.wait().status == 0);
+}
+
+TEST_CASE("sentinel: one that is slow is waited for, where no majority has answered") {
+  Split split;
+  Proxy slow(split.sentinel->port());
+  slow.set_delay(400ms);
+  const std::string url = Sentinels::url_of({split.stale->port(), slow.port()});
+  Process holder(cat(url, "job", "60s"), {.hold_stdin = true});
+  holder.wait_for_stdout("got");
+  CHECK(has_key(split.fresh, "job"));
+  CHECK(split.old.keys().empty());
+  holder.close_stdin();
+  CHECK(holder.wait().status == 0);
+}
