@@ -77,6 +77,9 @@ std::optional<Watchdog::Verdict> Watchdog::renew(Kept& kept, Session& session) {
   // not use up the time for ending the command.
   TimePoint deadline = late ? now + (lease.deadline - now) / 4 : give_up;
   try {
+    // One who still reaches a master of old would renew there for ever. Half of the time is left.
+    session.client().confirm_master(
+        lease.length / 10, std::min(after(now, lease.length / 10), now + (deadline - now) / 2));
     if (kept.lock->renew(session, &deadline) == Renewal::lost) {
       return Verdict{Verdict::Kind::lost, kept.lock,
                      "it was deleted or evicted, or somebody else has it"};

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,9 +29,8 @@ class Client {
 
   // Runs a script and returns its reply. A request whose connection breaks is sent again on a new
   // one, so `script` must bear that; none is sent later than `deadline`, or the client's timeout.
-  // In a cluster it goes to the node that keeps the first key, and after it has moved, there; in a
-  // group of sentinels to the master. `unanswered`, if given, counts the requests that were sent
-  // and got no answer.
+  // In a cluster it goes to where the first key is, with sentinels to the master. `unanswered`, if
+  // given, counts the requests that were sent and got no answer.
   // Throws Unavailable, ServerError, ProtocolError, Interrupted, and Error (usage) if the keys lie
   // in several slots of a cluster.
   Reply run(const Script& script, const ScriptArgs& call, int* unanswered = nullptr,
@@ -48,13 +46,17 @@ class Client {
   // Returns the reply, which may be an error. Throws Unavailable, ProtocolError, Interrupted.
   Reply command(const Args& args, std::string_view key = "");
 
-  // Sends commands in one go, which must bear being sent again together, and each of which has the
-  // client's timeout; in a cluster to the node that keeps `key`. Returns the replies in order; they
-  // may be errors. Throws Unavailable, ProtocolError, Interrupted.
+  // The same for several in one go, each of which has the client's timeout, and which must bear
+  // being sent again together. Returns the replies in order.
   std::vector<Reply> commands(const std::vector<Args>& requests, std::string_view key = "");
 
   // Connects, unless it did so before. Throws as `command`.
   void connect();
+
+  // See Links; the sentinels have until `deadline`.
+  bool confirm_master(Milliseconds age, TimePoint deadline) {
+    return links_.confirm_master(age, {deadline, options_.wake_fd});
+  }
 
   // Sends a script, or a command, on the connection that the last request went out on, behind it,
   // without waiting for an answer. Returns false if that could not be done.
@@ -67,8 +69,7 @@ class Client {
   }
 
   // Waits until `count` replicas know of what the last request has written, `bound` at the most.
-  // Returns how many do; 0 if the connection is gone that it was written on.
-  // Throws Unavailable, ServerError, ProtocolError, Interrupted.
+  // Returns how many do; 0 if the connection is gone that it was written on. Throws as `run`.
   std::int64_t wait_for_replicas(int count, Milliseconds bound);
 
   // Closes the connection after the server has read all that was sent; waits `bound` at the most.
@@ -82,9 +83,8 @@ class Client {
   // Throws as `command`.
   [[nodiscard]] std::vector<Endpoint> find_masters();
 
-  // From now on nothing (-1) or another descriptor ends a wait early.
+  // From now on nothing (-1) or another descriptor ends a wait early; each request has so long.
   void set_wake_fd(int fd) noexcept { options_.wake_fd = fd; }
-  // From now on each request has so long.
   void set_timeout(Milliseconds timeout) noexcept { options_.timeout = timeout; }
 
   [[nodiscard]] const ClientOptions& options() const noexcept { return options_; }

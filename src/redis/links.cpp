@@ -20,21 +20,39 @@ Links::Links(NodeOptions options) : options_(std::move(options)) {
   if (options_.endpoint.transport == Endpoint::Transport::cluster) cluster_.emplace(options_);
 }
 
-std::unique_ptr<Connection> Links::connect(const HostAndPort& node, const Patience& patience) {
+void Links::connect(Link& link, const Patience& patience) {
   if (cluster_) {
-    if (auto connection = cluster_->take_connection(node)) return connection;
+    link.connection = cluster_->take_connection(link.node);
+    if (link.connection) return;
     // A node that is dead, hangs or is cut off must leave time to ask for another.
     const TimePoint now = BootClock::now();
     const Patience half{now + (patience.deadline - now) / 2, patience.wake_fd};
-    auto connection = connect_node(options_, node, half);
-    [[maybe_unused]] const Reply any = connection->command({"PING"}, half);
-    return connection;
+    link.connection = connect_node(options_, link.node, half);
+    [[maybe_unused]] const Reply any = link.connection->command({"PING"}, half);
+  } else if (options_.endpoint.transport == Endpoint::Transport::sentinel) {
+    sentinels_asked_ = BootClock::now();
+    Master master = connect_master(options_, patience);
+    link.connection = std::move(master.connection);
+    link.epoch = master.epoch;
+  } else {
+    link.connection = std::make_unique<Connection>(options_.endpoint, options_.name,
+                                                   options_.reply_limit, patience);
   }
-  if (options_.endpoint.transport == Endpoint::Transport::sentinel) {
-    return connect_master(options_, patience).connection;
+}
+
+bool Links::is_of_old(const Link& link) const {
+  return options_.endpoint.transport == Endpoint::Transport::sentinel &&
+         is_outdated(options_.endpoint, link.epoch);
+}
+
+bool Links::confirm_master(Milliseconds age, const Patience& patience) {
+  if (options_.endpoint.transport != Endpoint::Transport::sentinel || last_ == nullptr) return true;
+  const TimePoint now = BootClock::now();
+  if (now >= after(sentinels_asked_, age)) {
+    hear_of_failovers(options_, patience);
+    sentinels_asked_ = now;
   }
-  return std::make_unique<Connection>(options_.endpoint, options_.name, options_.reply_limit,
-                                      patience);
+  return !is_of_old(*last_);
 }
 
 Connection& Links::open(int slot, const Patience& patience) {
@@ -51,10 +69,13 @@ Connection& Links::open(int slot, const Patience& patience) {
   const auto found = std::find_if(links_.begin(), links_.end(), [&](const auto& link) {
     return link->node == node && !(is_out_of_step_ && link.get() == last_);
   });
-  if (found != links_.end()) return use(found->get());
-  auto link = std::make_unique<Link>(Link{node, nullptr});
+  if (found != links_.end()) {
+    if (!is_of_old(**found)) return use(found->get());
+    drop_last();  // the only one
+  }
+  auto link = std::make_unique<Link>(Link{node, nullptr, 0});
   try {
-    link->connection = connect(node, patience);
+    connect(*link, patience);
   } catch (const Unavailable&) {
     if (cluster_) cluster_->doubt();
     throw;

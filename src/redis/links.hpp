@@ -54,6 +54,11 @@ class Links {
   [[nodiscard]] bool has_been_there() const noexcept { return has_been_there_; }
   [[nodiscard]] bool is_cluster() const noexcept { return cluster_.has_value(); }
 
+  // With sentinels: asks them for failovers, unless they were asked within `age`. Returns whether
+  // the last connection is one to the master of now, as far as they answer; otherwise `open` opens
+  // another. Throws Interrupted.
+  bool confirm_master(Milliseconds age, const Patience& patience);
+
   // Returns what tells apart where requests about a slot go; empty where there is no cluster.
   // Throws as `open`.
   [[nodiscard]] std::string owner(int slot, const Patience& patience);
@@ -64,10 +69,11 @@ class Links {
   struct Link {
     HostAndPort node;  // empty where there is no cluster
     std::unique_ptr<Connection> connection;
+    std::int64_t epoch = 0;  // of the failover that made it the master; where there are sentinels
   };
 
-  [[nodiscard]] std::unique_ptr<Connection> connect(const HostAndPort& node,
-                                                    const Patience& patience);
+  void connect(Link& link, const Patience& patience);
+  [[nodiscard]] bool is_of_old(const Link& link) const;
   Connection& use(Link* link) noexcept;
   void drop_last() noexcept;
 
@@ -75,6 +81,7 @@ class Links {
   std::optional<Cluster> cluster_;
   std::vector<std::unique_ptr<Link>> links_;
   Link* last_ = nullptr;
+  TimePoint sentinels_asked_;
   std::optional<HostAndPort> asking_at_;  // where to go with the next request, once
   bool is_asking_ = false;
   bool is_redirected_ = false;

@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -207,7 +208,7 @@ Master connect_master(const NodeOptions& options, const Patience& patience) {
         const Patience half{now + (patience.deadline - now) / 2, patience.wake_fd};
         auto connection = connect_node(options, named->node, half);
         const Reply role = connection->command({"ROLE"}, half);
-        if (!is_replica(role)) return {named->node, std::move(connection)};
+        if (!is_replica(role)) return {named->node, named->epoch, std::move(connection)};
         why = "the master is down: " + node_endpoint(options.endpoint, named->node).display() +
               " is a replica";
       } catch (const Unavailable& error) {
@@ -218,6 +219,17 @@ Master connect_master(const NodeOptions& options, const Patience& patience) {
     if (after(BootClock::now(), k_pause_between_rounds) >= patience.deadline) give_up();
     pause({after(BootClock::now(), k_pause_between_rounds), patience.wake_fd});
   }
+}
+
+void hear_of_failovers(const NodeOptions& options, const Patience& patience) {
+  try {
+    newest_epoch(options.endpoint, ask_all(options, patience, patience.deadline).said);
+  } catch (const std::system_error&) {  // no thread to ask them
+  }
+}
+
+bool is_outdated(const Endpoint& whole, std::int64_t epoch) {
+  return newest_epoch(whole, 0) > epoch;
 }
 
 }  // namespace rlock::redis

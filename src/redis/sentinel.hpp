@@ -1,6 +1,7 @@
 // The master of a group that sentinels watch.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "redis/node.hpp"
@@ -9,6 +10,7 @@ namespace rlock::redis {
 
 struct Master {
   HostAndPort node;
+  std::int64_t epoch = 0;  // of the failover that has made it one: each has a higher one
   std::unique_ptr<Connection> connection;
 };
 
@@ -19,5 +21,12 @@ struct Master {
 // (config) if no sentinel knows it or who was asked is none; ServerError, ProtocolError,
 // Interrupted.
 [[nodiscard]] Master connect_master(const NodeOptions& options, const Patience& patience);
+
+// Asks the sentinels for failovers, which is_outdated then knows of; that none answers is no news.
+// Throws Interrupted.
+void hear_of_failovers(const NodeOptions& options, const Patience& patience);
+
+// Returns whether this process has heard of a failover of the group since the one of `epoch`.
+[[nodiscard]] bool is_outdated(const Endpoint& whole, std::int64_t epoch);
 
 }  // namespace rlock::redis

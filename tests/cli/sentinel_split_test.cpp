@@ -34,6 +34,25 @@ bool has_key(const Server& server, const std::string& key) {
   return server.command({"EXISTS", key}) == "1";
 }
 
+// A group whose first master stays one after a failover, as one that is cut off from the sentinels.
+struct Stubborn {
+  Sentinels group{{.first_args = {"--rename-command", "SLAVEOF", "no-slaveof", "--rename-command",
+                                  "REPLICAOF", "no-replicaof"},
+                   .sentinel_config = "sentinel failover-timeout mymaster 60000\n",
+                   .down_after_ms = 600'000}};
+  Server& old = group.server(0);
+  Server& fresh = group.server(1);
+  std::string url = group.url();
+
+  void fail_over() {
+    REQUIRE(wait_until([&] {
+      return group.sentinel(0).command({"SENTINEL", "FAILOVER", Sentinels::k_master}) == "OK";
+    }));
+    REQUIRE(group.wait_for_master(fresh));
+    REQUIRE(old.list({"ROLE"}).at(0) == "master");
+  }
+};
+
 // One sentinel was cut off before a failover, another was not; both masters run.
 struct Split {
   Server old;
@@ -71,4 +90,25 @@ TEST_CASE("sentinel: one that is slow is waited for, where no majority has answe
   CHECK(split.old.keys().empty());
   holder.close_stdin();
   CHECK(holder.wait().status == 0);
+}
+
+TEST_CASE("sentinel: a holder leaves a master of old that lives on, and is ended if it has lost") {
+  Stubborn split;
+  Process holder(cat(split.url, "job", "30s"), {.hold_stdin = true});
+  Process loser(cat(split.url, "other", "30s"), {.hold_stdin = true});
+  holder.wait_for_stdout("got");
+  loser.wait_for_stdout("got");
+  REQUIRE(split.old.is_replicated());
+  split.fail_over();
+  REQUIRE(split.fresh.command({"PEXPIRE", "job", "20000"}) == "1");
+  REQUIRE(split.fresh.command({"DEL", "other"}) == "1");
+  CHECK(wait_until([&] { return std::stol(split.fresh.command({"PTTL", "job"})) > 20000; }));
+  CHECK(wait_until([&] { return !loser.running(); }));
+  loser.close_stdin();
+  CHECK(loser.wait().status == 79);
+  CHECK(holder.running());
+  CHECK(run(at(split.url, {"exec", "-n", "job", "--", "true"})).status == 75);
+  holder.close_stdin();
+  CHECK(holder.wait().status == 0);
+  CHECK(!has_key(split.fresh, "job"));
 }

@@ -37,7 +37,9 @@ Sentinels::Sentinels(const SentinelOptions& options) {
     const std::vector<std::string> common{"--repl-diskless-sync-delay", "0",
                                           "--repl-ping-replica-period", "1"};
     server.args.insert(server.args.end(), common.begin(), common.end());
-    if (i > 0) {
+    if (i == 0) {
+      server.args.insert(server.args.end(), options.first_args.begin(), options.first_args.end());
+    } else {
       server.args.insert(server.args.end(),
                          {"--replicaof", "127.0.0.1 " + std::to_string(servers_[0]->port())});
     }

@@ -14,6 +14,7 @@ struct SentinelOptions {
   int replicas = 1;
   int sentinels = 3;
   std::vector<std::string> server_args{};  // of master and replicas
+  std::vector<std::string> first_args{};   // more of the first server
   std::vector<std::string> sentinel_args{};
   std::string sentinel_config{};  // more lines, which follow those that name the master
   int down_after_ms = 2000;       // when they call a silent server dead
