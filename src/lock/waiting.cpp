@@ -14,6 +14,8 @@ namespace {
 constexpr Milliseconds k_longest_sleep{5000};
 constexpr Milliseconds k_shortest_sleep{50};
 constexpr int k_most_late = 3;
+// For so long the sentinels' word counts of who is the master: a usual request asks them once.
+constexpr Milliseconds k_age_of_word{500};
 
 Milliseconds sleep_length(const Busy& busy) {
   const unsigned spread = random_below(1000);
@@ -38,11 +40,16 @@ class Wait {
                                             : lock_.try_acquire(session_, Join::no);
     while (true) {
       if (const Lease* lease = std::get_if<Lease>(&answer)) {
-        // A lease that ended on its way here is none: ask again, which extends it if it is ours.
-        if (BootClock::now() < last_moment(lease->deadline, lease->length, Milliseconds(0))) {
+        // One of a master of old is none, nor is one that ended on its way here: ask again, which
+        // extends it if it is ours.
+        if (!is_of_master(*lease)) {
+          listener_.reset();  // it listens there
+        } else if (BootClock::now() <
+                   last_moment(lease->deadline, lease->length, Milliseconds(0))) {
           return *lease;
+        } else if (++late_ == k_most_late) {
+          give_up_late();
         }
-        if (++late_ == k_most_late) give_up_late();
       } else if (BootClock::now() >= end()) {
         options_.on_refusal(std::get<Busy>(answer));
         return std::nullopt;
@@ -70,9 +77,26 @@ class Wait {
     }
   }
 
-  [[noreturn]] void give_up_late() {
+  // A master of old that comes back after a failover, or is cut off, grants what the new one has
+  // granted. It is not given back there: it goes when the old one becomes a replica, and until then
+  // only keeps others from the same mistake.
+  bool is_of_master(const Lease& lease) {
+    try {
+      const TimePoint until = after(BootClock::now(), lease.length / 10);
+      return session_.client().confirm_master(k_age_of_word, until);
+    } catch (const redis::Interrupted&) {
+      give_back();
+      throw;
+    }
+  }
+
+  void give_back() {
     session_.set_wake_fd(-1);
     lock_.release(session_, Milliseconds(0));
+  }
+
+  [[noreturn]] void give_up_late() {
+    give_back();
     throw redis::Unavailable(session_.display() + ": answers take longer than the lease of " +
                              format_duration(lock_.lease()));
   }

@@ -1,5 +1,6 @@
 // Sentinel: a master of old that still runs grants nothing that the new one has granted.
 #include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,10 @@ Words cat(const std::string& url, const std::string& name, const std::string& le
       url, {"--timeout", "20s", "exec", "--lease", lease, name, "--", "sh", "-c", "echo got; cat"});
 }
 
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
 bool has_key(const Server& server, const std::string& key) {
   return server.command({"EXISTS", key}) == "1";
 }
@@ -51,7 +56,18 @@ struct Stubborn {
     REQUIRE(group.wait_for_master(fresh));
     REQUIRE(old.list({"ROLE"}).at(0) == "master");
   }
+
+  // A service takes "job", for an hour.
+  void take(Server& server) {
+    server.command({"HSET", "job", "service:1", "1"});
+    server.command({"PEXPIRE", "job", "3600000"});
+  }
 };
+
+bool is_listened_to(const Server& server) {
+  const std::string channel = "redisson_lock__channel:{job}";
+  return server.command({"PUBSUB", "NUMSUB", channel}) == channel + "\n1";
+}
 
 // One sentinel was cut off before a failover, another was not; both masters run.
 struct Split {
@@ -111,4 +127,47 @@ TEST_CASE("sentinel: a holder leaves a master of old that lives on, and is ended
   holder.close_stdin();
   CHECK(holder.wait().status == 0);
   CHECK(!has_key(split.fresh, "job"));
+}
+
+TEST_CASE("sentinel: what a master of old grants to one who waits is none") {
+  for (const bool has_hung : {false, true}) {
+    CAPTURE(has_hung);
+    Stubborn split;
+    split.take(split.old);
+    REQUIRE(split.old.is_replicated());
+    Process waiter(
+        at(split.url, {"--timeout", "60s", "exec", "job", "--", "sh", "-c", "echo got; cat"}),
+        {.hold_stdin = true});
+    REQUIRE(wait_until([&] { return is_listened_to(split.old); }));
+    if (has_hung) {
+      // A request is under way while the failover happens; the lock ends meanwhile.
+      split.old.command({"PEXPIRE", "job", "8000"});
+      split.old.command({"CLIENT", "PAUSE", "300000", "WRITE"});
+      REQUIRE(wait_until([&] {
+        std::istringstream clients(split.old.command({"CLIENT", "LIST"}));
+        for (std::string line; std::getline(clients, line);) {
+          if (has(line, " name=rlock:") && has(line, " flags=b ")) return true;
+        }
+        return false;
+      }));
+    }
+    split.fail_over();
+    split.take(split.fresh);
+    if (has_hung) {
+      REQUIRE(wait_until([&] { return split.old.command({"PTTL", "job"}) == "-2"; }));
+      split.old.command({"CLIENT", "UNPAUSE"});
+    } else {
+      split.old.command({"DEL", "job"});
+      split.old.command({"PUBLISH", "redisson_lock__channel:{job}", "0"});
+    }
+    CHECK(wait_until([&] { return is_listened_to(split.fresh) || !waiter.out().empty(); }));
+    CHECK(waiter.running());
+    CHECK(waiter.out().empty());
+    split.fresh.command({"DEL", "job"});
+    split.fresh.command({"PUBLISH", "redisson_lock__channel:{job}", "0"});
+    waiter.wait_for_stdout("got");
+    CHECK(has_key(split.fresh, "job"));
+    waiter.close_stdin();
+    CHECK(waiter.wait().status == 0);
+  }
 }
