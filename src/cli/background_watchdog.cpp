@@ -105,7 +105,7 @@ void give_back(HeldLocks& locks, const lock::Lock& lock, lock::Session& session)
 
 // Connections are made when they are needed. Throws Error (unavailable) if there could be none: two
 // sessions have one to each server and a third that listens, and a name is looked up besides.
-void check_room(const lock::SessionOptions& servers) {
+void check_descriptors(const lock::SessionOptions& servers) {
   std::vector<Event> places;
   while (places.size() < k_descriptors_of_server * (servers.servers.size() + 1)) {
     places.emplace_back();
@@ -130,7 +130,7 @@ void keep(lock::Wish wish, lock::SessionOptions servers, const std::string& mess
   locks.start_watchdog();
   const Either wake(caller.get(), locks.lost_fd());
   session.set_wake_fd(wake.fd());
-  check_room(servers);
+  check_descriptors(servers);
   started();
   try {
     wait_for_end(lock, session);
