@@ -176,7 +176,7 @@ TEST_CASE("TLS: a port that speaks something else is told by status 76, or 69 if
 TEST_CASE("TLS: a plain connection to a port that speaks TLS is told in one line") {
   if (!can_use_tls()) return;
   TlsServer server;
-  const Result result = attempt(local("redis", server.port()), {}, "500ms");
+  const Result result = attempt(local("redis", server.port()), {});
   check_refused(result, result.status == 76 ? 76 : 69, "TLS");
 }
 
