@@ -11,6 +11,9 @@ namespace {
 
 constexpr Milliseconds k_shortest_patience{2000};
 constexpr unsigned k_spread_ms = 2000;  // sets those apart who wait for each other
+// So often a lock may be lost although none was awaited for long: then the lease is too short, and
+// that is told.
+constexpr int k_most_vain = 3;
 
 TimePoint end_of_patience() {
   return after(BootClock::now(), k_shortest_patience + Milliseconds(random_below(k_spread_ms)));
@@ -20,8 +23,11 @@ TimePoint end_of_patience() {
 
 bool take_all(std::vector<Request> requests, const Globals& globals, lock::Session& session,
               HeldLocks& locks) {
+  TimePoint begun = BootClock::now();
+  int vain = 0;
   const auto let_go = [&] {
     locks.let_go();
+    begun = BootClock::now();
     // By another owner, whose locks no release that is still on its way can free.
     const std::string owner = lock::with_fresh_uuid(requests.front().wish.owner);
     for (Request& request : requests) {
@@ -39,9 +45,9 @@ bool take_all(std::vector<Request> requests, const Globals& globals, lock::Sessi
     if (taken) {
       locks.add(std::move(*taken));
       ++next;
-      if (next != requests.end() || !locks.is_lost() || BootClock::now() >= requests[0].deadline) {
-        continue;
-      }
+      const TimePoint now = BootClock::now();
+      if (next != requests.end() || !locks.is_lost() || now >= requests[0].deadline) continue;
+      if (now < after(begun, k_shortest_patience) && ++vain == k_most_vain) continue;
       let_go();  // one was lost meanwhile: from the beginning
       next = requests.begin();
       continue;

@@ -200,6 +200,18 @@ TEST_CASE("several locks: a lease that ends while another lock is awaited is beg
   CHECK(wait_until([&] { return server.keys().empty(); }));
 }
 
+TEST_CASE("several locks: a lease that is shorter than it takes to take them is a loss") {
+  Server server;
+  Proxy proxy(server.unix_path());
+  proxy.set_delay(400ms);
+  const Result result = run(rlock_argv("exec", "-r", proxy.url(), "--no-watchdog", "--lease",
+                                       "800ms", "a", "b", "c", "--", "echo", "ran"));
+  CHECK(result.status == 79);
+  CHECK(result.out.empty());
+  CHECK(result.err.find("lock lost: its lease has ended") != std::string::npos);
+  CHECK(wait_until([&] { return server.keys().empty(); }, 60s));
+}
+
 TEST_CASE("several locks: an outage after it has let go is borne like one while it waits") {
   Server server;
   Proxy proxy(server.unix_path());
