@@ -9,6 +9,7 @@
 #include "base/quiet_thread.hpp"
 #include "cli/notifications.hpp"
 #include "lock/key_names.hpp"
+#include "redis/run_id.hpp"
 #include "redis/server_error.hpp"
 
 namespace rlock::cli {
@@ -133,7 +134,8 @@ void LockWatcher::connect() {
   // Each node of a cluster tells of its own keys only, and there is no one process to tell apart.
   const bool is_cluster = options_.client.endpoint.transport == redis::Endpoint::Transport::cluster;
   hears_keys_ = !is_cluster && notifies_of_locks(client_) && subscription_->add(keys);
-  const std::string before = std::exchange(run_id_, is_cluster ? "" : find_run_id(client_));
+  const std::string before = std::exchange(
+      run_id_, is_cluster ? "" : redis::run_id_in(client_.command({"INFO", "server"})));
   const bool is_group = options_.client.endpoint.transport == redis::Endpoint::Transport::sentinel;
   const std::string message =
       away_since_ ? describe_return(*away_since_, before, run_id_, is_group) : std::string();

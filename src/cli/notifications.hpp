@@ -15,8 +15,4 @@ namespace rlock::cli {
 // Returns the channel on which the changes of `key` are published.
 [[nodiscard]] std::string key_channel(int database, const std::string& key);
 
-// Returns what identifies the server's process (run_id), empty if it may not be asked.
-// Throws Unavailable, ProtocolError, Interrupted.
-[[nodiscard]] std::string find_run_id(redis::Client& client);
-
 }  // namespace rlock::cli
