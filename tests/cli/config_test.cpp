@@ -22,11 +22,6 @@ using Words = std::vector<std::string>;
 const std::string k_secret = "s3cr3tHorse";
 const std::string k_nowhere = "unix:///nonexistent/redis.sock";
 
-bool is_one_message(const std::string& text) {
-  return text.starts_with("rlock: ") && text.ends_with('\n') &&
-         std::count(text.begin(), text.end(), '\n') == 1;
-}
-
 // A directory with settings, gone at the end.
 class Home {
  public:

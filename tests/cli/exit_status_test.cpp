@@ -1,5 +1,4 @@
 // The exit statuses of rlock exec, and what it prints (nothing, on success).
-#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -26,11 +25,6 @@ Strings exec(const Server& server, const Strings& arguments) {
 void hold(const Server& server) {
   server.command({"HSET", "job", "another:1", "1"});
   server.command({"PEXPIRE", "job", "600000"});
-}
-
-bool is_one_message(const std::string& text) {
-  return text.starts_with("rlock: ") && text.ends_with("\n") &&
-         std::count(text.begin(), text.end(), '\n') == 1;
 }
 
 }  // namespace

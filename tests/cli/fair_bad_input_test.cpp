@@ -25,11 +25,6 @@ bool has(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
-bool is_one_message(const std::string& text) {
-  return text.starts_with("rlock: ") && text.ends_with('\n') &&
-         std::count(text.begin(), text.end(), '\n') == 1;
-}
-
 // A queue of so many members r:1, r:2, ... with scores 1, 2, ... or without.
 void fill(const Server& server, int count, bool with_scores) {
   server.command({"EVAL",

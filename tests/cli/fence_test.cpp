@@ -50,11 +50,6 @@ std::string draw(const Server& server, const Words& options = {"--fence", "job"}
   return token;
 }
 
-bool is_one_message(const std::string& text) {
-  return text.starts_with("rlock: ") && text.ends_with('\n') &&
-         std::count(text.begin(), text.end(), '\n') == 1;
-}
-
 }  // namespace
 
 TEST_CASE("fence: each run with --fence has a higher token, and leaves only the counter") {

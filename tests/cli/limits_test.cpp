@@ -1,5 +1,4 @@
 // Few descriptors, or a kernel that refuses some calls: rlock works or says no, and never hangs.
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -21,11 +20,6 @@
 using namespace rlock::test;
 
 namespace {
-
-bool is_one_message(const std::string& text) {
-  return text.starts_with("rlock: ") && text.ends_with('\n') &&
-         std::count(text.begin(), text.end(), '\n') == 1;
-}
 
 std::string with_descriptors(int count, const std::string& script) {
   return "ulimit -n " + std::to_string(count) + "; " + script;

@@ -62,11 +62,6 @@ Words names_in(const Words& lines) {
   return names;
 }
 
-bool is_one_message(const std::string& text) {
-  return text.starts_with("rlock: ") && text.ends_with('\n') &&
-         std::count(text.begin(), text.end(), '\n') == 1;
-}
-
 void hold(const Server& server, const std::string& name, const std::string& owner = k_owner) {
   server.command({"HSET", name, owner, "1"});
   server.command({"PEXPIRE", name, "3599000"});

@@ -1,5 +1,4 @@
 // --redis local: the private server that rlock starts by itself.
-#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <deque>
@@ -63,11 +62,6 @@ class Place {
  private:
   std::string root_;
 };
-
-bool is_one_message(const std::string& text) {
-  return text.starts_with("rlock: ") && text.ends_with('\n') &&
-         std::count(text.begin(), text.end(), '\n') == 1;
-}
 
 Words echo_argv(const std::string& url) {
   return rlock_argv("exec", "-r", url, "job", "--", "echo", "ran");

@@ -41,11 +41,6 @@ const std::vector<std::string> k_names = {
     std::string(1024, 'n'),
 };
 
-bool is_one_message(const std::string& text) {
-  return text.starts_with("rlock: ") && text.ends_with('\n') &&
-         std::count(text.begin(), text.end(), '\n') == 1;
-}
-
 bool is_harmless(const std::string& text) {
   return std::all_of(text.begin(), text.end(), [](char c) {
     const auto byte = static_cast<unsigned char>(c);

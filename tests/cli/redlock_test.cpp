@@ -25,10 +25,6 @@ bool has(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
-bool is_one_line(const std::string& text) {
-  return text.starts_with("rlock: ") && std::count(text.begin(), text.end(), '\n') == 1;
-}
-
 std::string first_holder(const Server& server) { return server.command({"HKEYS", "job"}); }
 
 const std::string k_other = "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a7:42";
@@ -48,7 +44,7 @@ TEST_CASE("Redlock: every server keeps the lock while the command runs, none aft
   const Result refused = run(quorum.rlock("exec", {"-n", "job", "--", "true"}));
   CHECK(refused.status == 75);
   CHECK(has(refused.err, "not acquired: held by "));
-  CHECK(is_one_line(refused.err));
+  CHECK(is_one_message(refused.err));
 
   holder.close_stdin();
   const Result result = holder.wait();
@@ -212,7 +208,7 @@ TEST_CASE("Redlock: inspect-queue looks at one server after the other") {
   CHECK(has(result.out, quorum.proxy(0).url() + "\""));
   CHECK(has(result.out, k_other));
   CHECK(std::count(result.out.begin(), result.out.end(), '\n') == 2);
-  CHECK(is_one_line(result.err));
+  CHECK(is_one_message(result.err));
 }
 
 TEST_CASE("Redlock: bad servers are refused in one line, before anything is sent") {
@@ -225,7 +221,7 @@ TEST_CASE("Redlock: bad servers are refused in one line, before anything is sent
     argv.insert(argv.end(), {"job", "--", "true"});
     const Result result = run(argv);
     CHECK(result.status == 64);
-    CHECK(is_one_line(result.err));
+    CHECK(is_one_message(result.err));
     CHECK(quorum[0].keys().empty());
     return result.err;
   };
@@ -246,7 +242,7 @@ TEST_CASE("Redlock: one server under two names is found out, and nothing is left
                                        quorum[0].unix_url(), "job", "--", "true"));
   CHECK(result.status == 64);
   CHECK(has(result.err, "one and the same"));
-  CHECK(is_one_line(result.err));
+  CHECK(is_one_message(result.err));
   CHECK(quorum.becomes_free_of("job"));
 }
 
@@ -255,7 +251,7 @@ TEST_CASE("Redlock: an even number of servers is warned of, unless -q") {
   Result result = run(two.rlock("exec", {"job", "--", "true"}));
   CHECK(result.status == 0);
   CHECK(has(result.err, "bear no failure"));
-  CHECK(is_one_line(result.err));
+  CHECK(is_one_message(result.err));
   CHECK(run(two.rlock("exec", {"-q", "job", "--", "true"})).err.empty());
   Quorum four(4);
   result = run(four.rlock("exec", {"job", "--", "true"}));
@@ -267,7 +263,7 @@ TEST_CASE("Redlock: a server that has just started and may have forgotten a lock
   const Result result = run(quorum.rlock("exec", {"--restart-delay", "1h", "job", "--", "true"}));
   CHECK(result.status == 69);
   CHECK(has(result.err, "may have forgotten a lock"));
-  CHECK(is_one_line(result.err));
+  CHECK(is_one_message(result.err));
   CHECK(quorum.becomes_free_of("job"));
   CHECK(run(quorum.rlock("exec", {"--restart-delay", "0", "job", "--", "true"})).status == 0);
   // It writes every change to the disk before it answers: it forgets nothing.
@@ -307,7 +303,7 @@ TEST_CASE("Redlock: a server has no vote for as long as --at-least keeps locks")
   CHECK(second.status == 69);
   CHECK(second.out.empty());
   CHECK(has(second.err, "no vote before it is up for 1h"));
-  CHECK(is_one_line(second.err));
+  CHECK(is_one_message(second.err));
 }
 
 TEST_CASE("Redlock: an owner that is held elsewhere keeps its majority from another") {

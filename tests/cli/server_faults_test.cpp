@@ -27,11 +27,6 @@ const long k_most_kib = (is_sanitized() ? 256L : 32L) * 1024;
 
 using Words = std::vector<std::string>;
 
-bool is_one_message(const std::string& text) {
-  return text.starts_with("rlock: ") && text.ends_with('\n') &&
-         std::count(text.begin(), text.end(), '\n') == 1;
-}
-
 bool has(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }

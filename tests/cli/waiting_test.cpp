@@ -30,11 +30,6 @@ bool has(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
-bool is_one_message(const std::string& text) {
-  return text.starts_with("rlock: ") && text.ends_with('\n') &&
-         std::count(text.begin(), text.end(), '\n') == 1;
-}
-
 // Somebody else takes the lock; ttl 0: without an expiry.
 void hold(const Server& server, const std::string& name, int ttl_ms = 600'000) {
   server.command({"HSET", name, k_foreign, "1"});

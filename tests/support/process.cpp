@@ -1,5 +1,6 @@
 #include "process.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -201,6 +202,11 @@ void Process::fail(const std::string& what) {
 Result run(std::vector<std::string> argv, const ProcessOptions& options,
            std::chrono::milliseconds bound) {
   return Process(std::move(argv), options).wait(bound);
+}
+
+bool is_one_message(std::string_view text) {
+  return text.starts_with("rlock: ") && text.ends_with('\n') &&
+         std::count(text.begin(), text.end(), '\n') == 1;
 }
 
 std::string rlock_program() {

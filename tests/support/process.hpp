@@ -82,6 +82,9 @@ class Process {
 Result run(std::vector<std::string> argv, const ProcessOptions& options = {},
            std::chrono::milliseconds bound = std::chrono::seconds(60));
 
+// Whether this, which rlock has written to stderr, is one message of one line.
+bool is_one_message(std::string_view text);
+
 // The path of the rlock under test: environment RLOCK_TEST_PROGRAM, else the compile definition.
 std::string rlock_program();
 
