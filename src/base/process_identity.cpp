@@ -3,10 +3,11 @@
 #include <array>
 #include <cerrno>
 #include <fstream>
-#include <iterator>
 #include <signal.h>
-#include <sstream>
+#include <string>
 #include <unistd.h>
+
+#include "base/process_stat.hpp"
 
 namespace rlock {
 namespace {
@@ -27,37 +28,19 @@ std::string scope() {
   return boot + " " + std::string(space.data(), static_cast<std::size_t>(length));
 }
 
-struct Status {
-  std::string state;  // one letter; "Z" and "X" are dead
-  std::string start;  // in ticks since the boot
-};
-
-std::optional<Status> read_status(pid_t pid) {
-  constexpr int k_start_field = 22;
-  const std::string line = first_line("/proc/" + std::to_string(pid) + "/stat");
-  const std::size_t name_end = line.rfind(')');
-  if (name_end == std::string::npos) return std::nullopt;
-  std::istringstream fields(line.substr(name_end + 1));
-  Status status;
-  fields >> status.state;
-  for (int field = 4; field <= k_start_field; ++field) fields >> status.start;
-  return status;
-}
-
 }  // namespace
 
 std::string process_identity(pid_t pid) {
   const std::string where = scope();
-  const auto status = read_status(pid);
-  return where.empty() || !status ? "" : where + " " + status->start;
+  const auto stat = read_process_stat(pid);
+  return where.empty() || !stat ? "" : where + " " + std::to_string(stat->start);
 }
 
 std::optional<bool> is_running(pid_t pid, const std::string& identity) {
   const std::string where = scope();
   if (where.empty() || pid <= 0 || !identity.starts_with(where + " ")) return std::nullopt;
-  if (const auto status = read_status(pid)) {
-    const bool is_dead = status->state == "Z" || status->state == "X";
-    return !is_dead && identity == where + " " + status->start;
+  if (const auto stat = read_process_stat(pid)) {
+    return !stat->is_dead() && identity == where + " " + std::to_string(stat->start);
   }
   // Processes of others can be hidden from us.
   if (::kill(pid, 0) == 0 || errno != ESRCH) return std::nullopt;

@@ -36,7 +36,7 @@ bool take_all(std::vector<Request> requests, const Globals& globals, lock::Sessi
   };
   for (auto next = requests.begin(); next != requests.end();) {
     if (next != requests.begin()) {
-      locks.start_watchdog();  // for those that are held meanwhile
+      locks.start_watchdog(HeldLocks::Use::own_session);  // for those that are held meanwhile
       next->patience = end_of_patience();
     }
     auto taken = take(*next, globals, session);

@@ -127,7 +127,7 @@ void keep(lock::Wish wish, lock::SessionOptions servers, const std::string& mess
   options.on_end_moved = [](TimePoint) {};
   HeldLocks locks(session, std::move(options));
   locks.add(std::move(taken));
-  locks.start_watchdog();
+  locks.start_watchdog(HeldLocks::Use::own_session);
   const Either wake(caller.get(), locks.lost_fd());
   session.set_wake_fd(wake.fd());
   check_descriptors(servers);

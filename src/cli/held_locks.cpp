@@ -1,6 +1,7 @@
 #include "cli/held_locks.hpp"
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 #include "base/escape.hpp"
@@ -20,19 +21,39 @@ void HeldLocks::add(Taken taken) {
   options_.on_end_moved(first_end());
 }
 
-void HeldLocks::start_watchdog() {
-  if (!options_.renew || holds_.empty()) return;
+void HeldLocks::start_watchdog(Use use) {
+  if (options_.renew && !holds_.empty()) watch(use);
+}
+
+void HeldLocks::watch(Use use) {
   if (!watchdog_) {
     lock::Watchdog::Options options;
     options.session = options_.watchdog_session;
+    options.renews = options_.renew;
     options.reserve = options_.reserve;
     options.on_renewed = [this](const lock::Lock& lock, TimePoint end) { note_end(lock, end); };
     options.on_verdict = [this] { lost_.raise(); };
+    options.on_checked = [this] { answer_.raise(); };
     watchdog_.emplace(std::move(options));
+    if (use == Use::our_session) watchdog_->use(session_);
   }
-  for (Hold& hold : holds_) {
-    if (!hold.is_kept) watchdog_->keep(*hold.taken.lock, hold.taken.lease);
-    hold.is_kept = true;
+  try {
+    for (Hold& hold : holds_) {
+      if (!hold.is_kept) watchdog_->keep(*hold.taken.lock, hold.taken.lease);
+      hold.is_kept = true;
+    }
+  } catch (const std::system_error& error) {
+    failure_ = "no thread can be started to renew it: " + error.code().message();
+    throw Error(ExitStatus::unavailable, failure_);
+  }
+}
+
+void HeldLocks::ask() {
+  answer_.clear();
+  try {
+    watch(Use::our_session);
+    watchdog_->check();
+  } catch (const Error&) {  // then there is no answer
   }
 }
 
@@ -44,7 +65,8 @@ bool HeldLocks::is_lost() const {
 }
 
 bool HeldLocks::is_too_late(const Hold& hold) const {
-  return BootClock::now() >= lock::last_moment(hold.end, hold.taken.lease.length, options_.reserve);
+  return BootClock::now() >=
+         lock::last_moment(hold.end, hold.taken.lease.length, options_.reserve());
 }
 
 TimePoint HeldLocks::end() const {
@@ -58,31 +80,31 @@ TimePoint HeldLocks::first_end() const {
   return first;
 }
 
-bool HeldLocks::are_ours() {
-  try {
-    return std::all_of(holds_.begin(), holds_.end(), [&](const Hold& hold) {
-      const lock::Lock& lock = *hold.taken.lock;
-      const auto answer = options_.renew ? lock.renew(session_, nullptr) : lock.ask(session_);
-      return answer == lock::Renewal::renewed && BootClock::now() < end();
-    });
-  } catch (const Error&) {
-    return false;
+TimePoint HeldLocks::loss_time() const {
+  const std::lock_guard guard(mutex_);
+  TimePoint first = TimePoint::max();
+  for (const Hold& hold : holds_) {
+    if (options_.renew && hold.is_kept) continue;
+    first =
+        std::min(first, lock::last_moment(hold.end, hold.taken.lease.length, options_.reserve()));
   }
+  return first;
 }
 
 void HeldLocks::for_each(const std::function<void(const Taken&)>& action) const {
   for (const Hold& hold : holds_) action(hold.taken);
 }
 
-void HeldLocks::report_loss() const {
+void HeldLocks::report_loss(const std::string& otherwise) const {
   const auto verdict = watchdog_ ? watchdog_->verdict() : std::nullopt;
   const auto reason = [&](const Hold& hold) -> std::optional<std::string> {
-    if (verdict && verdict->lock == hold.taken.lock.get()) return verdict->reason;
-    const std::lock_guard guard(mutex_);
-    if (options_.renew ? BootClock::now() >= hold.end : is_too_late(hold)) {
-      return "its lease has ended";
+    if (verdict && (verdict->lock == nullptr || verdict->lock == hold.taken.lock.get())) {
+      return verdict->reason;
     }
-    return std::nullopt;
+    const std::lock_guard guard(mutex_);
+    const bool is_renewed = options_.renew && hold.is_kept;
+    if (is_renewed ? BootClock::now() < hold.end : !is_too_late(hold)) return std::nullopt;
+    return failure_.empty() ? "its lease has ended" : failure_;
   };
   const auto tell = [](const Hold& hold, const std::string& why) {
     say(escape_for_terminal(hold.taken.lock->name()) + ": lock lost: " + why);
@@ -95,14 +117,13 @@ void HeldLocks::report_loss() const {
     }
   }
   if (told) return;
-  // The guardian was quicker than the watchdog, or the server did not confirm it after a stop.
-  for (const Hold& hold : holds_) tell(hold, "it was not confirmed in time");
+  for (const Hold& hold : holds_) tell(hold, otherwise);
 }
 
 std::vector<std::string> HeldLocks::release(Milliseconds keep) noexcept {
   std::vector<std::string> not_held;
+  if (watchdog_) watchdog_->stop();  // first: it may use the session
   session_.set_wake_fd(-1);
-  if (watchdog_) watchdog_->stop();
   for (auto hold = holds_.rbegin(); hold != holds_.rend(); ++hold) {
     if (BootClock::now() >= hold->end) continue;
     try {

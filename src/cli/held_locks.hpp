@@ -19,7 +19,7 @@ class HeldLocks {
   struct Options {
     lock::SessionOptions watchdog_session;
     bool renew = true;
-    Milliseconds reserve{};  // see Watchdog::Options
+    std::function<Milliseconds()> reserve = [] { return Milliseconds(0); };  // as the watchdog's
     // Called, in any thread but the first time, with the end of the lease that ends first.
     std::function<void(TimePoint)> on_end_moved;
   };
@@ -28,9 +28,11 @@ class HeldLocks {
   HeldLocks(lock::Session& session, Options options);
 
   void add(Taken taken);
-  // Has the watchdog keep those locks that it does not keep yet. Throws std::system_error if there
-  // is no thread to be had.
-  void start_watchdog();
+  // Has the watchdog keep those locks that it does not keep yet. `use`: whether it may do so
+  // through our session, as nobody else uses that until `release`. Throws Error (unavailable) if
+  // there is no thread to be had; then it may be tried again.
+  enum class Use { own_session, our_session };
+  void start_watchdog(Use use);
 
   // Returns a descriptor that becomes readable when a lock cannot be counted on any longer.
   [[nodiscard]] int lost_fd() const noexcept { return lost_.fd(); }
@@ -38,13 +40,17 @@ class HeldLocks {
   [[nodiscard]] bool is_lost() const;
   // Returns the end of the lease that ends first.
   [[nodiscard]] TimePoint end() const;
-  // Asks the server whether all locks are still ours; no answer means no.
-  [[nodiscard]] bool are_ours();
+  // Returns when a lock cannot be counted on any longer unless the watchdog is started by then.
+  [[nodiscard]] TimePoint loss_time() const;
+  // Has the servers asked whether all locks are still ours, and does not wait for that: if so,
+  // answer_fd() becomes readable; if not, lost_fd().
+  void ask();
+  [[nodiscard]] int answer_fd() const noexcept { return answer_.fd(); }
   // In the order of their names.
   void for_each(const std::function<void(const Taken&)>& action) const;
 
-  // Says on stderr what was lost, and why.
-  void report_loss() const;
+  // Says on stderr what was lost, and why: `otherwise`, where nothing else is known.
+  void report_loss(const std::string& otherwise) const;
 
   // Ends the watchdog and gives the locks back, the last one first; with `keep`, they stay taken
   // for so long all the same. What cannot be given back, or is lost, ends with its lease.
@@ -64,10 +70,13 @@ class HeldLocks {
   [[nodiscard]] TimePoint first_end() const;               // with the mutex
   [[nodiscard]] bool is_too_late(const Hold& hold) const;  // with the mutex
   void note_end(const lock::Lock& lock, TimePoint when);
+  void watch(Use use);
 
   lock::Session& session_;
   Options options_;
   Event lost_;
+  Event answer_;
+  std::string failure_;       // to start the watchdog
   mutable std::mutex mutex_;  // of the list and every Hold's `end`
   std::list<Hold> holds_;
   std::optional<lock::Watchdog> watchdog_;

@@ -16,10 +16,39 @@ Watchdog::Watchdog(Options options) : options_(std::move(options)) {
 void Watchdog::keep(const Lock& lock, const Lease& lease) {
   {
     const std::lock_guard guard(mutex_);
-    kept_.push_back({&lock, lease, lease.deadline - lease.length + lock.renewal_interval()});
+    kept_.push_back({&lock, lease, next_renewal(lock, lease, lease.deadline - lease.length)});
     set_alarm();
   }
-  if (!thread_.joinable()) thread_ = start_quiet_thread([this] { run(); });
+  if (thread_.joinable()) return;
+  try {
+    thread_ = start_quiet_thread([this] { run(); });
+  } catch (...) {
+    kept_.pop_back();
+    throw;
+  }
+}
+
+void Watchdog::use(Session& session) {
+  session.set_wake_fd(stop_.fd());
+  session_ = &session;
+}
+
+void Watchdog::check() {
+  const std::lock_guard guard(mutex_);
+  for (Kept& kept : kept_) {
+    kept.due = BootClock::now();
+    kept.asked = kept.due;
+  }
+  if (!kept_.empty()) set_alarm();
+}
+
+// A search through many processes, for which time is reserved, must not leave none for renewals.
+TimePoint Watchdog::next_renewal(const Lock& lock, const Lease& lease, TimePoint last) const {
+  if (!options_.renews) return TimePoint::max();
+  const TimePoint give_up = last_moment(lease.deadline, lease.length, options_.reserve());
+  const Nanoseconds interval =
+      std::min<Nanoseconds>(lock.renewal_interval(), (give_up - last) * 2 / 3);
+  return last + std::max<Nanoseconds>(interval, lease.length / 20);
 }
 
 void Watchdog::stop() noexcept {
@@ -43,10 +72,11 @@ void Watchdog::run() noexcept {
 }
 
 void Watchdog::renew_all() {
-  Session session(options_.session);
+  std::optional<Session> own;
+  if (session_ == nullptr) own.emplace(options_.session);
   while (true) {
     Kept& kept = next();
-    auto verdict = renew(kept, session);
+    auto verdict = renew(kept, own ? *own : *session_);
     if (!verdict) continue;
     tell(std::move(*verdict));
     const std::lock_guard guard(mutex_);
@@ -67,7 +97,7 @@ void Watchdog::tell(Verdict verdict) {
 std::optional<Watchdog::Verdict> Watchdog::renew(Kept& kept, Session& session) {
   Lease& lease = kept.lease;
   const TimePoint now = BootClock::now();
-  const TimePoint give_up = last_moment(lease.deadline, lease.length, options_.reserve);
+  const TimePoint give_up = last_moment(lease.deadline, lease.length, options_.reserve());
   const bool late = now >= give_up;
   if (now >= lease.deadline || (late && kept.failure)) {
     return Verdict{Verdict::Kind::expiring, kept.lock,
@@ -80,14 +110,17 @@ std::optional<Watchdog::Verdict> Watchdog::renew(Kept& kept, Session& session) {
     // One who still reaches a master of old would renew there for ever. Half of the time is left.
     session.client().confirm_master(
         lease.length / 10, std::min(after(now, lease.length / 10), now + (deadline - now) / 2));
-    if (kept.lock->renew(session, &deadline) == Renewal::lost) {
+    if (request(kept, session, deadline) == Renewal::lost) {
       return Verdict{Verdict::Kind::lost, kept.lock,
                      "it was deleted or evicted, or somebody else has it"};
     }
-    lease.deadline = deadline;
-    options_.on_renewed(*kept.lock, deadline);
+    if (options_.renews) {
+      lease.deadline = deadline;
+      options_.on_renewed(*kept.lock, deadline);
+    }
     kept.failure.reset();
-    set_due(kept, after(now, kept.lock->renewal_interval()));
+    set_due(kept, next_renewal(*kept.lock, lease, now));
+    note_answer(kept, now);
   } catch (const redis::Interrupted&) {
     throw;
   } catch (const Error& error) {  // the lease may still be ours until its deadline
@@ -96,6 +129,24 @@ std::optional<Watchdog::Verdict> Watchdog::renew(Kept& kept, Session& session) {
     set_due(kept, late ? now : std::min(after(BootClock::now(), retry), give_up));
   }
   return std::nullopt;
+}
+
+Renewal Watchdog::request(const Kept& kept, Session& session, TimePoint& deadline) const {
+  return options_.renews ? kept.lock->renew(session, &deadline) : kept.lock->ask(session);
+}
+
+void Watchdog::note_answer(Kept& kept, TimePoint sent) {
+  {
+    const std::lock_guard guard(mutex_);
+    if (!kept.asked) return;
+    if (sent < *kept.asked) {  // from before the stop, say
+      kept.due = *kept.asked;
+      return;
+    }
+    kept.asked.reset();
+    if (std::any_of(kept_.begin(), kept_.end(), [](const Kept& one) { return one.asked; })) return;
+  }
+  options_.on_checked();
 }
 
 void Watchdog::set_due(Kept& kept, TimePoint when) {

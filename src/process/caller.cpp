@@ -7,7 +7,6 @@
 #include <optional>
 #include <poll.h>
 #include <signal.h>
-#include <sstream>
 #include <string>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -16,34 +15,13 @@
 
 #include "base/error.hpp"
 #include "base/escape.hpp"
+#include "base/process_stat.hpp"
 
 namespace rlock::process {
 namespace {
 
 std::string proc(pid_t pid, const std::string& file) {
   return "/proc/" + std::to_string(pid) + "/" + file;
-}
-
-struct Stat {
-  pid_t parent = 0;
-  bool is_subshell = false;  // a fork that never ran a program of its own
-};
-
-std::optional<Stat> read_stat(pid_t pid) {
-  constexpr unsigned k_forked_without_exec = 0x40;  // the kernel's PF_FORKNOEXEC
-  std::ifstream input(proc(pid, "stat"));
-  std::string line;
-  std::getline(input, line);
-  const std::size_t name_end = line.rfind(')');
-  if (name_end == std::string::npos) return std::nullopt;
-  std::istringstream fields(line.substr(name_end + 1));
-  std::string state;
-  std::string other;
-  Stat stat;
-  unsigned flags = 0;
-  fields >> state >> stat.parent >> other >> other >> other >> other >> flags;
-  stat.is_subshell = (flags & k_forked_without_exec) != 0;
-  return stat;
 }
 
 using Pipe = std::pair<dev_t, ino_t>;
@@ -77,9 +55,9 @@ std::optional<Reader> find_reader(pid_t pid, const Pipe& pipe) {
   std::optional<pid_t> between;
   while (pid > 0) {
     if (reads(pid, pipe)) return Reader{pid, between};
-    const auto stat = read_stat(pid);
+    const auto stat = read_process_stat(pid);
     if (!stat) return std::nullopt;
-    if (!stat->is_subshell && !between) between = pid;
+    if (!stat->has_only_forked() && !between) between = pid;
     pid = stat->parent;
   }
   return std::nullopt;
@@ -103,7 +81,8 @@ std::string name_of(pid_t pid) { return "process " + std::to_string(pid); }
 // subshell prints goes into a pipe that its parent does not print to. Who has the pipe open tells
 // less: the shell itself has, for a moment.
 std::optional<pid_t> leave_pipeline(pid_t pid) {
-  for (auto stat = read_stat(pid); stat && stat->is_subshell; stat = read_stat(pid)) {
+  for (auto stat = read_process_stat(pid); stat && stat->has_only_forked();
+       stat = read_process_stat(pid)) {
     const auto output = pipe_at(proc(pid, "fd/1"));
     if (output && pipe_at(proc(stat->parent, "fd/1")) != output) return stat->parent;
     pid = stat->parent;

@@ -1,6 +1,7 @@
 #include "process/child.hpp"
 
 #include <cerrno>
+#include <signal.h>
 #include <unistd.h>
 
 #include "base/error.hpp"
@@ -30,7 +31,7 @@ std::string describe_failure(const std::string& program, int failure) {
 }  // namespace
 
 pid_t start_child(const Command& command, const Signals& signals, const Terminal& terminal,
-                  GiveTerminal give) {
+                  GiveTerminal give, const Guardian& guardian) {
   const std::vector<char*> argv = pointers(command.argv);
   const std::vector<char*> environment = pointers(command.environment);
   // The child borrows our memory until it has become the command, and we wait for that: cheap, and
@@ -41,6 +42,8 @@ pid_t start_child(const Command& command, const Signals& signals, const Terminal
     ::setpgid(0, 0);
     if (give == GiveTerminal::yes) terminal.give_to(::getpid());
     signals.restore_in_child();
+    // Last of all: a stop, or a slow machine, may have used up the lease on the way here.
+    if (!guardian.admit()) ::kill(::getpid(), SIGKILL);
     ::execvpe(argv[0], argv.data(), environment.data());
     failure = errno;
     ::_exit(127);

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 #include <vector>
 
+#include "process/guardian.hpp"
 #include "process/signals.hpp"
 #include "process/terminal.hpp"
 
@@ -18,10 +19,12 @@ struct Command {
 enum class GiveTerminal { no, yes };
 
 // Starts `command` in a process group of its own, with the caller's signal mask and dispositions,
-// and descriptors 0, 1, 2 and those without FD_CLOEXEC. Returns its pid, which is also its group.
-// Throws Error: 127 if the program is not found, 126 if it cannot be run, 69 if there is no process
-// to be had.
+// and descriptors 0, 1, 2 and those without FD_CLOEXEC. `guardian` knows it before it runs. Returns
+// its pid, which is also its group. Returns also where the guardian does not admit it any more:
+// then the process ends by SIGKILL before it runs the command. Throws Error: 127 if the program is
+// not found, 126 if it cannot be run, 69 if there is no process to be had.
 [[nodiscard]] pid_t start_child(const Command& command, const Signals& signals,
-                                const Terminal& terminal, GiveTerminal give);
+                                const Terminal& terminal, GiveTerminal give,
+                                const Guardian& guardian);
 
 }  // namespace rlock::process

@@ -1,32 +1,66 @@
 // The processes that a command has become.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <sys/types.h>
 #include <vector>
 
+#include "base/clock.hpp"
+
 namespace rlock::process {
 
-// What tells the command's processes from others: a process belongs to it if it is in `group`, has
-// `marker` in its environment, is a child of `root` other than `except`, or if its parent belongs.
-// The watchdogs that rlock acquire leaves behind do not: each ends by itself with the process that
-// it follows, which need not be one of the command's. Nor does a private server that only is a
-// descendant: it serves everybody, whoever was the first to need it.
-struct Tree {
-  pid_t root = 0;    // 0: none
-  pid_t except = 0;  // 0: none
-  pid_t group = 0;   // 0: none
-  std::string marker;
+// A process, also where another has its number later.
+struct Identity {
+  pid_t pid = 0;
+  std::uint64_t start = 0;
+
+  bool operator==(const Identity&) const = default;
 };
 
-// Returns the living processes of `tree`, without zombies, `root` and `except`.
+// What tells the command's processes from others: a process belongs to it if it is in `group`, has
+// `marker` in its environment, is a child of `root` that is not among `strangers`, or if its parent
+// belongs. These never do:
+// - `except`.
+// - The watchdogs that rlock acquire leaves behind: each ends by itself with the process that it
+//   follows, which need not be one of the command's.
+// - A private server that is only a descendant: it serves everybody, whoever started it first.
+struct Tree {
+  pid_t root = 0;           // 0: none
+  pid_t except = 0;         // 0: none
+  pid_t group = 0;          // 0: none
+  pid_t session = 0;        // of the group
+  bool keeps_group = true;  // the leader is not reaped yet: no other group can have the number
+  std::uint64_t since = 0;  // no process of an earlier start has the marker
+  std::string marker;
+  std::vector<Identity> strangers{};
+};
+
+// Returns the children of this process, zombies included.
+[[nodiscard]] std::vector<Identity> children_of_this_process();
+
+// Returns whether a child of this process, other than `own`, is a guardian whose rlock has died: an
+// inner run was killed, and its guardian still ends what that has left.
+[[nodiscard]] bool has_orphaned_guardian(pid_t own);
+
+// Returns the living processes of `tree`, without zombies, `root` and `except`. Takes time in
+// proportion to the number of processes on the machine.
 [[nodiscard]] std::vector<pid_t> find_processes(const Tree& tree);
 
-// Sends SIGTERM to every process of `tree` once, and SIGCONT so that a stopped one hears it.
+// Sends SIGTERM to every process of `tree` once, and SIGCONT so that a stopped one hears it. A
+// command that an inner run of rlock supervises is told by that.
 void terminate(const Tree& tree);
 
+struct Killed {
+  bool all = false;  // no process is left; one in the kernel may take a moment to die
+  pid_t immune = 0;  // one that we may not kill: another user's
+};
+
 // Sends SIGKILL to the processes of `tree` that there are now, also to those that were born
-// meanwhile. Returns true when none is left; a process in the kernel may take a moment to die.
-bool kill_now(const Tree& tree);
+// meanwhile.
+Killed kill_now(const Tree& tree);
+
+// Returns the processor time that one search through all processes takes now.
+[[nodiscard]] Nanoseconds measure_search(const Tree& tree);
 
 }  // namespace rlock::process

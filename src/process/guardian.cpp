@@ -11,30 +11,30 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 
 #include "base/error.hpp"
-#include "process/descendants.hpp"
+#include "base/process_stat.hpp"
 #include "process/detach.hpp"
 
 namespace rlock::process {
 
 struct Guardian::Shared {
   std::atomic<TimePoint::rep> kill_time;
+  std::atomic<Milliseconds::rep> search_margin;
   std::atomic<pid_t> group;
+  std::atomic<bool> is_armed;
+  std::atomic<bool> has_struck;
 };
 
 namespace {
 
-// Returns true when rlock has died, false when the time of SIGKILL has come.
-bool wait_for_death(int life_line, const Alarm& alarm) {
-  std::array<pollfd, 2> polled = {{{life_line, POLLIN, 0}, {alarm.fd(), POLLIN, 0}}};
-  while (true) {
-    if (::poll(polled.data(), polled.size(), -1) < 0) continue;
-    if ((polled[0].revents & (POLLHUP | POLLIN)) != 0) return true;
-    // rlock may have moved the time just now.
-    if (alarm.has_rung()) return false;
-  }
-}
+constexpr Milliseconds k_first_measurement{100};  // most commands have ended by then
+constexpr Milliseconds k_between_measurements{30'000};
+constexpr Milliseconds k_slowest_look{200};  // between two looks at processes that do not die
+
+// What is killed is searched for, and once more for what was born meanwhile.
+constexpr int k_searches = 2;
 
 // Whether the other end of this pipe is open: nobody but the guardian has it.
 bool is_read(const Fd& pipe) {
@@ -44,66 +44,147 @@ bool is_read(const Fd& pipe) {
   return (polled.revents & POLLERR) == 0;
 }
 
+// Whether the end that rlock has of this pipe is closed.
+bool is_closed(const Fd& life_line) {
+  pollfd polled{life_line.get(), POLLIN, 0};
+  return ::poll(&polled, 1, 0) == 1;
+}
+
 // The alarm is not ours alone: rlock, should it go on, still sets it.
 void sleep_until(TimePoint when) { ::poll(nullptr, 0, poll_timeout(when)); }
 
-void kill_all(const Tree& tree) {
-  while (!kill_now(tree)) sleep_until(BootClock::now() + Milliseconds(10));
+void kill_all(Tree tree, const Fd& life_line) {
+  for (Milliseconds pause{10}; !kill_now(tree).all; pause = std::min(pause * 2, k_slowest_look)) {
+    sleep_until(after(BootClock::now(), pause));
+    tree.keeps_group = tree.keeps_group && !is_closed(life_line);
+  }
 }
 
 }  // namespace
 
-Guardian::Guardian(const std::string& marker, Milliseconds grace) {
+Guardian::Guardian(std::string marker, Milliseconds grace, std::vector<Identity> strangers)
+    : marker_(std::move(marker)), grace_(grace), strangers_(std::move(strangers)) {
   void* memory =
       ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  std::array<int, 2> pipe{};
-  if (memory == MAP_FAILED || ::pipe2(pipe.data(), O_CLOEXEC) != 0) {
+  if (memory == MAP_FAILED) {
     throw Error(ExitStatus::unavailable, "cannot set up the guardian: " + errno_text(errno));
   }
   shared_ = new (memory) Shared{};
   shared_->kill_time = TimePoint::max().time_since_epoch().count();
-  Fd read_end(pipe[0]);
+  try {
+    start();
+  } catch (...) {
+    ::munmap(shared_, sizeof(Shared));
+    throw;
+  }
+}
+
+void Guardian::start() {
+  std::array<int, 2> pipe{};
+  if (::pipe2(pipe.data(), O_CLOEXEC) != 0) {
+    throw Error(ExitStatus::unavailable, "cannot set up the guardian: " + errno_text(errno));
+  }
+  const Fd read_end(pipe[0]);
   life_line_ = Fd(pipe[1]);
   const pid_t guarded = ::getpid();
+  const pid_t session = ::getsid(0);
   pid_ = ::fork();
   if (pid_ < 0) throw Error(ExitStatus::unavailable, "cannot fork: " + errno_text(errno));
-  if (pid_ > 0) return;
+  if (pid_ == 0) watch(read_end, guarded, session);
+}
 
+// The guardian's life.
+void Guardian::watch(const Fd& life_line, pid_t guarded, pid_t session) noexcept {
   sigset_t all;
   ::sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
   ::setsid();
   life_line_.reset();
-  rename_process("lock-guardian", "lock-guardian of " + std::to_string(guarded));
+  rename_process(k_guardian_name, k_guardian_name + (" of " + std::to_string(guarded)));
   // Holding the terminal, a pipe's end or a working directory would keep others waiting.
-  close_all_but(read_end.get(), alarm_.fd());
+  close_all_but(life_line.get(), alarm_.fd());
   [[maybe_unused]] const int moved = ::chdir("/");
+  const auto rlock = read_process_stat(guarded);
+  Tree tree{.root = guarded,
+            .except = guarded,
+            .session = session,
+            .since = rlock ? rlock->start : 0,
+            .marker = marker_,
+            .strangers = strangers_};
 
-  const bool died = wait_for_death(read_end.get(), alarm_);
-  const Tree tree{0, guarded, shared_->group, marker};
-  if (died && grace > Milliseconds(0)) {
-    terminate(tree);
-    const TimePoint kill_time{TimePoint::duration(shared_->kill_time.load())};
-    const TimePoint last = std::min(after(BootClock::now(), grace), kill_time);
-    while (BootClock::now() < last && !find_processes(tree).empty()) {
-      sleep_until(std::min(last, after(BootClock::now(), Milliseconds(50))));
+  const bool has_died = wait_for_end(life_line, tree);
+  tree.group = shared_->group;
+  if (has_died) {
+    // Whoever reaps the leader lets others have the group's number, once it is empty.
+    tree.root = 0;
+    tree.keeps_group = false;
+    if (grace_ > Milliseconds(0)) {
+      terminate(tree);
+      const TimePoint last = std::min(after(BootClock::now(), grace_), kill_time());
+      while (BootClock::now() < last && !find_processes(tree).empty()) {
+        sleep_until(std::min(last, after(BootClock::now(), Milliseconds(50))));
+      }
     }
+  } else {
+    shared_->has_struck = true;
   }
-  kill_all(tree);
+  kill_all(tree, life_line);
   ::_exit(0);
+}
+
+// Returns true when rlock has died, false when the kill time has come.
+bool Guardian::wait_for_end(const Fd& life_line, const Tree& tree) noexcept {
+  TimePoint measurement = after(BootClock::now(), k_first_measurement);
+  while (true) {
+    std::array<pollfd, 2> polled = {{{life_line.get(), POLLIN, 0}, {alarm_.fd(), POLLIN, 0}}};
+    if (::poll(polled.data(), polled.size(), poll_timeout(measurement)) < 0) {
+      ::usleep(10'000);  // no memory
+      continue;
+    }
+    if (polled[0].revents != 0) return true;
+    if (BootClock::now() >= measurement) {
+      const Nanoseconds taken = measure_search(tree) * k_searches;
+      shared_->search_margin = std::chrono::ceil<Milliseconds>(taken).count();
+      measurement = after(BootClock::now(), k_between_measurements);
+      if (shared_->is_armed) alarm_.set(kill_time());
+    }
+    if (!alarm_.has_rung()) continue;
+    // rlock may have moved the time just now.
+    if (BootClock::now() >= kill_time()) return false;
+    alarm_.set(kill_time());
+  }
 }
 
 void Guardian::set_kill_time(TimePoint when) noexcept {
   shared_->kill_time = when.time_since_epoch().count();
-  if (is_armed_) alarm_.set(when);
+  if (shared_->is_armed) alarm_.set(kill_time());
 }
 
-void Guardian::arm() noexcept {
-  is_armed_ = true;
-  alarm_.set(TimePoint(TimePoint::duration(shared_->kill_time.load())));
+TimePoint Guardian::kill_time() const noexcept {
+  const TimePoint when{TimePoint::duration(shared_->kill_time.load())};
+  return when == TimePoint::max() ? when : when - search_margin();
 }
 
-void Guardian::set_group(pid_t group) noexcept { shared_->group = group; }
+Milliseconds Guardian::search_margin() const noexcept {
+  return Milliseconds(shared_->search_margin.load());
+}
+
+void Guardian::arm() {
+  if (!is_read(life_line_)) {
+    while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    start();
+  }
+  shared_->is_armed = true;
+  alarm_.set(kill_time());
+}
+
+bool Guardian::admit() const noexcept {
+  shared_->group = ::getpid();
+  return BootClock::now() < kill_time();
+}
+
+bool Guardian::has_struck() const noexcept { return shared_->has_struck; }
 
 void Guardian::dismiss() noexcept {
   // As long as it lives nobody has reaped it, so that its number is its own.

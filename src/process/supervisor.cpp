@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <poll.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,39 +17,60 @@ namespace {
 
 // While the command's processes are ending, those that are not our children end unnoticed.
 constexpr Milliseconds k_look_again{20};
+constexpr Milliseconds k_longest_pause{500};  // between two looks at those that do not end
+constexpr Milliseconds k_try_again{100};
+// Nothing that was missed stays so for longer: a lost SIGCHLD, say.
+constexpr Milliseconds k_backstop{5000};
+
+// Returns as waitpid() does how a child has ended.
+int wait_status_of(const siginfo_t& info) {
+  if (info.si_code == CLD_EXITED) return W_EXITCODE(info.si_status, 0);
+  return W_EXITCODE(0, info.si_status) | (info.si_code == CLD_DUMPED ? WCOREFLAG : 0);
+}
+
+// Waits for `which` children without blocking. Returns false if there is nothing to tell.
+bool look_for(idtype_t which, id_t id, siginfo_t& info, int options) {
+  int failed = 0;
+  do {
+    info = {};
+    failed = ::waitid(which, id, &info, options | WNOHANG);
+  } while (failed != 0 && errno == EINTR);
+  return failed == 0 && info.si_pid != 0;
+}
 
 }  // namespace
 
-Supervisor::Supervisor(Signals& signals, Options options)
-    : signals_(signals), options_(std::move(options)) {
+Supervisor::Supervisor(Signals& signals, Guardian& guardian, Options options)
+    : signals_(signals), guardian_(guardian), options_(std::move(options)), pause_(k_look_again) {
   // Descendants whose parents die become our children: none is out of reach.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-pid_t Supervisor::start(const Command& command) {
+Supervisor::~Supervisor() {
+  if (wait_status_) ::waitpid(child_, nullptr, WNOHANG);
+}
+
+void Supervisor::start(const Command& command) {
   const bool give = terminal_.is_for_command();
-  child_ = start_child(command, signals_, terminal_, give ? GiveTerminal::yes : GiveTerminal::no);
-  tree_ = Tree{::getpid(), options_.guardian, child_, options_.marker};
-  return child_;
+  child_ = start_child(command, signals_, terminal_, give ? GiveTerminal::yes : GiveTerminal::no,
+                       guardian_);
+  tree_ = {.root = ::getpid(),
+           .except = guardian_.pid(),
+           .group = child_,
+           .session = ::getsid(0),
+           .marker = guardian_.marker(),
+           .strangers = guardian_.strangers()};
 }
 
 Supervisor::Result Supervisor::run() {
-  while (!wait_status_ || (ending_ && !nothing_left_)) {
+  while (!is_over()) {
     alarm_.set(next_alarm());
-    std::array<pollfd, 3> polled = {{{signals_.fd(), POLLIN, 0},
-                                     {watch_loss_ ? options_.lost_fd : -1, POLLIN, 0},
-                                     {alarm_.fd(), POLLIN, 0}}};
-    if (::poll(polled.data(), polled.size(), -1) < 0 && errno != EINTR) {
-      throw Error(ExitStatus::internal, "poll: " + errno_text(errno));
-    }
-    if (polled[0].revents != 0) handle_signals();
-    if (polled[1].revents != 0) lose();
-    if (watch_loss_ && BootClock::now() >= options_.loss_time) lose();
+    wait();
+    if (watch_loss_ && BootClock::now() >= options_.loss_time()) lose();
     if (BootClock::now() >= options_.time_limit) end(Ended::by_time);
-    if (BootClock::now() >= options_.late_start) {
-      options_.late_start = TimePoint::max();
-      options_.start_late();
-    }
+    if (!wait_status_ && BootClock::now() >= options_.late_start) start_late();
+    if (resumption_ && BootClock::now() >= resumption_->deadline) go_on();
+    reap();
     if (ending_) end_step();
   }
   const bool had_terminal = terminal_.take_from(child_);
@@ -59,47 +81,88 @@ Supervisor::Result Supervisor::run() {
   return result_;
 }
 
+// Where an inner run was killed, its guardian gives the command under it the time that was
+// promised: as long as that lives, it counts on the outer lock, too.
+bool Supervisor::is_over() {
+  if (!wait_status_) return false;
+  return ending_ ? nothing_left_ : !has_orphaned_guardian(guardian_.pid());
+}
+
+void Supervisor::wait() {
+  std::array<pollfd, 4> polled = {{{signals_.fd(), POLLIN, 0},
+                                   {watch_loss_ ? options_.lost_fd : -1, POLLIN, 0},
+                                   {resumption_ ? options_.answer_fd : -1, POLLIN, 0},
+                                   {alarm_.fd(), POLLIN, 0}}};
+  if (::poll(polled.data(), polled.size(), -1) < 0) {
+    if (errno != EINTR)
+      ::usleep(10'000);  // no memory: that passes, and the command must be watched
+    return;
+  }
+  if (polled[0].revents != 0) handle_signals();
+  if (polled[1].revents != 0) lose();
+  if (polled[2].revents != 0 && resumption_) go_on();
+}
+
 TimePoint Supervisor::next_alarm() const {
-  if (ending_) return after(BootClock::now(), k_look_again);
-  const TimePoint next = std::min(options_.time_limit, options_.late_start);
-  return watch_loss_ ? std::min(next, options_.loss_time) : next;
+  const TimePoint now = BootClock::now();
+  if (ending_ || wait_status_) return after(now, pause_);
+  TimePoint next = std::min(options_.time_limit, options_.late_start);
+  if (watch_loss_) next = std::min(next, options_.loss_time());
+  if (resumption_) next = std::min(next, resumption_->deadline);
+  return std::min(next, after(now, k_backstop));
+}
+
+void Supervisor::start_late() {
+  const bool done = options_.start_late();
+  options_.late_start = done ? TimePoint::max() : after(BootClock::now(), k_try_again);
 }
 
 void Supervisor::lose() {
   watch_loss_ = false;
   result_.lost = true;
+  // Not even to clean up: while it was stopped, another may have begun to work.
+  if (resumption_ && options_.on_lost == OnLost::term) options_.on_lost = OnLost::kill;
   if (options_.on_lost != OnLost::ignore) end(Ended::by_loss);
 }
 
 void Supervisor::handle_signals() {
   while (const auto signal = signals_.next()) {
-    if (signal->number == SIGCHLD) {
-      reap();
-    } else if (!signal->from_self) {
-      forward(*signal);
-    }
+    if (signal->number != SIGCHLD && !signal->from_self) forward(*signal);
   }
+  reap();
 }
 
 void Supervisor::forward(const Signal& signal) {
   if (wait_status_) return;
-  if (signal.number != SIGCONT) {
-    ::kill(-child_, signal.number);
-  } else {
-    resume(terminal_.is_for_command());
+  if (signal.number == SIGCONT) {
+    // One that comes although nothing was stopped changes nothing.
+    if (resumption_) return;
+    if (BootClock::now() >= guardian_.kill_time()) return lose();
+    if (terminal_.is_for_command()) terminal_.give_to(child_);
+  }
+  ::kill(-child_, signal.number);
+}
+
+// The command itself is reaped last: until then, nobody else can have the number of its group.
+void Supervisor::reap() {
+  siginfo_t info{};
+  while (look_for(P_PID, static_cast<id_t>(child_), info, WSTOPPED)) on_stopped(info.si_status);
+  while (look_for(P_ALL, 0, info, WEXITED | WNOWAIT)) {
+    if (info.si_pid == child_) {
+      wait_status_ = wait_status_of(info);
+      return;
+    }
+    ::waitpid(info.si_pid, nullptr, WNOHANG);
+    if (info.si_pid == guardian_.pid() && info.si_code != CLD_EXITED) replace_guardian();
   }
 }
 
-void Supervisor::reap() {
-  int status = 0;
-  pid_t pid = 0;
-  while ((pid = ::waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
-    if (pid != child_) continue;
-    if (WIFSTOPPED(status)) {
-      on_stopped(WSTOPSIG(status));
-    } else {
-      wait_status_ = status;
-    }
+// Somebody has killed it.
+void Supervisor::replace_guardian() {
+  try {
+    guardian_.arm();
+    tree_.except = guardian_.pid();
+  } catch (const Error&) {  // the command is no less under control than without
   }
 }
 
@@ -119,16 +182,17 @@ void Supervisor::suspend(bool had_terminal) {
   // The keyboard's signal went to the command's group: the rest of our job has not seen it.
   ::kill(had_terminal ? 0 : ::getpid(), SIGTSTP);
   stop_until_continued();
-  resume(had_terminal);
+  const TimePoint now = BootClock::now();
+  resumption_ = {had_terminal, after(now, options_.answer_bound)};
+  if (now >= guardian_.kill_time()) return lose();
+  options_.ask();
 }
 
-void Supervisor::resume(bool had_terminal) {
-  if (!options_.may_resume()) {
-    // Not even to clean up: while it was stopped, another may have begun to work.
-    if (options_.on_lost == OnLost::term) options_.on_lost = OnLost::kill;
-    lose();
-    if (ending_) return;
-  }
+// No answer is no 'no': as long as the lease lasts that is known of, the lock is ours.
+void Supervisor::go_on() {
+  if (BootClock::now() >= guardian_.kill_time()) return lose();
+  const bool had_terminal = resumption_->had_terminal;
+  resumption_.reset();
   if (had_terminal && terminal_.is_ours()) terminal_.give_to(child_);
   ::kill(-child_, SIGCONT);
 }
@@ -136,20 +200,23 @@ void Supervisor::resume(bool had_terminal) {
 void Supervisor::end(Ended why) {
   if (ending_) return;
   ending_ = true;
+  resumption_.reset();
   result_.ended = why;
   const bool kill_at_once = why == Ended::by_loss && options_.on_lost == OnLost::kill;
   const TimePoint now = BootClock::now();
-  kill_at_ = kill_at_once ? now : std::min(after(now, options_.grace), options_.kill_deadline());
+  kill_at_ = kill_at_once ? now : std::min(after(now, options_.grace), guardian_.kill_time());
   if (kill_at_ > now) terminate(tree_);
 }
 
 void Supervisor::end_step() {
-  if (BootClock::now() >= std::min(kill_at_, options_.kill_deadline())) {
-    nothing_left_ = kill_now(tree_);
-  } else {
+  if (BootClock::now() < std::min(kill_at_, guardian_.kill_time())) {
     nothing_left_ = find_processes(tree_).empty();
+    return;
   }
-  reap();
+  const Killed killed = kill_now(tree_);
+  nothing_left_ = killed.all;
+  if (!nothing_left_) pause_ = std::min(pause_ * 2, k_longest_pause);
+  if (killed.immune != 0 && !std::exchange(told_immune_, true)) options_.on_immune(killed.immune);
 }
 
 }  // namespace rlock::process

@@ -7,6 +7,7 @@
 
 #include "process/child.hpp"
 #include "process/descendants.hpp"
+#include "process/guardian.hpp"
 #include "process/signals.hpp"
 #include "process/terminal.hpp"
 
@@ -17,62 +18,85 @@ class Supervisor {
   enum class OnLost { term, kill, ignore };
   enum class Ended { by_itself, by_loss, by_time };
 
+  // None of the functions may block: signals are not forwarded meanwhile.
   struct Options {
-    int lost_fd = -1;                        // readable: the lock cannot be counted on any longer
-    TimePoint loss_time = TimePoint::max();  // or this: the end of a lease that nobody renews
+    int lost_fd = -1;  // readable: the lock cannot be counted on any longer
+    // Returns when it cannot be counted on any longer if nobody moves that time.
+    std::function<TimePoint()> loss_time = [] { return TimePoint::max(); };
     OnLost on_lost = OnLost::term;
-    Milliseconds grace{};                      // from SIGTERM to SIGKILL
-    std::function<TimePoint()> kill_deadline;  // SIGKILL is sent then at the latest
-    TimePoint time_limit = TimePoint::max();   // end the command then
-    TimePoint late_start = TimePoint::max();   // call `start_late` then, if the command still runs
-    std::function<void()> start_late;
-    std::function<bool()> may_resume;  // after a stop of the job: may the command go on?
-    std::string marker;                // see Tree
-    pid_t guardian = 0;
+    Milliseconds grace{};                     // from SIGTERM to SIGKILL
+    TimePoint time_limit = TimePoint::max();  // end the command then
+    TimePoint late_start = TimePoint::max();  // call `start_late` then, if the command still runs
+    std::function<bool()> start_late;         // false: it is to be called again in a moment
+    // After a stop of the job: has the lock asked for, if that can be done.
+    std::function<void()> ask;
+    int answer_fd = -1;           // readable: it is still ours
+    Milliseconds answer_bound{};  // without an answer for so long, the command goes on
+    // Called once, with the number of a process that is to be killed and cannot be.
+    std::function<void(pid_t)> on_immune = [](pid_t) {};
   };
 
   struct Result {
     int wait_status = 0;  // of the command, as waitpid() gives it
     Ended ended = Ended::by_itself;
-    bool lost = false;          // lost_fd became readable, or may_resume said no
+    bool lost = false;          // lost_fd became readable, or the loss time came
     bool typed_ctrl_c = false;  // SIGINT from the terminal ended the command, not us
   };
 
-  Supervisor(Signals& signals, Options options);
+  // `guardian` must be armed. Both must outlive this object.
+  Supervisor(Signals& signals, Guardian& guardian, Options options);
+  Supervisor(const Supervisor&) = delete;
+  Supervisor& operator=(const Supervisor&) = delete;
+  ~Supervisor();
 
-  // Starts `command`; returns its pid. Throws as start_child.
-  pid_t start(const Command& command);
-  // Returns when the command has ended; where it was ended for loss or time, when all its
-  // processes have. Reaps every child of this process but the guardian.
+  // Starts `command`. Throws as start_child.
+  void start(const Command& command);
+  // Returns when the command has ended, and with it the guardians of inner runs that were killed;
+  // where it was ended for loss or time, when all its processes have. Reaps every other child of
+  // this process but the guardian.
   [[nodiscard]] Result run();
 
   // Kills the command's processes: for when `run` cannot be called, or has thrown.
   void kill_command() const { kill_now(tree_); }
 
  private:
+  [[nodiscard]] bool is_over();
+  void wait();
   void handle_signals();
   void forward(const Signal& signal);
   void reap();
   void on_stopped(int signal);
   void suspend(bool had_terminal);
-  void resume(bool had_terminal);
+  void go_on();
   void lose();
   void end(Ended why);
   void end_step();
+  void start_late();
+  void replace_guardian();
   [[nodiscard]] TimePoint next_alarm() const;
 
+  // The job was stopped and continued: the command goes on once its lock is known to be ours.
+  struct Resumption {
+    bool had_terminal;
+    TimePoint deadline;
+  };
+
   Signals& signals_;
+  Guardian& guardian_;
   Options options_;
   Terminal terminal_;
   Alarm alarm_;
   Tree tree_;
   pid_t child_ = 0;
   std::optional<int> wait_status_;
+  std::optional<Resumption> resumption_;
   Result result_;
   bool ending_ = false;
   bool watch_loss_ = true;
   bool nothing_left_ = false;
+  bool told_immune_ = false;
   TimePoint kill_at_ = TimePoint::max();
+  Milliseconds pause_;  // between two looks at what is left
 };
 
 }  // namespace rlock::process

@@ -15,7 +15,7 @@ declare -A allowed=(
     [base]=""
 )
 # Only these files of cli see processes.
-sees_processes='^cli/(exec|list|watch|acquire|background_watchdog|taking)\.[ch]pp$'
+sees_processes='^cli/(exec|exec_plan|list|watch|acquire|background_watchdog|taking)\.[ch]pp$'
 longest_source=260
 longest_header=110
 
@@ -47,7 +47,7 @@ check_include() {
         # Another file: what it loads.
         echo "$file: \"$header\": of tls, only module.hpp is for others"
     elif [[ $room/$target == cli/process && ! $file =~ $sees_processes ]]; then
-        echo "$file: \"$header\": only exec, list, watch, acquire, background_watchdog and taking may include process"
+        echo "$file: \"$header\": only exec, exec_plan, list, watch, acquire, background_watchdog and taking may include process"
     fi
 }
 

@@ -1,0 +1,34 @@
+// What the kernel tells of a process in /proc/PID/stat.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <sys/types.h>
+
+namespace rlock {
+
+struct ProcessStat {
+  pid_t pid = 0;
+  std::string name;  // of the program, cut by the kernel; a process may set it
+  char state = 0;    // R, S, D, T, Z ...
+  pid_t parent = 0;
+  pid_t group = 0;
+  pid_t session = 0;
+  std::uint64_t flags = 0;
+  std::uint64_t start = 0;  // in ticks since the boot: tells processes of one number apart
+
+  [[nodiscard]] bool is_dead() const noexcept { return state == 'Z' || state == 'X'; }
+  // Returns whether the process has run no program of its own since it was forked.
+  [[nodiscard]] bool has_only_forked() const noexcept { return (flags & 0x40) != 0; }
+};
+
+// Returns nothing if `line` is not such a line.
+[[nodiscard]] std::optional<ProcessStat> parse_process_stat(std::string_view line);
+
+// Returns nothing if there is no such process, or if it is hidden from us. `proc`, if given, is an
+// open descriptor of /proc, which makes many calls cheaper.
+[[nodiscard]] std::optional<ProcessStat> read_process_stat(pid_t pid, int proc = -1);
+
+}  // namespace rlock

@@ -1,0 +1,179 @@
+#include "process/search.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <climits>
+#include <dirent.h>
+#include <fcntl.h>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unistd.h>
+
+#include "base/fd.hpp"
+#include "base/private_server.hpp"
+#include "process/background.hpp"
+#include "process/guardian.hpp"
+
+namespace rlock::process {
+namespace {
+
+using Directory = std::unique_ptr<DIR, int (*)(DIR*)>;
+
+std::optional<std::string> try_read(const std::string& path, int folder = AT_FDCWD) {
+  const Fd fd(::openat(folder, path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // or a pipe
+  if (!fd.valid()) return std::nullopt;
+  std::string content;
+  std::array<char, 4096> buffer;  // NOLINT: read fills it
+  for (ssize_t got = 0; (got = ::read(fd.get(), buffer.data(), buffer.size())) > 0;) {
+    content.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+  return content;
+}
+
+std::string read_file(const std::string& path, int folder = AT_FDCWD) {
+  return try_read(path, folder).value_or("");
+}
+
+// Returns 0 if it is none.
+pid_t parse_pid(std::string_view text) {
+  pid_t pid = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, pid);
+  return error == std::errc() && rest == end ? pid : 0;
+}
+
+bool is_background(const ProcessStat& stat) {
+  // A program of that name has a right to it, but it is none of ours.
+  return stat.name == k_background_name && stat.has_only_forked();
+}
+
+bool has_marker(pid_t pid, const std::string& marker, int proc) {
+  return !marker.empty() &&
+         read_file(std::to_string(pid) + "/environ", proc).find(marker) != std::string::npos;
+}
+
+std::string target_of(const std::string& link) {
+  std::array<char, PATH_MAX> target;  // NOLINT: readlink fills it
+  const ssize_t size = ::readlink(link.c_str(), target.data(), target.size());
+  return size < 0 ? "" : std::string(target.data(), static_cast<std::size_t>(size));
+}
+
+bool is_private_server(pid_t pid) {
+  const std::string proc = "/proc/" + std::to_string(pid) + "/";
+  const std::string lock = std::to_string(k_private_server_lock);
+  return read_file(proc + "fdinfo/" + lock).find("FLOCK") != std::string::npos &&
+         target_of(proc + "fd/" + lock) == target_of(proc + "cwd") &&
+         read_file(proc + "cwd/" + k_private_server_pid) == std::to_string(pid) + "\n";
+}
+
+}  // namespace
+
+bool is_guardian(const ProcessStat& stat) {
+  return stat.name == k_guardian_name && stat.has_only_forked();
+}
+
+Search::Search(const Tree& tree) : tree_(tree), self_(::getpid()) {
+  const Directory directory(::opendir("/proc"), ::closedir);
+  if (!directory) return;
+  const int proc = ::dirfd(directory.get());
+  while (const dirent* file = ::readdir(directory.get())) {
+    const pid_t pid = parse_pid(file->d_name);
+    if (pid <= 0) continue;
+    if (auto stat = read_process_stat(pid, proc)) all_.push_back(std::move(*stat));
+  }
+  std::sort(all_.begin(), all_.end(),
+            [](const auto& one, const auto& other) { return one.pid < other.pid; });
+  for (std::size_t i = 0; i < all_.size(); ++i) by_parent_.push_back(i);
+  std::sort(by_parent_.begin(), by_parent_.end(), [this](std::size_t one, std::size_t other) {
+    return all_[one].parent < all_[other].parent;
+  });
+  belongs_.resize(all_.size());
+  const ProcessStat* root = find(tree.root);
+  const std::uint64_t since = root == nullptr ? tree.since : root->start;
+  for (std::size_t i = 0; i < all_.size(); ++i) {
+    if (is_first(all_[i])) add(i);
+  }
+  // What has got the run's environment is younger than the run. To look takes time.
+  for (std::size_t i = 0; i < all_.size(); ++i) {
+    if (!belongs_[i] && !is_excluded(all_[i]) && all_[i].start >= since &&
+        has_marker(all_[i].pid, tree.marker, proc)) {
+      add(i);
+    }
+  }
+}
+
+const ProcessStat* Search::find(pid_t pid) const {
+  const auto found =
+      std::lower_bound(all_.begin(), all_.end(), pid,
+                       [](const ProcessStat& stat, pid_t number) { return stat.pid < number; });
+  return found != all_.end() && found->pid == pid ? &*found : nullptr;
+}
+
+bool Search::is_member(pid_t pid) const {
+  const ProcessStat* stat = find(pid);
+  return stat != nullptr && belongs_[static_cast<std::size_t>(stat - all_.data())];
+}
+
+bool Search::is_in_group(const ProcessStat& stat) const {
+  return tree_.group != 0 && stat.group == tree_.group && stat.session == tree_.session;
+}
+
+bool Search::is_excluded(const ProcessStat& stat) const {
+  return stat.pid == self_ || stat.pid == tree_.root || stat.pid == tree_.except ||
+         (is_background(stat) && !is_in_group(stat));
+}
+
+// Returns whether a process belongs whatever its parent is, apart from its environment.
+bool Search::is_first(const ProcessStat& stat) const {
+  if (is_excluded(stat)) return false;
+  if (is_in_group(stat)) return true;
+  if (tree_.root == 0 || stat.parent != tree_.root || is_private_server(stat.pid)) return false;
+  const Identity identity{stat.pid, stat.start};
+  return std::find(tree_.strangers.begin(), tree_.strangers.end(), identity) ==
+         tree_.strangers.end();
+}
+
+// Adds a process and all below it.
+void Search::add(std::size_t first) {
+  std::vector<std::size_t> added;
+  const auto take = [&](std::size_t i) {
+    if (belongs_[i]) return;
+    belongs_[i] = true;
+    added.push_back(i);
+  };
+  take(first);
+  while (!added.empty()) {
+    const pid_t parent = all_[added.back()].pid;
+    added.pop_back();
+    auto child =
+        std::lower_bound(by_parent_.begin(), by_parent_.end(), parent,
+                         [this](std::size_t i, pid_t pid) { return all_[i].parent < pid; });
+    for (; child != by_parent_.end() && all_[*child].parent == parent; ++child) {
+      const ProcessStat& stat = all_[*child];
+      if (!is_excluded(stat) && !is_private_server(stat.pid)) take(*child);
+    }
+  }
+}
+
+std::vector<pid_t> child_numbers() {
+  std::vector<pid_t> children;
+  if (auto list = try_read("/proc/self/task/" + std::to_string(::getpid()) + "/children")) {
+    for (std::size_t end = 0; (end = list->find(' ')) != std::string::npos;
+         list->erase(0, end + 1)) {
+      children.push_back(parse_pid(list->substr(0, end)));
+    }
+    return children;
+  }
+  // A kernel without that list.
+  const Directory directory(::opendir("/proc"), ::closedir);
+  while (const dirent* file = directory ? ::readdir(directory.get()) : nullptr) {
+    const pid_t pid = parse_pid(file->d_name);
+    const auto stat = pid > 0 ? read_process_stat(pid) : std::nullopt;
+    if (stat && stat->parent == ::getpid()) children.push_back(pid);
+  }
+  return children;
+}
+
+}  // namespace rlock::process

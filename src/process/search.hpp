@@ -1,0 +1,51 @@
+// A look at all processes of the machine, and which of them belong to a command.
+#pragma once
+
+#include <sys/types.h>
+#include <vector>
+
+#include "base/process_stat.hpp"
+#include "process/descendants.hpp"
+
+namespace rlock::process {
+
+// Returns whether a process is a Guardian.
+[[nodiscard]] bool is_guardian(const ProcessStat& stat);
+
+// Returns the children of this process, zombies included.
+[[nodiscard]] std::vector<pid_t> child_numbers();
+
+// All processes at one moment. To make one takes time in proportion to their number.
+class Search {
+ public:
+  explicit Search(const Tree& tree);
+
+  // Returns a process, or null.
+  [[nodiscard]] const ProcessStat* find(pid_t pid) const;
+
+  // Returns whether a process belongs to the tree.
+  [[nodiscard]] bool is_member(pid_t pid) const;
+  // Returns whether a process is in the tree's group.
+  [[nodiscard]] bool is_in_group(const ProcessStat& stat) const;
+
+  // Calls `action` with each living process that belongs to the tree.
+  template <typename Action>
+  void for_each_member(Action action) const {
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+      if (belongs_[i] && !all_[i].is_dead()) action(all_[i]);
+    }
+  }
+
+ private:
+  [[nodiscard]] bool is_excluded(const ProcessStat& stat) const;
+  [[nodiscard]] bool is_first(const ProcessStat& stat) const;
+  void add(std::size_t first);
+
+  const Tree& tree_;
+  pid_t self_;
+  std::vector<ProcessStat> all_;        // by their numbers
+  std::vector<std::size_t> by_parent_;  // places in `all_`
+  std::vector<bool> belongs_;           // as in `all_`
+};
+
+}  // namespace rlock::process
