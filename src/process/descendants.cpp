@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <signal.h>
+#include <utility>
 
 #include "base/process_stat.hpp"
 #include "process/search.hpp"
@@ -94,14 +95,18 @@ Killed kill_now(const Tree& tree) {
   return result;
 }
 
-Nanoseconds measure_search(const Tree& tree) {
+Nanoseconds note_members(Tree& tree) {
   const auto used = [] {
     timespec ts{};
     ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
     return std::chrono::seconds(ts.tv_sec) + Nanoseconds(ts.tv_nsec);
   };
   const Nanoseconds before = used();
-  static_cast<void>(find_processes(tree));
+  std::vector<Identity> members;
+  Search(tree).for_each_member([&](const ProcessStat& stat) {
+    members.push_back({stat.pid, stat.start});
+  });
+  tree.members = std::move(members);
   return used() - before;
 }
 

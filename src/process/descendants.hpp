@@ -1,6 +1,7 @@
 // The processes that a command has become.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <sys/types.h>
@@ -15,12 +16,12 @@ struct Identity {
   pid_t pid = 0;
   std::uint64_t start = 0;
 
-  bool operator==(const Identity&) const = default;
+  auto operator<=>(const Identity&) const = default;
 };
 
 // What tells the command's processes from others: a process belongs to it if it is in `group`, has
-// `marker` in its environment, is a child of `root` that is not among `strangers`, or if its parent
-// belongs. These never do:
+// `marker` in its environment, is a child of `root` that is not among `strangers`, was seen to
+// belong before, or if its parent belongs. These never do:
 // - `except`.
 // - The watchdogs that rlock acquire leaves behind: each ends by itself with the process that it
 //   follows, which need not be one of the command's.
@@ -34,6 +35,7 @@ struct Tree {
   std::uint64_t since = 0;  // no process of an earlier start has the marker
   std::string marker;
   std::vector<Identity> strangers{};
+  std::vector<Identity> members{};  // that were seen before, sorted
 };
 
 // Returns the children of this process, zombies included.
@@ -60,7 +62,8 @@ struct Killed {
 // meanwhile.
 Killed kill_now(const Tree& tree);
 
-// Returns the processor time that one search through all processes takes now.
-[[nodiscard]] Nanoseconds measure_search(const Tree& tree);
+// Notes in `tree` which processes belong to it now: so that they are found when their origin can be
+// seen no longer. Returns the processor time that such a search takes.
+Nanoseconds note_members(Tree& tree);
 
 }  // namespace rlock::process

@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <utility>
@@ -29,8 +30,11 @@ struct Guardian::Shared {
 
 namespace {
 
-constexpr Milliseconds k_first_measurement{100};  // most commands have ended by then
-constexpr Milliseconds k_between_measurements{30'000};
+constexpr Milliseconds k_first_look{100};  // most commands have ended by then
+// Between two looks: so long that they need next to no processor time.
+constexpr int k_share = 500;
+constexpr Milliseconds k_shortest_interval{5000};
+constexpr Milliseconds k_longest_interval{60'000};
 constexpr Milliseconds k_slowest_look{200};  // between two looks at processes that do not die
 
 // What is killed is searched for, and once more for what was born meanwhile.
@@ -88,7 +92,12 @@ void Guardian::start() {
   life_line_ = Fd(pipe[1]);
   const pid_t guarded = ::getpid();
   const pid_t session = ::getsid(0);
+  // It has its name from its first moment on: an outer run may look for it at any time.
+  std::array<char, 16> name{};
+  ::prctl(PR_GET_NAME, name.data());
+  ::prctl(PR_SET_NAME, k_guardian_name);
   pid_ = ::fork();
+  if (pid_ != 0) ::prctl(PR_SET_NAME, name.data());
   if (pid_ < 0) throw Error(ExitStatus::unavailable, "cannot fork: " + errno_text(errno));
   if (pid_ == 0) watch(read_end, guarded, session);
 }
@@ -133,19 +142,21 @@ void Guardian::watch(const Fd& life_line, pid_t guarded, pid_t session) noexcept
 }
 
 // Returns true when rlock has died, false when the kill time has come.
-bool Guardian::wait_for_end(const Fd& life_line, const Tree& tree) noexcept {
-  TimePoint measurement = after(BootClock::now(), k_first_measurement);
+bool Guardian::wait_for_end(const Fd& life_line, Tree& tree) noexcept {
+  TimePoint next_look = after(BootClock::now(), k_first_look);
   while (true) {
     std::array<pollfd, 2> polled = {{{life_line.get(), POLLIN, 0}, {alarm_.fd(), POLLIN, 0}}};
-    if (::poll(polled.data(), polled.size(), poll_timeout(measurement)) < 0) {
+    if (::poll(polled.data(), polled.size(), poll_timeout(next_look)) < 0) {
       ::usleep(10'000);  // no memory
       continue;
     }
     if (polled[0].revents != 0) return true;
-    if (BootClock::now() >= measurement) {
-      const Nanoseconds taken = measure_search(tree) * k_searches;
-      shared_->search_margin = std::chrono::ceil<Milliseconds>(taken).count();
-      measurement = after(BootClock::now(), k_between_measurements);
+    if (BootClock::now() >= next_look) {
+      tree.group = shared_->group;
+      const auto taken = std::chrono::ceil<Milliseconds>(note_members(tree));
+      shared_->search_margin = (taken * k_searches).count();
+      next_look = after(BootClock::now(),
+                        std::clamp(taken * k_share, k_shortest_interval, k_longest_interval));
       if (shared_->is_armed) alarm_.set(kill_time());
     }
     if (!alarm_.has_rung()) continue;

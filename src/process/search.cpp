@@ -128,9 +128,12 @@ bool Search::is_excluded(const ProcessStat& stat) const {
 // Returns whether a process belongs whatever its parent is, apart from its environment.
 bool Search::is_first(const ProcessStat& stat) const {
   if (is_excluded(stat)) return false;
-  if (is_in_group(stat)) return true;
-  if (tree_.root == 0 || stat.parent != tree_.root || is_private_server(stat.pid)) return false;
   const Identity identity{stat.pid, stat.start};
+  if (is_in_group(stat) ||
+      std::binary_search(tree_.members.begin(), tree_.members.end(), identity)) {
+    return true;
+  }
+  if (tree_.root == 0 || stat.parent != tree_.root || is_private_server(stat.pid)) return false;
   return std::find(tree_.strangers.begin(), tree_.strangers.end(), identity) ==
          tree_.strangers.end();
 }

@@ -10,6 +10,7 @@
 #include <doctest/doctest.h>
 
 #include "cli/beats.hpp"
+#include "cli/family.hpp"
 #include "support/process.hpp"
 #include "support/processes.hpp"
 #include "support/server.hpp"
@@ -91,6 +92,29 @@ TEST_CASE("S7: after kill -9 of rlock, nothing of the command lives longer than 
   CHECK(job.last_beat() < lease_end);
   // Nobody renews it any longer.
   CHECK(wait_until([&] { return job.server.keys().empty(); }));
+}
+
+TEST_CASE("S7: a daemon without its environment is ended, too, if it has lived for a while") {
+  Server server;
+  Family family(server, server.unix_url(), {"--lease", "30s", "--kill-after", "100ms"});
+  const auto guardians = processes_with("lock-guardian of " + std::to_string(family.rlock().pid()));
+  REQUIRE(guardians.size() == 1);
+  // It looks for them every few seconds, and sleeps in between.
+  const auto sleeps = [&] {
+    std::ifstream status("/proc/" + std::to_string(guardians[0]) + "/status");
+    std::string word;
+    long count = 0;
+    while (status >> word && word != "voluntary_ctxt_switches:") {
+    }
+    status >> count;
+    return count;
+  };
+  for (int i = 0; i < 2; ++i) {
+    const long before = sleeps();
+    REQUIRE(wait_until([&] { return sleeps() > before; }));
+  }
+  family.rlock().signal(SIGKILL);
+  CHECK(wait_until([&] { return family.alive().empty(); }));
 }
 
 TEST_CASE("S7: with --on-lost ignore, too, a dead rlock leaves nothing behind") {

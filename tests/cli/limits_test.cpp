@@ -199,3 +199,67 @@ TEST_CASE("acquire whose background process fails it neither hangs nor keeps the
   CHECK(comes_free(server));
   CHECK(shells.watchdogs_end());
 }
+
+TEST_CASE(
+    "S3: exec that gets no thread to renew its lock ends the command in time, SIGTERM first") {
+  const Server server;
+  const auto result = run_without(
+      SYS_clone3, SYS_clone3, EAGAIN,
+      rlock_argv("exec", "-r", server.unix_url(), "--lease", "2s", "job", "--", "sh", "-c",
+                 "exec 2>/dev/null; trap 'echo TERM; exit 0' TERM; echo started; while :; do sleep "
+                 "0.02; done"));
+  if (!result) return;
+  CHECK(result->status == 79);
+  CHECK(result->out == "started\nTERM\n");
+  CAPTURE(result->err);
+  CHECK(result->err.starts_with("rlock: job: lock lost: no thread can be started"));
+  CHECK(is_one_message(result->err));
+  CHECK(comes_free(server));
+}
+
+TEST_CASE(
+    "S3: exec that gets no thread does no harm to a command that ends before the lease does") {
+  const Server server;
+  const auto result = run_without(SYS_clone3, SYS_clone3, EAGAIN,
+                                  rlock_argv("exec", "-r", server.unix_url(), "--lease", "3s",
+                                             "job", "--", "sh", "-c", "sleep 0.5; exit 7"));
+  if (!result) return;
+  CHECK(result->status == 7);
+  CHECK(result->err.empty());
+  CHECK(server.keys().empty());
+}
+
+TEST_CASE("exec of several locks that gets no thread refuses before it starts the command") {
+  const Server server;
+  const auto result =
+      run_without(SYS_clone3, SYS_clone3, EAGAIN,
+                  rlock_argv("exec", "-r", server.unix_url(), "a", "b", "--", "echo", "started"));
+  if (!result) return;
+  CHECK(result->status == 69);
+  CHECK(result->out.empty());
+  CHECK(is_one_message(result->err));
+  CHECK(server.keys().empty());
+}
+
+TEST_CASE("S3: a server that takes no more connections still has its lock renewed") {
+  const Server server;
+  RespClient client = server.connect();
+  const auto left = [&] { return std::stol(client.call({"PTTL", "job"})[0]); };
+  Process rlock(rlock_argv("exec", "-r", server.unix_url(), "--lease", "3s", "job", "--", "sh",
+                           "-c", "echo started; read line; exit 7"),
+                {.hold_stdin = true});
+  rlock.wait_for_stdout("started");
+  client.call({"CONFIG", "SET", "maxclients", "2"});
+  for (int i = 0; i < 2; ++i) {
+    long before = left();
+    REQUIRE(wait_until([&] {
+      const long now = left();
+      const bool grew = now > before;
+      before = now;
+      return grew;
+    }));
+  }
+  rlock.close_stdin();
+  CHECK(rlock.wait().status == 7);
+  CHECK(client.call({"EXISTS", "job"})[0] == "0");
+}

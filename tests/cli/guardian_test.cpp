@@ -1,0 +1,172 @@
+// S7: the guardian itself is killed, meets strangers, or cannot end what it has to end.
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "cli/beats.hpp"
+#include "cli/family.hpp"
+
+using namespace rlock::test;
+
+namespace {
+
+// Returns the guardian of a process; -1 while there is none.
+pid_t guardian_of(pid_t rlock) {
+  const auto found = processes_with("lock-guardian of " + std::to_string(rlock));
+  const auto guardian = std::find_if(found.begin(), found.end(), [&](pid_t pid) {
+    const auto stat = process_stat(pid);
+    return stat && stat->parent == rlock;
+  });
+  return guardian == found.end() ? -1 : *guardian;
+}
+
+pid_t kill_guardian_of(pid_t rlock) {
+  pid_t guardian = -1;
+  REQUIRE(wait_until([&] { return (guardian = guardian_of(rlock)) > 0; }));
+  ::kill(guardian, SIGKILL);
+  REQUIRE(wait_until([&] { return !alive(guardian); }));
+  return guardian;
+}
+
+}  // namespace
+
+TEST_CASE("S7: a guardian that was killed is replaced") {
+  Server server;
+  const std::string mark = "guarded-" + server.directory();
+  const bool waits = [] {
+    bool during_wait = false;
+    SUBCASE("while rlock waited for the lock") { during_wait = true; }
+    SUBCASE("while the command ran") {}
+    return during_wait;
+  }();
+  if (waits) server.command({"HSET", "job", "another:1", "1"});
+  Process rlock(rlock_argv("exec", "-q", "-r", server.unix_url(), "--lease", "3s", "job", "--",
+                           "sh", "-c", "trap '' TERM; : " + mark + "; " + until_go(server, 0)));
+  if (waits) {
+    kill_guardian_of(rlock.pid());
+    server.command({"DEL", "job"});
+    server.command({"PUBLISH", "redisson_lock__channel:{job}", "0"});
+    rlock.wait_for_stdout("started");
+  } else {
+    rlock.wait_for_stdout("started");
+    const pid_t before = kill_guardian_of(rlock.pid());
+    REQUIRE(wait_until([&] {
+      const pid_t now = guardian_of(rlock.pid());
+      return now > 0 && now != before;
+    }));
+  }
+  rlock.signal(SIGKILL);
+  rlock.wait_exit();
+  CHECK(wait_until([&] { return server.command({"EXISTS", "job"}) == "0"; }));
+  CHECK(processes_with(mark).empty());
+}
+
+TEST_CASE("rlock does not end processes that it has not started") {
+  Server server;
+  const std::string out = server.directory() + "/out";
+  // bash runs rlock in its own place, so that what it has started before is rlock's child.
+  const std::string logger = "> >(cat >" + out + "; sleep 0.1; echo whole >>" + out + ")";
+  std::string options;
+  bool stops = false;
+  SUBCASE("when it ends its command") { options = "--at-most 300ms"; }
+  SUBCASE("when its guardian ends the command") {
+    options = "-q --lease 1s";
+    stops = true;
+  }
+
+  Process rlock({"bash", "-c",
+                 "exec " + rlock_program() + " exec -r " + server.unix_url() + " " + options +
+                     " job -- sh -c 'echo started; exec sleep 1000' " + logger});
+  if (stops) {
+    REQUIRE(
+        wait_until([&] { return std::filesystem::exists(out) && guardian_of(rlock.pid()) > 0; }));
+    REQUIRE(wait_until([&] { return std::filesystem::file_size(out) > 0; }));
+    rlock.signal(SIGSTOP);
+    REQUIRE(wait_until([&] { return guardian_of(rlock.pid()) < 0; }));  // it has done its work
+    rlock.signal(SIGCONT);
+  }
+  CHECK(rlock.wait_exit().status == (stops ? 79 : 124));
+  CHECK(wait_until([&] {
+    std::ifstream file(out);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    return text == "started\nwhole\n";
+  }));
+}
+
+TEST_CASE("rlock says which process it cannot end") {
+  const std::string user = "nobody";
+  const Server server({.args = {"--unixsocketperm", "777"}});
+  const std::string setuid = server.directory() + "/become-root";
+  std::error_code error;
+  std::filesystem::copy_file("/usr/bin/setpriv", setuid, error);
+  if (::geteuid() != 0 || error || ::chmod(setuid.c_str(), 04755) != 0 ||
+      ::chmod(server.directory().c_str(), 0755) != 0) {
+    MESSAGE("skipped: needs root and setpriv");
+    return;
+  }
+  const std::string mark = "immune-" + server.directory();
+  Process rlock({"/usr/bin/setpriv",
+                 "--reuid",
+                 user,
+                 "--clear-groups",
+                 rlock_program(),
+                 "exec",
+                 "-r",
+                 server.unix_url(),
+                 "--at-most",
+                 "300ms",
+                 "--kill-after",
+                 "100ms",
+                 "job",
+                 "--",
+                 setuid,
+                 "--reuid",
+                 "0",
+                 "sh",
+                 "-c",
+                 "trap '' TERM; : " + mark + "; echo started; while :; do sleep 0.1; done"});
+  rlock.wait_for_stdout("started");
+  rlock.wait_for_stderr("cannot be ended");
+  kill_processes_with(mark);
+  const Result result = rlock.wait_exit();
+  CAPTURE(result.err);
+  CHECK(is_one_message(result.err));
+}
+
+// Needs a PID namespace of its own, in which it says which number the next process gets.
+TEST_CASE("rlock does not kill a process group that has got the number of the command's") {
+  Server server;
+  const std::string directory = server.directory();
+  std::ofstream(directory + "/in_namespace.sh")
+      << "rlock=$1; url=$2; dir=$3\n"
+         "$rlock exec -r $url --at-most 500ms --kill-after 2s job -- sh -c 'echo $$ >'$dir'/group; "
+         "setsid sh -c \"trap : TERM; touch $0/deaf; while :; do sleep 0.05; done\" & "
+         "exec sleep 1000' $dir &\n"
+         "while [ ! -e $dir/deaf ]; do sleep 0.02; done\n"
+         "group=$(cat $dir/group)\n"
+         "while [ -e /proc/$group/stat ] && ! grep -q ') Z' /proc/$group/stat; do sleep 0.02; "
+         "done\n"
+         "echo $((group - 1)) >/proc/sys/kernel/ns_last_pid\n"
+         "setsid sleep 1000 & victim=$!\n"
+         "[ $victim = $group ] && echo reused\n"
+         "wait %1; echo status=$?\n"
+         "kill -0 $victim && echo victim lives\n"
+         "kill -9 $victim\n";
+  const Result result =
+      run({"unshare", "--pid", "--fork", "--mount-proc", "--kill-child", "bash",
+           directory + "/in_namespace.sh", rlock_program(), server.unix_url(), directory});
+  if (result.err.find("unshare") != std::string::npos) {
+    MESSAGE("skipped: no PID namespace to be had: " << result.err);
+    return;
+  }
+  CAPTURE(result.out);
+  CAPTURE(result.err);
+  CHECK(result.out.find("victim lives") != std::string::npos);
+}

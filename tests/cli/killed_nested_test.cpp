@@ -1,0 +1,117 @@
+// S3 and S7 where a command under rlock is another rlock: what one run has left, the other waits
+// for.
+#include <algorithm>
+#include <csignal>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "cli/beats.hpp"
+#include "cli/family.hpp"
+
+using namespace rlock::test;
+
+namespace {
+
+struct Nested {
+  Server server;
+  std::string directory = server.directory();
+  std::string mark = "inner-" + directory;
+
+  // A command for an inner run, deaf to SIGTERM, that notes the inner rlock's number.
+  [[nodiscard]] std::string deaf() const {
+    return "trap '' TERM; echo $PPID >" + directory + "/inner; : " + mark +
+           "; while :; do sleep 0.02; done";
+  }
+  [[nodiscard]] pid_t inner() const {
+    pid_t pid = 0;
+    REQUIRE(wait_until([&] {
+      std::ifstream(directory + "/inner") >> pid;
+      return pid > 0;
+    }));
+    return pid;
+  }
+  // The processes that run the command; each rlock has it in its arguments, too.
+  [[nodiscard]] bool command_runs() const {
+    const auto found = processes_with(mark);
+    return std::any_of(found.begin(), found.end(), [](pid_t pid) {
+      std::string name;
+      std::ifstream("/proc/" + std::to_string(pid) + "/comm") >> name;
+      return name == "sh";
+    });
+  }
+};
+
+}  // namespace
+
+TEST_CASE(
+    "S7: an outer run keeps its lock while the guardian of a killed inner run ends the rest") {
+  Nested nested;
+  std::vector<std::string> kind;
+  std::vector<std::string> inner{"inner"};
+  SUBCASE("another lock") {}
+  SUBCASE("the same string lock") {
+    kind = {"--kind", "simple"};
+    inner = {"--kind", "simple", "outer"};
+  }
+  SUBCASE("below a shell, and several of them") { inner = {"outer", "more", "names"}; }
+
+  std::vector<std::string> argv = rlock_argv("exec", "-r", nested.server.unix_url());
+  argv.insert(argv.end(), kind.begin(), kind.end());
+  argv.insert(argv.end(), {"outer", "--"});
+  if (inner.size() > 3) argv.insert(argv.end(), {"sh", "-c", "\"$@\"; exit 3", "sh"});
+  const auto more = rlock_argv("exec", "-r", nested.server.unix_url(), "--lease", "3s");
+  argv.insert(argv.end(), more.begin(), more.end());
+  argv.insert(argv.end(), inner.begin(), inner.end());
+  argv.insert(argv.end(), {"--", "sh", "-c", nested.deaf()});
+  Process rlock(argv);
+  ::kill(nested.inner(), SIGKILL);
+  REQUIRE(wait_until([&] { return nested.server.command({"EXISTS", "outer"}) == "0"; }));
+  CHECK_FALSE(nested.command_runs());
+  const Result result = rlock.wait();
+  CHECK(result.status == 128 + SIGKILL);
+}
+
+TEST_CASE("C3: an inner run that works on in the background does not keep the outer lock") {
+  Nested nested;
+  const Result result = run(
+      rlock_argv("exec", "-r", nested.server.unix_url(), "outer", "--", "sh", "-c",
+                 rlock_program() + " exec -r " + nested.server.unix_url() + " inner -- sh -c '" +
+                     until_go(nested.server, 0) + "' >/dev/null 2>&1 & while [ $(redis-cli -s " +
+                     nested.server.unix_path() + " EXISTS inner) = 0 ]; do sleep 0.02; done"));
+  CHECK(result.status == 0);
+  CHECK(nested.server.command({"EXISTS", "outer"}) == "0");
+  CHECK(nested.server.command({"EXISTS", "inner"}) == "1");
+  say_go(nested.server);
+  CHECK(wait_until([&] { return nested.server.keys().empty(); }));
+}
+
+TEST_CASE("C1: the command of an inner run gets SIGTERM once when the outer run is ended") {
+  Server server;
+  const std::string done = server.directory() + "/done";
+  // It writes a line for each, and ends when nothing has come for a while.
+  const std::string count =
+      "trap 'echo TERM; last=0' TERM; last=-100000; echo ready; "
+      "while [ $last -lt 20 ]; do last=$((last+1)); sleep 0.01; done";
+  bool killed = false;
+  SUBCASE("by --at-most") {}
+  SUBCASE("by its guardian") { killed = true; }
+
+  for (int i = 0; i < 5; ++i) {
+    std::vector<std::string> argv = rlock_argv("exec", "-r", server.unix_url());
+    if (!killed) argv.insert(argv.end(), {"--at-most", "300ms"});
+    argv.insert(argv.end(), {"outer", "--"});
+    const auto inner =
+        rlock_argv("exec", "-r", server.unix_url(), "inner", "--", "bash", "-c", count);
+    argv.insert(argv.end(), inner.begin(), inner.end());
+    Process rlock(argv);
+    rlock.wait_for_stdout("ready");
+    if (killed) rlock.signal(SIGKILL);
+    const Result result = rlock.wait();
+    CHECK(result.out == "ready\nTERM\n");
+    REQUIRE(wait_until([&] { return server.command({"EXISTS", "inner"}) == "0"; }));
+    server.command({"DEL", "outer"});
+  }
+}

@@ -1,0 +1,102 @@
+// S2 and S7: the system takes longer to start the command than the lease lasts, as a dead network
+// file system can. strace makes that last call wait.
+#include <csignal>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "cli/beats.hpp"
+#include "cli/family.hpp"
+
+using namespace rlock::test;
+
+namespace {
+
+// Returns whether strace works here.
+bool can_trace() {
+  const bool works = run({"sh", "-c", "strace -o /dev/null true"}).status == 0;
+  if (!works) MESSAGE("skipped: strace is missing, or may not trace");
+  return works;
+}
+
+// rlock with a lease of 1 s, whose command the system starts 2.5 s late.
+struct Stalled {
+  Server server;
+  std::string program = server.directory() + "/slow-sh";
+  std::string started = server.directory() + "/started";
+  std::string mark = "stalled-" + server.directory();
+  Process strace{{"strace",
+                  "-f",
+                  "-o",
+                  server.directory() + "/trace",
+                  "-P",
+                  program,
+                  "-e",
+                  "trace=execve",
+                  "-e",
+                  "inject=execve:delay_enter=2500000",
+                  rlock_program(),
+                  "exec",
+                  "-r",
+                  server.unix_url(),
+                  "--lease",
+                  "1s",
+                  "--kill-after",
+                  "100ms",
+                  "job",
+                  "--",
+                  copied(program),
+                  "-c",
+                  "touch " + started + "; : " + mark + "; while :; do sleep 0.02; done"}};
+  pid_t rlock = find_rlock();
+
+  static std::string copied(const std::string& path) {
+    std::filesystem::copy_file("/bin/sh", path);
+    return path;
+  }
+  // The run that has the lock, and whose command is on its way.
+  [[nodiscard]] pid_t find_rlock() const {
+    pid_t found = -1;
+    REQUIRE(wait_until([&] {
+      for (const pid_t pid : processes_with(mark)) {
+        const auto stat = process_stat(pid);
+        if (stat && stat->parent == strace.pid()) found = pid;
+      }
+      return found > 0 && server.command({"EXISTS", "job"}) == "1";
+    }));
+    return found;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("S2: a command that the system starts too late does not run") {
+  if (!can_trace()) return;
+  Stalled stalled;
+  bool killed = false;
+  SUBCASE("while rlock waits for it") {}
+  SUBCASE("while rlock is stopped") { ::kill(stalled.rlock, SIGSTOP); }
+  SUBCASE("after rlock was killed") {
+    ::kill(stalled.rlock, SIGKILL);
+    killed = true;
+  }
+
+  CHECK(wait_until([&] { return stalled.server.command({"EXISTS", "job"}) == "0"; }));
+  if (!killed) ::kill(stalled.rlock, SIGCONT);
+  const Result result = stalled.strace.wait();
+  CHECK(result.status == (killed ? 128 + SIGKILL : 79));
+  CHECK_FALSE(std::filesystem::exists(stalled.started));
+  CHECK(wait_until([&] { return processes_with(stalled.mark).empty(); }));
+}
+
+TEST_CASE("C3: a wait for the command that a signal interrupts is made again") {
+  if (!can_trace()) return;
+  const Server server;
+  const Result result = run({"strace", "-f", "-o", "/dev/null", "-e", "trace=waitid", "-e",
+                             "inject=waitid:error=EINTR:when=1..40", rlock_program(), "exec", "-r",
+                             server.unix_url(), "job", "--", "sh", "-c", "exit 7"});
+  CHECK(result.status == 7);
+  CHECK(server.keys().empty());
+}

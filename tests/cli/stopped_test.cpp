@@ -1,0 +1,129 @@
+// S2, S3, S8: rlock is stopped and continued, while its server is there or not.
+#include <chrono>
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "cli/beats.hpp"
+#include "cli/family.hpp"
+#include "support/pty.hpp"
+
+using namespace rlock::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+// An interactive shell below which a job is stopped while its server stands still.
+struct StoppedJob {
+  Server server;
+  Pty pty{{"bash", "--norc", "-i"},
+          {.env = {{"PS1", "ready> "},
+                   {"TERM", "dumb"},
+                   {"RLOCK", rlock_program()},
+                   {"RLOCK_REDIS", server.unix_url()}},
+           .columns = 250}};
+
+  StoppedJob(const std::string& options, const std::string& script) {
+    pty.expect("ready> ");
+    pty.type("$RLOCK exec " + options + " job -- bash -c '" + script + "'\r");
+    pty.expect(
+        "star"
+        "ted.");
+    pty.type("\x1a");
+    pty.expect("Stopped");
+    pty.expect("ready> ");
+    server.pause();
+  }
+  void expect_status(int status) {
+    pty.expect("ready> ");
+    pty.type("echo status=$?.\r");
+    pty.expect("status=" + std::to_string(status) + ".");
+  }
+};
+
+}  // namespace
+
+TEST_CASE("S3: SIGCONT while the server is away does not end the command") {
+  Server server;
+  Process rlock(rlock_argv("exec", "-r", server.unix_url(), "--timeout", "500ms", "job", "--",
+                           "bash", "-c", "trap 'echo continued' CONT; " + until_go(server, 7)));
+  rlock.wait_for_stdout("started");
+  server.pause();
+  for (int i = 0; i < 3; ++i) rlock.signal(SIGCONT);
+  rlock.wait_for_stdout("continued");
+  server.resume();
+  say_go(server);
+  const Result result = rlock.wait();
+  CHECK(result.status == 7);
+  CAPTURE(result.err);
+  CHECK(result.err.empty());
+  CHECK(released(server));
+}
+
+TEST_CASE("S8: after a stop, a server that does not answer is no reason to end the command") {
+  StoppedJob job("--timeout 20s",
+                 "trap \"echo on; exit 7\" CONT; echo star''ted.; "
+                 "while :; do sleep 0.02; done");
+  job.pty.type("fg\r");
+  job.pty.expect("\r\non\r\n");
+  job.server.resume();
+  job.expect_status(7);
+}
+
+TEST_CASE("S8: after a stop, SIGTERM reaches the command although the server does not answer") {
+  StoppedJob job("--timeout 20s",
+                 "trap \"echo ended; exit 7\" TERM; echo star''ted.; "
+                 "while :; do sleep 0.02; done");
+  job.pty.type("kill %1; fg\r");
+  job.pty.expect("\r\nended\r\n");
+  job.server.resume();
+  job.expect_status(7);
+}
+
+TEST_CASE("--at-most: the time is kept also while a server is asked after a stop") {
+  StoppedJob job("--timeout 20s --at-most 1s",
+                 "trap \"echo ended; exit 7\" TERM; echo star''ted.; "
+                 "while :; do sleep 0.02; done");
+  job.pty.type("fg\r");
+  job.pty.expect("\r\nended\r\n");
+  job.server.resume();
+  job.expect_status(124);
+}
+
+TEST_CASE(
+    "S7: a stopped rlock that goes on just before the lease ends says that the lock was lost") {
+  Server server;
+  const std::string mark = "struck-" + server.directory();
+  Process rlock(rlock_argv("exec", "-r", server.unix_url(), "--lease", "6s", "job", "--", "sh",
+                           "-c", "echo started; : " + mark + "; while :; do sleep 0.02; done"));
+  rlock.wait_for_stdout("started");
+  rlock.signal(SIGSTOP);
+  // The guardian's time comes before the lease's end, so that rlock can still renew it.
+  REQUIRE(wait_until([&] { return processes_with(mark) == std::vector<pid_t>{rlock.pid()}; }));
+  rlock.signal(SIGCONT);
+  const Result result = rlock.wait();
+  CHECK(result.status == 79);
+  CAPTURE(result.err);
+  CHECK(result.err.starts_with("rlock: job: lock lost: "));
+  CHECK(is_one_message(result.err));
+  CHECK(released(server));
+}
+
+TEST_CASE(
+    "S7: below a stopped rlock, nothing lives longer than the lease, whatever it has become") {
+  Server server;
+  Family family(server, server.unix_url(), {"--lease", "3s"});
+  family.rlock().signal(SIGSTOP);
+  REQUIRE(wait_until([&] { return stopped(family.rlock().pid()); }));
+  const double lease_end = uptime() + static_cast<double>(pttl(server)) / 1000 + 0.01;
+  CHECK(wait_until([&] {
+    const auto alive = family.alive();
+    return std::all_of(alive.begin(), alive.end(),
+                       [&](pid_t pid) { return pid == family.rlock().pid(); });
+  }));
+  CHECK(family.last_beat() < lease_end);
+  family.rlock().signal(SIGCONT);
+  CHECK(family.rlock().wait_exit().status == 79);
+}
