@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <optional>
+#include <poll.h>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -112,6 +113,17 @@ void check_descriptors(const lock::SessionOptions& servers) {
   }
 }
 
+// Throws Error (unavailable) unless the watchdog has reached the servers, with connections that it
+// keeps: they may take no more of them when the first renewal is due.
+void wait_for_first_answer(HeldLocks& locks, lock::Session& session, Milliseconds bound) {
+  locks.ask();
+  const redis::Patience patience{after(BootClock::now(), bound), session.wake_fd()};
+  if (!redis::wait_for(locks.answer_fd(), POLLIN, patience)) {
+    throw Error(ExitStatus::unavailable,
+                session.display() + ": no answer to the background process in time");
+  }
+}
+
 void keep(lock::Wish wish, lock::SessionOptions servers, const std::string& message,
           const Fd& caller, const std::function<void()>& started) {
   const Handed handed = from_message(message);
@@ -131,8 +143,9 @@ void keep(lock::Wish wish, lock::SessionOptions servers, const std::string& mess
   const Either wake(caller.get(), locks.lost_fd());
   session.set_wake_fd(wake.fd());
   check_descriptors(servers);
-  started();
   try {
+    wait_for_first_answer(locks, session, servers.client.timeout);
+    started();
     wait_for_end(lock, session);
   } catch (const redis::Interrupted&) {
     if (process::has_ended(caller)) return give_back(locks, lock, session);

@@ -51,7 +51,7 @@ void HeldLocks::watch(Use use) {
 void HeldLocks::ask() {
   answer_.clear();
   try {
-    watch(Use::our_session);
+    watch(Use::our_session);  // where it does not run yet
     watchdog_->check();
   } catch (const Error&) {  // then there is no answer
   }

@@ -243,13 +243,18 @@ TEST_CASE("exec of several locks that gets no thread refuses before it starts th
 
 TEST_CASE("S3: a server that takes no more connections still has its lock renewed") {
   const Server server;
+  const Shells shells(server);
   RespClient client = server.connect();
   const auto left = [&] { return std::stol(client.call({"PTTL", "job"})[0]); };
-  Process rlock(rlock_argv("exec", "-r", server.unix_url(), "--lease", "3s", "job", "--", "sh",
-                           "-c", "echo started; read line; exit 7"),
-                {.hold_stdin = true});
-  rlock.wait_for_stdout("started");
-  client.call({"CONFIG", "SET", "maxclients", "2"});
+  std::string script;
+  SUBCASE("by exec") { script = "rlock exec --lease 3s job -- sh -c 'echo held; read line'"; }
+  SUBCASE("by acquire") {
+    script = "rlock acquire --lease 3s job >/dev/null; echo held; read line";
+  }
+
+  Process shell(shells.argv(script), {.env = shells.options().env, .hold_stdin = true});
+  shell.wait_for_stdout("held");
+  client.call({"CONFIG", "SET", "maxclients", "1"});
   for (int i = 0; i < 2; ++i) {
     long before = left();
     REQUIRE(wait_until([&] {
@@ -259,7 +264,7 @@ TEST_CASE("S3: a server that takes no more connections still has its lock renewe
       return grew;
     }));
   }
-  rlock.close_stdin();
-  CHECK(rlock.wait().status == 7);
-  CHECK(client.call({"EXISTS", "job"})[0] == "0");
+  shell.write_stdin("go on\n");
+  CHECK(shell.wait().status == 0);
+  CHECK(wait_until([&] { return client.call({"EXISTS", "job"})[0] == "0"; }));
 }

@@ -94,9 +94,9 @@ TEST_CASE("S2: a command that the system starts too late does not run") {
 TEST_CASE("C3: a wait for the command that a signal interrupts is made again") {
   if (!can_trace()) return;
   const Server server;
-  const Result result = run({"strace", "-f", "-o", "/dev/null", "-e", "trace=waitid", "-e",
-                             "inject=waitid:error=EINTR:when=1..40", rlock_program(), "exec", "-r",
-                             server.unix_url(), "job", "--", "sh", "-c", "exit 7"});
+  const Result result = run({"strace", "-f", "-o", "/dev/null", "-e", "trace=waitid,wait4", "-e",
+                             "inject=waitid,wait4:error=EINTR:when=1..40", rlock_program(), "exec",
+                             "-r", server.unix_url(), "job", "--", "sh", "-c", "exit 7"});
   CHECK(result.status == 7);
   CHECK(server.keys().empty());
 }
