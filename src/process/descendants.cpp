@@ -43,9 +43,10 @@ std::vector<Identity> children_of_this_process() {
   return children;
 }
 
-bool has_orphaned_guardian(pid_t own) {
+bool has_orphaned_guardian(pid_t own, pid_t command) {
   for (const pid_t pid : child_numbers()) {
-    const auto stat = pid == own ? std::nullopt : read_process_stat(pid);
+    if (pid == own || pid == command) continue;
+    const auto stat = read_process_stat(pid);
     if (stat && !stat->is_dead() && is_guardian(*stat)) return true;
   }
   return false;
@@ -103,7 +104,9 @@ Nanoseconds note_members(Tree& tree) {
   };
   const Nanoseconds before = used();
   std::vector<Identity> members;
-  Search(tree).for_each_member([&](const ProcessStat& stat) {
+  const Search search(tree);
+  if (const ProcessStat* root = search.find(tree.root)) tree.since = root->start;
+  search.for_each_member([&](const ProcessStat& stat) {
     members.push_back({stat.pid, stat.start});
   });
   tree.members = std::move(members);

@@ -41,9 +41,9 @@ struct Tree {
 // Returns the children of this process, zombies included.
 [[nodiscard]] std::vector<Identity> children_of_this_process();
 
-// Returns whether a child of this process, other than `own`, is a guardian whose rlock has died: an
-// inner run was killed, and its guardian still ends what that has left.
-[[nodiscard]] bool has_orphaned_guardian(pid_t own);
+// Returns whether a child of this process, other than its guardian `own` and its command, is a
+// guardian whose rlock has died: an inner run was killed, and its guardian still ends what is left.
+[[nodiscard]] bool has_orphaned_guardian(pid_t own, pid_t command);
 
 // Returns the living processes of `tree`, without zombies, `root` and `except`. Takes time in
 // proportion to the number of processes on the machine.

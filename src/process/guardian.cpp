@@ -15,7 +15,6 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/process_stat.hpp"
 #include "process/detach.hpp"
 
 namespace rlock::process {
@@ -113,11 +112,9 @@ void Guardian::watch(const Fd& life_line, pid_t guarded, pid_t session) noexcept
   // Holding the terminal, a pipe's end or a working directory would keep others waiting.
   close_all_but(life_line.get(), alarm_.fd());
   [[maybe_unused]] const int moved = ::chdir("/");
-  const auto rlock = read_process_stat(guarded);
   Tree tree{.root = guarded,
             .except = guarded,
             .session = session,
-            .since = rlock ? rlock->start : 0,
             .marker = marker_,
             .strangers = strangers_};
 

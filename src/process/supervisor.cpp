@@ -85,7 +85,7 @@ Supervisor::Result Supervisor::run() {
 // promised: as long as that lives, it counts on the outer lock, too.
 bool Supervisor::is_over() {
   if (!wait_status_) return false;
-  return ending_ ? nothing_left_ : !has_orphaned_guardian(guardian_.pid());
+  return ending_ ? nothing_left_ : !has_orphaned_guardian(guardian_.pid(), child_);
 }
 
 void Supervisor::wait() {
@@ -129,7 +129,6 @@ void Supervisor::handle_signals() {
   while (const auto signal = signals_.next()) {
     if (signal->number != SIGCHLD && !signal->from_self) forward(*signal);
   }
-  reap();
 }
 
 void Supervisor::forward(const Signal& signal) {
