@@ -56,7 +56,7 @@ TEST_CASE(
     kind = {"--kind", "simple"};
     inner = {"--kind", "simple", "outer"};
   }
-  SUBCASE("below a shell, and several of them") { inner = {"outer", "more", "names"}; }
+  SUBCASE("below a shell, and several of them") { inner = {"several", "more", "names"}; }
 
   std::vector<std::string> argv = rlock_argv("exec", "-r", nested.server.unix_url());
   argv.insert(argv.end(), kind.begin(), kind.end());
