@@ -13,6 +13,7 @@
 
 #include "base/fd.hpp"
 #include "lock/session.hpp"
+#include "redis/server_error.hpp"
 #include "redis/socket.hpp"
 
 namespace rlock::lock {
@@ -55,18 +56,20 @@ class Ballot {
   Ballot(Session& session, std::function<Answer(std::size_t, redis::Client&)> ask) {
     state_->votes.resize(session.nodes().size());
     for (std::size_t i = 0; i < session.nodes().size(); ++i) {
-      session.nodes()[i]->post(
-          [state = state_, absentees = session.absentees(), ask, i](redis::Client& client) {
-            Vote<Answer> vote;
-            try {
-              vote.answer.emplace(ask(i, client));
-            } catch (...) {
-              vote.failure = absentees->note_failure(i);
-            }
-            const std::lock_guard guard(state->mutex);
-            state->votes[i] = std::move(vote);
-            state->changed.raise();
-          });
+      try {
+        session.nodes()[i]->post(
+            [state = state_, absentees = session.absentees(), ask, i](redis::Client& client) {
+              Vote<Answer> vote;
+              try {
+                vote.answer.emplace(ask(i, client));
+              } catch (...) {
+                vote.failure = absentees->note_failure(i);
+              }
+              state->put(i, std::move(vote));
+            });
+      } catch (const redis::Unavailable&) {  // its thread cannot be started
+        state_->put(i, {{}, session.absentees()->note_failure(i)});
+      }
     }
   }
 
@@ -101,6 +104,12 @@ class Ballot {
     std::mutex mutex;  // of the votes
     Votes votes;
     Event changed;
+
+    void put(std::size_t i, Vote<Answer> vote) {
+      const std::lock_guard guard(mutex);
+      votes[i] = std::move(vote);
+      changed.raise();
+    }
   };
 
   std::shared_ptr<State> state_ = std::make_shared<State>();
