@@ -224,8 +224,7 @@ int run_exec(const Globals& globals, const ExecOptions& options, const Behind& b
     return run_command(plan, locks, session, *guardian, run, signals);
   } catch (const redis::Interrupted&) {
     locks.release(Milliseconds(0));
-    if (const auto signal = signal_to_end(signals)) return end_by_signal(*signal);
-    throw;
+    return end_by_signal(signal_to_end(signals).value());
   } catch (...) {
     locks.release(Milliseconds(0));
     throw;

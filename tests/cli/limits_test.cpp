@@ -205,7 +205,6 @@ TEST_CASE("acquire whose background process fails it neither hangs nor keeps the
 }
 
 TEST_CASE("rlock says no where it needs a thread and there is none to be had") {
-  if (is_sanitized()) return;  // which may need one itself
   const Server server;
   Quorum servers(3);
   const std::string local = "redis://localhost:" + std::to_string(server.port());
@@ -234,7 +233,6 @@ TEST_CASE("rlock says no where it needs a thread and there is none to be had") {
 }
 
 TEST_CASE("a small stack is enough") {
-  if (is_sanitized()) return;
   const Server server;
   Quorum servers(3);
   const Shells shells(server);
@@ -266,7 +264,6 @@ TEST_CASE("a small stack is enough") {
 }
 
 TEST_CASE("without memory nothing is run, and nothing is left behind") {
-  if (is_sanitized()) return;  // which takes more than any limit leaves
   const Server server;
   Quorum servers(3);
   const auto limited = [](int kib, const std::vector<std::string>& rlock) {
