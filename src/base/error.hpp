@@ -1,6 +1,7 @@
 // The exception for a broken world: a message for the user and the status to exit with.
 #pragma once
 
+#include <exception>
 #include <stdexcept>
 #include <string>
 
@@ -21,6 +22,10 @@ class Error : public std::runtime_error {
  private:
   ExitStatus status_;
 };
+
+// Returns what to tell the user of any exception: unavailable where there was no memory or no
+// thread to be had, internal for one that nobody expected.
+[[nodiscard]] Error to_error(const std::exception& exception);
 
 // Returns the operating system's text for `errno_value`.
 [[nodiscard]] std::string errno_text(int errno_value);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <ctime>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
@@ -12,6 +13,8 @@
 
 namespace rlock {
 namespace {
+
+constexpr Milliseconds k_pause_without_memory{10};
 
 Fd checked(int fd, const char* what) {
   if (fd < 0) {
@@ -29,16 +32,30 @@ void Fd::reset() noexcept {
   }
 }
 
+int poll_until(std::span<pollfd> polled, TimePoint until) noexcept {
+  while (true) {
+    const int ready = ::poll(polled.data(), polled.size(), poll_timeout(until));
+    if (ready > 0) return ready;
+    const int error = ready < 0 ? errno : EINTR;
+    if (BootClock::now() >= until) return 0;
+    if (error == EINTR) continue;
+    const timespec pause{0, Nanoseconds(k_pause_without_memory).count()};
+    ::nanosleep(&pause, nullptr);
+  }
+}
+
 Event::Event() : fd_(checked(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd")) {}
 
 void Event::raise() const noexcept {
   const std::uint64_t one = 1;
-  [[maybe_unused]] const auto written = ::write(fd_.get(), &one, sizeof one);
+  while (::write(fd_.get(), &one, sizeof one) < 0 && errno == EINTR) {
+  }
 }
 
 void Event::clear() const noexcept {
   std::uint64_t count = 0;
-  [[maybe_unused]] const auto got = ::read(fd_.get(), &count, sizeof count);
+  while (::read(fd_.get(), &count, sizeof count) < 0 && errno == EINTR) {
+  }
 }
 
 Alarm::Alarm()
@@ -56,7 +73,11 @@ void Alarm::set(TimePoint when) const noexcept {
 
 bool Alarm::has_rung() const noexcept {
   std::uint64_t count = 0;
-  return ::read(fd_.get(), &count, sizeof count) > 0;
+  ssize_t got = 0;
+  do {
+    got = ::read(fd_.get(), &count, sizeof count);
+  } while (got < 0 && errno == EINTR);
+  return got > 0;
 }
 
 Either::Either(int one, int other) : fd_(checked(::epoll_create1(EPOLL_CLOEXEC), "epoll")) {

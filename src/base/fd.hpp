@@ -1,6 +1,8 @@
 // A file descriptor with one owner, and the kinds of descriptor that wake a poll().
 #pragma once
 
+#include <poll.h>
+#include <span>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -31,6 +33,10 @@ class Fd {
  private:
   int fd_ = -1;
 };
+
+// poll() that goes on after a signal, and while the kernel has no memory for it. Returns how many
+// are ready, or 0 when `until` has come.
+[[nodiscard]] int poll_until(std::span<pollfd> polled, TimePoint until) noexcept;
 
 // A descriptor that becomes readable once `raise` was called and stays so until `clear`.
 // Thread-safe. Throws Error from the constructor when the system has no descriptor left.

@@ -13,7 +13,7 @@ void fill(void* buffer, std::size_t size) {
   while (size > 0) {
     const ssize_t got = ::getrandom(at, size, 0);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw Error(ExitStatus::internal, "getrandom: " + errno_text(errno));
+    if (got < 0) throw Error(ExitStatus::unavailable, "getrandom: " + errno_text(errno));
     at += got;
     size -= static_cast<std::size_t>(got);
   }

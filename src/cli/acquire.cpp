@@ -142,8 +142,9 @@ std::variant<int, process::Signal> acquire(const Globals& globals, const Acquire
     return 0;
   } catch (const redis::Interrupted&) {
     const auto signal = signal_to_end(signals);
-    if (caller && !signal) process::check_alive(*caller);
-    return signal.value_or(process::Signal{SIGTERM});
+    if (signal) return *signal;
+    if (caller) process::check_alive(*caller);
+    throw;
   }
 }
 
@@ -159,11 +160,8 @@ int run_acquire(const Globals& globals, const AcquireOptions& options) {
     }
     tell_failure(std::get<int>(end));
     return std::get<int>(end);
-  } catch (const Error& error) {
-    tell_failure(static_cast<int>(error.status()));
-    throw;
-  } catch (const std::exception&) {
-    tell_failure(static_cast<int>(ExitStatus::internal));
+  } catch (const std::exception& exception) {
+    tell_failure(static_cast<int>(to_error(exception).status()));
     throw;
   }
 }

@@ -165,7 +165,7 @@ int run_exec(const Globals& globals, const ExecOptions& options, const Behind& b
     return run_command(plan, locks, session, *guardian, signals);
   } catch (const redis::Interrupted&) {
     locks.release(Milliseconds(0));
-    return end_by_signal(signal_to_end(signals).value_or(process::Signal{SIGTERM}));
+    return end_by_signal(signal_to_end(signals).value());
   } catch (...) {
     locks.release(Milliseconds(0));
     throw;

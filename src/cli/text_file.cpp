@@ -21,16 +21,28 @@ constexpr std::size_t k_limit = 1024UL * 1024UL;
   throw Error(ExitStatus::config, repeated(path) + ": " + why);
 }
 
+// The file may be as it should; it is the system that has no room.
+bool is_lack(int error) { return error == EMFILE || error == ENFILE || error == ENOMEM; }
+
+[[noreturn]] void fail_to_read(const std::string& path, int error) {
+  const std::string why = "cannot be read: " + errno_text(error);
+  if (is_lack(error)) throw Error(ExitStatus::unavailable, repeated(path) + ": " + why);
+  fail(path, why);
+}
+
 // Opens the file without waiting for a writer. Returns an invalid descriptor if there is none.
 Fd open_file(const std::string& path) {
-  Fd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  Fd fd;
+  do {
+    fd = Fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  } while (!fd.valid() && errno == EINTR);
   if (fd.valid()) return fd;
   const int why = errno;
   struct stat status {};
   // A directory that is closed to us hides whether the file is there.
   const bool is_there = ::stat(path.c_str(), &status) == 0;
   if (why == ENOENT || why == ENOTDIR || (why == EACCES && !is_there)) return fd;
-  fail(path, "cannot be read: " + errno_text(why));
+  fail_to_read(path, why);
 }
 
 std::string read_all(int fd, const std::string& path, Extent extent, Milliseconds patience) {
@@ -46,10 +58,11 @@ std::string read_all(int fd, const std::string& path, Extent extent, Millisecond
       continue;
     }
     if (errno == EINTR) continue;
-    if (errno != EAGAIN) fail(path, "cannot be read: " + errno_text(errno));
+    if (errno != EAGAIN) fail_to_read(path, errno);
     pollfd polled{fd, POLLIN, 0};
-    const int ready = ::poll(&polled, 1, poll_timeout(after(BootClock::now(), patience)));
-    if (ready == 0) fail(path, "nothing came out of it for too long");
+    if (poll_until({&polled, 1}, after(BootClock::now(), patience)) == 0) {
+      fail(path, "nothing came out of it for too long");
+    }
   }
 }
 
@@ -60,7 +73,7 @@ std::optional<TextFile> read_text_file(const std::string& path, Extent extent,
   const Fd fd = open_file(path);
   if (!fd.valid()) return std::nullopt;
   struct stat status {};
-  if (::fstat(fd.get(), &status) != 0) fail(path, "cannot be read: " + errno_text(errno));
+  if (::fstat(fd.get(), &status) != 0) fail_to_read(path, errno);
   if (S_ISDIR(status.st_mode)) fail(path, "is a directory");
   return TextFile{path, read_all(fd.get(), path, extent, patience), S_ISREG(status.st_mode),
                   status.st_uid, status.st_mode};

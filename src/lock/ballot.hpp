@@ -1,49 +1,20 @@
 // A question to several servers at once, whose answers come in one by one.
 #pragma once
 
-#include <algorithm>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <poll.h>
 #include <utility>
 #include <vector>
 
 #include "base/fd.hpp"
 #include "lock/session.hpp"
+#include "lock/vote.hpp"
+#include "redis/server_error.hpp"
 #include "redis/socket.hpp"
 
 namespace rlock::lock {
-
-// What came of asking one server: nothing yet, an answer, or what went wrong.
-template <typename Answer>
-struct Vote {
-  std::optional<Answer> answer{};
-  std::exception_ptr failure{};
-
-  [[nodiscard]] bool is_in() const { return answer || failure; }
-};
-
-template <typename Votes, typename Matches>
-[[nodiscard]] std::size_t count_votes(const Votes& votes, Matches matches) {
-  return static_cast<std::size_t>(std::count_if(votes.begin(), votes.end(), matches));
-}
-
-template <typename Answer>
-[[nodiscard]] std::size_t count_answers(const std::vector<Vote<Answer>>& votes, Answer answer) {
-  return count_votes(votes, [&](const auto& vote) { return vote.answer == answer; });
-}
-
-template <typename Answer>
-[[nodiscard]] std::vector<std::exception_ptr> failures_of(const std::vector<Vote<Answer>>& votes) {
-  std::vector<std::exception_ptr> failures;
-  for (const auto& vote : votes) {
-    if (vote.failure) failures.push_back(vote.failure);
-  }
-  return failures;
-}
 
 template <typename Answer>
 class Ballot {
@@ -55,18 +26,20 @@ class Ballot {
   Ballot(Session& session, std::function<Answer(std::size_t, redis::Client&)> ask) {
     state_->votes.resize(session.nodes().size());
     for (std::size_t i = 0; i < session.nodes().size(); ++i) {
-      session.nodes()[i]->post(
-          [state = state_, absentees = session.absentees(), ask, i](redis::Client& client) {
-            Vote<Answer> vote;
-            try {
-              vote.answer.emplace(ask(i, client));
-            } catch (...) {
-              vote.failure = absentees->note_failure(i);
-            }
-            const std::lock_guard guard(state->mutex);
-            state->votes[i] = std::move(vote);
-            state->changed.raise();
-          });
+      try {
+        session.nodes()[i]->post(
+            [state = state_, absentees = session.absentees(), ask, i](redis::Client& client) {
+              Vote<Answer> vote;
+              try {
+                vote.answer.emplace(ask(i, client));
+              } catch (...) {
+                vote.failure = absentees->note_failure(i);
+              }
+              state->put(i, std::move(vote));
+            });
+      } catch (const redis::Unavailable&) {  // its thread cannot be started
+        state_->put(i, {{}, session.absentees()->note_failure(i)});
+      }
     }
   }
 
@@ -101,6 +74,12 @@ class Ballot {
     std::mutex mutex;  // of the votes
     Votes votes;
     Event changed;
+
+    void put(std::size_t i, Vote<Answer> vote) {
+      const std::lock_guard guard(mutex);
+      votes[i] = std::move(vote);
+      changed.raise();
+    }
   };
 
   std::shared_ptr<State> state_ = std::make_shared<State>();

@@ -1,7 +1,6 @@
 #include "lock/listener.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <poll.h>
 
 #include "lock/ballot.hpp"
@@ -89,16 +88,11 @@ bool Listener::wait(TimePoint until) const {
   for (const Subscribed& one : subscribed_) {
     if (one) polled.push_back({one->fd(), POLLIN, 0});
   }
-  while (true) {
-    const int ready = ::poll(polled.data(), polled.size(), poll_timeout(until));
-    if (ready < 0 && errno != EINTR) throw redis::Unavailable("poll: " + errno_text(errno));
-    if (ready > 0) {
-      // A message counts first: a signal that comes with it must not keep it from being used.
-      if (polled[0].revents == 0 || ready > 1) return true;
-      throw redis::Interrupted();
-    }
-    if (BootClock::now() >= until) return false;
-  }
+  const int ready = poll_until(polled, until);
+  if (ready == 0) return false;
+  // A message counts first: a signal that comes with it must not keep it from being used.
+  if (polled[0].revents == 0 || ready > 1) return true;
+  throw redis::Interrupted();
 }
 
 }  // namespace rlock::lock

@@ -1,8 +1,10 @@
 #include "lock/node.hpp"
 
+#include <system_error>
 #include <utility>
 
 #include "base/quiet_thread.hpp"
+#include "redis/server_error.hpp"
 
 namespace rlock::lock {
 namespace {
@@ -32,8 +34,15 @@ void Node::stop() noexcept {
 
 void Node::post(Job job) {
   const std::lock_guard guard(mutex_);
+  if (!thread_.joinable()) {
+    try {
+      thread_ = start_quiet_thread([this] { run(); });
+    } catch (const std::system_error& error) {
+      throw redis::Unavailable("no thread to ask " + client_.options().endpoint.display() + ": " +
+                               error.what());
+    }
+  }
   jobs_.push_back(std::move(job));
-  if (!thread_.joinable()) thread_ = start_quiet_thread([this] { run(); });
   changed_.notify_one();
 }
 

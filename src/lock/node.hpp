@@ -29,7 +29,8 @@ class Node {
   void stop() noexcept;
 
   // Has the thread do `job` after all that was posted before: what is sent for it cannot overtake
-  // what was sent for those. Thread-safe.
+  // what was sent for those. Thread-safe. Throws redis::Unavailable, and drops the job, if there is
+  // no thread to be had; then none of its jobs has ever been done.
   void post(Job job);
 
  private:

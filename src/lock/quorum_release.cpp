@@ -79,12 +79,15 @@ void QuorumLock::abandon(Session& session) noexcept {
 void QuorumLock::take_back(Session& session) {
   end_attempt();
   for (std::size_t i = 0; i < members_.size(); ++i) {
-    session.nodes()[i]->post([member = members_[i]](redis::Client& client) {
-      try {
-        member->give_back(client, Milliseconds(0), Wake::no);
-      } catch (const std::exception&) {  // then its lease ends it
-      }
-    });
+    try {
+      session.nodes()[i]->post([member = members_[i]](redis::Client& client) {
+        try {
+          member->give_back(client, Milliseconds(0), Wake::no);
+        } catch (const std::exception&) {  // then its lease ends it
+        }
+      });
+    } catch (const redis::Unavailable&) {  // it has no thread, and was asked for nothing
+    }
   }
 }
 

@@ -93,6 +93,7 @@ Renewal QuorumLock::renew(Session& session, TimePoint* deadline) const {
   if (answer == Renewal::lost || deadline == nullptr) return answer;
   *deadline = lease_deadline(asked, lease());
   for (const std::size_t i : healing->confirm()) {
+    // It has a thread, which has said that the server has lost the lock.
     session.nodes()[i]->post([member = members_[i], bound, token = token_](redis::Client& client) {
       member->restore(client, bound, token);
     });

@@ -98,7 +98,11 @@ void Signals::read(const sigset_t& set) {
 
 std::optional<Signal> Signals::next() noexcept {
   signalfd_siginfo info{};
-  if (::read(fd_.get(), &info, sizeof info) != sizeof info) return std::nullopt;
+  ssize_t got = 0;
+  do {
+    got = ::read(fd_.get(), &info, sizeof info);
+  } while (got < 0 && errno == EINTR);
+  if (got != sizeof info) return std::nullopt;
   return Signal{static_cast<int>(info.ssi_signo), info.ssi_code == SI_KERNEL,
                 info.ssi_code != SI_KERNEL && info.ssi_pid == static_cast<unsigned>(::getpid())};
 }

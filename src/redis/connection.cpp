@@ -1,8 +1,8 @@
 #include "redis/connection.hpp"
 
-#include <array>
 #include <cstdlib>
 #include <memory>
+#include <new>
 #include <poll.h>
 
 #include <hiredis/hiredis.h>
@@ -24,7 +24,7 @@ std::string format(const Args& args) {
   char* formatted = nullptr;
   const auto length = redisFormatCommandArgv(&formatted, static_cast<int>(args.size()),
                                              texts.data(), lengths.data());
-  if (length < 0) throw Error(ExitStatus::internal, "out of memory");
+  if (length < 0) throw std::bad_alloc();
   const std::unique_ptr<char, decltype(&std::free)> owner(formatted, &std::free);
   return {formatted, static_cast<std::size_t>(length)};
 }
@@ -172,9 +172,8 @@ void Connection::write(std::string_view bytes, const Patience& patience) {
 
 // Feeds the parser with what has arrived. Returns 0, or if that is nothing, the events to wait for.
 short Connection::read_some() {
-  std::array<char, 65536> buffer;  // NOLINT: read fills it
-  const Stream::Step step = stream_->read(buffer);
-  parser_.feed({buffer.data(), step.bytes});
+  const Stream::Step step = stream_->read({buffer_.get(), k_buffer_size});
+  parser_.feed({buffer_.get(), step.bytes});
   return step.wait_for;
 }
 

@@ -58,7 +58,11 @@ class Connection {
   [[nodiscard]] Reply receive(const Patience& patience);
   short read_some();
 
+  // Not on the stack, which may be small (`ulimit -s`). What is never used takes no memory.
+  static constexpr std::size_t k_buffer_size = 65536;
+
   std::string server_;
+  std::unique_ptr<char[]> buffer_ = std::make_unique_for_overwrite<char[]>(k_buffer_size);
   std::unique_ptr<Stream> stream_;
   ReplyParser parser_;
   std::size_t unwanted_ = 0;  // replies to requests made by `send`

@@ -1,27 +1,52 @@
 #include "redis/reply.hpp"
 
+#include <new>
+
 #include <hiredis/hiredis.h>
 #include <hiredis/read.h>
+
+#include "redis/server_error.hpp"
 
 namespace rlock::redis {
 namespace {
 
 // hiredis calls these while it parses. Building Reply here, instead of copying hiredis' own reply
 // objects, lets an announced length be refused before memory is taken for it. Returning nullptr
-// ends the parse; exceptions must not cross the C frames, so bad_alloc ends the program.
+// ends the parse; exceptions must not cross the C frames.
 
-Reply* place(const redisReadTask* task) {
-  if (task->parent == nullptr) return new Reply;
-  auto& items = static_cast<Reply*>(task->parent->obj)->items;
-  // Items are made as they come, not as they are announced: memory is taken for what was received.
-  const auto at = static_cast<std::size_t>(task->idx);
-  if (items.size() <= at) items.resize(at + 1);
-  return &items[at];
+ReplyParser::Budget& budget_of(const redisReadTask* task) {
+  return *static_cast<ReplyParser::Budget*>(task->privdata);
+}
+
+std::nullptr_t refuse(const redisReadTask* task) {
+  budget_of(task).is_refused = true;
+  return nullptr;
+}
+
+// Returns the reply that is next, after `fill` has had it, or nullptr without memory.
+template <typename Fill>
+void* place(const redisReadTask* task, Fill fill) noexcept {
+  try {
+    if (task->parent == nullptr) {
+      auto whole = std::make_unique<Reply>();
+      fill(*whole);
+      return whole.release();
+    }
+    auto& items = static_cast<Reply*>(task->parent->obj)->items;
+    // Items are made as they come, not as they are announced: memory is taken for what was
+    // received.
+    const auto at = static_cast<std::size_t>(task->idx);
+    if (items.size() <= at) items.resize(at + 1);
+    fill(items[at]);
+    return &items[at];
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
 }
 
 // Takes `amount` from what the reply may still need. Returns false if that is too much.
 bool afford(const redisReadTask* task, std::size_t amount) {
-  auto& left = *static_cast<std::size_t*>(task->privdata);
+  std::size_t& left = budget_of(task).left;
   if (amount > left) return false;
   left -= amount;
   return true;
@@ -50,31 +75,33 @@ std::optional<Reply::Type> string_type(int type) {
 
 void* create_string(const redisReadTask* task, char* text, std::size_t length) noexcept {
   const auto type = string_type(task->type);
-  if (!type || !afford(task, length)) return nullptr;
-  Reply* reply = place(task);
-  reply->type = *type;
-  reply->text.assign(text, length);
-  return reply;
+  if (!type || !afford(task, length)) return refuse(task);
+  return place(task, [&](Reply& reply) {
+    reply.type = *type;
+    reply.text.assign(text, length);
+  });
 }
 
 // The number of elements is an int in hiredis 0.14 and a size_t since 1.0.
 template <typename Count>
 void* create_array(const redisReadTask* task, Count count) noexcept {
   const auto size = static_cast<std::size_t>(count);
-  if (task->type != REDIS_REPLY_ARRAY || is_too_deep(task) || !afford(task, size)) return nullptr;
-  Reply* reply = place(task);
-  reply->type = Reply::Type::array;
-  return reply;
+  if (task->type != REDIS_REPLY_ARRAY || is_too_deep(task) || !afford(task, size)) {
+    return refuse(task);
+  }
+  return place(task, [](Reply& reply) { reply.type = Reply::Type::array; });
 }
 
 void* create_integer(const redisReadTask* task, long long value) noexcept {
-  Reply* reply = place(task);
-  reply->type = Reply::Type::integer;
-  reply->integer = value;
-  return reply;
+  return place(task, [&](Reply& reply) {
+    reply.type = Reply::Type::integer;
+    reply.integer = value;
+  });
 }
 
-void* create_nil(const redisReadTask* task) noexcept { return place(task); }
+void* create_nil(const redisReadTask* task) noexcept {
+  return place(task, [](Reply&) {});
+}
 
 // Only whole replies are freed: the items of an array belong to it.
 void free_reply(void* reply) noexcept { delete static_cast<Reply*>(reply); }
@@ -84,10 +111,10 @@ void free_reply(void* reply) noexcept { delete static_cast<Reply*>(reply); }
 template <typename Functions>
 void refuse_resp3(Functions& functions) {
   if constexpr (requires { functions.createDouble; }) {
-    functions.createDouble = [](const redisReadTask*, double, char*, std::size_t) -> void* {
-      return nullptr;
+    functions.createDouble = [](const redisReadTask* task, double, char*, std::size_t) -> void* {
+      return refuse(task);
     };
-    functions.createBool = [](const redisReadTask*, int) -> void* { return nullptr; };
+    functions.createBool = [](const redisReadTask* task, int) -> void* { return refuse(task); };
   }
 }
 
@@ -126,11 +153,11 @@ const std::vector<Reply>& Reply::as_array(std::size_t least) const {
 
 void ReplyParser::FreeReader::operator()(redisReader* reader) const { redisReaderFree(reader); }
 
-ReplyParser::ReplyParser(std::size_t limit) : limit_(limit), left_(limit) {
+ReplyParser::ReplyParser(std::size_t limit) : limit_(limit), budget_{limit} {
   static redisReplyObjectFunctions functions = make_functions();
   reader_.reset(redisReaderCreateWithFunctions(&functions));
-  if (!reader_) throw Error(ExitStatus::internal, "out of memory");
-  reader_->privdata = &left_;
+  if (!reader_) throw std::bad_alloc();
+  reader_->privdata = &budget_;
   reader_->maxbuf = 0;  // keep the buffer between replies; it is freed with the reader
 }
 
@@ -140,20 +167,21 @@ void ReplyParser::feed(std::string_view bytes) {
   if (reader_->len - reader_->pos + bytes.size() > limit_) {
     throw ProtocolError("a reply of more than " + std::to_string(limit_) + " bytes");
   }
-  if (redisReaderFeed(reader_.get(), bytes.data(), bytes.size()) != REDIS_OK) {
-    throw ProtocolError(reader_->errstr);
-  }
+  if (redisReaderFeed(reader_.get(), bytes.data(), bytes.size()) != REDIS_OK) fail();
+}
+
+// "Out of memory" is also what hiredis makes of our refusals.
+void ReplyParser::fail() const {
+  if (budget_.is_refused) throw ProtocolError("a reply that is too large, or no RESP2");
+  if (reader_->err == REDIS_ERR_OOM) throw Unavailable("no memory for the server's answer");
+  throw ProtocolError(reader_->errstr);
 }
 
 std::optional<Reply> ReplyParser::next() {
   void* object = nullptr;
-  if (redisReaderGetReply(reader_.get(), &object) != REDIS_OK) {
-    // "Out of memory" is what hiredis makes of our refusals.
-    const bool refused = reader_->err == REDIS_ERR_OOM;
-    throw ProtocolError(refused ? "a reply that is too large, or no RESP2" : reader_->errstr);
-  }
+  if (redisReaderGetReply(reader_.get(), &object) != REDIS_OK) fail();
   if (object == nullptr) return std::nullopt;
-  left_ = limit_;
+  budget_.left = limit_;
   const std::unique_ptr<Reply> reply(static_cast<Reply*>(object));
   return std::move(*reply);
 }

@@ -42,9 +42,16 @@ class ProtocolError : public Error {
 };
 
 // Turns a stream of bytes into replies. A stream that is no RESP2, or a reply that would need more
-// than the limit, throws ProtocolError; the parser is of no use after that.
+// than the limit, throws ProtocolError, and one for which there is no memory Unavailable; the
+// parser is of no use after that.
 class ReplyParser {
  public:
+  // What the reply being parsed may still take, and whether it is one that we do not want.
+  struct Budget {
+    std::size_t left;  // bytes and elements
+    bool is_refused = false;
+  };
+
   // `limit`: bytes of text and array elements, added up, that one reply may have.
   explicit ReplyParser(std::size_t limit);
   ReplyParser(ReplyParser&&) = delete;
@@ -59,8 +66,10 @@ class ReplyParser {
     void operator()(redisReader* reader) const;
   };
 
+  [[noreturn]] void fail() const;
+
   std::size_t limit_;
-  std::size_t left_;  // bytes and elements that the reply being parsed may still take
+  Budget budget_;
   std::unique_ptr<redisReader, FreeReader> reader_;
 };
 

@@ -4,7 +4,6 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -222,10 +221,7 @@ Master connect_master(const NodeOptions& options, const Patience& patience) {
 }
 
 void hear_of_failovers(const NodeOptions& options, const Patience& patience) {
-  try {
-    newest_epoch(options.endpoint, ask_all(options, patience, patience.deadline).said);
-  } catch (const std::system_error&) {  // no thread to ask them
-  }
+  newest_epoch(options.endpoint, ask_all(options, patience, patience.deadline).said);
 }
 
 bool is_outdated(const Endpoint& whole, std::int64_t epoch) {

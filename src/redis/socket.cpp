@@ -9,10 +9,12 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <new>
 #include <optional>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -37,6 +39,7 @@ struct Lookup {
   std::vector<Address> addresses;
 };
 
+// Throws std::bad_alloc.
 void look_up(const std::string& host, const std::string& port, int flags, Lookup& lookup) {
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
@@ -44,6 +47,7 @@ void look_up(const std::string& host, const std::string& port, int flags, Lookup
   hints.ai_flags = AI_NUMERICSERV | flags;
   addrinfo* list = nullptr;
   const int error = ::getaddrinfo(host.c_str(), port.c_str(), &hints, &list);
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(list, ::freeaddrinfo);
   const std::lock_guard guard(lookup.mutex);
   lookup.error = error;
   if (error != 0) return;
@@ -53,7 +57,6 @@ void look_up(const std::string& host, const std::string& port, int flags, Lookup
     address.length = at->ai_addrlen;
     lookup.addresses.push_back(address);
   }
-  ::freeaddrinfo(list);
 }
 
 // getaddrinfo cannot be given a deadline, so a name is looked up in a thread that is left behind
@@ -65,11 +68,21 @@ std::vector<Address> resolve(const Endpoint& endpoint, const Patience& patience)
   if (numeric.error == 0) return numeric.addresses;
 
   const auto lookup = std::make_shared<Lookup>();
-  start_quiet_thread([lookup, host = endpoint.host, port] {
-    look_up(host, port, AI_ADDRCONFIG, *lookup);
-    if (lookup->error != 0) look_up(host, port, 0, *lookup);
+  const auto work = [lookup, host = endpoint.host, port] {
+    try {
+      look_up(host, port, AI_ADDRCONFIG, *lookup);
+      if (lookup->error != 0) look_up(host, port, 0, *lookup);
+    } catch (const std::bad_alloc&) {
+      const std::lock_guard guard(lookup->mutex);
+      lookup->error = EAI_MEMORY;
+    }
     lookup->done.raise();
-  }).detach();
+  };
+  try {
+    start_quiet_thread(work).detach();
+  } catch (const std::system_error& error) {
+    throw Unavailable(std::string("no thread to look up the host's name: ") + error.what());
+  }
   if (!wait_for(lookup->done.fd(), POLLIN, patience)) {
     throw Unavailable("no answer to the look-up of the host's name in time");
   }
@@ -101,9 +114,14 @@ Attempt start(const Address& address) {
   attempt.fd = Fd(::socket(name->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!attempt.fd.valid()) {
     attempt.error = errno;
-  } else if (::connect(attempt.fd.get(), name, address.length) != 0 && errno != EINPROGRESS) {
+    return attempt;
+  }
+  while (::connect(attempt.fd.get(), name, address.length) != 0) {
+    if (errno == EINTR) continue;
+    if (errno == EINPROGRESS || errno == EALREADY || errno == EISCONN) break;
     attempt.error = errno;
     attempt.fd.reset();
+    break;
   }
   return attempt;
 }
@@ -115,7 +133,7 @@ Fd first_connected(std::vector<Attempt>& attempts, TimePoint until, int wake_fd)
     polled.push_back({attempt.error == 0 ? attempt.fd.get() : -1, POLLOUT, 0});
   }
   polled.push_back({wake_fd, POLLIN, 0});
-  if (::poll(polled.data(), polled.size(), poll_timeout(until)) <= 0) return {};
+  if (poll_until(polled, until) == 0) return {};
   if (polled.back().revents != 0) throw Interrupted();
   for (std::size_t i = 0; i < attempts.size(); ++i) {
     if (polled[i].revents == 0) continue;
@@ -137,18 +155,11 @@ bool all_failed(const std::vector<Attempt>& attempts) {
 }  // namespace
 
 bool wait_for(int fd, short events, const Patience& patience) {
-  while (true) {
-    std::array<pollfd, 2> polled = {{{fd, events, 0}, {patience.wake_fd, POLLIN, 0}}};
-    const int ready = ::poll(polled.data(), polled.size(), poll_timeout(patience.deadline));
-    if (ready < 0 && errno != EINTR) throw Unavailable("poll: " + errno_text(errno));
-    if (ready <= 0) {
-      if (BootClock::now() >= patience.deadline) return false;
-      continue;
-    }
-    // The answer counts first: a signal that comes with it must not make it unknown.
-    if (polled[0].revents != 0) return true;
-    throw Interrupted();
-  }
+  std::array<pollfd, 2> polled = {{{fd, events, 0}, {patience.wake_fd, POLLIN, 0}}};
+  if (poll_until(polled, patience.deadline) == 0) return false;
+  // The answer counts first: a signal that comes with it must not make it unknown.
+  if (polled[0].revents != 0) return true;
+  throw Interrupted();
 }
 
 void pause(const Patience& patience) {

@@ -43,7 +43,7 @@ void Subscription::listen_in_shards(const std::vector<std::string>& channels,
     slots[slot].push_back(channel);
   }
   all_ = Fd(::epoll_create1(EPOLL_CLOEXEC));
-  if (!all_.valid()) throw Error(ExitStatus::internal, "epoll: " + errno_text(errno));
+  if (!all_.valid()) throw Unavailable("epoll: " + errno_text(errno));
   for (const auto& [name, owned] : owners) {
     auto connection = cluster.take_connection(owned.first);
     if (!connection) connection = connect_node(nodes, owned.first, patience);
@@ -58,7 +58,7 @@ void Subscription::listen_in_shards(const std::vector<std::string>& channels,
     epoll_event event{};
     event.events = EPOLLIN;
     if (::epoll_ctl(all_.get(), EPOLL_CTL_ADD, connection->fd(), &event) != 0) {
-      throw Error(ExitStatus::internal, "epoll: " + errno_text(errno));
+      throw Unavailable("epoll: " + errno_text(errno));
     }
     connections_.push_back(std::move(connection));
   }

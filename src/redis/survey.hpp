@@ -8,9 +8,11 @@
 #include <mutex>
 #include <optional>
 #include <poll.h>
+#include <system_error>
 
 #include "base/fd.hpp"
 #include "base/quiet_thread.hpp"
+#include "redis/server_error.hpp"
 #include "redis/socket.hpp"
 #include "redis/url.hpp"
 
@@ -34,7 +36,7 @@ class Survey {
   Survey(Question question, const Patience& patience)
       : question_(std::move(question)), patience_(patience) {}
 
-  // Begins to ask a server.
+  // Begins to ask a server. Without a thread for it, the result is that failure.
   void ask(const HostAndPort& server) {
     ++pending_;
     const auto work = [box = box_, question = question_, server, until = patience_.deadline] {
@@ -48,7 +50,14 @@ class Survey {
       box->results.push_back(std::move(result));
       box->arrived.raise();
     };
-    start_quiet_thread(work).detach();
+    try {
+      start_quiet_thread(work).detach();
+    } catch (const std::system_error& error) {
+      const std::lock_guard guard(box_->mutex);
+      const Unavailable failure("no thread to ask " + server.display() + ": " + error.what());
+      box_->results.push_back({server, {}, std::make_exception_ptr(failure)});
+      box_->arrived.raise();
+    }
   }
 
   // Returns how many servers have been asked whose results `next` has not returned.

@@ -1,5 +1,8 @@
 #include <cerrno>
+#include <new>
+#include <stdexcept>
 #include <string>
+#include <system_error>
 
 #include <doctest/doctest.h>
 
@@ -19,6 +22,16 @@ TEST_CASE("errno_text is the system's text") {
   CHECK(errno_text(ENOENT) == "No such file or directory");
   CHECK(errno_text(ECONNREFUSED) == "Connection refused");
   CHECK_FALSE(errno_text(123456).empty());
+}
+
+TEST_CASE("an exception that is no Error is a lack of memory or threads, or a bug") {
+  const Error known(ExitStatus::lost, "job: lock lost");
+  CHECK(rlock::to_error(known).status() == ExitStatus::lost);
+  CHECK(std::string(rlock::to_error(known).what()) == "job: lock lost");
+  CHECK(rlock::to_error(std::bad_alloc()).status() == ExitStatus::unavailable);
+  const std::system_error no_thread(EAGAIN, std::generic_category());
+  CHECK(rlock::to_error(no_thread).status() == ExitStatus::unavailable);
+  CHECK(rlock::to_error(std::logic_error("oops")).status() == ExitStatus::internal);
 }
 
 TEST_CASE("exit statuses are a published contract") {
