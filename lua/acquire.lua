@@ -21,7 +21,7 @@ local run, up = server_run()
 if up then return {5, up} end
 local kind = other_kind()
 if kind then return {3, kind} end
-if run ~= '' and not seen and has_ended(owner, KEYS[3]:match('[^:]+$')) then return {2} end
+if run ~= '' and not seen and note_of(owner, KEYS[3]:match('[^:]+$')) == 'ended' then return {2} end
 
 local mixed = redis.call('exists', KEYS[4])
 -- An earlier sending of this request may have taken the lock: then it is not counted again.

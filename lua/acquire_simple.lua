@@ -41,7 +41,8 @@ if not value then
 elseif redis.call('pttl', lock) < lease then
   redis.call('pexpire', lock, lease)
 end
-if not is_unique then redis.call('set', latch, 'entered', 'px', lease) end
+-- It ends with the lock, and proves as long as that lasts that it is this hold's.
+if not is_unique then redis.call('set', latch, 'entered', 'px', math.max(redis.call('pttl', lock), lease)) end
 local noted = ARGV[4] == '1' and drawn or nil
 if noted or ARGV[3] ~= '' then tell(owner, about_owner('simple', noted), lease) end
 return {1, 1, 0, drawn or '', run}

@@ -2,8 +2,7 @@
 -- KEYS: lock, channel, info, latch of this request, queue, scores, channel of read/write locks
 -- ARGV: how long to remember this request (ms), what the names of the readers' timeout keys start
 --   with, 'simple' to break a string (anything else: a hash), what to do:
---   'look' changes nothing; 'any' breaks the lock, whoever holds it; 'only' does so if no others
---   hold it than the owners that follow.
+--   'look' changes nothing; 'only' breaks the lock if no others hold it than the owners that follow.
 -- Returns {outcome, now (ms), pttl, waiters in the queue, listeners on the channels, mode of a
 --   read/write lock or '', {owner, holds, JSON of info or '', ...}} with the outcome 0 held, and
 --   left alone; 1 broken; 2 free. {3, what} where the name is in use for something else.
@@ -61,7 +60,6 @@ local function count_listeners()
 end
 
 local function may_break(holders)
-  if task ~= 'only' then return task == 'any' end
   local expected = {}
   for i = 5, #ARGV do expected[ARGV[i]] = true end
   for i = 1, #holders, 3 do

@@ -27,7 +27,7 @@ for _, holder in ipairs(redis.call('zrange', permits, from, '+inf', 'byscore')) 
   holders[#holders + 1] = shown(holder)
   holders[#holders + 1] = '1'
   holders[#holders + 1] = type(told) == 'string' and told or ''
-  may_break = may_break and (task == 'any' or expected[shown(holder)] == true)
+  may_break = may_break and expected[shown(holder)] == true
 end
 local last = redis.call('zrange', permits, -1, -1, 'withscores')[2]
 local left = last and math.max(tonumber(last) - now, 0) or 0

@@ -1,6 +1,6 @@
 -- Counts one more hold for an owner who holds the lock already; may be sent again. A string counts
 -- no holds: the lock stays with the outer one.
--- KEYS: lock, latch of this hold; and info and token if there is to be a token
+-- KEYS: lock, latch of this hold, info; and token if there is to be a token
 -- ARGV: lease (ms), owner, how long to remember this request (ms), a mode of include/fence.lua
 -- Returns {1, count, token or nothing, 1 if it is a string and nothing was counted} entered; {2} the
 --   owner does not hold the lock, or this hold has ended; {4, why} no token can be drawn. The token
@@ -15,13 +15,15 @@ if not is_string and (kind ~= 'hash' or redis.call('hexists', lock, owner) == 0)
 -- A reader's hold is more than a field.
 if kind == 'hash' and redis.call('hexists', lock, 'mode') == 1 then return {2} end
 
-local seen = redis.call('get', latch)
-if seen and seen ~= 'entered' then return {2} end
+local hold = latch:match('[^:]+$')
+local seen, noted = redis.call('get', latch), note_of(owner, hold)
+if seen and seen ~= 'entered' or noted == 'ended' then return {2} end
 local drawn, refusal = fence(owner, true, ARGV[4])
 if refusal then return refusal end
-if not seen and not is_string then
+if not is_string and not seen and not noted then
   redis.call('set', latch, 'entered', 'px', ARGV[3])
   redis.call('hincrby', lock, owner, 1)
+  note(owner, 'entered', hold, lease)
 end
 -- Never shorter than what the outer hold counts on, which may have no expiry (-1).
 local left = redis.call('pttl', lock)

@@ -15,16 +15,17 @@ local is_reader = mode and redis.call('hexists', lock, owner) == 1
 if not is_writer and not is_reader then return {2} end
 if not is_writer and not reads then return {6} end
 
-local seen = redis.call('get', latch)
-if seen and seen ~= 'entered' then return {2} end
-local field = reads and owner or writer
+local field, hold = reads and owner or writer, latch:match('[^:]+$')
+local seen, noted = redis.call('get', latch), note_of(owner, hold) or note_of(writer, hold)
+if seen and seen ~= 'entered' or noted == 'ended' then return {2} end
+seen = seen or noted
 local drawn, refusal = fence(field, true, ARGV[4])
 if refusal then return refusal end
 if seen then
   if reads then hold_for(owner, holds_of(owner) or 0, lease) end
 else
-  local hold = (holds_of(field) or 0) + 1
-  if reads then redis.call('set', hold_key(owner, hold), '1', 'px', lease) end
+  local nth = (holds_of(field) or 0) + 1
+  if reads then redis.call('set', hold_key(owner, nth), '1', 'px', lease) end
   redis.call('set', latch, 'entered', 'px', ARGV[3])
   redis.call('hincrby', lock, field, 1)
 end
@@ -36,4 +37,5 @@ if about and (drawn or not is_reader) then
   if reads then about.kind, about.since, about.seen = 'read', now, now end
   tell(field, about, lease)
 end
+if not seen then note(field, 'entered', hold, lease) end
 return {1, holds_of(field) or 1, drawn or '', 0}

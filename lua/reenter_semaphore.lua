@@ -11,16 +11,18 @@ local channel = ''
 --#include publish.lua
 --#include semaphore.lua
 if not has_permit(owner) then return {2} end
-local seen = redis.call('get', latch)
-if seen and seen ~= 'entered' then return {2} end
+local hold = latch:match('[^:]+$')
+local seen, noted = redis.call('get', latch), note_of(owner, hold)
+if seen and seen ~= 'entered' or noted == 'ended' then return {2} end
 
 extend(owner, tonumber(ARGV[1]))
-if not seen then
+if not seen and not noted then
   redis.call('set', latch, 'entered', 'px', ARGV[3])
   if not note_holds(owner, (count_holds(owner) or 1) + 1) then
     redis.call('del', latch)
     return {1, 1, '', 1}
   end
+  note(owner, 'entered', hold, tonumber(ARGV[1]))
 end
 keep_alive()
 return {1, count_holds(owner) or 1, '', 0}

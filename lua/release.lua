@@ -3,13 +3,14 @@
 -- KEYS: lock, channel, info, latch of this hold, queue, scores
 -- ARGV: owner, how long to remember this request (ms), how long to keep the lock all the same (ms),
 --   what the owner added to the deadlines behind him (ms; 0: he cannot be in the queue), the standing
---   of the hold, 0 to tell nobody that the lock is free, and the hold, see include/releasing.lua
+--   of the hold, 0 to tell nobody that the lock is free, and 1 if other processes know of the hold,
+--   see include/releasing.lua
 -- Returns {1} the lock is free now, {0} the owner still holds it (or keeps it until its TTL ends),
 --   {2} the owner did not hold it. The latch remembers the answer, and bars a late acquire.
 local lock, channel, info, latch, queue, scores =
   KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local owner, remember, keep, wait = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
-local standing, hold = ARGV[5], ARGV[7]
+local standing, is_shared = ARGV[5], ARGV[7] == '1'
 local function holding() return {owner} end
 --#include now.lua
 --#include info.lua

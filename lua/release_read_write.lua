@@ -2,8 +2,8 @@
 -- lock now; may be sent again.
 -- KEYS: lock, channel, info, latch of this hold
 -- ARGV: owner, how long to remember this request (ms), how long to keep the lock all the same (ms),
---   what the names of the readers' keys start with, the standing of the hold, read or write, and the
---   hold, see include/releasing.lua
+--   what the names of the readers' keys start with, the standing of the hold, read or write, and 1 if
+--   other processes know of the hold, see include/releasing.lua
 -- Returns {1} the owner has the lock no longer, neither as a reader nor as the writer, {0} he still
 --   has it (or keeps it until its TTL ends), {2} he did not have it. The latch remembers the answer, and
 --   bars a late request to take the lock.
@@ -11,7 +11,7 @@ local lock, channel, info, latch = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local owner, remember, keep, prefix = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
 
 local k_sleeps_on = 30000  -- so long (ms) more than it needs: that is bearable
-local standing, hold = ARGV[5], ARGV[7]
+local standing, is_shared = ARGV[5], ARGV[7] == '1'
 --#include now.lua
 --#include info.lua
 --#include publish.lua

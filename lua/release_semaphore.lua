@@ -2,12 +2,13 @@
 -- may be sent again.
 -- KEYS: lock, info, latch of this hold, permits
 -- ARGV: owner, how long to remember this request (ms), how long to keep the permit all the same (ms),
---   the standing of the hold, channel, and the hold, see include/releasing.lua
+--   the standing of the hold, channel, and 1 if other processes know of the hold, see
+--   include/releasing.lua
 -- Returns {1} the permit is given back, {0} the owner still has it (or it ends by itself), {2} he did
 --   not have it. The latch remembers the answer, and bars a late acquire.
 local lock, info, latch, permits = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local owner, remember, keep, channel = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[5]
-local standing, hold = ARGV[4], ARGV[6]
+local standing, is_shared = ARGV[4], ARGV[6] == '1'
 local function holding() return {owner} end
 --#include now.lua
 --#include info.lua

@@ -2,13 +2,15 @@
 -- expiry. Lease 0 only asks.
 -- KEYS: lock: not more, so that a lock whose slot of a cluster is on the move can be renewed all the
 --   same: with several keys, some of which need not exist, a node says TRYAGAIN meanwhile
--- ARGV: lease (ms), owner, info, and for one of several servers the latch of this hold: one that
---   has forgotten the lock may have it from another hold of the owner's, and counts this one again
+-- ARGV: lease (ms), owner, info, and where the owner having the lock does not prove that this hold
+--   does, its latch. One of several servers that has forgotten the lock may have it from another hold,
+--   and counts this one again. A string may be somebody else's of the same value.
 -- Returns 1 the lock is the owner's, 0 it is not, or this hold has ended.
 local lock, owner, info, latch = KEYS[1], ARGV[2], ARGV[3], ARGV[4]
 local lease = tonumber(ARGV[1])
 --#include string_lock.lua
 if not is_string and (kind ~= 'hash' or redis.call('hexists', lock, owner) == 0) then return 0 end
+if is_string and latch ~= '' and redis.call('get', latch) ~= 'entered' then return 0 end
 if lease == 0 then return 1 end
 --#include now.lua
 --#include info.lua
@@ -18,12 +20,14 @@ if lease == 0 then return 1 end
 local left = redis.call('pttl', lock)
 if left ~= -1 then
   redis.call('pexpire', lock, math.max(left, lease))
-elseif latch ~= '' then
+elseif latch ~= '' and not is_string then
   redis.call('hdel', lock, latch)
 end
-if latch ~= '' then
+if latch ~= '' and is_string then
+  redis.call('pexpire', latch, math.max(left, lease))
+elseif latch ~= '' then
   local seen = redis.call('get', latch)
-  if seen and seen ~= 'entered' or not seen and has_ended(owner, latch:match('[^:]+$')) then return 0 end
+  if seen and seen ~= 'entered' or not seen and note_of(owner, latch:match('[^:]+$')) == 'ended' then return 0 end
   if not seen then redis.call('hincrby', lock, owner, 1) end
   redis.call('set', latch, 'entered', 'px', 2 * lease)
 end

@@ -38,24 +38,29 @@ local function note_outlived(of, span)
   tell(of, about, span)
 end
 
--- Several processes may know of a hold, and each of them may give it back: so that it is given back
--- once, its end is noted as long as the owner has the lock.
-local k_most_ended = 1000
+-- What counts once however late it is sent again is noted with the owner, as long as he has the lock:
+-- which holds were added (`entered`) and given back (`past`) beside others of his. Several processes
+-- may know of a hold (`ended`), and each of them may give it back.
+local k_most_noted = {entered = 100, past = 100, ended = 1000}
 
-local function has_ended(of, hold)
-  local about = known(of)
-  local ended = about and type(about.ended) == 'table' and about.ended or {}
-  for _, one in ipairs(ended) do
-    if one == hold then return true end
+-- Returns 'ended' of a hold that was given back, 'entered' of one that was added, or nil.
+local function note_of(of, hold)
+  local told = redis.pcall('hget', info, of)
+  -- As a rule there are no notes, and nothing has to be read.
+  if type(told) ~= 'string' or not told:find(hold, 1, true) then return nil end
+  local about = decode(told) or {}
+  for _, list in ipairs({'past', 'ended', 'entered'}) do
+    for _, one in ipairs(type(about[list]) == 'table' and about[list] or {}) do
+      if one == hold then return list == 'entered' and list or 'ended' end
+    end
   end
-  return false
 end
 
-local function note_ended(of, hold, span)
+local function note(of, list, hold, span)
   local about = known(of) or {}
-  if type(about.ended) ~= 'table' then about.ended = {} end
-  about.ended[#about.ended + 1] = hold
-  if #about.ended > k_most_ended then table.remove(about.ended, 1) end
+  if type(about[list]) ~= 'table' then about[list] = {} end
+  table.insert(about[list], hold)
+  if #about[list] > k_most_noted[list] then table.remove(about[list], 1) end
   tell(of, about, span)
 end
 

@@ -111,8 +111,7 @@ Leave ask_leave(const redis::ClientOptions& server, const UnlockOptions& options
   if (options.yes || !can_ask()) return leave;
   redis::Client client(server);
   const Standing standing = lock::look_at(client, options.name, what_to_break(options));
-  leave.shown.emplace();
-  for (const Holder& holder : standing.holders) leave.shown->push_back(holder.owner);
+  leave.shown = lock::owners_of(standing);
   leave.is_given =
       standing.holders.empty() || is_to_be_broken(escape_for_terminal(options.name), standing);
   return leave;

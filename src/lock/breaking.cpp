@@ -6,6 +6,7 @@
 #include "base/random.hpp"
 #include "lock/key_names.hpp"
 #include "lock/owner_info.hpp"
+#include "lock/question.hpp"
 #include "lua_scripts.hpp"
 
 namespace rlock::lock {
@@ -13,8 +14,8 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// How long the server remembers a request: longer than one can be under way.
-constexpr const char* k_remember_ms = "30000";
+// A lock that is to be broken whoever has it may pass so often to others before that is done.
+constexpr int k_most_changes = 20;
 constexpr std::size_t k_latch_id_bytes = 16;
 
 enum Code : std::int64_t { k_left = 0, k_done = 1, k_nothing = 2, k_other_kind = 3 };
@@ -25,12 +26,13 @@ enum Code : std::int64_t { k_left = 0, k_done = 1, k_nothing = 2, k_other_kind =
                                           escape_for_terminal(kind) + ")" + hint);
 }
 
-// Sends a request that the server remembers by a latch, and has it forget that. Returns the answer.
+// Sends a request that the server remembers by a latch, and has it forget that. Returns the answer,
+// and sets `unanswered` to how many got none before.
 redis::Reply run_once(redis::Client& client, const redis::Script& script, const Words& key_names,
-                      const std::string& latch, const Words& args) {
-  redis::ScriptArgs call{key_names, {k_remember_ms}};
+                      const std::string& latch, const Words& args, int& unanswered) {
+  redis::ScriptArgs call{key_names, {to_argument(memory_of(client))}};
   call.args.insert(call.args.end(), args.begin(), args.end());
-  int unanswered = 0;
+  unanswered = 0;
   redis::Reply reply = client.run(script, call, &unanswered);
   // With every request answered, none can still be under way that the latch would have to stop.
   if (unanswered == 0) client.send_behind({"DEL", latch});
@@ -39,21 +41,21 @@ redis::Reply run_once(redis::Client& client, const redis::Script& script, const 
 
 // The same of a script for plain and fair locks.
 redis::Reply run_once(redis::Client& client, const redis::Script& script, const KeyNames& keys,
-                      const Words& more_keys, const Words& args) {
+                      const Words& more_keys, const Words& args, int& unanswered) {
   const std::string latch = keys.latch(random_hex(k_latch_id_bytes));
   Words names{keys.lock, keys.channel, keys.info, latch, keys.queue, keys.timeout};
   names.insert(names.end(), more_keys.begin(), more_keys.end());
-  return run_once(client, script, names, latch, args);
+  return run_once(client, script, names, latch, args, unanswered);
 }
 
 // Has force_release_semaphore.lua do `task`. Returns its answer.
 redis::Reply break_semaphore(redis::Client& client, const KeyNames& keys, const char* task,
-                             const Words& expected) {
+                             const Words& expected, int& unanswered) {
   const std::string latch = keys.latch(random_hex(k_latch_id_bytes));
   Words args{keys.semaphore_channel, task};
   args.insert(args.end(), expected.begin(), expected.end());
   return run_once(client, lua::force_release_semaphore, {keys.lock, keys.info, latch, keys.permits},
-                  latch, args);
+                  latch, args, unanswered);
 }
 
 // Returns whether an answer of force_release.lua says that there is a string.
@@ -78,16 +80,17 @@ Holder::Mode mode_of(const std::string& mode, const std::string& owner) {
   return owner.ends_with(":write") ? Holder::Mode::write : Holder::Mode::read;
 }
 
-// Has force_release.lua do `task`, and judges its answer.
+// Has force_release.lua do `task`, and judges its answer. Sets `unanswered` as run_once.
 Breaking request(redis::Client& client, const std::string& name, Breakable what, const char* task,
-                 const Words& expected) {
+                 const Words& expected, int& unanswered) {
   check_name(name);
   const KeyNames keys(name);
   Words args{keys.reader_prefix, what == Breakable::simple ? "simple" : "lock", task};
   args.insert(args.end(), expected.begin(), expected.end());
-  redis::Reply reply = run_once(client, lua::force_release, keys, {keys.read_write_channel}, args);
+  redis::Reply reply =
+      run_once(client, lua::force_release, keys, {keys.read_write_channel}, args, unanswered);
   if (what == Breakable::lock && is_string(reply)) {
-    reply = break_semaphore(client, keys, task, expected);
+    reply = break_semaphore(client, keys, task, expected, unanswered);
   }
   const std::int64_t code = reply.as_array(2)[0].as_integer();
   if (code == k_other_kind) {
@@ -120,19 +123,37 @@ Breaking request(redis::Client& client, const std::string& name, Breakable what,
 
 }  // namespace
 
+Words owners_of(const Standing& standing) {
+  Words owners;
+  for (const Holder& holder : standing.holders) owners.push_back(holder.owner);
+  return owners;
+}
+
 Standing look_at(redis::Client& client, const std::string& name, Breakable what) {
-  return request(client, name, what, "look", {}).found;
+  int unanswered = 0;
+  return request(client, name, what, "look", {}, unanswered).found;
 }
 
 Breaking break_lock(redis::Client& client, const std::string& name, Breakable what,
                     const std::optional<Words>& expected) {
-  return request(client, name, what, expected ? "only" : "any", expected.value_or(Words{}));
+  int unanswered = 0;
+  if (expected) return request(client, name, what, "only", *expected, unanswered);
+  // The holders are named here, too: a request that is carried out twice, however late, must not
+  // take the lock from the next holder. Nor must one with other names follow where it may have
+  // been.
+  Breaking breaking{Breaking::Outcome::held_by_others, look_at(client, name, what)};
+  for (int i = 0; i < k_most_changes && unanswered == 0; ++i) {
+    if (breaking.outcome != Breaking::Outcome::held_by_others) break;
+    breaking = request(client, name, what, "only", owners_of(breaking.found), unanswered);
+  }
+  return breaking;
 }
 
 std::optional<Eviction> evict(redis::Client& client, const std::string& name,
                               const std::string& waiter) {
   check_name(name);
-  const redis::Reply reply = run_once(client, lua::evict, KeyNames(name), {}, {waiter});
+  int unanswered = 0;
+  const redis::Reply reply = run_once(client, lua::evict, KeyNames(name), {}, {waiter}, unanswered);
   const std::int64_t code = reply.as_array(2)[0].as_integer();
   if (code == k_other_kind) refuse(name, reply.items[1].as_text());
   if (code == k_nothing) return std::nullopt;

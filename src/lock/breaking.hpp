@@ -37,9 +37,11 @@ struct Breaking {
 // Returns who holds the lock; changes nothing.
 [[nodiscard]] Standing look_at(redis::Client& client, const std::string& name, Breakable what);
 
-// Breaks the lock, whoever holds it, and wakes the waiters of every kind, also of a free lock. With
-// `expected` it breaks the lock only if all who hold it are among these owners. May be sent again
-// after a lost reply: it counts once.
+[[nodiscard]] std::vector<std::string> owners_of(const Standing& standing);
+
+// Breaks the lock, and wakes the waiters of every kind, also of a free lock. With `expected` it
+// breaks the lock only if all who hold it are among these owners; else whoever holds it, unless the
+// holders are others each time that it looks. May be sent again after a lost reply: it counts once.
 [[nodiscard]] Breaking break_lock(
     redis::Client& client, const std::string& name, Breakable what,
     const std::optional<std::vector<std::string>>& expected = std::nullopt);

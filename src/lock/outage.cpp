@@ -8,7 +8,6 @@
 namespace rlock::lock {
 namespace {
 
-constexpr Milliseconds k_longest_outage{60'000};
 constexpr Milliseconds k_first_pause{100};
 constexpr Milliseconds k_longest_pause{1000};
 

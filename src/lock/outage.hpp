@@ -9,6 +9,8 @@
 
 namespace rlock::lock {
 
+inline constexpr Milliseconds k_longest_outage{60'000};
+
 // One outage after another: the server is asked again, less and less often, for a minute at the
 // most.
 class Outage {

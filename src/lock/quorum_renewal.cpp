@@ -55,8 +55,11 @@ class Healing {
 void QuorumLock::Member::restore(redis::Client& client, TimePoint until,
                                  std::optional<std::int64_t> token) noexcept {
   // Nobody else can have a majority as long as the lease lasts: his vote is not taken from anybody.
-  if (BootClock::now() >= until) return;
+  const auto left = std::chrono::floor<Milliseconds>(until - BootClock::now());
+  if (left <= Milliseconds(0)) return;
   may_hold = true;
+  const Milliseconds usual = client.options().timeout;
+  client.set_timeout(std::min(usual, left));
   try {
     const auto answer = lock->restore(client);
     if (token && std::holds_alternative<Lease>(answer)) {
@@ -64,6 +67,7 @@ void QuorumLock::Member::restore(redis::Client& client, TimePoint until,
     }
   } catch (const std::exception&) {  // the next renewal tries again
   }
+  client.set_timeout(usual);
 }
 
 Milliseconds QuorumLock::renewal_interval() const noexcept {

@@ -39,10 +39,10 @@ std::variant<Lease, Busy> ReadWriteLock::acquire(redis::Client& client, Join /*j
   return request(client, script, terms, {}, {keys().reader_prefix});
 }
 
-ReentrantLock::Question ReadWriteLock::reenter_question() const {
+ReentrantLock::Question ReadWriteLock::reenter_question(const redis::Client& client) const {
   const bool fences = terms().fencing != Fencing::off;
   redis::ScriptArgs call{{keys().lock, latch(), keys().info},
-                         {to_argument(terms().lease), owner(), to_argument(k_remember),
+                         {to_argument(terms().lease), owner(), to_argument(memory_of(client)),
                           fences ? "1" : "0", keys().reader_prefix, kind_name(side_)}};
   if (fences) call.keys.push_back(keys().token);
   return {lua::reenter_read_write, std::move(call)};
@@ -54,11 +54,12 @@ ReentrantLock::Question ReadWriteLock::renew_question(Milliseconds lease) const 
            {to_argument(lease), owner(), keys().info, keys().reader_prefix, kind_name(side_)}}};
 }
 
-ReentrantLock::Question ReadWriteLock::release_question(Milliseconds keep, Wake /*wake*/) const {
+ReentrantLock::Question ReadWriteLock::release_question(const redis::Client& client,
+                                                        Milliseconds keep, Wake /*wake*/) const {
   return {lua::release_read_write,
           {{keys().lock, keys().read_write_channel, keys().info, latch()},
-           {owner(), to_argument(k_remember), to_argument(keep), keys().reader_prefix, standing(),
-            kind_name(side_), known_hold()}}};
+           {owner(), to_argument(memory_of(client)), to_argument(keep), keys().reader_prefix,
+            standing(), kind_name(side_), shared()}}};
 }
 
 }  // namespace rlock::lock

@@ -95,7 +95,7 @@ std::variant<Lease, Busy> ReentrantLock::request(redis::Client& client, const re
   call.keys.insert(call.keys.end(), more_keys.begin(), more_keys.end());
   call.args.insert(call.args.end(), more.begin(), more.end());
   if (fences) call.keys.push_back(keys_.token);  // no other run needs a right to it
-  is_unproven_ = is_owner_shared() || is_latched();
+  is_unproven_ = is_latched();
   const TimePoint asked = BootClock::now();
   const redis::Reply reply = run(client, {script, call});
   const auto& items = reply.as_array(1);
@@ -105,7 +105,6 @@ std::variant<Lease, Busy> ReentrantLock::request(redis::Client& client, const re
       return parse_busy(items);
     case 1: {
       is_mixed_ = is_mixed_ || reply.as_array(3)[2].as_integer() == 1;
-      is_unproven_ = is_latched();
       Lease lease{terms.lease, lease_deadline(asked, terms.lease),
                   static_cast<int>(items[1].as_integer()),
                   read_token(reply.as_array(4)[3].as_text())};
@@ -158,29 +157,32 @@ void ReentrantLock::check_replicas(redis::Client& client, int needed) {
                            " must: given back");
 }
 
-ReentrantLock::Question ReentrantLock::reenter_question() const {
+ReentrantLock::Question ReentrantLock::reenter_question(const redis::Client& client) const {
   const Fencing fencing = terms_.fencing;
-  redis::ScriptArgs call{
-      {keys_.lock, latch()},
-      {to_argument(terms_.lease), owner_, to_argument(is_latched() ? 2 * terms_.lease : k_remember),
-       fencing == Fencing::on    ? "1"
-       : fencing == Fencing::off ? "0"
-                                 : "noted"}};
-  if (fencing != Fencing::off) call.keys.insert(call.keys.end(), {keys_.info, keys_.token});
+  Milliseconds memory = memory_of(client);
+  if (is_latched()) memory = std::max(memory, 2 * terms_.lease);
+  redis::ScriptArgs call{{keys_.lock, latch(), keys_.info},
+                         {to_argument(terms_.lease), owner_, to_argument(memory),
+                          fencing == Fencing::on    ? "1"
+                          : fencing == Fencing::off ? "0"
+                                                    : "noted"}};
+  if (fencing != Fencing::off) call.keys.push_back(keys_.token);
   return {lua::reenter, std::move(call)};
 }
 
 std::optional<Lease> ReentrantLock::reenter(redis::Client& client) {
   is_unproven_ = true;
   const TimePoint asked = BootClock::now();
-  const redis::Reply reply = run(client, reenter_question());
+  const redis::Reply reply = run(client, reenter_question(client));
   const auto& items = reply.as_array(1);
   if (items[0].as_integer() == 4) refuse_counter(name(), reply.as_array(2)[1].as_text());
   if (items[0].as_integer() == 6) refuse_upgrade(name());
   if (items[0].as_integer() != 1) return std::nullopt;
-  is_unproven_ = is_latched();
   is_reentered_ = true;
   is_outer_ = reply.as_array(4)[3].as_integer() == 1;
+  is_unproven_ = is_latched() && !is_outer_;
+  // With every request answered, none can still be under way that the latch would have to stop.
+  if (unanswered_ == 0 && !is_latched()) client.send_behind({"DEL", latch()});
   return Lease{terms_.lease,
                lease_deadline(asked, terms_.lease),
                static_cast<int>(items[1].as_integer()),

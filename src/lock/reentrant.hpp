@@ -49,8 +49,8 @@ class ReentrantLock : public OneServerLock {
   // From now on this object stands for a hold that there is already, and that others know, too.
   void go_on_with(const Hold& hold);
 
-  // Takes the lock without further terms: for an owner who has it from a majority of servers, of
-  // which this one has lost it.
+  // Takes the lock without further terms: for the owner that has a majority of servers, but lost it
+  // on this one.
   [[nodiscard]] std::variant<Lease, Busy> restore(redis::Client& client);
   // Returns whether a request that changes something has got no answer.
   [[nodiscard]] bool is_in_doubt() const noexcept { return unanswered_ > 0; }
@@ -62,19 +62,19 @@ class ReentrantLock : public OneServerLock {
                                                   std::vector<std::string> more_keys,
                                                   const std::vector<std::string>& more);
 
-  // What is asked of the server. Other layouts have scripts of their own, whose replies mean the
-  // same.
+  // What is asked of the server. Other layouts have scripts of their own with the same replies.
   using Question = lock::Question;
-  [[nodiscard]] virtual Question reenter_question() const;
+  [[nodiscard]] virtual Question reenter_question(const redis::Client& client) const;
   // A lease of 0 only asks whose the lock is.
   [[nodiscard]] virtual Question renew_question(Milliseconds lease) const;
-  [[nodiscard]] virtual Question release_question(Milliseconds keep, Wake wake) const;
+  [[nodiscard]] virtual Question release_question(const redis::Client& client, Milliseconds keep,
+                                                  Wake wake) const;
 
   [[nodiscard]] const Terms& terms() const noexcept { return terms_; }
   [[nodiscard]] std::string latch() const { return keys_.latch(hold_id_); }
   // What lua/include/releasing.lua is told of this hold.
   [[nodiscard]] std::string standing() const;
-  [[nodiscard]] std::string known_hold() const { return is_known_ ? hold_id_ : ""; }
+  [[nodiscard]] std::string shared() const { return is_known_ ? "1" : ""; }
   [[nodiscard]] const KeyNames& keys() const noexcept { return keys_; }
 
  private:
@@ -84,13 +84,13 @@ class ReentrantLock : public OneServerLock {
   [[nodiscard]] virtual Milliseconds added_wait() const noexcept { return Milliseconds(0); }
   // Gives the lock back and throws Unavailable unless enough replicas know of it.
   void check_replicas(redis::Client& client, int needed);
-  // Returns whether the server notes by the latch that it has counted this hold: one of several may
-  // have the lock from another hold of the same owner.
+  // Returns whether only the latch proves this hold: the owner may have the lock by another one.
   [[nodiscard]] virtual bool is_latched() const noexcept {
     return terms_.restart_delay.has_value();
   }
   // Returns whether somebody else may have the lock as the same owner.
   [[nodiscard]] virtual bool is_owner_shared() const noexcept { return false; }
+  void take_back(redis::Client& client, Milliseconds keep, TimePoint last) noexcept;
   [[nodiscard]] redis::Reply run(redis::Client& client, const Question& question);
 
   KeyNames keys_;

@@ -22,10 +22,10 @@ std::variant<Lease, Busy> Semaphore::acquire(redis::Client& client, Join /*join*
                  {std::to_string(permits_), keys().semaphore_channel});
 }
 
-ReentrantLock::Question Semaphore::reenter_question() const {
+ReentrantLock::Question Semaphore::reenter_question(const redis::Client& client) const {
   return {lua::reenter_semaphore,
           {{keys().lock, latch(), keys().info, keys().permits},
-           {to_argument(terms().lease), owner(), to_argument(k_remember)}}};
+           {to_argument(terms().lease), owner(), to_argument(memory_of(client))}}};
 }
 
 ReentrantLock::Question Semaphore::renew_question(Milliseconds lease) const {
@@ -33,11 +33,12 @@ ReentrantLock::Question Semaphore::renew_question(Milliseconds lease) const {
           {{keys().permits}, {to_argument(lease), owner(), keys().info, keys().lock}}};
 }
 
-ReentrantLock::Question Semaphore::release_question(Milliseconds keep, Wake /*wake*/) const {
+ReentrantLock::Question Semaphore::release_question(const redis::Client& client, Milliseconds keep,
+                                                    Wake /*wake*/) const {
   return {lua::release_semaphore,
           {{keys().lock, keys().info, latch(), keys().permits},
-           {owner(), to_argument(k_remember), to_argument(keep), standing(),
-            keys().semaphore_channel, known_hold()}}};
+           {owner(), to_argument(memory_of(client)), to_argument(keep), standing(),
+            keys().semaphore_channel, shared()}}};
 }
 
 }  // namespace rlock::lock

@@ -18,9 +18,10 @@ class Semaphore final : public ReentrantLock {
  private:
   [[nodiscard]] std::variant<Lease, Busy> acquire(redis::Client& client, Join join,
                                                   const Terms& terms) override;
-  [[nodiscard]] Question reenter_question() const override;
+  [[nodiscard]] Question reenter_question(const redis::Client& client) const override;
   [[nodiscard]] Question renew_question(Milliseconds lease) const override;
-  [[nodiscard]] Question release_question(Milliseconds keep, Wake wake) const override;
+  [[nodiscard]] Question release_question(const redis::Client& client, Milliseconds keep,
+                                          Wake wake) const override;
 
   int permits_;
 };

@@ -12,15 +12,8 @@ SimpleLock::SimpleLock(const std::string& name, std::string owner, const About& 
 
 std::variant<Lease, Busy> SimpleLock::acquire(redis::Client& client, Join /*join*/,
                                               const Terms& terms) {
-  auto answer = request(client, lua::acquire_simple, terms, {},
-                        {value_ == Value::fresh ? "1" : "0", keys().permits});
-  const Lease* lease = std::get_if<Lease>(&answer);
-  if (lease == nullptr || value_ == Value::fresh || is_in_doubt()) return answer;
-  // One that came too late is asked for again, for which the latch is still needed.
-  if (BootClock::now() < last_moment(lease->deadline, lease->length, Milliseconds(0))) {
-    client.send_behind({"DEL", latch()});
-  }
-  return answer;
+  return request(client, lua::acquire_simple, terms, {},
+                 {value_ == Value::fresh ? "1" : "0", keys().permits});
 }
 
 }  // namespace rlock::lock

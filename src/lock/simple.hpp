@@ -6,7 +6,7 @@
 namespace rlock::lock {
 
 // Whether the owner, which is the string's value, is this run's alone. One that the user gives may
-// be others', too: they are the same owner, who can end the lock.
+// be others', too: then the latch tells whose hold it is, as long as that lasts.
 enum class Value { fresh, given };
 
 class SimpleLock final : public ReentrantLock {
@@ -21,7 +21,7 @@ class SimpleLock final : public ReentrantLock {
   [[nodiscard]] std::variant<Lease, Busy> acquire(redis::Client& client, Join join,
                                                   const Terms& terms) override;
   [[nodiscard]] bool is_owner_shared() const noexcept override { return value_ == Value::given; }
-  [[nodiscard]] bool is_latched() const noexcept override { return false; }  // it counts no holds
+  [[nodiscard]] bool is_latched() const noexcept override { return is_owner_shared(); }
 
   Value value_;
 };

@@ -14,6 +14,9 @@ namespace {
 constexpr Milliseconds k_longest_sleep{5000};
 constexpr Milliseconds k_shortest_sleep{50};
 constexpr int k_most_late = 3;
+// Messages that have a waiter ask at once; each time that it may ask is one more, up to as many.
+constexpr int k_most_at_once = 50;
+constexpr Milliseconds k_between_messages{50};
 // For so long the sentinels' word counts of who is the master: a usual request asks them once.
 constexpr Milliseconds k_age_of_word{500};
 
@@ -118,15 +121,26 @@ class Wait {
         if (now.held_for) *now.held_for += slept;
         options_.on_wait(now);
       });
+      heed_message(until);
     } catch (const Error& error) {
       listener_.reset();
       outage_.bear(error, session_.wake_fd());
     }
   }
 
+  // Somebody has called. Where a great many calls were in vain, waits a moment, `until` at the
+  // most: anybody can send messages, and where many share a lock there can be any number of them.
+  void heed_message(TimePoint until) {
+    const TimePoint now = BootClock::now();
+    used_up_ = after(std::max(used_up_, now), k_between_messages);
+    const TimePoint next = used_up_ - k_most_at_once * k_between_messages;
+    if (next > now) redis::pause({std::min(next, until), session_.wake_fd()});
+  }
+
   Lock& lock_;
   Session& session_;
   const WaitOptions& options_;
+  TimePoint used_up_;  // when as many messages as may come at once have a waiter ask at once again
   Outage outage_;
   int late_ = 0;
   std::optional<Listener> listener_;

@@ -11,6 +11,8 @@ namespace rlock::redis {
 namespace {
 
 constexpr Milliseconds k_pause_before_retry{50};
+// For what nobody waits for the answer of. As a rule the socket's buffer takes it at once.
+constexpr Milliseconds k_courtesy{250};
 // Nodes that send to one another in a circle do not yet agree who keeps the slot.
 constexpr int k_most_redirections = 4;
 
@@ -37,10 +39,17 @@ template <typename Action>
 auto Client::insist(int slot, Action action, int* unanswered, TimePoint deadline) {
   int redirections = 0;
   turned_away_.clear();
+  // The process may have been stopped since it last looked at the clock, in a pause say.
+  const auto check_time = [&] {
+    if (BootClock::now() < deadline) return;
+    throw Unavailable("no answer from redis at " + links_.display() + " in time");
+  };
   while (true) {
     bool is_sent = false;
     try {
+      check_time();
       Connection& connection = links_.open(slot, Patience{deadline, options_.wake_fd});
+      check_time();
       is_sent = true;
       links_.begin();
       auto answer = action(connection);
@@ -196,8 +205,7 @@ template <typename Action>
 bool Client::best_effort(Action action) noexcept {
   if (links_.last() == nullptr) return false;
   try {
-    // Only what the socket's buffer takes at once: nobody waits for a courtesy.
-    action(*links_.last(), Patience{BootClock::now()});
+    action(*links_.last(), Patience{after(BootClock::now(), k_courtesy)});
     return true;
   } catch (const std::exception&) {
     return false;

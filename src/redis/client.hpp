@@ -28,9 +28,9 @@ class Client {
   explicit Client(ClientOptions options);
 
   // Runs a script and returns its reply. A request whose connection breaks is sent again on a new
-  // one, so `script` must bear that; none is sent later than `deadline`, or the client's timeout.
-  // In a cluster it goes to where the first key is, with sentinels to the master. `unanswered`, if
-  // given, counts the requests that were sent and got no answer.
+  // one, so `script` must bear that. Nothing is sent after `deadline`, or the client's timeout,
+  // even if the process was stopped. In a cluster it goes to where the first key is, with sentinels
+  // to the master. `unanswered`, if given, counts the requests that were sent and got no answer.
   // Throws Unavailable, ServerError, ProtocolError, Interrupted, and Error (usage) if the keys lie
   // in several slots of a cluster.
   Reply run(const Script& script, const ScriptArgs& call, int* unanswered = nullptr,

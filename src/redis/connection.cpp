@@ -4,6 +4,7 @@
 #include <memory>
 #include <new>
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <hiredis/hiredis.h>
 
@@ -162,12 +163,20 @@ Reply Connection::receive(const Patience& patience) {
 
 void Connection::write(std::string_view bytes, const Patience& patience) {
   while (!bytes.empty()) {
-    const Stream::Step step = stream_->write(bytes);
-    bytes.remove_prefix(step.bytes);
-    if (step.wait_for != 0 && !wait_for(stream_->fd(), step.wait_for, patience)) {
+    // No byte goes out late: the last one is what has a request carried out.
+    if (BootClock::now() >= patience.deadline) {
       throw Unavailable("redis at " + server_ + " takes no request in time");
     }
+    const Stream::Step step = stream_->write(bytes);
+    bytes.remove_prefix(step.bytes);
+    if (step.wait_for != 0) static_cast<void>(wait_for(stream_->fd(), step.wait_for, patience));
   }
+}
+
+void Connection::abort() noexcept {
+  const linger at_once{1, 0};
+  ::setsockopt(stream_->fd(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+  stream_.reset();
 }
 
 // Feeds the parser with what has arrived. Returns 0, or if that is nothing, the events to wait for.

@@ -27,7 +27,8 @@ class Connection {
   Connection(const Endpoint& endpoint, std::string_view name, std::size_t reply_limit,
              const Patience& patience);
 
-  // Sends a request and returns its reply, which may be an error reply.
+  // Sends a request, not a byte of it after the deadline, and returns its reply, which may be an
+  // error reply.
   // Throws Unavailable, ProtocolError, Interrupted; then the connection is good for `send` only.
   [[nodiscard]] Reply command(const Args& args, const Patience& patience);
 
@@ -42,6 +43,10 @@ class Connection {
   // Says that no request will follow and waits until the server has closed its side.
   // Throws Unavailable, Interrupted.
   void finish(const Patience& patience);
+
+  // Closes the connection so that the kernel throws away what it has not delivered yet (TCP): a
+  // request whose outcome nobody waits for is not carried out late. To be called last.
+  void abort() noexcept;
 
   // Returns the next reply or message that has arrived, without waiting, or nothing.
   // Throws Unavailable when the server has closed the connection, ProtocolError.

@@ -134,7 +134,10 @@ void Links::drop_last() noexcept {
   const Link* broken = std::exchange(last_, nullptr);
   const auto found = std::find_if(links_.begin(), links_.end(),
                                   [&](const auto& link) { return link.get() == broken; });
-  if (found != links_.end()) links_.erase(found);
+  if (found == links_.end()) return;
+  // A copy of a request must not arrive when it has long been sent again elsewhere.
+  if ((*found)->connection) (*found)->connection->abort();
+  links_.erase(found);
 }
 
 void Links::close() noexcept {

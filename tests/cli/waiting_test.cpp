@@ -212,6 +212,25 @@ TEST_CASE("W2: a waiter is no busy loop, whatever the keys hold") {
   CHECK(requests(server) - before <= 3 * (2 + seconds / 5));
 }
 
+TEST_CASE(
+    "W2: a waiter that is flooded with messages asks no more than 20 times a second for long") {
+  Server server;
+  hold(server, "job");
+  Process waiter(exec_argv(server.unix_url(), "job"));
+  REQUIRE(comes_to_wait(server, "job"));
+  RespClient flood = server.connect();
+  const long before = requests(server);
+  const auto start = Clock::now();
+  while (Clock::now() - start < 3s) flood.call({"PUBLISH", channel("job"), "0"});
+  const long sent = requests(server) - before;
+  const auto took = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - start).count();
+  CHECK(sent <= 60 + 20 * (took + 1));
+  CHECK(waiter.running());
+  server.command({"DEL", "job"});
+  server.command({"PUBLISH", channel("job"), "0"});
+  check_got(waiter);
+}
+
 TEST_CASE("W2: a TTL that is always about to end makes no busy loop") {
   Server server;
   hold(server, "job", 600'000);

@@ -1,7 +1,10 @@
 // Client: sending again, what was left unanswered, and being interrupted.
 #include "redis/client.hpp"
 
+#include <array>
+#include <cerrno>
 #include <string>
+#include <sys/socket.h>
 #include <thread>
 #include <vector>
 
@@ -13,6 +16,7 @@
 #include "redis/server_error.hpp"
 #include "redis/url.hpp"
 #include "support/fake_server.hpp"
+#include "support/net.hpp"
 #include "support/proxy.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
@@ -37,6 +41,8 @@ redis::ScriptArgs snapshot_of(const std::string& name) {
   const lock::KeyNames keys(name);
   return {{keys.lock, keys.info, keys.queue, keys.timeout, keys.token}, {keys.channel}};
 }
+
+std::string ping() { return "*1\r\n$4\r\nPING\r\n"; }
 
 // Returns how often the server has read something.
 long reads(const test::Server& server) {
@@ -98,10 +104,46 @@ TEST_CASE("client: the timeout bounds a request") {
   CHECK(unanswered == 1);
 }
 
-TEST_CASE("client: a deadline that is past sends nothing for long") {
-  const test::FakeServer server;
-  redis::Client client(options_for(server.url(), Milliseconds(3'600'000)));
-  CHECK_THROWS_AS(client.run(lua::renew, k_ask, nullptr, BootClock::now()), redis::Unavailable);
+TEST_CASE("client: not a byte is sent after the deadline, nor is a connection made") {
+  test::Server server;
+  test::Proxy proxy(server.port());
+  redis::Client client(options_for(proxy.url(), Milliseconds(3'600'000)));
+  const auto check_silence = [&] {
+    const std::size_t bytes = proxy.bytes_to_server();
+    const std::size_t connections = proxy.connections();
+    int unanswered = 0;
+    CHECK_THROWS_AS(client.run(lua::renew, k_ask, &unanswered, BootClock::now()),
+                    redis::Unavailable);
+    client.set_timeout(Milliseconds(0));
+    CHECK_THROWS_AS(client.run(lua::renew, k_ask, &unanswered), redis::Unavailable);
+    CHECK_THROWS_AS((void)client.command({"PING"}), redis::Unavailable);
+    CHECK_THROWS_AS((void)client.commands({{"PING"}}), redis::Unavailable);
+    CHECK_THROWS_AS((void)client.run_all(lua::snapshot, {snapshot_of("job")}), redis::Unavailable);
+    client.set_timeout(Milliseconds(3'600'000));
+    CHECK(unanswered == 0);
+    // What comes next overtakes nothing.
+    if (connections > 0) CHECK(client.command({"PING"}).as_text() == "PONG");
+    CHECK(proxy.bytes_to_server() == bytes + (connections > 0 ? ping().size() : 0));
+    CHECK(proxy.connections() == connections);
+  };
+  check_silence();
+  CHECK(client.run(lua::renew, k_ask).as_integer() == 0);
+  check_silence();
+}
+
+TEST_CASE("client: what is on its way on a connection that was given up is thrown away") {
+  std::uint16_t port = 0;
+  const test::UniqueFd listener = test::listen_loopback(port);
+  redis::Client client(options_for("redis://127.0.0.1:" + std::to_string(port), 100ms));
+  CHECK_THROWS_AS((void)client.command({"INCR", "n"}), redis::Unavailable);
+  CHECK_THROWS_AS((void)client.command({"PING"}), redis::Unavailable);  // on a new connection
+  const test::UniqueFd first(::accept(listener.get(), nullptr, nullptr));
+  REQUIRE(first.get() >= 0);
+  std::array<char, 4096> buffer{};
+  ssize_t got = 1;
+  while (got > 0) got = ::recv(first.get(), buffer.data(), buffer.size(), 0);
+  CHECK(got == -1);  // reset: 0 would be a regular end, behind which the kernel goes on to deliver
+  CHECK(errno == ECONNRESET);
 }
 
 TEST_CASE("client: its wake descriptor ends a request") {

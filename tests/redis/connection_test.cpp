@@ -40,6 +40,15 @@ TEST_CASE("connection: commands and replies, over a Unix socket and over TCP") {
   }
 }
 
+TEST_CASE("connection: not a byte of a request goes out after its deadline") {
+  test::Server server;
+  redis::Connection connection = connect(server.unix_url());
+  const redis::Patience none{BootClock::now()};
+  CHECK_THROWS_AS(static_cast<void>(connection.command({"INCR", "n"}, none)), redis::Unavailable);
+  CHECK_THROWS_AS(connection.send({"INCR", "n"}, none), redis::Unavailable);
+  CHECK(connection.command({"GET", "n"}, patience()).is_nil());
+}
+
 TEST_CASE("connection: replies that nobody wants stay apart from those that somebody does") {
   test::Server server;
   redis::Connection connection = connect(server.unix_url());

@@ -223,12 +223,13 @@ TEST_CASE("S6: force_release sent again answers the same, and breaks no other's 
   Fixture f;
   const redis::ScriptArgs call{{"job", k_channel, k_info, "redisson_unlock_latch:{job}:a",
                                 test::k_queue, test::k_scores, k_rw_channel},
-                               {"30000", "{job}:", "lock", "any"}};
+                               {"30000", "{job}:", "lock", "only", "u:1\xff"}};
   SUBCASE("that was held") { f.server.command({"HSET", "job", "u:1\xff", "1"}); }
   SUBCASE("that was free") {}
   const auto request = [&] { return f.client.run(lua::force_release, call).as_array(7); };
   const auto first = request();
-  f.server.command({"HSET", "job", "u:2", "1"});
+  // The same owner again: Redisson's threads keep theirs.
+  f.server.command({"HSET", "job", "u:1\xff", "1"});
   const auto second = request();
   CHECK(second[0].as_integer() == first[0].as_integer());
   CHECK(second[1].as_text() == first[1].as_text());
@@ -236,5 +237,5 @@ TEST_CASE("S6: force_release sent again answers the same, and breaks no other's 
   if (!first[6].as_array().empty()) {
     CHECK(second[6].as_array()[0].as_text() == "u:1\xff");
   }
-  CHECK(f.server.list({"HGETALL", "job"}) == Words{"u:2", "1"});
+  CHECK(f.server.list({"HGETALL", "job"}) == Words{"u:1\xff", "1"});
 }

@@ -16,8 +16,8 @@ namespace {
 
 std::vector<redis::Reply> reenter(redis::Client& client, const std::string& id) {
   return client
-      .run(lua::reenter,
-           {{"job", "redisson_unlock_latch:{job}:" + id}, {"30000", "u:1", "30000", "0"}})
+      .run(lua::reenter, {{"job", "redisson_unlock_latch:{job}:" + id, "rlock_info:{job}"},
+                          {"30000", "u:1", "30000", "0"}})
       .as_array(1);
 }
 

@@ -174,16 +174,32 @@ TEST_CASE("a given value: who finds it there before his first sending does not h
   CHECK(server.command({"DUMP", "job"}) == before);
 }
 
-TEST_CASE("a given value: a grant leaves the lock and what is told of it, and nothing else") {
+TEST_CASE("a given value: the latch proves whose hold it is, as long as that lasts") {
   test::Server server;
   redis::Client client = client_of(server);
   lock::SimpleLock lock = make_simple("same", Value::given);
   REQUIRE(takes(lock, client));
-  CHECK(test::wait_until([&] { return server.keys() == Words{"job", "rlock_info:{job}"}; }));
-  // From now on whoever uses the same value is the same owner.
-  CHECK(make_simple("same", Value::given).renew(client) == Renewal::renewed);
+  const std::string latch = k_latch + lock.hold_id();
+  CHECK(server.keys() == Words{"job", latch, "rlock_info:{job}"});
+  CHECK(ttl(server, latch) <= 30'000);
+  CHECK(lock.ask(client) == Renewal::renewed);
+  server.command({"PEXPIRE", "job", "600000"});
+  CHECK(lock.renew(client) == Renewal::renewed);
+  CHECK(ttl(server, latch) > 500'000);
+
+  lock::SimpleLock other = make_simple("same", Value::given);
+  CHECK_FALSE(takes(other, client));
+  CHECK(other.renew(client) == Renewal::lost);
+  CHECK(other.release(client) == Release::not_held);
   CHECK(lock.release(client) == Release::freed);
   CHECK(test::wait_until([&] { return server.keys().empty(); }));
+
+  // A lock of the same value that came after it is another's.
+  server.command({"SET", "job", "same", "PX", "600000"});
+  CHECK(lock.ask(client) == Renewal::lost);
+  CHECK(lock.renew(client) == Renewal::lost);
+  CHECK(lock.release(client) == Release::not_held);
+  CHECK(server.command({"GET", "job"}) == "same");
 }
 
 TEST_CASE("release: a string of the owner's is deleted, and the waiters are told") {

@@ -175,6 +175,7 @@ void Proxy::take_reply(Connection& connection, std::string data) {
   }
   if (connection.losing && connection.to_server.empty() && !connection.counter.inside()) {
     ++cuts_;
+    mode_ = mode_after_cut_;
     connection.kill();
     return;
   }

@@ -46,8 +46,9 @@ class Proxy {
   void cut();
   // A lost reply, once (in pass mode): forwards the next request that contains text (any, when it
   // is empty; looked for in one piece of up to 64 KiB, as read), waits for the server's reply,
-  // drops it and closes that connection. cuts() tells when it has happened.
-  void cut_after_next_request(std::string_view text = {});
+  // drops it and closes that connection. cuts() tells when it has happened; then the mode is
+  // `next`.
+  void cut_after_next_request(std::string_view text = {}, Mode next = Mode::pass);
   // Each reply waits this long from now on; 0 switches it off.
   void set_delay(std::chrono::milliseconds delay);
 
@@ -83,7 +84,7 @@ class Proxy {
   std::list<Connection> open_;
   bool stopping_ = false, armed_ = false;
   std::string armed_text_;
-  Mode mode_ = Mode::pass;
+  Mode mode_ = Mode::pass, mode_after_cut_ = Mode::pass;
   std::chrono::milliseconds delay_{0};
   std::size_t accepted_ = 0, requests_ = 0, cuts_ = 0, to_server_ = 0, to_client_ = 0;
   std::thread thread_;

@@ -26,9 +26,10 @@ void Proxy::cut() {
   wake();
 }
 
-void Proxy::cut_after_next_request(std::string_view text) {
+void Proxy::cut_after_next_request(std::string_view text, Mode next) {
   const std::scoped_lock lock(mutex_);
   armed_ = true;
+  mode_after_cut_ = next;
   armed_text_ = text;
 }
 

@@ -1,0 +1,223 @@
+// S6 for each kind of lock: what the server remembers of a request, and for how long.
+#include <functional>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "lock/fair.hpp"
+#include "lock/read_write.hpp"
+#include "lock/semaphore.hpp"
+#include "lua_scripts.hpp"
+#include "redis/lock_fixture.hpp"
+#include "redis/server_error.hpp"
+#include "support/proxy.hpp"
+#include "support/wait_until.hpp"
+
+using namespace rlock;
+using lock::Hold;
+using lock::Join;
+using lock::Kind;
+using lock::Lease;
+using lock::Release;
+using lock::Renewal;
+using test::client_of;
+using test::Words;
+
+namespace {
+
+const std::string k_latch = "redisson_unlock_latch:{job}:";
+const std::string k_info = "rlock_info:{job}";
+
+struct Sort {
+  std::string name;
+  std::function<std::unique_ptr<lock::ReentrantLock>(const lock::About&)> make;
+};
+
+// Each sort of lock that counts holds, of the same owner.
+std::vector<Sort> sorts() {
+  constexpr Milliseconds k_lease{600'000};
+  return {
+      {"plain",
+       [=](const auto& about) {
+         return std::make_unique<lock::ReentrantLock>("job", "u:1", about, k_lease);
+       }},
+      {"fair",
+       [=](const auto& about) {
+         return std::make_unique<lock::FairLock>("job", "u:1", about, k_lease,
+                                                 lock::k_default_fair_wait);
+       }},
+      {"read",
+       [=](const auto& about) {
+         return std::make_unique<lock::ReadWriteLock>("job", "u:1", about, k_lease, Kind::read);
+       }},
+      {"write",
+       [=](const auto& about) {
+         return std::make_unique<lock::ReadWriteLock>("job", "u:1", about, k_lease, Kind::write);
+       }},
+      {"permits",
+       [=](const auto& about) {
+         return std::make_unique<lock::Semaphore>("job", "u:1", about, k_lease, 1);
+       }},
+  };
+}
+
+const lock::About k_about{"web1", 42, "ann", "backup"};
+
+void forget(const test::Server& server) {
+  for (const std::string& key : server.keys()) {
+    if (key.starts_with(k_latch)) server.command({"DEL", key});
+  }
+}
+
+// Returns how long (ms) the server remembers the request that it remembers.
+long memory(const test::Server& server) {
+  long left = 0;
+  for (const std::string& key : server.keys()) {
+    if (key.starts_with(k_latch)) left = std::stol(server.command({"PTTL", key}));
+  }
+  return left;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "S6: a nested hold is counted once and given back once as long as its owner has the lock") {
+  for (const auto& [name, make] : sorts()) {
+    for (const lock::About& about : {k_about, lock::About{}}) {
+      for (const bool is_known : {false, true}) {
+        CAPTURE(name);
+        CAPTURE(about.host);
+        CAPTURE(is_known);
+        test::Server server;
+        redis::Client client = client_of(server);
+        const auto outer = make(about);
+        REQUIRE(std::holds_alternative<Lease>(outer->try_acquire(client, Join::no)));
+        const auto inner = make(about);
+        for (int i = 0; i < 3; ++i) {
+          const auto lease = inner->reenter(client);
+          REQUIRE(lease);
+          CHECK(lease->count == 2);
+          forget(server);
+        }
+        if (is_known) inner->go_on_with(Hold{Hold::Kind::reentered, inner->hold_id()});
+        for (int i = 0; i < 3; ++i) {
+          CHECK(inner->release(client) == Release::still_held);
+          forget(server);
+        }
+        CHECK_FALSE(inner->reenter(client));
+        CHECK(outer->ask(client) == Renewal::renewed);
+        // The rights of the outer one are its own.
+        CHECK(outer->release(client) == Release::freed);
+        CHECK(inner->release(client) == Release::not_held);
+        CHECK(test::wait_until([&] { return server.keys().empty(); }));
+      }
+    }
+  }
+}
+
+TEST_CASE("S6: an outer hold that ends first is given back once as well") {
+  for (const auto& [name, make] : sorts()) {
+    CAPTURE(name);
+    test::Server server;
+    redis::Client client = client_of(server);
+    const auto outer = make(k_about);
+    REQUIRE(std::holds_alternative<Lease>(outer->try_acquire(client, Join::no)));
+    const auto inner = make(k_about);
+    REQUIRE(inner->reenter(client));
+    for (int i = 0; i < 3; ++i) {
+      CHECK(outer->release(client) == Release::still_held);
+      forget(server);
+    }
+    CHECK(inner->ask(client) == Renewal::renewed);
+    CHECK(inner->release(client) == Release::freed);
+    CHECK(test::wait_until([&] { return server.keys().empty(); }));
+  }
+}
+
+TEST_CASE("S6: a re-entry without an answer is taken back, however late") {
+  for (const auto& [name, make] : sorts()) {
+    CAPTURE(name);
+    test::Server server;
+    test::Proxy proxy(server.port());
+    redis::Client client = client_of(server);
+    const auto outer = make(k_about);
+    REQUIRE(std::holds_alternative<Lease>(outer->try_acquire(client, Join::no)));
+    const auto other = make(k_about);
+    REQUIRE(other->reenter(client));  // the server knows the script
+    CHECK(other->release(client) == Release::still_held);
+
+    redis::ClientOptions options = client.options();
+    options.endpoint = redis::parse_url(proxy.url());
+    options.timeout = Milliseconds(1000);
+    redis::Client unlucky(options);
+    unlucky.connect();
+    const auto inner = make(k_about);
+    proxy.cut_after_next_request(k_latch + inner->hold_id(), test::Mode::refuse);
+    CHECK_THROWS_AS((void)inner->reenter(unlucky), redis::Unavailable);
+    REQUIRE(proxy.cuts() == 1);
+    forget(server);
+    proxy.set_mode(test::Mode::pass);
+    inner->abandon(unlucky);
+    CHECK(outer->release(client) == Release::freed);
+  }
+}
+
+// What is not noted with the owner: the latch is all there is.
+TEST_CASE("S6: the server remembers a request for longer than the client may send it again") {
+  const auto lose = [](const std::string& what, const std::string& text,
+                       const std::function<void(redis::Client&)>& request,
+                       const test::Server& server) {
+    CAPTURE(what);
+    test::Proxy proxy(server.port());
+    redis::ClientOptions options;
+    options.endpoint = redis::parse_url(proxy.url());
+    options.timeout = Milliseconds(100'000);
+    redis::Client client(options);
+    proxy.cut_after_next_request(text);
+    request(client);
+    REQUIRE(proxy.cuts() == 1);
+    // The request has its timeout, and so has what takes it back; between them lies an outage.
+    CHECK(memory(server) > 260'000);
+  };
+  for (const auto& [name, make] : sorts()) {
+    test::Server server;
+    redis::Client client = client_of(server);
+    const auto outer = make(k_about);
+    REQUIRE(std::holds_alternative<Lease>(outer->try_acquire(client, Join::no)));
+    for (int i = 0; i < 2; ++i) {  // the first time, the server learns the scripts
+      const auto inner = make(k_about);
+      const auto reenter = [&](redis::Client& by) { REQUIRE(inner->reenter(by)); };
+      const auto release = [&](redis::Client& by) {
+        CHECK(inner->release(by) == Release::still_held);
+      };
+      if (i == 0) {
+        reenter(client);
+        release(client);
+      } else {
+        lose(name + ": re-entry", k_latch, reenter, server);
+        forget(server);
+        lose(name + ": release", k_latch, release, server);
+      }
+    }
+  }
+  test::Server server;
+  redis::Client client = client_of(server);
+  const auto breaks = [](redis::Client& by) { CHECK(test::breaks(by) == Words{"u:1"}); };
+  const auto evicts = [](redis::Client& by) { CHECK(lock::evict(by, "job", "u:2")); };
+  for (int i = 0; i < 2; ++i) {
+    server.command({"RPUSH", "redisson_lock_queue:{job}", "u:2"});
+    server.command({"ZADD", "redisson_lock_timeout:{job}", "99999999999999", "u:2"});
+    server.command({"HSET", "job", "u:1", "1"});
+    if (i == 0) {
+      evicts(client);
+      breaks(client);
+    } else {
+      lose("evict", k_latch, evicts, server);
+      forget(server);
+      lose("break", "\r\nonly\r\n", breaks, server);
+    }
+  }
+}
