@@ -25,16 +25,18 @@ if run ~= '' and not seen and has_ended(owner, KEYS[3]:match('[^:]+$')) then ret
 
 local mixed = redis.call('exists', KEYS[4])
 -- An earlier sending of this request may have taken the lock: then it is not counted again.
-local holds = redis.call('hexists', lock, owner) == 1
-if not holds and redis.call('exists', lock) == 1 then
+local left = redis.call('pttl', lock)
+local holds = left ~= -2 and redis.call('hexists', lock, owner) == 1
+if left ~= -2 and not holds then
   local answer, holders_kind = busy()
   answer[6] = holders_kind == 'fair' and 1 or mixed
   return answer
 end
+extend_lock(left)
 local drawn, refusal = fence(owner, holds, ARGV[4])
 if refusal then return refusal end
 local is_told = drawn or ARGV[3] ~= ''
-local count = hold(is_told and about_owner('reentrant', ARGV[4] == '1' and drawn or nil))
+local count = hold(holds, is_told and about_owner('reentrant', ARGV[4] == '1' and drawn or nil))
 if run ~= '' then
   -- Each hold is latched: so each server knows which holds it has counted.
   if holds and not seen then count = redis.call('hincrby', lock, owner, 1) end

@@ -24,10 +24,14 @@ if mode and not is_ours and not is_left then
   answer[6] = 0
   return answer
 end
+if not is_ours then ask_for_memory() end
+last_for(lease)
 local drawn, refusal = fence(writer, is_ours, ARGV[4])
 if refusal then return refusal end
 if is_left then redis.call('del', lock) end
-if not is_ours then redis.call('hset', lock, 'mode', 'write', writer, 1) end
-last_for(lease)
+if not is_ours then
+  redis.call('hset', lock, 'mode', 'write', writer, 1)
+  redis.call('pexpire', lock, lease)
+end
 if drawn or ARGV[3] ~= '' then tell(writer, about_owner('write', drawn), lease) end
 return {1, tonumber(redis.call('hget', lock, writer)), 0, drawn or ''}

@@ -16,11 +16,9 @@ if seen and seen ~= 'entered' then return {2} end
 
 extend(owner, tonumber(ARGV[1]))
 if not seen then
+  redis.call('set', latch, 'entered', 'xx', 'px', ARGV[3])  -- tried, see reenter.lua
+  if not note_holds(owner, (count_holds(owner) or 1) + 1) then return {1, 1, '', 1} end
   redis.call('set', latch, 'entered', 'px', ARGV[3])
-  if not note_holds(owner, (count_holds(owner) or 1) + 1) then
-    redis.call('del', latch)
-    return {1, 1, '', 1}
-  end
 end
 keep_alive()
 return {1, count_holds(owner) or 1, '', 0}

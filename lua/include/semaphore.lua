@@ -81,7 +81,7 @@ local function keep_alive(is_unheard)
   local is_ours = made_here()
   local idle = is_ours and not is_unheard and k_idle or 0
   for _, key in ipairs({permits, lock, is_ours and info or nil}) do
-    local ttl = redis.pcall('pttl', key)
+    local ttl = not is_ours and redis.pcall('pttl', key)
     if is_ours or type(ttl) == 'number' and ttl >= 0 and ttl < left then
       if left > k_for_ever and key == info then
         redis.pcall('pexpire', key, k_idle * 30)  -- without it, this is the service's semaphore
