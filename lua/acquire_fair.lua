@@ -2,7 +2,7 @@
 -- KEYS: lock, info, latch of this hold, queue, scores, and token if one is to be drawn
 -- ARGV: lease (ms), owner, what to tell of him (JSON, or nothing), 1 to draw a fencing token,
 --   nothing, channel, wait: how long the owner may keep his place when dead (ms); 0 does not queue him
--- Returns as acquire.lua, and with {0, ...} after mixed: place in the queue (0 is the head; -1: not
+-- Returns as acquire.lua, and with {0, ...} after marks: place in the queue (0 is the head; -1: not
 --   queued; -2: there is more to sweep, ask again at once), after how many ms to ask again.
 local lock, info, queue, scores, token = KEYS[1], KEYS[2], KEYS[4], KEYS[5], KEYS[#KEYS]
 local owner, channel = ARGV[2], ARGV[6]
@@ -11,6 +11,7 @@ if redis.call('exists', KEYS[3]) == 1 then return {2} end
 --#include now.lua
 --#include info.lua
 --#include kind.lua
+--#include twin.lua
 --#include taking.lua
 --#include publish.lua
 --#include queue.lua
@@ -144,7 +145,7 @@ if (is_free and (head or owner) == owner) or holds then
   if not untold then redis.pcall('hset', info, 'holder', owner) end
   shorten_deadlines(was_queued and wait or 0, 0)
   drop_orphans()
-  return {1, count, 0, drawn or ''}
+  return {1, count, twin_mark(), drawn or ''}
 end
 if not is_free then
   redis.pcall('hdel', info, 'called')  -- whoever was called came too late
@@ -161,6 +162,6 @@ if wait > 0 and not has_more then
   ask_after = refresh(me, place)
 end
 local answer, holders_kind = busy()
-answer[6] = holders_kind == 'reentrant' and 1 or 0
+answer[6] = (holders_kind == 'reentrant' and 1 or 0) + twin_mark()
 answer[7], answer[8] = place, ask_after
 return answer

@@ -3,16 +3,18 @@
 -- ARGV: lease (ms), owner, what to tell of him (JSON, or nothing), nothing, nothing, how many may have
 --   a permit at once, channel
 -- Returns as acquire.lua; {0, ...} has the pttl of the permit that ends first, the holder who has his
---   for longest, and behind mixed: -1, 0, how many permits are out.
+--   for longest, and behind marks: -1, 0, how many permits are out.
 local lock, info, permits, owner = KEYS[1], KEYS[2], KEYS[4], ARGV[2]
 local lease, most, channel = tonumber(ARGV[1]), tonumber(ARGV[6]), ARGV[7]
 if redis.call('exists', KEYS[3]) == 1 then return {2} end
 --#include now.lua
 --#include info.lua
+--#include twin.lua
 --#include taking.lua
 --#include publish.lua
 --#include semaphore.lua
-local kind = other_use()
+local is_new = redis.call('exists', lock) == 0
+local kind = other_use() or not is_new and count_out() > 0 and twin_use()
 if kind then return {3, kind} end
 
 local function busy(out)
@@ -26,13 +28,12 @@ local function busy(out)
   end
   local answer = held_by(longest or first[1])
   answer[2], answer[3] = left > k_for_ever and -1 or left, shown(answer[3])
-  answer[6], answer[7], answer[8], answer[9] = 0, -1, 0, out
+  answer[6], answer[7], answer[8], answer[9] = twin_mark(), -1, 0, out
   return answer
 end
 
 local before = available()
 take_back_expired()
-local is_new = redis.call('exists', lock) == 0
 local is_ours = is_new or made_here()
 local out = count_out()
 local total = available() + out
@@ -66,4 +67,4 @@ if is_ours and out == 1 then redis.call('pexpire', permits, lease + k_idle) end
 if not holds and ARGV[3] ~= '' then tell(owner, about_owner('semaphore'), lease) end
 keep_alive()
 if most - out > math.max(before, 0) then announce(most - out) end
-return {1, 1, 0, '', ''}
+return {1, 1, twin_mark(), '', ''}

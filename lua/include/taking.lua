@@ -1,6 +1,6 @@
 -- What the scripts that take a lock have in common. Needs the locals lock, owner, lease (ms) and
 -- now (ms), their key 3 (the latch of this hold), their argument 3 (what to tell of the owner: JSON,
--- or nothing), and include/info.lua.
+-- or nothing), include/info.lua and include/twin.lua.
 
 -- Returns what to tell of the owner who takes a lock of this kind, with this token or none.
 local function about_owner(kind, drawn)
@@ -42,6 +42,12 @@ end
 local function misused_info()
   local kind = redis.pcall('type', info).ok
   return kind ~= 'none' and kind ~= 'hash' and kind or nil
+end
+
+-- Returns 2 if the twin of the name is in use, or 0.
+local function twin_mark()
+  local twin = twin_of(KEYS[3]:match('^redisson_unlock_latch:(.*):'))
+  return twin and redis.pcall('exists', twin) == 1 and 2 or 0
 end
 
 -- Returns {0, pttl, owner, what is told of him, now} of the holder, and his kind.
