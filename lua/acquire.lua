@@ -2,11 +2,12 @@
 -- KEYS: lock, info, latch of this hold, queue, and token if one is to be drawn
 -- ARGV: lease (ms), owner, what to tell of him (JSON; nothing: he is not to be known), 1 to draw a
 --   fencing token or peek to see which would be drawn, see include/restart.lua
--- Returns {1, count, mixed, token or nothing, which run of the server} granted; {0, pttl, owner, what
---   is told of him, now, mixed} held by that owner (pttl -1: no expiry; no owner among several
+-- Returns {1, count, marks, token or nothing, which run of the server} granted; {0, pttl, owner, what
+--   is told of him, now, marks} held by that owner (pttl -1: no expiry; no owner among several
 --   fields); {2} this hold has ended; {3, type} the name is in use by another kind of lock; {4, why}
 --   no token can be drawn; {5, how long the server is up (ms)} too short a time.
---   mixed is 1 where the name is used as a fair lock, too.
+--   marks is the sum of 1 where the name is used as a fair lock, too, and 2 where its twin is in
+--   use, see include/twin.lua.
 local lock, info, token, owner = KEYS[1], KEYS[2], KEYS[#KEYS], ARGV[2]
 local lease = tonumber(ARGV[1])
 local seen = redis.call('get', KEYS[3])
@@ -14,6 +15,7 @@ if seen and seen ~= 'entered' then return {2} end
 --#include now.lua
 --#include info.lua
 --#include kind.lua
+--#include twin.lua
 --#include taking.lua
 --#include fence.lua
 --#include restart.lua
@@ -23,21 +25,23 @@ local kind = other_kind()
 if kind then return {3, kind} end
 if run ~= '' and not seen and note_of(owner, KEYS[3]:match('[^:]+$')) == 'ended' then return {2} end
 
-local mixed = redis.call('exists', KEYS[4])
+local mixed, twin = redis.call('exists', KEYS[4]), twin_mark()
 -- An earlier sending of this request may have taken the lock: then it is not counted again.
-local holds = redis.call('hexists', lock, owner) == 1
-if not holds and redis.call('exists', lock) == 1 then
+local left = redis.call('pttl', lock)
+local holds = left ~= -2 and redis.call('hexists', lock, owner) == 1
+if left ~= -2 and not holds then
   local answer, holders_kind = busy()
-  answer[6] = holders_kind == 'fair' and 1 or mixed
+  answer[6] = (holders_kind == 'fair' and 1 or mixed) + twin
   return answer
 end
+extend_lock(left)
 local drawn, refusal = fence(owner, holds, ARGV[4])
 if refusal then return refusal end
 local is_told = drawn or ARGV[3] ~= ''
-local count = hold(is_told and about_owner('reentrant', ARGV[4] == '1' and drawn or nil))
+local count = hold(holds, is_told and about_owner('reentrant', ARGV[4] == '1' and drawn or nil))
 if run ~= '' then
   -- Each hold is latched: so each server knows which holds it has counted.
   if holds and not seen then count = redis.call('hincrby', lock, owner, 1) end
   redis.call('set', KEYS[3], 'entered', 'px', 2 * lease)
 end
-return {1, count, mixed, drawn or '', run}
+return {1, count, mixed + twin, drawn or '', run}

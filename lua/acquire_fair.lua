@@ -2,7 +2,7 @@
 -- KEYS: lock, info, latch of this hold, queue, scores, and token if one is to be drawn
 -- ARGV: lease (ms), owner, what to tell of him (JSON, or nothing), 1 to draw a fencing token,
 --   nothing, channel, wait: how long the owner may keep his place when dead (ms); 0 does not queue him
--- Returns as acquire.lua, and with {0, ...} after mixed: place in the queue (0 is the head; -1: not
+-- Returns as acquire.lua, and with {0, ...} after marks: place in the queue (0 is the head; -1: not
 --   queued; -2: there is more to sweep, ask again at once), after how many ms to ask again.
 local lock, info, queue, scores, token = KEYS[1], KEYS[2], KEYS[4], KEYS[5], KEYS[#KEYS]
 local owner, channel = ARGV[2], ARGV[6]
@@ -11,6 +11,7 @@ if redis.call('exists', KEYS[3]) == 1 then return {2} end
 --#include now.lua
 --#include info.lua
 --#include kind.lua
+--#include twin.lua
 --#include taking.lua
 --#include publish.lua
 --#include queue.lua
@@ -38,6 +39,16 @@ local function drop_orphans()
   end
 end
 
+-- Adds to the queue or to the scores. One that is new gets its end in the same step: what follows
+-- may fail.
+local function add(key, ...)
+  local is_new = redis.call('exists', key) == 0
+  if is_new then try_to_end(key) end
+  local reply = redis.call(...)
+  if is_new then redis.call('pexpire', key, k_queue_ttl) end
+  return reply
+end
+
 -- Puts a waiter back whom somebody else has dropped: before the first who came later.
 local function put_back(came)
   local members = redis.call('lrange', queue, 0, 99)
@@ -48,7 +59,7 @@ local function put_back(came)
       return i - 1
     end
   end
-  return redis.call('rpush', queue, owner) - 1
+  return add(queue, 'rpush', queue, owner) - 1
 end
 
 -- Returns the owner's place, after queueing him if he was not. `before`: what was told of him as a
@@ -66,7 +77,7 @@ local function take_place(about, before)
   drop_scoreless(0, 'lpop')
   drop_scoreless(-1, 'rpop')
   if before then return put_back(tonumber(about.came) or 0) end
-  return redis.call('rpush', queue, owner) - 1
+  return add(queue, 'rpush', queue, owner) - 1
 end
 
 -- Returns Redisson's deadline for this place: what is left of the lease, and the waits of all who
@@ -94,7 +105,7 @@ local function refresh(about, place)
   about.due = now + math.max(wait - 6500, ask_after * 1.2 + 2500)
   if wait ~= k_our_wait then about.wait = wait end
   tell(owner, about, math.max(lease, k_longest_silence))
-  redis.call('zadd', scores, deadline(place), owner)
+  add(scores, 'zadd', scores, deadline(place), owner)
   local all_ours = count_ours() >= redis.call('llen', queue)
   for _, key in ipairs({queue, scores}) do
     if all_ours then
@@ -115,24 +126,26 @@ end
 
 local me = about_owner('fair')
 local before = as_waiter(known(owner))
-local is_free = redis.call('exists', lock) == 0
+local left = redis.call('pttl', lock)
+local is_free = left == -2
 local head, has_more = nil, false
 if is_free then head, has_more = live_head(before and before.due >= now) end
-local holds = redis.call('hexists', lock, owner) == 1
+local holds = not is_free and redis.call('hexists', lock, owner) == 1
 if (is_free and (head or owner) == owner) or holds then
+  extend_lock(left)
   local drawn, refusal = fence(owner, holds, ARGV[4])
   if refusal then return refusal end
   me.token = drawn
   if head == owner then redis.call('lpop', queue) end
   local was_queued = redis.call('zrem', scores, owner) == 1
   redis.pcall('hdel', info, 'called')
-  local count = hold(me)
+  local count, untold = hold(holds, me)
   local last = redis.pcall('hget', info, 'holder')
   if type(last) == 'string' and last ~= owner then redis.pcall('hdel', info, last) end
-  redis.pcall('hset', info, 'holder', owner)
+  if not untold then redis.pcall('hset', info, 'holder', owner) end
   shorten_deadlines(was_queued and wait or 0, 0)
   drop_orphans()
-  return {1, count, 0, drawn or ''}
+  return {1, count, twin_mark(), drawn or ''}
 end
 if not is_free then
   redis.pcall('hdel', info, 'called')  -- whoever was called came too late
@@ -142,10 +155,13 @@ end
 
 local place, ask_after = has_more and -2 or -1, 0
 if wait > 0 and not has_more then
+  -- Without an entry in the side key, a waiter looks like a service's waiter, whose queue never ends.
+  local untold = not before and tell(owner, me, lease)
+  if untold and not misused_info() then return untold end
   place = take_place(me, before)
   ask_after = refresh(me, place)
 end
 local answer, holders_kind = busy()
-answer[6] = holders_kind == 'reentrant' and 1 or 0
+answer[6] = (holders_kind == 'reentrant' and 1 or 0) + twin_mark()
 answer[7], answer[8] = place, ask_after
 return answer

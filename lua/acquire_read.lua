@@ -9,6 +9,7 @@ local lease = tonumber(ARGV[1])
 if redis.call('exists', KEYS[3]) == 1 then return {2} end
 --#include now.lua
 --#include info.lua
+--#include twin.lua
 --#include taking.lua
 --#include read_write.lua
 local other = other_kind()
@@ -16,14 +17,19 @@ if other then return {3, other} end
 
 if mode == 'write' and redis.call('hexists', lock, writer) == 0 then
   local answer = held_by(first_holder())
-  answer[6] = 0
+  answer[6] = twin_mark()
   return answer
 end
 -- An earlier sending of this request may have taken the lock: then it is not counted again. The
--- hold's own key comes first: a user who may not use it must not leave a lock without a TTL.
+-- hold's own key comes first, then the right to set an end: a user who may not do either must not
+-- leave a lock without a TTL.
 hold_for(owner, math.max(holds_of(owner) or 0, 1), lease)
-if not mode then redis.call('hset', lock, 'mode', 'read') end
-if not holds_of(owner) then redis.call('hset', lock, owner, 1) end
 last_for(lease)
+if not mode then
+  redis.call('hset', lock, 'mode', 'read', owner, 1)
+  redis.call('pexpire', lock, lease)
+elseif not holds_of(owner) then
+  redis.call('hset', lock, owner, 1)
+end
 if ARGV[3] ~= '' then tell(owner, about_owner('read'), lease) end
-return {1, holds_of(owner) or 1, 0, ''}
+return {1, holds_of(owner) or 1, twin_mark(), ''}

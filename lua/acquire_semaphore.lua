@@ -3,16 +3,18 @@
 -- ARGV: lease (ms), owner, what to tell of him (JSON, or nothing), nothing, nothing, how many may have
 --   a permit at once, channel
 -- Returns as acquire.lua; {0, ...} has the pttl of the permit that ends first, the holder who has his
---   for longest, and behind mixed: -1, 0, how many permits are out.
+--   for longest, and behind marks: -1, 0, how many permits are out.
 local lock, info, permits, owner = KEYS[1], KEYS[2], KEYS[4], ARGV[2]
 local lease, most, channel = tonumber(ARGV[1]), tonumber(ARGV[6]), ARGV[7]
 if redis.call('exists', KEYS[3]) == 1 then return {2} end
 --#include now.lua
 --#include info.lua
+--#include twin.lua
 --#include taking.lua
 --#include publish.lua
 --#include semaphore.lua
-local kind = other_use()
+local is_new = redis.call('exists', lock) == 0
+local kind = other_use() or not is_new and count_out() > 0 and twin_use()
 if kind then return {3, kind} end
 
 local function busy(out)
@@ -26,13 +28,13 @@ local function busy(out)
   end
   local answer = held_by(longest or first[1])
   answer[2], answer[3] = left > k_for_ever and -1 or left, shown(answer[3])
-  answer[6], answer[7], answer[8], answer[9] = 0, -1, 0, out
+  answer[6], answer[7], answer[8], answer[9] = twin_mark(), -1, 0, out
   return answer
 end
 
 local before = available()
 take_back_expired()
-local is_ours = redis.call('exists', lock) == 0 or made_here()
+local is_ours = is_new or made_here()
 local out = count_out()
 local total = available() + out
 if not is_ours and total ~= most then
@@ -43,13 +45,26 @@ end
 local holds = redis.call('zscore', permits, owner)
 if not holds and out >= most then return busy(out) end
 
-redis.call('zadd', permits, 'gt', now + lease, owner)
-if not holds then
-  out = out + 1
-  if ARGV[3] ~= '' then tell(owner, about_owner('semaphore'), lease) end
+-- Of what fails on the way, nothing stays for ever. ZADD is tried first: it does nothing here, and
+-- fails without memory, too. Without its number in the side key, rlock's own semaphore has no end.
+redis.call('zadd', permits, 'xx', 'gt', 0, owner)
+if is_ours then
+  if out == 0 then redis.call('pexpire', permits, lease) end
+  local untold = put('permits', most, lease + k_idle)
+  local misuse = untold and misused_info()
+  if misuse then return {3, misuse .. ' in place of its side key'} end
+  if untold then return untold end
+  if is_new then redis.call('hexists', info, 'permits') end
 end
-redis.call('set', lock, most - out, 'keepttl')
-if is_ours then redis.pcall('hset', info, 'permits', most) end
+if not holds then out = out + 1 end
+if is_new then
+  redis.call('set', lock, most - out, 'px', lease + k_idle)
+else
+  redis.call('set', lock, most - out, 'keepttl')
+end
+redis.call('zadd', permits, 'gt', now + lease, owner)
+if is_ours and out == 1 then redis.call('pexpire', permits, lease + k_idle) end
+if not holds and ARGV[3] ~= '' then tell(owner, about_owner('semaphore'), lease) end
 keep_alive()
 if most - out > math.max(before, 0) then announce(most - out) end
-return {1, 1, 0, '', ''}
+return {1, 1, twin_mark(), '', ''}

@@ -11,6 +11,7 @@ local entered = redis.call('get', latch)
 if entered and entered ~= 'entered' then return {2} end
 --#include now.lua
 --#include info.lua
+--#include twin.lua
 --#include taking.lua
 --#include fence.lua
 --#include restart.lua
@@ -31,7 +32,7 @@ end
 -- only together with the latch.
 if value and (value ~= owner or not is_unique and not entered) then
   local answer = held_by(value)
-  answer[3], answer[6] = value:sub(1, k_longest_shown), 0
+  answer[3], answer[6] = value:sub(1, k_longest_shown), twin_mark()
   return answer
 end
 local drawn, refusal = fence(owner, value, ARGV[4])
@@ -45,4 +46,4 @@ end
 if not is_unique then redis.call('set', latch, 'entered', 'px', math.max(redis.call('pttl', lock), lease)) end
 local noted = ARGV[4] == '1' and drawn or nil
 if noted or ARGV[3] ~= '' then tell(owner, about_owner('simple', noted), lease) end
-return {1, 1, 0, drawn or '', run}
+return {1, 1, twin_mark(), drawn or '', run}

@@ -9,6 +9,7 @@ local lease = tonumber(ARGV[1])
 if redis.call('exists', KEYS[3]) == 1 then return {2} end
 --#include now.lua
 --#include info.lua
+--#include twin.lua
 --#include taking.lua
 --#include fence.lua
 --#include read_write.lua
@@ -16,18 +17,22 @@ local other = other_kind()
 if other then return {3, other} end
 
 -- An earlier sending of this request may have taken the lock: then it is not counted again.
-local is_ours = redis.call('hexists', lock, writer) == 1
+local is_ours = mode and redis.call('hexists', lock, writer) == 1
 -- Readers who are all dead keep nobody out, although the hash is there, whose TTL others had set.
 local is_left = mode == 'read' and span_of_readers() == 0
 if mode and not is_ours and not is_left then
   local answer = held_by(first_holder())
-  answer[6] = 0
+  answer[6] = twin_mark()
   return answer
 end
+if not is_ours then ask_for_memory() end
+last_for(lease)
 local drawn, refusal = fence(writer, is_ours, ARGV[4])
 if refusal then return refusal end
 if is_left then redis.call('del', lock) end
-if not is_ours then redis.call('hset', lock, 'mode', 'write', writer, 1) end
-last_for(lease)
+if not is_ours then
+  redis.call('hset', lock, 'mode', 'write', writer, 1)
+  redis.call('pexpire', lock, lease)
+end
 if drawn or ARGV[3] ~= '' then tell(writer, about_owner('write', drawn), lease) end
-return {1, tonumber(redis.call('hget', lock, writer)), 0, drawn or ''}
+return {1, is_ours and tonumber(redis.call('hget', lock, writer)) or 1, twin_mark(), drawn or ''}

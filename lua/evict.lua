@@ -61,9 +61,7 @@ local entry = as_waiter(decode(told))
 local answer = {1, place, life_of(entry, score), told}
 leave(waiter, place >= 0 and score and added_wait(place, entry, score) or 0)
 if holds and told ~= '' then
-  redis.pcall('hset', info, waiter, told)
-  local left = math.max(redis.call('pttl', lock), k_longest_silence)
-  if redis.pcall('pttl', info) == -1 then redis.pcall('pexpire', info, left) end
+  put(waiter, told, math.max(redis.call('pttl', lock), k_longest_silence))
 end
 -- Who is the head now sleeps as one who has others before him, and does so past the lease's end.
 local head = place == 0 and redis.call('lindex', queue, 0)

@@ -12,7 +12,7 @@ for i = 2, #ARGV, 2 do
     local page = redis.call('scan', cursor, 'match', ARGV[i], 'count', ARGV[1])
     cursor = page[1] == '0' and '' or page[1]
     for _, key in ipairs(page[2]) do
-      local expected = key:sub(1, 11) == 'rlock_info:' and 'hash' or 'string'
+      local expected = key:sub(1, 10) == 'rlock_info' and 'hash' or 'string'
       if redis.pcall('type', key).ok == expected and redis.pcall('pttl', key) == -1 then
         found[#found + 1] = key
       end

@@ -14,6 +14,7 @@ local k_longest_name = 1024
 local k_most_fields = 10000    -- what has more is no lock
 local k_longest_value = 1024   -- of a string lock
 local k_longest_count = 10     -- digits of a hold count
+local k_braced = 'rlock_info_braced:'  -- of the side keys of names that are in braces as a whole
 
 local unread = 0
 local function skip()
@@ -48,7 +49,7 @@ end
 -- Returns whether a hash is a lock, by its fields. A lock with garbage among them is found by what
 -- lies beside it.
 local function is_lock(key)
-  if starts_with(key, 'rlock_info:') then return false end
+  if starts_with(key, 'rlock_info:') or starts_with(key, k_braced) then return false end
   local fields = redis.pcall('hrandfield', key, 16)
   if failed(fields) then return skip() end
   for _, field in ipairs(fields) do
@@ -91,9 +92,10 @@ local function look_at_string(key)
 end
 
 local function look_beside(key)
-  for _, start in ipairs({'redisson_lock_queue:', 'redisson_lock_timeout:', 'rlock_info:'}) do
+  for _, start in ipairs({'redisson_lock_queue:', 'redisson_lock_timeout:', 'rlock_info:', k_braced}) do
     if starts_with(key, start) then
-      local name = lock_beside(key:sub(#start + 1))
+      local rest = key:sub(#start + 1)
+      local name = start == k_braced and rest or lock_beside(rest)
       if name and is_huge(name) then
         skip()
       elseif name then

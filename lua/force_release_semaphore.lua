@@ -12,6 +12,7 @@ if seen then return cmsgpack.unpack(seen) end
 --#include now.lua
 --#include info.lua
 --#include publish.lua
+--#include twin.lua
 --#include semaphore.lua
 
 local use = other_use()

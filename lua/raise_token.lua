@@ -17,6 +17,6 @@ if is_lower(value, raised) then redis.call('set', token, raised) end
 local about = known(owner)
 if about then
   about.token = raised
-  tell(owner, about, 0)
+  tell(owner, about, 1)
 end
 return {1}

@@ -20,14 +20,18 @@ local seen, noted = redis.call('get', latch), note_of(owner, hold)
 if seen and seen ~= 'entered' or noted == 'ended' then return {2} end
 local drawn, refusal = fence(owner, true, ARGV[4])
 if refusal then return refusal end
-if not is_string and not seen and not noted then
-  redis.call('set', latch, 'entered', 'px', ARGV[3])
-  redis.call('hincrby', lock, owner, 1)
-  note(owner, 'entered', hold, lease)
-end
+local is_new = not is_string and not seen and not noted
+-- What may fail comes before the latch says that this hold was counted: otherwise giving it back would
+-- give the outer one back. So may SET, and it is tried without effect.
+if is_new then redis.call('set', latch, 'entered', 'xx', 'px', ARGV[3]) end
 -- Never shorter than what the outer hold counts on, which may have no expiry (-1).
 local left = redis.call('pttl', lock)
 if left ~= -1 and left < lease then redis.call('pexpire', lock, lease) end
+if is_new then
+  redis.call('hincrby', lock, owner, 1)
+  redis.call('set', latch, 'entered', 'px', ARGV[3])
+  note(owner, 'entered', hold, lease)
+end
 if drawn then
   local about = known(owner) or {}
   about.token = drawn

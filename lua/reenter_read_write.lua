@@ -26,10 +26,13 @@ if seen then
 else
   local nth = (holds_of(field) or 0) + 1
   if reads then redis.call('set', hold_key(owner, nth), '1', 'px', lease) end
-  redis.call('set', latch, 'entered', 'px', ARGV[3])
-  redis.call('hincrby', lock, field, 1)
+  redis.call('set', latch, 'entered', 'xx', 'px', ARGV[3])  -- tried, see reenter.lua
 end
 last_for(lease)
+if not seen then
+  redis.call('hincrby', lock, field, 1)
+  redis.call('set', latch, 'entered', 'px', ARGV[3])
+end
 -- The same process tree, which has not told of itself as a reader yet.
 local about = known(field) or reads and known(writer)
 if about and (drawn or not is_reader) then

@@ -9,6 +9,7 @@ local channel = ''
 --#include now.lua
 --#include info.lua
 --#include publish.lua
+--#include twin.lua
 --#include semaphore.lua
 if not has_permit(owner) then return {2} end
 local hold = latch:match('[^:]+$')
@@ -17,11 +18,9 @@ if seen and seen ~= 'entered' or noted == 'ended' then return {2} end
 
 extend(owner, tonumber(ARGV[1]))
 if not seen and not noted then
+  redis.call('set', latch, 'entered', 'xx', 'px', ARGV[3])  -- tried, see reenter.lua
+  if not note_holds(owner, (count_holds(owner) or 1) + 1) then return {1, 1, '', 1} end
   redis.call('set', latch, 'entered', 'px', ARGV[3])
-  if not note_holds(owner, (count_holds(owner) or 1) + 1) then
-    redis.call('del', latch)
-    return {1, 1, '', 1}
-  end
   note(owner, 'entered', hold, tonumber(ARGV[1]))
 end
 keep_alive()

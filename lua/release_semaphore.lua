@@ -14,6 +14,7 @@ local function holding() return {owner} end
 --#include info.lua
 --#include releasing.lua
 --#include publish.lua
+--#include twin.lua
 --#include semaphore.lua
 if other_use() or not redis.call('zscore', permits, owner) then
   redis.pcall('hdel', info, owner)

@@ -9,6 +9,7 @@ local channel = ''
 --#include now.lua
 --#include info.lua
 --#include publish.lua
+--#include twin.lua
 --#include semaphore.lua
 if not has_permit(owner) then return 0 end
 if lease > 0 then

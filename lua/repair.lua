@@ -91,6 +91,7 @@ end
 
 -- Gives the permits of a semaphore back that have ended.
 local function mend_semaphore(permits, channel)
+--#include twin.lua
 --#include semaphore.lua
   if redis.pcall('type', permits).ok ~= 'zset' or other_use() then return end
   for _, permit in ipairs(redis.call('zrange', permits, '-inf', now, 'byscore')) do

@@ -15,6 +15,7 @@ local lock, info, queue, scores, token = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEY
 local function type_of(key) return redis.call('type', key).ok end
 --#include now.lua
 --#include alone.lua
+--#include twin.lua
 
 -- Returns how many listen on the channel of each of the first waiters, and whether others may
 -- listen elsewhere.
@@ -68,6 +69,11 @@ if kind == 'hash' then dead = dead_readers() end
 if kind == 'string' then content = {redis.call('get', lock)} end
 local k_most_permits, out, ends, count_out = 10000, ARGV[4], {}, 0
 local has_out = (kind == 'string' or kind == 'none') and redis.pcall('type', out).ok == 'zset'
+if has_out and kind == 'none' then
+  -- They may be those of the name's twin.
+  local twin = twin_of(out:sub(1, -#':timeout' - 1))
+  has_out = not twin or redis.pcall('type', twin).ok ~= 'string'
+end
 if has_out then
   ends = redis.call('zrange', out, 0, k_most_permits - 1, 'withscores')
   count_out = redis.call('zcard', out)

@@ -1,7 +1,7 @@
 -- A semaphore in the layout of Redisson's RPermitExpirableSemaphore: the lock's key is a string, how
 -- many permits are available, and a sorted set has those that are out, by when they end (ms). What
 -- both say together is how many there are. Needs the locals lock, info, permits, channel and now
--- (ms), include/info.lua and include/publish.lua.
+-- (ms), include/info.lua, include/publish.lua and include/twin.lua.
 --
 -- A semaphore that rlock made has its number in the side key, as `permits`. Its keys expire, and
 -- they go with the last permit. One that Redisson made stays as it is.
@@ -13,13 +13,22 @@ local k_most_at_once = 1000
 
 local function made_here() return redis.pcall('hexists', info, 'permits') == 1 end
 
+-- Returns what to say if the permits that are out may be those of the name's twin: they are in one
+-- set, and nothing tells whose a permit is. Otherwise nil.
+local function twin_use()
+  local twin = twin_of(permits:sub(1, -#':timeout' - 1))
+  local value = twin and redis.pcall('get', twin)
+  if type(value) ~= 'string' or not value:find('^%-?%d+$') then return nil end
+  return 'the semaphore ' .. twin .. ", which has the same permits in Redisson's format: choose another name"
+end
+
 -- Returns what else the name is in use for, or nil. A number with an expiry, beside which there is
 -- nothing, is a string lock of somebody's rather than a semaphore.
 local function other_use()
   local kind, set = redis.call('type', lock).ok, redis.call('type', permits).ok
   if kind ~= 'none' and kind ~= 'string' then return kind end
   if set ~= 'none' and set ~= 'zset' then return set .. ' in place of its permits' end
-  if kind == 'none' then return nil end
+  if kind == 'none' then return set == 'zset' and twin_use() or nil end
   local value = redis.call('get', lock)
   if #value > 15 or not value:find('^%-?%d+$') then return kind end
   return set == 'none' and redis.call('pttl', lock) >= 0 and not made_here() and kind or nil
@@ -81,7 +90,7 @@ local function keep_alive(is_unheard)
   local is_ours = made_here()
   local idle = is_ours and not is_unheard and k_idle or 0
   for _, key in ipairs({permits, lock, is_ours and info or nil}) do
-    local ttl = redis.pcall('pttl', key)
+    local ttl = not is_ours and redis.pcall('pttl', key)
     if is_ours or type(ttl) == 'number' and ttl >= 0 and ttl < left then
       if left > k_for_ever and key == info then
         redis.pcall('pexpire', key, k_idle * 30)  -- without it, this is the service's semaphore

@@ -1,5 +1,6 @@
 -- What the scripts that take a lock have in common. Needs the locals lock, owner, lease (ms) and
--- now (ms), their argument 3 (what to tell of the owner: JSON, or nothing), and include/info.lua.
+-- now (ms), their key 3 (the latch of this hold), their argument 3 (what to tell of the owner: JSON,
+-- or nothing), include/info.lua and include/twin.lua.
 
 -- Returns what to tell of the owner who takes a lock of this kind, with this token or none.
 local function about_owner(kind, drawn)
@@ -8,12 +9,45 @@ local function about_owner(kind, drawn)
   return about
 end
 
--- Makes the owner the holder, and tells about him if there is something to tell; nothing is counted twice. Returns the hold count.
-local function hold(about)
-  if redis.call('hexists', lock, owner) == 0 then redis.call('hset', lock, owner, 1) end
-  if redis.call('pttl', lock) < lease then redis.call('pexpire', lock, lease) end
-  if about then tell(owner, about, lease) end
-  return tonumber(redis.call('hget', lock, owner))
+-- Fails on a server that is out of memory, and changes nothing. To be called before the first PEXPIRE,
+-- after which such a server lets a script write what it wants.
+local function ask_for_memory() redis.call('set', KEYS[3], 'entered', 'xx', 'px', lease) end
+
+-- Tries, before a key is made, whether it could be given an end: PEXPIRE does nothing to a key that is
+-- not there, but needs the right. A server does not undo what a script has written before it fails.
+local function try_to_end(key)
+  ask_for_memory()
+  redis.call('pexpire', key, lease)
+end
+
+-- Makes a lock that is there, with `left` (ms) to go, last for a lease at the least. Where there is
+-- none (-2), sees that one could end.
+local function extend_lock(left)
+  if left == -2 then return try_to_end(lock) end
+  if left < lease then redis.call('pexpire', lock, lease) end
+end
+
+-- Makes the owner the holder, unless he `holds` the lock already, after extend_lock. Tells about him
+-- if there is something to tell. Returns the hold count, and as tell.
+local function hold(holds, about)
+  if not holds then
+    redis.call('hset', lock, owner, 1)
+    redis.call('pexpire', lock, lease)
+  end
+  local untold = about and tell(owner, about, lease)
+  return holds and tonumber(redis.call('hget', lock, owner)) or 1, untold
+end
+
+-- Returns what is there in place of the side key, or nil.
+local function misused_info()
+  local kind = redis.pcall('type', info).ok
+  return kind ~= 'none' and kind ~= 'hash' and kind or nil
+end
+
+-- Returns 2 if the twin of the name is in use, or 0.
+local function twin_mark()
+  local twin = twin_of(KEYS[3]:match('^redisson_unlock_latch:(.*):'))
+  return twin and redis.pcall('exists', twin) == 1 and 2 or 0
 end
 
 -- Returns {0, pttl, owner, what is told of him, now} of the holder, and his kind.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/random.hpp"
+#include "lock/key_names.hpp"
 
 namespace rlock::cli {
 namespace {
@@ -19,6 +20,20 @@ TimePoint end_of_patience() {
   return after(BootClock::now(), k_shortest_patience + Milliseconds(random_below(k_spread_ms)));
 }
 
+// Has all locks be taken by one owner. Only the twin of another name gets one of its own:
+// Redisson's keys for the holds of "a" and of "{a}" differ by nothing else.
+void set_owner(std::vector<Request>& requests, const std::string& owner) {
+  for (Request& request : requests) {
+    lock::Wish& wish = request.wish;
+    if (wish.value != lock::Value::fresh) continue;
+    const bool is_second = wish.name.starts_with('{') &&
+                           std::any_of(requests.begin(), requests.end(), [&](const Request& other) {
+                             return lock::twin_of(wish.name) == other.wish.name;
+                           });
+    wish.owner = is_second ? lock::with_fresh_uuid(owner) : owner;
+  }
+}
+
 }  // namespace
 
 bool take_all(std::vector<Request> requests, const Globals& globals, lock::Session& session,
@@ -29,11 +44,9 @@ bool take_all(std::vector<Request> requests, const Globals& globals, lock::Sessi
     locks.let_go();
     begun = BootClock::now();
     // By another owner, whose locks no release that is still on its way can free.
-    const std::string owner = lock::with_fresh_uuid(requests.front().wish.owner);
-    for (Request& request : requests) {
-      if (request.wish.value == lock::Value::fresh) request.wish.owner = owner;
-    }
+    set_owner(requests, lock::with_fresh_uuid(requests.front().wish.owner));
   };
+  if (requests.size() > 1) set_owner(requests, requests.front().wish.owner);
   for (auto next = requests.begin(); next != requests.end();) {
     if (next != requests.begin()) {
       locks.start_watchdog(HeldLocks::Use::own_session);  // for those that are held meanwhile

@@ -30,8 +30,11 @@ void KeyFormat::add_to(CLI::App& app) {
 }
 
 std::string KeyFormat::key_of(const std::string& name) const {
-  lock::check_name(name);
-  if (!is_given()) return name;
+  if (!is_given()) {
+    lock::check_name(name);
+    return name;
+  }
+  lock::check_length(name);
   std::string key = format_;
   key.replace(key.find(k_place), k_place.size(), name);
   lock::check_name(key);

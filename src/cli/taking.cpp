@@ -10,6 +10,7 @@
 #include "cli/own_hold.hpp"
 #include "cli/status_line.hpp"
 #include "lock/held.hpp"
+#include "lock/key_names.hpp"
 #include "lock/outage.hpp"
 #include "lock/waiting.hpp"
 
@@ -89,10 +90,17 @@ std::optional<Taken> take(const Request& request, const Globals& globals, lock::
   auto lock = lock::make_lock(request.wish, session);
   bool warned = false;
   bool warned_of_mix = false;
+  bool warned_of_twin = false;
   const auto warn_of_mix = [&] {
     if (!warned_of_mix && lock->is_mixed()) {
       warn("used as a plain and as a fair lock: it still excludes, but not in order");
       warned_of_mix = true;
+    }
+    if (!warned_of_twin && lock->has_twin()) {
+      warn("'" + escape_for_terminal(lock::twin_of(request.wish.name).value_or("")) +
+           "' is in use, too: Redisson keeps one queue and one token counter for both names; each "
+           "still excludes, but may wait longer (choose another name)");
+      warned_of_twin = true;
     }
   };
   lock::WaitOptions options{request.deadline, request.patience, request.server_was_there};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -11,7 +12,13 @@ namespace rlock::lock {
 inline constexpr std::size_t k_longest_name = 1024;
 
 // Throws Error (usage) unless `name` has 1 to 1024 bytes.
+void check_length(std::string_view name);
+// The same, and throws Error (usage) if a lock of this name could be another lock's own key.
 void check_name(std::string_view name);
+
+// Redisson puts a name without a brace of its own in braces: so all its keys for "a" and "{a}" are
+// the same, except the lock itself. Returns the other of two such names, or nothing.
+[[nodiscard]] std::optional<std::string> twin_of(const std::string& name);
 
 struct KeyNames {
   explicit KeyNames(const std::string& name);

@@ -12,6 +12,7 @@ namespace {
 constexpr const char* k_keys_at_once = "1000";
 constexpr std::string_view k_latch = "redisson_unlock_latch:";
 constexpr std::string_view k_info_prefix = "rlock_info:";
+constexpr std::string_view k_braced_info_prefix = "rlock_info_braced:";
 
 // Returns a glob pattern that only `text` matches.
 std::string literally(const std::string& text) {
@@ -34,6 +35,7 @@ std::vector<std::string> latches_of(const std::vector<std::string>& keys) {
 
 std::string lock_of_leftover(const std::string& key) {
   std::string name = key.substr(key.find(':') + 1);
+  if (key.starts_with(k_braced_info_prefix)) return name;
   if (key.starts_with(k_latch)) name.resize(std::min(name.rfind(':'), name.size()));
   // A name with a brace of its own is not wrapped.
   const bool is_wrapped =
@@ -42,7 +44,8 @@ std::string lock_of_leftover(const std::string& key) {
 }
 
 Leftovers find_leftovers(redis::Client& client, const std::optional<std::string>& name) {
-  std::vector<std::string> patterns{std::string(k_latch) + "*", std::string(k_info_prefix) + "*"};
+  std::vector<std::string> patterns{std::string(k_latch) + "*", std::string(k_info_prefix) + "*",
+                                    std::string(k_braced_info_prefix) + "*"};
   if (name) {
     const KeyNames keys(*name);
     patterns = {literally(keys.latch_prefix) + "*", literally(keys.info)};

@@ -60,6 +60,8 @@ class Lock {
   [[nodiscard]] virtual std::string channel() const = 0;
   // Returns whether a request has found the name in use for plain and fair locks at once.
   [[nodiscard]] virtual bool is_mixed() const noexcept = 0;
+  // Returns whether a request has found the name's twin in use: see twin_of.
+  [[nodiscard]] virtual bool has_twin() const noexcept = 0;
 
   // Takes the lock if it is free. Call it again after Busy, or where the lease came too late.
   [[nodiscard]] virtual std::variant<Lease, Busy> try_acquire(Session& session, Join join) = 0;

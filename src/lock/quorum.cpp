@@ -48,6 +48,11 @@ bool QuorumLock::is_mixed() const noexcept {
                      [](const auto& member) { return member->lock->is_mixed(); });
 }
 
+bool QuorumLock::has_twin() const noexcept {
+  return std::any_of(members_.begin(), members_.end(),
+                     [](const auto& member) { return member->lock->has_twin(); });
+}
+
 std::variant<Lease, Busy> QuorumLock::try_acquire(Session& session, Join /*join*/) {
   for (int tried = 1;; ++tried) {
     auto answer = attempt(session);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -31,6 +32,7 @@ class ReentrantLock : public OneServerLock {
   [[nodiscard]] const std::string& hold_id() const noexcept override { return hold_id_; }
   [[nodiscard]] std::string channel() const override { return keys_.channel; }
   [[nodiscard]] bool is_mixed() const noexcept override { return is_mixed_; }
+  [[nodiscard]] bool has_twin() const noexcept override { return has_twin_; }
 
   [[nodiscard]] std::variant<Lease, Busy> try_acquire(redis::Client& client, Join join) override {
     return acquire(client, join, terms_);
@@ -92,6 +94,8 @@ class ReentrantLock : public OneServerLock {
   [[nodiscard]] virtual bool is_owner_shared() const noexcept { return false; }
   void take_back(redis::Client& client, Milliseconds keep, TimePoint last) noexcept;
   [[nodiscard]] redis::Reply run(redis::Client& client, const Question& question);
+  // Notes what an acquire script has found: see lua/acquire.lua.
+  void note_marks(std::int64_t marks);
 
   KeyNames keys_;
   std::string owner_;
@@ -99,7 +103,7 @@ class ReentrantLock : public OneServerLock {
   Terms terms_;
   std::string hold_id_;
   bool is_known_ = false;  // to other processes, which may give this hold back, too
-  std::atomic<bool> is_mixed_ = false;
+  std::atomic<bool> is_mixed_ = false, has_twin_ = false;
   // The owner may have the lock, and yet this hold was never granted: only the latch tells.
   std::atomic<bool> is_unproven_ = false;
   bool is_reentered_ = false;        // the owner had the lock before this hold

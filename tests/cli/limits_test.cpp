@@ -271,101 +271,102 @@ TEST_CASE("S3: a server that takes no more connections still has its lock renewe
   shell.write_stdin("go on\n");
   CHECK(shell.wait().status == 0);
   CHECK(wait_until([&] { return client.call({"EXISTS", "job"})[0] == "0"; }));
+}
 
-  TEST_CASE("rlock says no where it needs a thread and there is none to be had") {
-    const Server server;
-    Quorum servers(3);
-    const std::string local = "redis://localhost:" + std::to_string(server.port());
-    const std::vector<std::vector<std::string>> commands = {
-        servers.rlock("exec", {"job", "--", "echo", "ran"}),
-        servers.rlock("exec", {"--fence", "a", "b", "--", "echo", "ran"}),
-        servers.rlock("acquire", {"--no-watchdog", "job"}),
-        servers.rlock("unlock", {"--owner", "11111111-2222-4333-8444-555555555555:7", "job"}),
-        servers.rlock("renew", {"--owner", "11111111-2222-4333-8444-555555555555:7", "job"}),
-        servers.rlock("fence", {"job", "3"}),
-        rlock_argv("exec", "-r", local, "job", "--", "echo", "ran"),
-        rlock_argv("exec", "-r", Sentinels::url_of({server.port()}), "job", "--", "echo", "ran"),
-        rlock_argv("watch", "-r", server.unix_url(), "job"),
-    };
-    for (const auto& argv : commands) {
-      CAPTURE(argv[1]);
-      const auto result = run_without(SYS_clone3, SYS_clone3, EAGAIN, argv);
-      if (!result) return;
-      CHECK(result->status == 69);
-      CHECK(result->out.empty());
-      CHECK(is_one_message(result->err));
-      CHECK(result->err.find("thread") != std::string::npos);
-      CHECK(server.keys().empty());
-      for (int i = 0; i < servers.size(); ++i) CHECK(servers[i].keys().empty());
-    }
+TEST_CASE("rlock says no where it needs a thread and there is none to be had") {
+  const Server server;
+  Quorum servers(3);
+  const std::string local = "redis://localhost:" + std::to_string(server.port());
+  const std::vector<std::vector<std::string>> commands = {
+      servers.rlock("exec", {"job", "--", "echo", "ran"}),
+      servers.rlock("exec", {"--fence", "a", "b", "--", "echo", "ran"}),
+      servers.rlock("acquire", {"--no-watchdog", "job"}),
+      servers.rlock("unlock", {"--owner", "11111111-2222-4333-8444-555555555555:7", "job"}),
+      servers.rlock("renew", {"--owner", "11111111-2222-4333-8444-555555555555:7", "job"}),
+      servers.rlock("fence", {"job", "3"}),
+      rlock_argv("exec", "-r", local, "job", "--", "echo", "ran"),
+      rlock_argv("exec", "-r", Sentinels::url_of({server.port()}), "job", "--", "echo", "ran"),
+      rlock_argv("watch", "-r", server.unix_url(), "job"),
+  };
+  for (const auto& argv : commands) {
+    CAPTURE(argv[1]);
+    const auto result = run_without(SYS_clone3, SYS_clone3, EAGAIN, argv);
+    if (!result) return;
+    CHECK(result->status == 69);
+    CHECK(result->out.empty());
+    CHECK(is_one_message(result->err));
+    CHECK(result->err.find("thread") != std::string::npos);
+    CHECK(server.keys().empty());
+    for (int i = 0; i < servers.size(); ++i) CHECK(servers[i].keys().empty());
   }
+}
 
-  TEST_CASE("a small stack is enough") {
-    const Server server;
-    Quorum servers(3);
-    const Shells shells(server);
-    const std::string local = "redis://localhost:" + std::to_string(server.port());
-    std::vector<std::vector<std::string>> commands = {
-        rlock_argv("exec", "-r", server.unix_url(), "--fair", "--fence", "a", "b", "--", "true"),
-        rlock_argv("exec", "-r", local, "--lease", "1s", "job", "--", "sleep", "0.5"),
-        rlock_argv("acquire", "-r", local, "--no-watchdog", "--lease", "1h", "job"),
-        rlock_argv("inspect-queue", "-r", local, "job"),
-        rlock_argv("list", "-r", local),
-        rlock_argv("watch", "-r", local, "--until", "held", "job"),
-        rlock_argv("unlock", "-r", local, "--force", "-y", "job"),
-        servers.rlock("exec", {"--fence", "a", "b", "--", "true"}),
-    };
-    if (can_use_tls()) {
-      static const TlsServer secured;
-      commands.push_back(rlock_argv("exec", "-r", secured.url(), "--tls-ca",
-                                    certificate_file("ca.pem"), "job", "--", "true"));
-    }
-    for (const auto& argv : commands) {
-      CAPTURE(argv[1]);
-      std::vector<std::string> limited = {"sh", "-c", "ulimit -s 32; exec \"$0\" \"$@\""};
-      limited.insert(limited.end(), argv.begin(), argv.end());
-      const Result result = run(limited, {.env = {{"RLOCK_REDIS", std::nullopt}}});
-      CAPTURE(result.err);
-      CHECK(result.status == 0);
-    }
-    CHECK(server.command({"EXISTS", "a", "b", "job"}) == "0");
+TEST_CASE("a small stack is enough") {
+  const Server server;
+  Quorum servers(3);
+  const Shells shells(server);
+  const std::string local = "redis://localhost:" + std::to_string(server.port());
+  std::vector<std::vector<std::string>> commands = {
+      rlock_argv("exec", "-r", server.unix_url(), "--fair", "--fence", "a", "b", "--", "true"),
+      rlock_argv("exec", "-r", local, "--lease", "1s", "job", "--", "sleep", "0.5"),
+      rlock_argv("acquire", "-r", local, "--no-watchdog", "--lease", "1h", "job"),
+      rlock_argv("inspect-queue", "-r", local, "job"),
+      rlock_argv("list", "-r", local),
+      rlock_argv("watch", "-r", local, "--until", "held", "job"),
+      rlock_argv("unlock", "-r", local, "--force", "-y", "job"),
+      servers.rlock("exec", {"--fence", "a", "b", "--", "true"}),
+  };
+  if (can_use_tls()) {
+    static const TlsServer secured;
+    commands.push_back(rlock_argv("exec", "-r", secured.url(), "--tls-ca",
+                                  certificate_file("ca.pem"), "job", "--", "true"));
   }
+  for (const auto& argv : commands) {
+    CAPTURE(argv[1]);
+    std::vector<std::string> limited = {"sh", "-c", "ulimit -s 32; exec \"$0\" \"$@\""};
+    limited.insert(limited.end(), argv.begin(), argv.end());
+    const Result result = run(limited, {.env = {{"RLOCK_REDIS", std::nullopt}}});
+    CAPTURE(result.err);
+    CHECK(result.status == 0);
+  }
+  CHECK(server.command({"EXISTS", "a", "b", "job"}) == "0");
+}
 
-  TEST_CASE("without memory nothing is run, and nothing is left behind") {
-    const Server server;
-    Quorum servers(3);
-    const auto limited = [](int kib, const std::vector<std::string>& rlock) {
-      std::vector<std::string> argv = {
-          "sh", "-c", "ulimit -c 0; ulimit -v " + std::to_string(kib) + "; exec \"$0\" \"$@\""};
-      argv.insert(argv.end(), rlock.begin(), rlock.end());
-      return run(argv);
-    };
-    const auto says_no_or_runs = [&](const Result& result) {
-      CAPTURE(result.err);
-      if (result.status == 0) {
-        CHECK(result.out == "ran\n");
-      } else {
-        CHECK(result.status == 69);
-        CHECK(result.out.empty());
-        CHECK(is_one_message(result.err));
-      }
-    };
-    // The least with which the system can load the program: it then says something itself.
-    int least = 2000;
-    while (least < 40'000 && !limited(least, rlock_argv("--version")).err.starts_with("rlock:")) {
-      least += 20;
+TEST_CASE("without memory nothing is run, and nothing is left behind") {
+  const Server server;
+  Quorum servers(3);
+  const auto limited = [](int kib, const std::vector<std::string>& rlock) {
+    std::vector<std::string> argv = {
+        "sh", "-c", "ulimit -c 0; ulimit -v " + std::to_string(kib) + "; exec \"$0\" \"$@\""};
+    argv.insert(argv.end(), rlock.begin(), rlock.end());
+    return run(argv);
+  };
+  const auto says_no_or_runs = [&](const Result& result) {
+    CAPTURE(result.err);
+    if (result.status == 0) {
+      CHECK(result.out == "ran\n");
+    } else {
+      CHECK(result.status == 69);
+      CHECK(result.out.empty());
+      CHECK(is_one_message(result.err));
     }
-    REQUIRE(least < 40'000);
-    bool has_said_no = false;
-    for (int kib = least; kib <= least + 1200; kib += 60) {
-      CAPTURE(kib);
-      const Result one =
-          limited(kib, rlock_argv("exec", "-r", server.unix_url(), "job", "--", "echo", "ran"));
-      says_no_or_runs(one);
-      says_no_or_runs(limited(kib, servers.rlock("exec", {"job", "--", "echo", "ran"})));
-      CHECK(wait_until([&] { return server.keys().empty(); }));
-      CHECK(servers.becomes_free_of("job"));
-      has_said_no = has_said_no || one.status == 69;
-    }
-    CHECK(has_said_no);
+  };
+  // The least with which the system can load the program: it then says something itself.
+  int least = 2000;
+  while (least < 40'000 && !limited(least, rlock_argv("--version")).err.starts_with("rlock:")) {
+    least += 20;
   }
+  REQUIRE(least < 40'000);
+  bool has_said_no = false;
+  for (int kib = least; kib <= least + 1200; kib += 60) {
+    CAPTURE(kib);
+    const Result one =
+        limited(kib, rlock_argv("exec", "-r", server.unix_url(), "job", "--", "echo", "ran"));
+    says_no_or_runs(one);
+    says_no_or_runs(limited(kib, servers.rlock("exec", {"job", "--", "echo", "ran"})));
+    CHECK(wait_until([&] { return server.keys().empty(); }));
+    CHECK(servers.becomes_free_of("job"));
+    has_said_no = has_said_no || one.status == 69;
+  }
+  CHECK(has_said_no);
+}

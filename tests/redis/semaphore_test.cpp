@@ -266,10 +266,13 @@ TEST_CASE("semaphore: where nested runs cannot be counted, the outer one gives t
   redis::Client client = client_of(server);
   lock::Semaphore outer = make_semaphore("u:1", 2);
   lock::Semaphore inner = make_semaphore("u:1", 2);
-  bool is_lost = false;
-  SUBCASE("the side key cannot be written") { server.command({"SET", k_info, "text"}); }
-  SUBCASE("it is lost") { is_lost = true; }
   REQUIRE(takes(outer, client));
+  bool is_lost = false;
+  SUBCASE("the side key cannot be written") {
+    server.command({"DEL", k_info});
+    server.command({"SET", k_info, "text"});
+  }
+  SUBCASE("it is lost") { is_lost = true; }
   const auto lease = inner.reenter(client);
   REQUIRE(lease);
   CHECK(lease->is_nested != is_lost);
@@ -280,6 +283,18 @@ TEST_CASE("semaphore: where nested runs cannot be counted, the outer one gives t
   CHECK(outer.release(client) == Release::freed);
   CHECK(server.command({"GET", "job"}) == "2");
   CHECK(server.command({"EXISTS", k_permits}) == "0");
+}
+
+TEST_CASE("semaphore: one whose side key cannot be written would have no end, and is not made") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  server.command({"SET", k_info, "text"});
+  CHECK_THROWS_WITH_AS(
+      static_cast<void>(takes(client, "u:1", 2)),
+      "job: the name is in use by another kind of lock (string in place of its side "
+      "key)",
+      Error);
+  CHECK(server.keys() == Words{k_info});
 }
 
 TEST_CASE("semaphore: what is to be kept ends by itself, sooner or later than the lease") {

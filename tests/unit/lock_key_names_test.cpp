@@ -30,6 +30,7 @@ TEST_CASE("a name with a brace is left as it is: Redisson's rule") {
   CHECK(KeyNames("a{b").channel == "redisson_lock__channel:a{b");
   CHECK(KeyNames("a{}b").channel == "redisson_lock__channel:a{}b");
   CHECK(KeyNames("a}b").channel == "redisson_lock__channel:{a}b}");
+  CHECK(keys.info == "rlock_info:{tenant}:nightly");
 }
 
 TEST_CASE("a name has 1 to 1024 bytes, and any bytes") {
@@ -44,5 +45,44 @@ TEST_CASE("a name has 1 to 1024 bytes, and any bytes") {
       CHECK(error.status() == ExitStatus::usage);
       CHECK(std::string(error.what()).find("1 to 1024") != std::string::npos);
     }
+  }
+}
+
+TEST_CASE("of a name and the same in braces, each knows the other, and has a side key of its own") {
+  CHECK(twin_of("a") == "{a}");
+  CHECK(twin_of("{a}") == "a");
+  CHECK(twin_of("a}b") == "{a}b}");
+  CHECK(twin_of("{a}b}") == "a}b");
+  for (const char* name : {"{a}b", "a{b}", "{}", "{", "{a{b}", "{a}{b}"}) {
+    CAPTURE(name);
+    CHECK_FALSE(twin_of(name).has_value());
+  }
+  CHECK(KeyNames("a").info == "rlock_info:{a}");
+  CHECK(KeyNames("{a}").info == "rlock_info_braced:{a}");
+  CHECK(KeyNames("{a}").queue == KeyNames("a").queue);
+}
+
+TEST_CASE("a name that could be a key of another lock is refused, and no other") {
+  const KeyNames keys("job");
+  for (const std::string& key :
+       {keys.channel, keys.read_write_channel, keys.semaphore_channel, keys.queue, keys.timeout,
+        keys.token, keys.info, KeyNames("{job}").info, keys.latch("id"),
+        keys.reader_prefix + "uuid:1:rwlock_timeout:12",
+        std::string("{a}b:o:1:rwlock_timeout:1")}) {
+    CAPTURE(key);
+    CHECK_NOTHROW(check_length(key));
+    try {
+      check_name(key);
+      FAIL("accepted");
+    } catch (const Error& error) {
+      CHECK(error.status() == ExitStatus::usage);
+      CHECK(std::string(error.what()).find("of another lock; choose another name") !=
+            std::string::npos);
+    }
+  }
+  for (const char* name : {"redisson", "rlock_information", "redisson_lock", "my:rlock_info:{a}",
+                           "job:rwlock_timeout:1", "{a}:rwlock_timeout:", "{job}:timeout"}) {
+    CAPTURE(name);
+    CHECK_NOTHROW(check_name(name));
   }
 }

@@ -12,6 +12,7 @@ TEST_CASE("the lock that a leftover belongs to is found by its key") {
     CHECK(lock_of_leftover(keys.latch("0123abcd")) == name);
     CHECK(lock_of_leftover(keys.info) == name);
   }
+  CHECK(lock_of_leftover(KeyNames("{a}").info) == "{a}");
 }
 
 TEST_CASE("a leftover without a name is told as it is") {
