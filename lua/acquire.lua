@@ -21,15 +21,19 @@ if seen and seen ~= 'entered' then return {2} end
 --#include restart.lua
 local run, up = server_run()
 if up then return {5, up} end
-local kind = other_kind()
+local left = redis.call('pttl', lock)
+local is_free = left == -2
+local kind = not is_free and other_kind()
 if kind then return {3, kind} end
 if run ~= '' and not seen and note_of(owner, KEYS[3]:match('[^:]+$')) == 'ended' then return {2} end
 
-local mixed, twin = redis.call('exists', KEYS[4]), twin_mark()
+local mixed, twin = 0, 0
+if redis.pcall('exists', KEYS[4], twin_name() or lock) ~= 0 then  -- mostly, there is neither
+  mixed, twin = redis.call('exists', KEYS[4]), twin_mark()
+end
 -- An earlier sending of this request may have taken the lock: then it is not counted again.
-local left = redis.call('pttl', lock)
-local holds = left ~= -2 and redis.call('hexists', lock, owner) == 1
-if left ~= -2 and not holds then
+local holds = not is_free and redis.call('hexists', lock, owner) == 1
+if not is_free and not holds then
   local answer, holders_kind = busy()
   answer[6] = (holders_kind == 'fair' and 1 or mixed) + twin
   return answer

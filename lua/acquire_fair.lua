@@ -117,7 +117,9 @@ local function refresh(about, place)
   return ask_after
 end
 
-local kind = other_kind()
+local left = redis.call('pttl', lock)
+local is_free = left == -2
+local kind = not is_free and other_kind()
 if kind then return {3, kind} end
 for key, expected in pairs({[queue] = 'list', [scores] = 'zset'}) do
   kind = redis.call('type', key).ok
@@ -126,8 +128,6 @@ end
 
 local me = about_owner('fair')
 local before = as_waiter(known(owner))
-local left = redis.call('pttl', lock)
-local is_free = left == -2
 local head, has_more = nil, false
 if is_free then head, has_more = live_head(before and before.due >= now) end
 local holds = not is_free and redis.call('hexists', lock, owner) == 1

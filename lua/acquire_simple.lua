@@ -18,9 +18,11 @@ if entered and entered ~= 'entered' then return {2} end
 local run, up = server_run()
 if up then return {5, up} end
 
-local kind = redis.call('type', lock).ok
-if kind ~= 'none' and kind ~= 'string' then return {3, kind} end
-local value = kind == 'string' and redis.call('get', lock)
+local value = redis.pcall('get', lock)
+if type(value) == 'table' then
+  local kind = redis.call('type', lock).ok
+  return (kind == 'none' or kind == 'string') and value or {3, kind}
+end
 -- That of a semaphore is a number. One of which no permit is out, and that is not rlock's, looks like
 -- a lock.
 if value and value:find('^%-?%d+$') and

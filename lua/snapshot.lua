@@ -71,7 +71,7 @@ local k_most_permits, out, ends, count_out = 10000, ARGV[4], {}, 0
 local has_out = (kind == 'string' or kind == 'none') and redis.pcall('type', out).ok == 'zset'
 if has_out and kind == 'none' then
   -- They may be those of the name's twin.
-  local twin = twin_of(out:sub(1, -#':timeout' - 1))
+  local twin = twin_name()
   has_out = not twin or redis.pcall('type', twin).ok ~= 'string'
 end
 if has_out then

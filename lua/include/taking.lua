@@ -46,7 +46,7 @@ end
 
 -- Returns 2 if the twin of the name is in use, or 0.
 local function twin_mark()
-  local twin = twin_of(KEYS[3]:match('^redisson_unlock_latch:(.*):'))
+  local twin = twin_name()
   return twin and redis.pcall('exists', twin) == 1 and 2 or 0
 end
 

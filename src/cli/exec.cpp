@@ -56,7 +56,7 @@ Supervisor::Options supervision(const ExecPlan& plan, HeldLocks& locks) {
     try {
       locks.start_watchdog(HeldLocks::Use::our_session);
       return true;
-    } catch (const Error&) {  // as long as the lease lasts, another try may succeed
+    } catch (const std::exception&) {  // as long as the lease lasts, another try may succeed
       return false;
     }
   };

@@ -59,9 +59,11 @@ class Lock {
   // Returns the channel on which a waiter is called.
   [[nodiscard]] virtual std::string channel() const = 0;
   // Returns whether a request has found the name in use for plain and fair locks at once.
-  [[nodiscard]] virtual bool is_mixed() const noexcept = 0;
+  [[nodiscard]] bool is_mixed() const noexcept { return (marks() & 1) != 0; }
   // Returns whether a request has found the name's twin in use: see twin_of.
-  [[nodiscard]] virtual bool has_twin() const noexcept = 0;
+  [[nodiscard]] bool has_twin() const noexcept { return (marks() & 2) != 0; }
+  // Returns what requests have found so far: the marks of lua/acquire.lua.
+  [[nodiscard]] virtual int marks() const noexcept = 0;
 
   // Takes the lock if it is free. Call it again after Busy, or where the lease came too late.
   [[nodiscard]] virtual std::variant<Lease, Busy> try_acquire(Session& session, Join join) = 0;

@@ -43,14 +43,10 @@ QuorumLock::Members QuorumLock::make_members(const std::string& owner) const {
   return members;
 }
 
-bool QuorumLock::is_mixed() const noexcept {
-  return std::any_of(members_.begin(), members_.end(),
-                     [](const auto& member) { return member->lock->is_mixed(); });
-}
-
-bool QuorumLock::has_twin() const noexcept {
-  return std::any_of(members_.begin(), members_.end(),
-                     [](const auto& member) { return member->lock->has_twin(); });
+int QuorumLock::marks() const noexcept {
+  int marks = 0;
+  for (const auto& member : members_) marks |= member->lock->marks();
+  return marks;
 }
 
 std::variant<Lease, Busy> QuorumLock::try_acquire(Session& session, Join /*join*/) {

@@ -34,8 +34,7 @@ class QuorumLock final : public Lock {
   // The same on every server.
   [[nodiscard]] const std::string& hold_id() const noexcept override { return front().hold_id(); }
   [[nodiscard]] std::string channel() const override { return front().channel(); }
-  [[nodiscard]] bool is_mixed() const noexcept override;
-  [[nodiscard]] bool has_twin() const noexcept override;
+  [[nodiscard]] int marks() const noexcept override;
 
   // Tries a few times where several who came at once have some votes each. Throws Unavailable where
   // no majority answers, and Error (usage) if two of the servers are one.

@@ -101,10 +101,10 @@ std::variant<Lease, Busy> ReentrantLock::request(redis::Client& client, const re
   const auto& items = reply.as_array(1);
   switch (items[0].as_integer()) {
     case 0:
-      note_marks(reply.as_array(6)[5].as_integer());
+      marks_ |= static_cast<int>(reply.as_array(6)[5].as_integer());
       return parse_busy(items);
     case 1: {
-      note_marks(reply.as_array(3)[2].as_integer());
+      marks_ |= static_cast<int>(reply.as_array(3)[2].as_integer());
       Lease lease{terms.lease, lease_deadline(asked, terms.lease),
                   static_cast<int>(items[1].as_integer()),
                   read_token(reply.as_array(4)[3].as_text())};
@@ -123,13 +123,6 @@ std::variant<Lease, Busy> ReentrantLock::request(redis::Client& client, const re
     default:
       throw redis::ProtocolError("unexpected reply to a request for the lock");
   }
-}
-
-void ReentrantLock::note_marks(std::int64_t marks) {
-  constexpr std::int64_t k_mixed = 1;
-  constexpr std::int64_t k_twin = 2;
-  if ((marks & k_mixed) != 0) is_mixed_ = true;
-  if ((marks & k_twin) != 0) has_twin_ = true;
 }
 
 void ReentrantLock::check_replicas(redis::Client& client, int needed) {

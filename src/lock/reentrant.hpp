@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -31,8 +30,7 @@ class ReentrantLock : public OneServerLock {
   [[nodiscard]] Kind kind() const noexcept override { return Kind::reentrant; }
   [[nodiscard]] const std::string& hold_id() const noexcept override { return hold_id_; }
   [[nodiscard]] std::string channel() const override { return keys_.channel; }
-  [[nodiscard]] bool is_mixed() const noexcept override { return is_mixed_; }
-  [[nodiscard]] bool has_twin() const noexcept override { return has_twin_; }
+  [[nodiscard]] int marks() const noexcept override { return marks_; }
 
   [[nodiscard]] std::variant<Lease, Busy> try_acquire(redis::Client& client, Join join) override {
     return acquire(client, join, terms_);
@@ -94,8 +92,6 @@ class ReentrantLock : public OneServerLock {
   [[nodiscard]] virtual bool is_owner_shared() const noexcept { return false; }
   void take_back(redis::Client& client, Milliseconds keep, TimePoint last) noexcept;
   [[nodiscard]] redis::Reply run(redis::Client& client, const Question& question);
-  // Notes what an acquire script has found: see lua/acquire.lua.
-  void note_marks(std::int64_t marks);
 
   KeyNames keys_;
   std::string owner_;
@@ -103,7 +99,7 @@ class ReentrantLock : public OneServerLock {
   Terms terms_;
   std::string hold_id_;
   bool is_known_ = false;  // to other processes, which may give this hold back, too
-  std::atomic<bool> is_mixed_ = false, has_twin_ = false;
+  std::atomic<int> marks_ = 0;
   // The owner may have the lock, and yet this hold was never granted: only the latch tells.
   std::atomic<bool> is_unproven_ = false;
   bool is_reentered_ = false;        // the owner had the lock before this hold

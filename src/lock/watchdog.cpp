@@ -123,7 +123,7 @@ std::optional<Watchdog::Verdict> Watchdog::renew(Kept& kept, Session& session) {
     note_answer(kept, now);
   } catch (const redis::Interrupted&) {
     throw;
-  } catch (const Error& error) {  // the lease may still be ours until its deadline
+  } catch (const std::exception& error) {  // the lease may still be ours until its deadline
     kept.failure = error.what();
     const Milliseconds retry = std::clamp(lease.length / 60, Milliseconds(10), Milliseconds(500));
     set_due(kept, late ? now : std::min(after(BootClock::now(), retry), give_up));

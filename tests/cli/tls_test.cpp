@@ -143,10 +143,11 @@ TEST_CASE("TLS: a holder whose connection is cut renews its lease on another") {
                                 "echo ready; cat > /dev/null"}),
                  {.hold_stdin = true});
   holder.wait_for_stdout("ready");
-  // The watchdog's own connection comes with the first renewal.
-  REQUIRE(wait_until([&] { return proxy.connections() == 2; }));
+  wait_for_renewal(server.plain());
+  CHECK(proxy.connections() == 1);
   proxy.cut();
-  REQUIRE(wait_until([&] { return proxy.connections() >= 3; }));
+  REQUIRE(wait_until([&] { return proxy.connections() >= 2; }));
+  wait_for_renewal(server.plain());
   CHECK(server.plain().command({"EXISTS", "job"}) == "1");
   holder.close_stdin();
   CHECK(holder.wait().status == 0);
@@ -305,13 +306,14 @@ TEST_CASE("TLS: a process that holds or waits stays small") {
   holder.wait_for_stdout("ready");
   Process waiter(tls_argv(server.url(), {"exec", "job", "--", "true"}));
   REQUIRE(comes_to_wait(server.plain()));
-  REQUIRE(wait_until([&] {  // each has a second connection: of the watchdog, for messages
+  wait_for_renewal(server.plain());
+  REQUIRE(wait_until([&] {  // the waiter has a second connection, for messages
     const std::string clients = server.plain().command({"CLIENT", "LIST"});
     std::size_t count = 0;
     for (std::size_t at = clients.find("name=rlock"); at != std::string::npos; ++count) {
       at = clients.find("name=rlock", at + 1);
     }
-    return count == 4;
+    return count == 3;
   }));
   CHECK(wait_until([&] {
     const long most = std::max(resident_kib(holder.pid()), resident_kib(waiter.pid()));
