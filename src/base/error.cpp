@@ -1,5 +1,6 @@
 #include "base/error.hpp"
 
+#include <cerrno>
 #include <new>
 #include <system_error>
 
@@ -15,6 +16,10 @@ Error to_error(const std::exception& exception) {
     return {ExitStatus::unavailable, std::string("cannot start a thread: ") + exception.what()};
   }
   return {ExitStatus::internal, std::string("internal error: ") + exception.what()};
+}
+
+bool is_lack(int errno_value) noexcept {
+  return errno_value == EMFILE || errno_value == ENFILE || errno_value == ENOMEM;
 }
 
 std::string errno_text(int errno_value) { return std::generic_category().message(errno_value); }

@@ -27,6 +27,10 @@ class Error : public std::runtime_error {
 // thread to be had, internal for one that nobody expected.
 [[nodiscard]] Error to_error(const std::exception& exception);
 
+// Returns whether a system call has failed for want of descriptors or memory: nothing is wrong with
+// what was asked of it.
+[[nodiscard]] bool is_lack(int errno_value) noexcept;
+
 // Returns the operating system's text for `errno_value`.
 [[nodiscard]] std::string errno_text(int errno_value);
 

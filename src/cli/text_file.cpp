@@ -21,9 +21,6 @@ constexpr std::size_t k_limit = 1024UL * 1024UL;
   throw Error(ExitStatus::config, repeated(path) + ": " + why);
 }
 
-// The file may be as it should; it is the system that has no room.
-bool is_lack(int error) { return error == EMFILE || error == ENFILE || error == ENOMEM; }
-
 [[noreturn]] void fail_to_read(const std::string& path, int error) {
   const std::string why = "cannot be read: " + errno_text(error);
   if (is_lack(error)) throw Error(ExitStatus::unavailable, repeated(path) + ": " + why);

@@ -1,6 +1,7 @@
 #include "redis/tls_module.hpp"
 
 #include <array>
+#include <cerrno>
 #include <climits>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -19,16 +20,21 @@ constexpr const char* k_own_program = "/proc/self/exe";
 constexpr const char* k_file = "rlock-tls.so";
 
 // It is looked for where this program is, and nowhere else: beside it, as it was built, or where it
-// was installed. No variable of the environment has a say in what code runs.
-Fd open_module() {
+// was installed. No variable of the environment has a say in what code runs. Returns an invalid
+// descriptor, and the errno of the last place, if it cannot be opened.
+Fd open_module(int& error) {
   std::array<char, PATH_MAX> path{};
   const ssize_t size = ::readlink(k_own_program, path.data(), path.size() - 1);
   if (size <= 0) return {};
   std::string directory(path.data(), static_cast<std::size_t>(size));
   directory.resize(directory.rfind('/') + 1);
   for (const char* place : {RLOCK_TLS_INSTALLED, ""}) {
-    Fd fd(::open((directory + place + k_file).c_str(), O_RDONLY | O_CLOEXEC));
-    if (fd.valid()) return fd;
+    Fd fd;
+    do {
+      fd = Fd(::open((directory + place + k_file).c_str(), O_RDONLY | O_CLOEXEC));
+      error = errno;
+    } while (!fd.valid() && error == EINTR);
+    if (fd.valid() || is_lack(error)) return fd;
   }
   return {};
 }
@@ -41,12 +47,27 @@ bool is_ours(int fd) {
   return (module.st_uid == 0 || module.st_uid == program.st_uid) && (module.st_mode & S_IWOTH) == 0;
 }
 
+[[noreturn]] void refuse_module(ExitStatus status, const std::string& why) {
+  throw Error(status, "cannot use TLS: " + why);
+}
+
+// The loader tells only in words that there was no memory or no descriptor for a library.
+ExitStatus status_of_loader(const std::string& why) {
+  for (const auto& lack : {errno_text(EMFILE), errno_text(ENFILE), errno_text(ENOMEM),
+                           std::string("map segment"), std::string("zero-fill pages")}) {
+    if (why.find(lack) != std::string::npos) return ExitStatus::unavailable;
+  }
+  return ExitStatus::config;
+}
+
 const tls::Module* load() {
-  const Fd fd = open_module();
+  int error = 0;
+  const Fd fd = open_module(error);
+  if (!fd.valid() && is_lack(error)) refuse_module(ExitStatus::unavailable, errno_text(error));
   if (!fd.valid()) return nullptr;
   if (!is_ours(fd.get())) {
-    throw Error(ExitStatus::config, std::string("cannot use TLS: ") + k_file +
-                                        " belongs to another user, or others may write to it");
+    refuse_module(ExitStatus::config,
+                  std::string(k_file) + " belongs to another user, or others may write to it");
   }
   // What was looked at is what is loaded. It stays, so nobody closes it.
   const std::string file = "/proc/self/fd/" + std::to_string(fd.get());
@@ -54,8 +75,8 @@ const tls::Module* load() {
   void* entry = library == nullptr ? nullptr : ::dlsym(library, tls::k_entry);
   if (entry == nullptr) {
     const char* why = ::dlerror();
-    throw Error(ExitStatus::config,
-                "cannot use TLS: " + escape_for_terminal(why == nullptr ? "no entry" : why));
+    const std::string text = escape_for_terminal(why == nullptr ? "no entry" : why);
+    refuse_module(status_of_loader(text), text);
   }
   return reinterpret_cast<tls::Entry>(entry)();
 }
@@ -67,6 +88,9 @@ const tls::Module* tls_module() {
   return module;
 }
 
-bool has_tls_module() noexcept { return open_module().valid(); }
+bool has_tls_module() noexcept {
+  int error = 0;
+  return open_module(error).valid();
+}
 
 }  // namespace rlock::redis

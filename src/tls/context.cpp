@@ -25,7 +25,8 @@ bool is_readable(const char* file, Failure& failure) {
   if (error == 0 && S_ISDIR(status.st_mode)) error = EISDIR;
   if (error == 0) return true;
   char buffer[128];
-  tell(failure, Failure::Kind::files, "%s: %s", file, strerror_r(error, buffer, sizeof buffer));
+  tell(failure, error == ENOMEM ? Failure::Kind::lost : Failure::Kind::files, "%s: %s", file,
+       strerror_r(error, buffer, sizeof buffer));
   return false;
 }
 
@@ -39,8 +40,9 @@ bool load_authorities(SSL_CTX* context, const char* file, Failure& failure) {
     return true;
   }
   if (!is_readable(file, failure)) return false;
+  ERR_clear_error();
   if (SSL_CTX_load_verify_file(context, file) == 1) return true;
-  tell(failure, Failure::Kind::files, "%s: holds no certificate in PEM", file);
+  tell_of_file(failure, file, "holds no certificate in PEM");
   return false;
 }
 
@@ -49,9 +51,9 @@ bool load_certificate(SSL_CTX* context, const Options& options, Failure& failure
   if (!is_readable(options.certificate, failure) || !is_readable(options.key, failure)) {
     return false;
   }
+  ERR_clear_error();
   if (SSL_CTX_use_certificate_chain_file(context, options.certificate) != 1) {
-    tell(failure, Failure::Kind::files, "%s: holds no certificate in PEM that can be used",
-         options.certificate);
+    tell_of_file(failure, options.certificate, "holds no certificate in PEM that can be used");
     return false;
   }
   ERR_clear_error();
@@ -64,8 +66,7 @@ bool load_certificate(SSL_CTX* context, const Options& options, Failure& failure
     tell(failure, Failure::Kind::files, "%s: is not the key of the certificate in %s", options.key,
          options.certificate);
   } else {
-    tell(failure, Failure::Kind::files, "%s: holds no private key in PEM without a passphrase",
-         options.key);
+    tell_of_file(failure, options.key, "holds no private key in PEM without a passphrase");
   }
   return false;
 }
@@ -76,7 +77,9 @@ SSL_CTX* new_context(const Options& options, Failure& failure) noexcept {
   SSL_CTX* context = SSL_CTX_new(TLS_client_method());
   if (context == nullptr || SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) != 1) {
     const char* why = ERR_reason_error_string(ERR_peek_error());
-    tell(failure, Failure::Kind::files, "cannot set up TLS: %s", why == nullptr ? "?" : why);
+    // No file of the user's is at fault: most often there is no memory.
+    tell(failure, Failure::Kind::lost, "cannot set up TLS: %s",
+         why == nullptr ? "out of memory" : why);
     SSL_CTX_free(context);
     return nullptr;
   }

@@ -1,5 +1,6 @@
 #include "tls/failure.hpp"
 
+#include <cerrno>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
@@ -9,6 +10,22 @@
 
 namespace rlock::tls {
 namespace {
+
+// Returns what there was too little of; null if it was something else that went wrong.
+const char* find_lack(unsigned long error) {
+  // Without an error, there was no memory to keep one in.
+  if (error == 0 || ERR_GET_REASON(error) == ERR_R_MALLOC_FAILURE) return "out of memory";
+  if (!ERR_SYSTEM_ERROR(error)) return nullptr;
+  switch (ERR_GET_REASON(error)) {
+    case EMFILE:
+    case ENFILE:
+      return "too many open files";
+    case ENOMEM:
+      return "out of memory";
+    default:
+      return nullptr;
+  }
+}
 
 // A certificate that was checked and not accepted.
 void explain_certificate(long result, const char* host, Failure& failure) {
@@ -94,7 +111,9 @@ void explain_library(const SSL* ssl, Phase phase, unsigned long error, const cha
                      Failure& failure) {
   const int reason = ERR_GET_REASON(error);
   const char* why = reason_text(error);
-  if (reason == SSL_R_CERTIFICATE_VERIFY_FAILED) {
+  if (find_lack(error) != nullptr || reason == SSL_R_BIO_NOT_SET) {
+    tell(failure, Failure::Kind::lost, "out of memory");
+  } else if (reason == SSL_R_CERTIFICATE_VERIFY_FAILED) {
     explain_certificate(SSL_get_verify_result(ssl), host, failure);
   } else if (reason == SSL_R_UNEXPECTED_EOF_WHILE_READING) {
     tell(failure, Failure::Kind::lost, "the server closed the connection");
@@ -119,6 +138,12 @@ void tell(Failure& failure, Failure::Kind kind, const char* format, ...) noexcep
   va_start(arguments, format);
   std::vsnprintf(failure.text, sizeof failure.text, format, arguments);
   va_end(arguments);
+}
+
+void tell_of_file(Failure& failure, const char* file, const char* what) noexcept {
+  const char* lack = find_lack(ERR_peek_error());
+  tell(failure, lack == nullptr ? Failure::Kind::files : Failure::Kind::lost, "%s: %s", file,
+       lack == nullptr ? what : lack);
 }
 
 void explain(const SSL* ssl, Phase phase, int system_error, const char* host,

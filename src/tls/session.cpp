@@ -39,11 +39,14 @@ Session* open(const Options& options, Failure& failure) {
   if (session != nullptr)
     *session = {SSL_new(context), ::strdup(options.host), Phase::handshake, false};
   SSL_CTX_free(context);  // the session keeps it
-  if (session != nullptr && session->host != nullptr && session->ssl != nullptr &&
-      expect_host(session->ssl, options.host)) {
+  if (session == nullptr || session->host == nullptr || session->ssl == nullptr) {
+    tell(failure, Failure::Kind::lost, "out of memory");
+  } else if (expect_host(session->ssl, options.host)) {
     return session;
+  } else {
+    tell(failure, Failure::Kind::files, "%.200s: cannot be the name in a certificate",
+         options.host);
   }
-  tell(failure, Failure::Kind::files, "%.200s: cannot be the name in a certificate", options.host);
   if (session != nullptr) close(session);
   return nullptr;
 }

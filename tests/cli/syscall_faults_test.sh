@@ -62,9 +62,9 @@ errors_of() {
   case $1 in
     read | writev) echo EINTR EIO ENOMEM ;;
     write) echo EINTR ;;
-    openat) echo EINTR EMFILE ENFILE ENOMEM ;;
+    openat) echo EINTR EMFILE ENOMEM ;;
     socket | pipe2 | eventfd2 | timerfd_create | signalfd4 | epoll_create1 | pidfd_open)
-      echo EMFILE ENFILE ENOMEM ;;
+      echo EMFILE ENOMEM ;;
     connect) echo EINTR EAGAIN ECONNREFUSED ENOMEM ;;
     sendto | recvfrom) echo EINTR EAGAIN ENOMEM ECONNRESET EPIPE ;;
     poll) echo EINTR EAGAIN ENOMEM ;;
