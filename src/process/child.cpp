@@ -52,8 +52,10 @@ pid_t start_child(const Command& command, const Signals& signals, const Terminal
     throw Error(ExitStatus::unavailable, "cannot start a process: " + errno_text(errno));
   }
   if (failure != 0) {
-    throw Error(failure == ENOENT ? ExitStatus::not_found : ExitStatus::not_executable,
-                describe_failure(command.argv[0], failure));
+    const ExitStatus status = failure == ENOENT  ? ExitStatus::not_found
+                              : is_lack(failure) ? ExitStatus::unavailable
+                                                 : ExitStatus::not_executable;
+    throw Error(status, describe_failure(command.argv[0], failure));
   }
   return child;
 }

@@ -143,10 +143,7 @@ bool Guardian::wait_for_end(const Fd& life_line, Tree& tree) noexcept {
   TimePoint next_look = after(BootClock::now(), k_first_look);
   while (true) {
     std::array<pollfd, 2> polled = {{{life_line.get(), POLLIN, 0}, {alarm_.fd(), POLLIN, 0}}};
-    if (::poll(polled.data(), polled.size(), poll_timeout(next_look)) < 0) {
-      ::usleep(10'000);  // no memory
-      continue;
-    }
+    static_cast<void>(poll_until(polled, next_look));
     if (polled[0].revents != 0) return true;
     if (BootClock::now() >= next_look) {
       tree.group = shared_->group;
@@ -197,8 +194,7 @@ bool Guardian::has_struck() const noexcept { return shared_->has_struck; }
 void Guardian::dismiss() noexcept {
   // As long as it lives nobody has reaped it, so that its number is its own.
   if (is_dismissed_ || !is_read(life_line_)) return;
-  is_dismissed_ = true;
-  ::kill(pid_, SIGKILL);
+  is_dismissed_ = ::kill(pid_, SIGKILL) == 0;
 }
 
 Guardian::~Guardian() {
