@@ -24,6 +24,7 @@ struct Guardian::Shared {
   std::atomic<Milliseconds::rep> search_margin;
   std::atomic<pid_t> group;
   std::atomic<bool> is_armed;
+  std::atomic<bool> is_apart;  // in a session of its own
   std::atomic<bool> has_struck;
 };
 
@@ -107,6 +108,7 @@ void Guardian::watch(const Fd& life_line, pid_t guarded, pid_t session) noexcept
   ::sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
   ::setsid();
+  shared_->is_apart = true;
   life_line_.reset();
   rename_process(k_guardian_name, k_guardian_name + (" of " + std::to_string(guarded)));
   // Holding the terminal, a pipe's end or a working directory would keep others waiting.
@@ -178,6 +180,7 @@ void Guardian::arm() {
   if (!is_read(life_line_)) {
     while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
     }
+    shared_->is_apart = false;
     start();
   }
   shared_->is_armed = true;
@@ -186,6 +189,10 @@ void Guardian::arm() {
 
 bool Guardian::admit() const noexcept {
   shared_->group = ::getpid();
+  // On a busy machine it may not have run yet, and what kills rlock's group would still kill it.
+  while (!shared_->is_apart && is_read(life_line_) && BootClock::now() < kill_time()) {
+    ::usleep(50);
+  }
   return BootClock::now() < kill_time();
 }
 

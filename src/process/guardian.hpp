@@ -42,8 +42,9 @@ class Guardian {
   void arm();
 
   // To be called in the command's process, before it runs another program: makes its process group
-  // known. Returns whether it may go on: false once SIGKILL is due, which may have been sent before
-  // the group was known. Calls nothing that changes memory of this process.
+  // known, and waits until the guardian cannot be killed together with rlock's group any more.
+  // Returns whether the command may go on: false once SIGKILL is due, which may have been sent
+  // before the group was known. Calls nothing that changes memory of this process.
   [[nodiscard]] bool admit() const noexcept;
 
   // Returns whether the guardian has sent SIGKILL because the kill time had come.

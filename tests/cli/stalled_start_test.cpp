@@ -91,6 +91,21 @@ TEST_CASE("S2: a command that the system starts too late does not run") {
   CHECK(wait_until([&] { return processes_with(stalled.mark).empty(); }));
 }
 
+TEST_CASE("S7: no command starts before its guardian is out of reach of what kills rlock's group") {
+  if (!can_trace()) return;
+  const Server server;
+  const std::string mark = "apart-" + server.directory();
+  Process rlock({"strace", "-f", "-o", "/dev/null", "-e", "trace=setsid", "-e",
+                 "inject=setsid:delay_enter=500000", rlock_program(), "exec", "-r",
+                 server.unix_url(), "--lease", "3s", "job", "--", "sh", "-c",
+                 "exec 2>/dev/null; echo started; : " + mark + "; while :; do sleep 0.02; done"});
+  rlock.wait_for_stdout("started");
+  rlock.signal_group(SIGKILL);
+  rlock.wait_exit();
+  CHECK(wait_until([&] { return server.command({"EXISTS", "job"}) == "0"; }));
+  CHECK(processes_with(mark).empty());
+}
+
 TEST_CASE("C3: a wait for the command that a signal interrupts is made again") {
   if (!can_trace()) return;
   const Server server;
