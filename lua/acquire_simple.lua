@@ -48,4 +48,5 @@ end
 if not is_unique then redis.call('set', latch, 'entered', 'px', math.max(redis.call('pttl', lock), lease)) end
 local noted = ARGV[4] == '1' and drawn or nil
 if noted or ARGV[3] ~= '' then tell(owner, about_owner('simple', noted), lease) end
+if not is_unique then note(owner, 'latches', latch:match('[^:]+$'), lease) end
 return {1, 1, twin_mark(), drawn or '', run}

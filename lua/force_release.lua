@@ -112,7 +112,10 @@ if is_free then
 else
   answer[1] = 1
   if mode ~= '' then delete_timeouts(holders) end
-  for i = 1, #holders, 3 do forget_holder(holders[i]) end
+  for i = 1, #holders, 3 do
+    if kind == 'simple' then drop_latches(holders[i], latch) end
+    forget_holder(holders[i])
+  end
   wake()
 end
 redis.call('set', latch, cmsgpack.pack(answer), 'px', remember)

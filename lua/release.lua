@@ -43,7 +43,12 @@ if keep > 0 then
   redis.pcall('pexpire', info, keep)
   return answer(0)
 end
-if is_string then redis.call('del', lock) else redis.call('hdel', lock, owner) end
+if is_string then
+  redis.call('del', lock)
+  drop_latches(owner, latch)
+else
+  redis.call('hdel', lock, owner)
+end
 forget_holder(owner)
 if ARGV[6] ~= '0' and redis.call('exists', lock) == 0 then wake() end
 return answer(1)

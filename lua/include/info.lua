@@ -54,7 +54,7 @@ end
 -- What counts once however late it is sent again is noted with the owner, as long as he has the lock:
 -- which holds were added (`entered`) and given back (`past`) beside others of his. Several processes
 -- may know of a hold (`ended`), and each of them may give it back.
-local k_most_noted = {entered = 100, past = 100, ended = 1000}
+local k_most_noted = {entered = 100, past = 100, ended = 1000, latches = 100}
 
 -- Returns 'ended' of a hold that was given back, 'entered' of one that was added, or nil.
 local function note_of(of, hold)
@@ -75,6 +75,14 @@ local function note(of, list, hold, span)
   table.insert(about[list], hold)
   if #about[list] > k_most_noted[list] then table.remove(about[list], 1) end
   tell(of, about, span)
+end
+
+-- Removes the latches that prove the holds of a string (`latches`), which is given back or broken.
+-- `latch`: any of the lock's.
+local function drop_latches(of, latch)
+  local about = known(of)
+  local latches = about and type(about.latches) == 'table' and about.latches or {}
+  for _, hold in ipairs(latches) do redis.pcall('del', latch:match('^.*:') .. hold) end
 end
 
 -- The lock is to be kept for so long (ms) whoever gives it back last. Needs include/now.lua.

@@ -98,8 +98,8 @@ std::optional<Taken> take(const Request& request, const Globals& globals, lock::
     }
     if (!warned_of_twin && lock->has_twin()) {
       warn("'" + escape_for_terminal(lock::twin_of(request.wish.name).value_or("")) +
-           "' is in use, too: Redisson keeps one queue and one token counter for both names; each "
-           "still excludes, but may wait longer (choose another name)");
+           "' is in use, too: both names have one queue and one token counter. Each lock still "
+           "excludes, but its waiters may wait longer; choose another name");
       warned_of_twin = true;
     }
   };

@@ -34,7 +34,7 @@ bool is_reader_key(std::string_view name) {
 
 [[noreturn]] void refuse(std::string_view name, const std::string& why) {
   throw Error(ExitStatus::usage, "bad lock name: '" + escape_for_terminal(std::string(name)) +
-                                     "' " + why + " of another lock; choose another name");
+                                     "' " + why + "; choose another name");
 }
 
 // Returns whether a name is another in braces, "{a}".
@@ -56,10 +56,10 @@ void check_name(std::string_view name) {
   check_length(name);
   for (const std::string_view prefix : k_prefixes) {
     if (name.starts_with(prefix)) {
-      refuse(name, "begins with '" + std::string(prefix) + "', as keys do");
+      refuse(name, "begins with '" + std::string(prefix) + "', as the keys of other locks do");
     }
   }
-  if (is_reader_key(name)) refuse(name, "is the name of a reader's key");
+  if (is_reader_key(name)) refuse(name, "is the key of another lock's reader");
 }
 
 std::optional<std::string> twin_of(const std::string& name) {

@@ -198,7 +198,8 @@ void tell(const Server& server, const Story& story, const std::string& user) {
     if (step[0] == "acquire" && result.status == 0) {
       owner = result.out.substr(0, result.out.find('\n'));
     }
-    static const std::set<int> k_documented{0, 1, 75, 76, 77};
+    // 79: on a slow machine, a renewal was due that the right is missing for.
+    static const std::set<int> k_documented{0, 1, 75, 76, 77, 79};
     const bool is_documented = k_documented.contains(result.status);
     std::set<std::string> left;
     for (const std::string& key : endless_keys(server)) {

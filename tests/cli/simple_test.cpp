@@ -419,6 +419,24 @@ TEST_CASE("simple: a lock of rlock's that is broken is told with its holder, and
   CHECK(clean(server));
 }
 
+TEST_CASE("simple: a lock with a given value leaves nothing when it ends before its lease") {
+  Server server;
+  const auto give_back = [&](const Words& options) {
+    Words unlock{"unlock"};
+    unlock.insert(unlock.end(), options.begin(), options.end());
+    CHECK(invoke(server, unlock).status == 0);
+    CHECK(clean(server));
+  };
+  for (const Words& more : {Words{}, Words{"--no-info"}}) {
+    Words options{"--token", "shared", "--lease", "1h"};
+    options.insert(options.end(), more.begin(), more.end());
+    acquire(server, options);
+    give_back({"--owner", "shared", "job"});
+    acquire(server, options);
+    give_back({"--force", "-y", "--kind", "simple", "job"});
+  }
+}
+
 TEST_CASE("simple: watch tells what happens to a string") {
   Server server;
   Process watch(argv_for(server, {"watch", "--json", "job"}));
