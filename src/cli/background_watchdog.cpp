@@ -25,6 +25,8 @@ constexpr Milliseconds k_longest_turn{5000};
 constexpr Milliseconds k_first_pause{100};  // of a server that is to be told of a release
 constexpr Milliseconds k_longest_pause{5000};
 constexpr std::size_t k_descriptors_of_server = 4;
+// With several servers, of which none has long to answer: before a renewal would be due.
+constexpr Milliseconds k_patience{3000};
 
 // What the process that takes the lock tells the one that keeps it. The boot clock is the same.
 std::string to_message(const Taken& taken) {
@@ -144,7 +146,8 @@ void keep(lock::Wish wish, lock::SessionOptions servers, const std::string& mess
   session.set_wake_fd(wake.fd());
   check_descriptors(servers);
   try {
-    wait_for_first_answer(locks, session, servers.client.timeout);
+    wait_for_first_answer(locks, session,
+                          std::max(servers.client.timeout, std::min(k_patience, lock.lease() / 3)));
     started();
     wait_for_end(lock, session);
   } catch (const redis::Interrupted&) {

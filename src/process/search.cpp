@@ -128,14 +128,14 @@ bool Search::is_excluded(const ProcessStat& stat) const {
 // Returns whether a process belongs whatever its parent is, apart from its environment.
 bool Search::is_first(const ProcessStat& stat) const {
   if (is_excluded(stat)) return false;
+  if (is_in_group(stat)) return true;
   const Identity identity{stat.pid, stat.start};
-  if (is_in_group(stat) ||
-      std::binary_search(tree_.members.begin(), tree_.members.end(), identity)) {
-    return true;
-  }
-  if (tree_.root == 0 || stat.parent != tree_.root || is_private_server(stat.pid)) return false;
-  return std::find(tree_.strangers.begin(), tree_.strangers.end(), identity) ==
-         tree_.strangers.end();
+  const bool was_member = std::binary_search(tree_.members.begin(), tree_.members.end(), identity);
+  const bool is_child = tree_.root != 0 && stat.parent == tree_.root;
+  // One that was seen to belong may have become a server since then.
+  if ((!was_member && !is_child) || is_private_server(stat.pid)) return false;
+  return was_member || std::find(tree_.strangers.begin(), tree_.strangers.end(), identity) ==
+                           tree_.strangers.end();
 }
 
 // Adds a process and all below it.

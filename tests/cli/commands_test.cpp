@@ -315,7 +315,8 @@ TEST_CASE("S6: an unlock whose reply was lost takes one hold and succeeds") {
   check_silent(invoke(proxy.url(), {"unlock", "--owner", owner, "job"}), 0);
   CHECK(proxy.cuts() == 2);
   CHECK(without_latches(server).empty());
-  for (const std::string& key : server.keys()) CHECK(std::stol(server.command({"PTTL", key})) > 0);
+  // A latch that is not needed is removed without waiting for it: by now, say.
+  for (const std::string& key : server.keys()) CHECK(server.command({"PTTL", key}) != "-1");
 }
 
 TEST_CASE("S6: a forced unlock and a renewal whose replies were lost succeed") {

@@ -29,21 +29,28 @@ class Crowd {
     leader_ = ::fork();
     if (leader_ == 0) {
       ::setpgid(0, 0);
-      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
       for (int i = 0; i < k_processes; ++i) {
-        if (::fork() == 0) break;
+        const pid_t child = ::fork();
+        if (child == 0) break;
+        if (child < 0) ::_exit(1);
       }
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // of each: it ends with the one that started it
       while (true) ::pause();
     }
     ::setpgid(leader_, leader_);
-    REQUIRE(wait_until([&] { return size() >= k_processes; }));
+    REQUIRE(wait_until([&] {
+      is_refused_ = ::waitpid(leader_, nullptr, WNOHANG) == leader_;
+      return is_refused_ || size() >= k_processes;
+    }));
   }
   Crowd(const Crowd&) = delete;
   Crowd& operator=(const Crowd&) = delete;
   ~Crowd() {
     ::kill(-leader_, SIGKILL);
-    ::waitpid(leader_, nullptr, 0);
+    if (!is_refused_) ::waitpid(leader_, nullptr, 0);
   }
+  // Returns whether the system does not bear so many.
+  [[nodiscard]] bool is_refused() const { return is_refused_; }
 
  private:
   [[nodiscard]] int size() const {
@@ -54,12 +61,17 @@ class Crowd {
     return static_cast<int>(std::count(list.begin(), list.end(), ' '));
   }
   pid_t leader_;
+  bool is_refused_ = false;
 };
 
 }  // namespace
 
 TEST_CASE("S7: among thousands of processes, those of a command are found before its lease ends") {
   const Crowd crowd;
+  if (crowd.is_refused()) {
+    MESSAGE("skipped: no " << k_processes << " processes to be had");
+    return;
+  }
   Server server;
   const std::string log = server.directory() + "/beats";
   const std::string mark = "crowd-" + server.directory();
