@@ -15,11 +15,13 @@ namespace rlock {
 inline constexpr std::size_t k_stack_size = 256UL * 1024UL;
 
 inline void set_stack_size() noexcept {
+#ifndef __SANITIZE_THREAD__  // which keeps more than that for itself on each stack
   pthread_attr_t attributes;
   if (::pthread_attr_init(&attributes) != 0) return;
   ::pthread_attr_setstacksize(&attributes, k_stack_size);
   ::pthread_setattr_default_np(&attributes);
   ::pthread_attr_destroy(&attributes);
+#endif
 }
 
 // Starts a thread in which every signal is blocked. A signal for the process goes to any thread
