@@ -46,9 +46,9 @@ void Watchdog::check() {
 TimePoint Watchdog::next_renewal(const Lock& lock, const Lease& lease, TimePoint last) const {
   if (!options_.renews) return TimePoint::max();
   const TimePoint give_up = last_moment(lease.deadline, lease.length, options_.reserve());
-  const Nanoseconds interval =
-      std::min<Nanoseconds>(lock.renewal_interval(), (give_up - last) * 2 / 3);
-  return last + std::max<Nanoseconds>(interval, lease.length / 20);
+  // Nor must it have them follow each other without a pause.
+  const Nanoseconds interval = std::max<Nanoseconds>((give_up - last) * 2 / 3, lease.length / 20);
+  return last + std::min<Nanoseconds>(lock.renewal_interval(), interval);
 }
 
 void Watchdog::stop() noexcept {

@@ -202,6 +202,14 @@ TEST_CASE("the watchdog keeps a reader, among others and alone, and the writer")
   }
 }
 
+TEST_CASE("the watchdog soon mends what another reader's watchdog has shortened") {
+  Setting set;
+  auto one = set.held({"-s", "--lease", "1h"});
+  set.server.command({"PEXPIRE", "job", "60000"});  // as Redisson does, which does not look
+  CHECK(wait_until([&] { return pttl(set.server) > 1'800'000; }));
+  check_end(*one);
+}
+
 TEST_CASE("S4: who loses the lock is ended: a reader, and the writer") {
   Setting set;
   auto one = set.held({"-s", "--lease", "2s"});

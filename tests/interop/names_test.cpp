@@ -72,7 +72,7 @@ TEST_CASE_FIXTURE(Fleet, "names that differ in braces only are different locks")
   for (const char* kind : {"plain", "fair"}) {
     JavaClient java_holder(java(), {kind, "a"});
     REQUIRE(java_holder.gets_it());
-    RlockClient rlock_holder(server(), {kind, "{a}"});
+    RlockClient rlock_holder(server(), {kind, "{a}"}, {"-q"});  // it says that "a" is in use
     REQUIRE(rlock_holder.gets_it());
     JavaClient java_waiter(java(), {kind, "{a}"});
     REQUIRE(come_to_wait({kind, "{a}"}));
