@@ -111,7 +111,7 @@ std::string Fleet::leftovers() const {
     // Notes of requests that have been done, and of whom rlock called to a fair lock: it cannot
     // take the latter away when that is Java.
     const bool may_stay = key.starts_with("redisson_unlock_latch:") ||
-                          (key.starts_with("rlock_info:") &&
+                          (key.starts_with("rlock_info") &&
                            (remains_ || server().command({"HKEYS", key}) == "called"));
     if (may_stay && server().command({"PTTL", key}) != "-1") continue;
     left += key + " (" + server().command({"TYPE", key}) + ")\n";
