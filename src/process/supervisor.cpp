@@ -93,11 +93,7 @@ void Supervisor::wait() {
                                    {watch_loss_ ? options_.lost_fd : -1, POLLIN, 0},
                                    {resumption_ ? options_.answer_fd : -1, POLLIN, 0},
                                    {alarm_.fd(), POLLIN, 0}}};
-  if (::poll(polled.data(), polled.size(), -1) < 0) {
-    if (errno != EINTR)
-      ::usleep(10'000);  // no memory: that passes, and the command must be watched
-    return;
-  }
+  static_cast<void>(poll_until(polled, TimePoint::max()));
   if (polled[0].revents != 0) handle_signals();
   if (polled[1].revents != 0) lose();
   if (polled[2].revents != 0 && resumption_) go_on();
