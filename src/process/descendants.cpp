@@ -79,19 +79,27 @@ void terminate(const Tree& tree) {
 }
 
 Killed kill_now(const Tree& tree) {
-  // A process may fork between being seen and being killed: look again until nothing new is there.
   std::set<pid_t> killed;
   Killed result;
-  for (bool any_new = true; any_new;) {
+  // Returns whether any of them is new.
+  const auto kill_members = [&](const Tree& searched) {
     if (tree.keeps_group && tree.group != 0) ::kill(-tree.group, SIGKILL);  // needs no search
-    any_new = false;
+    bool any_new = false;
     result.all = true;
-    Search(tree).for_each_member([&](const ProcessStat& stat) {
+    Search(searched).for_each_member([&](const ProcessStat& stat) {
       result.all = false;
       const bool is_new = killed.insert(stat.pid).second;
       any_new = any_new || is_new;
       if (is_new && ::kill(stat.pid, SIGKILL) != 0 && errno == EPERM) result.immune = stat.pid;
     });
+    return any_new;
+  };
+  // Those that are known without a look at any environment, which takes longest, die first.
+  Tree known = tree;
+  known.marker.clear();
+  kill_members(known);
+  // A process may fork between being seen and being killed: look again until nothing new is there.
+  while (kill_members(tree)) {
   }
   return result;
 }

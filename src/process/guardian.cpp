@@ -37,6 +37,8 @@ constexpr Milliseconds k_shortest_interval{5000};
 constexpr Milliseconds k_longest_interval{60'000};
 constexpr Milliseconds k_slowest_look{200};  // between two looks at processes that do not die
 
+constexpr Milliseconds k_poll{50};  // between two looks whether a command has ended
+
 // What is killed is searched for, and once more for what was born meanwhile.
 constexpr int k_searches = 2;
 
@@ -128,16 +130,32 @@ void Guardian::watch(const Fd& life_line, pid_t guarded, pid_t session) noexcept
     tree.keeps_group = false;
     if (grace_ > Milliseconds(0)) {
       terminate(tree);
-      const TimePoint last = std::min(after(BootClock::now(), grace_), kill_time());
-      while (BootClock::now() < last && !find_processes(tree).empty()) {
-        sleep_until(std::min(last, after(BootClock::now(), Milliseconds(50))));
-      }
+      wait_for_members(tree);
     }
   } else {
     shared_->has_struck = true;
   }
   kill_all(tree, life_line);
   ::_exit(0);
+}
+
+// Waits until no process is left, or until it is time to kill what is: the machine may be far
+// busier than when the margin was measured.
+void Guardian::wait_for_members(Tree& tree) noexcept {
+  const TimePoint last = after(BootClock::now(), grace_);
+  while (true) {
+    const TimePoint begin = BootClock::now();
+    note_members(tree);
+    if (tree.members.empty()) return;
+    const auto taken = std::chrono::ceil<Milliseconds>(BootClock::now() - begin);
+    shared_->search_margin = std::max(search_margin(), taken * k_searches).count();
+    const TimePoint next = after(BootClock::now(), k_poll);
+    if (after(next, taken) >= std::min(last, kill_time())) {
+      sleep_until(std::min(last, kill_time()));
+      return;
+    }
+    sleep_until(next);
+  }
 }
 
 // Returns true when rlock has died, false when the kill time has come.
