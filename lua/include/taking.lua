@@ -58,9 +58,14 @@ local function held_by(holder)
           string.format('%.0f', now)}, about.kind
 end
 
--- The same, of whoever holds a hash.
+-- The same, of whoever holds a hash; or {3, what is there} of an application's.
+local k_most_fields = 10  -- of a lock
 local function busy()
-  local holder = ''
-  if redis.call('hlen', lock) == 1 then holder = redis.call('hkeys', lock)[1] end
-  return held_by(holder)
+  local count = redis.call('hlen', lock)
+  local owners = count <= k_most_fields and redis.call('hkeys', lock) or {''}
+  for _, of in ipairs(owners) do
+    local is_lock = of:find(':', 1, true) and redis.call('hget', lock, of):find('^%d+$')
+    if not is_lock then return {3, 'hash that is no lock'} end
+  end
+  return held_by(count == 1 and owners[1] or '')
 end

@@ -14,8 +14,8 @@ struct Unit {
 };
 
 // "ms" stands before "s", which it ends with.
-constexpr std::array<Unit, 5> k_units = {
-    {{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}, {"", 1000}}};
+constexpr std::array<Unit, 6> k_units = {
+    {{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}, {"", 1000}}};
 constexpr std::uint64_t k_longest = 100ULL * 365 * 24 * 3'600'000;
 
 std::optional<std::uint64_t> parse_digits(std::string_view text) {
@@ -28,13 +28,13 @@ std::optional<std::uint64_t> parse_digits(std::string_view text) {
 
 // Returns the part of a unit that the digits behind the point mean, rounded up.
 std::optional<std::uint64_t> parse_fraction(std::string_view digits, std::uint64_t unit) {
-  constexpr std::size_t k_most_digits = 12;
+  constexpr std::size_t k_most_digits = 11;
   if (digits.empty() || digits.size() > k_most_digits) return std::nullopt;
   const auto value = parse_digits(digits);
   if (!value) return std::nullopt;
   std::uint64_t scale = 1;
   for (std::size_t i = 0; i < digits.size(); ++i) scale *= 10;
-  // At most 10^12 * 3.6 * 10^6: fits.
+  // At most 10^11 * 8.64 * 10^7: fits.
   return (*value * unit + scale - 1) / scale;
 }
 
@@ -51,7 +51,9 @@ std::optional<Milliseconds> parse_duration(std::string_view text) {
     if (!text.ends_with(unit.suffix)) continue;
     const std::string_view number = text.substr(0, text.size() - unit.suffix.size());
     const std::size_t point = std::min(number.find('.'), number.size());
-    const auto whole = parse_digits(number.substr(0, point));
+    // ".5" is half of one, but "." is nothing.
+    const bool is_fraction = point == 0 && number.size() > 1;
+    const auto whole = parse_digits(is_fraction ? "0" : number.substr(0, point));
     if (!whole || *whole > k_longest / unit.milliseconds) return std::nullopt;
     std::uint64_t milliseconds = *whole * unit.milliseconds;
     if (point < number.size()) {

@@ -10,7 +10,7 @@
 namespace rlock {
 
 // How a duration looks, for error messages and help texts.
-inline constexpr std::string_view k_duration_syntax = "500ms, 30s, 5m, 1h or 1.5s";
+inline constexpr std::string_view k_duration_syntax = "500ms, 30s, 5m, 1h, 1d or 1.5s";
 
 // Parses `500ms`, `30s`, `5m`, `1h`, `1.5s`; a bare number is seconds. Finer than a millisecond is
 // rounded up. Returns nothing for anything else, a negative number, or more than 100 years.

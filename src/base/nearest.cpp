@@ -7,21 +7,23 @@
 namespace rlock {
 namespace {
 
-// Returns how many letters have to be inserted, removed or replaced to make one of the other; a
-// swap of neighbours counts twice.
+// Returns how many letters have to be inserted, removed, replaced, or swapped with their
+// neighbours, to make one of the other.
 std::size_t distance(std::string_view one, std::string_view other) {
-  std::vector<std::size_t> row(other.size() + 1);
-  for (std::size_t j = 0; j < row.size(); ++j) row[j] = j;
+  std::vector<std::vector<std::size_t>> of(one.size() + 1,
+                                           std::vector<std::size_t>(other.size() + 1));
+  for (std::size_t i = 0; i <= one.size(); ++i) of[i][0] = i;
+  for (std::size_t j = 0; j <= other.size(); ++j) of[0][j] = j;
   for (std::size_t i = 1; i <= one.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
     for (std::size_t j = 1; j <= other.size(); ++j) {
-      const std::size_t replaced = diagonal + (one[i - 1] == other[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+      const std::size_t replaced = of[i - 1][j - 1] + (one[i - 1] == other[j - 1] ? 0 : 1);
+      of[i][j] = std::min({of[i - 1][j] + 1, of[i][j - 1] + 1, replaced});
+      if (i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1]) {
+        of[i][j] = std::min(of[i][j], of[i - 2][j - 2] + 1);
+      }
     }
   }
-  return row.back();
+  return of[one.size()][other.size()];
 }
 
 }  // namespace

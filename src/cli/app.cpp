@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/escape.hpp"
+#include "base/nearest.hpp"
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
 #include "cli/literal_words.hpp"
@@ -69,14 +70,39 @@ std::string one_line(std::string text) {
   return repeated(text);
 }
 
+// Returns what `word` may be meant to be: one of the options that `command`, or any, understands,
+// or a command.
+std::string suggestion(const CLI::App& app, const CLI::App& command, const std::string& word) {
+  std::vector<std::string> known;
+  for (const CLI::App* of : {&app, &command}) {
+    for (const CLI::Option* option : of->get_options()) {
+      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    }
+  }
+  if (&app == &command) {
+    for (const Entry& entry : k_commands) known.emplace_back(entry.name);
+  }
+  const std::vector<std::string_view> views(known.begin(), known.end());
+  const auto meant = nearest_word(word, views);
+  return meant ? "; is '" + std::string(*meant) + "' meant?" : "";
+}
+
 [[noreturn]] void refuse(const CLI::App& app, const CLI::ParseError& error) {
   const auto commands = app.get_subcommands();
-  if (commands.empty() && !app.remaining().empty()) {
-    throw Error(ExitStatus::usage, "unknown command or option '" + one_line(app.remaining()[0]) +
-                                       "' (see rlock --help)");
+  const CLI::App& chosen = commands.empty() ? app : *commands.front();
+  const std::string help = commands.empty() ? "" : " " + chosen.get_name();
+  const auto extras = app.remaining(true);
+  const auto is_option = [](const std::string& word) { return word.starts_with('-'); };
+  const auto extra =
+      commands.empty() ? extras.begin() : std::find_if(extras.begin(), extras.end(), is_option);
+  if (extra != extras.end()) {
+    throw Error(ExitStatus::usage, std::string("unknown ") +
+                                       (is_option(*extra) ? "option" : "command") + " '" +
+                                       one_line(*extra) + "'" +
+                                       suggestion(app, chosen, extra->substr(0, extra->find('='))) +
+                                       " (see rlock" + help + " --help)");
   }
-  const std::string command = commands.empty() ? "" : " " + commands.front()->get_name();
-  throw Error(ExitStatus::usage, one_line(error.what()) + " (see rlock" + command + " --help)");
+  throw Error(ExitStatus::usage, one_line(error.what()) + " (see rlock" + help + " --help)");
 }
 
 std::string version() {
@@ -105,6 +131,10 @@ std::function<int()> parse(int argc, const char* const* argv) {
   const auto invocation = std::make_shared<Invocation>();
   invocation->globals.add_to(app);
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  if (!words.empty() && words[0] == "help") {  // "rlock help exec" is "rlock exec --help"
+    words.erase(words.begin());
+    if (words.empty() || is_command(words[0])) words.emplace_back("--help");
+  }
   const std::string chosen = find_command(words);
   // For another command, "exec" may be a lock's name.
   if (chosen == "exec") invocation->behind = split_command(words);
@@ -116,6 +146,10 @@ std::function<int()> parse(int argc, const char* const* argv) {
     if (std::find(words.begin(), words.end(), entry.name) == words.end()) continue;
     actions[entry.name] = entry.set_up(*command, *invocation);
     if (chosen == entry.name) protect_positionals(words, app, *command);
+  }
+  if (words.empty()) {
+    write_stderr(app.help());
+    return [] { return static_cast<int>(ExitStatus::usage); };
   }
   const bool is_for_eval =
       chosen == "acquire" && std::find(words.begin(), words.end(), "--export") != words.end();

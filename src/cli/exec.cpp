@@ -7,8 +7,10 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/duration.hpp"
 #include "base/escape.hpp"
 #include "base/random.hpp"
+#include "base/wording.hpp"
 #include "cli/all_or_none.hpp"
 #include "cli/command_environment.hpp"
 #include "cli/commands.hpp"
@@ -41,7 +43,8 @@ int status_of(const Supervisor::Result& result) {
   return WEXITSTATUS(result.wait_status);
 }
 
-Supervisor::Options supervision(const ExecPlan& plan, HeldLocks& locks) {
+Supervisor::Options supervision(const ExecPlan& plan, HeldLocks& locks,
+                                const process::Guardian& guardian) {
   const TimePoint start = BootClock::now();
   Supervisor::Options options;
   options.lost_fd = locks.lost_fd();
@@ -64,9 +67,18 @@ Supervisor::Options supervision(const ExecPlan& plan, HeldLocks& locks) {
   if (plan.renew) {
     options.late_start = after(start, std::min(plan.terms.lease, lock::k_default_lease) / 10);
   }
-  options.on_immune = [](pid_t pid) {
+  options.on_loss = [&] {
+    locks.report_loss(guardian.has_struck() ? k_stood_still : k_unconfirmed);
+  };
+  options.on_time_limit = [&] {
+    if (plan.is_quiet) return;
+    say(first_of(escape_for_terminal(plan.names.front()), plan.names.size()) +
+        ": the command has run for " + format_duration(*plan.at_most) + " (--at-most): ending it");
+  };
+  options.on_immune = [&](pid_t pid) {
     say("process " + std::to_string(pid) +
-        " cannot be ended: it belongs to another user, and goes on without the lock");
+        " cannot be ended: it belongs to another user, and goes on" +
+        (locks.is_lost() ? " without the lock" : ""));
   };
   return options;
 }
@@ -88,7 +100,7 @@ int run_command(const ExecPlan& plan, HeldLocks& locks, lock::Session& session,
   }
   guardian.arm();
   const TimePoint start = BootClock::now();
-  Supervisor supervisor(signals, guardian, supervision(plan, locks));
+  Supervisor supervisor(signals, guardian, supervision(plan, locks, guardian));
   supervisor.start(command);
   Supervisor::Result result;
   try {
@@ -103,7 +115,9 @@ int run_command(const ExecPlan& plan, HeldLocks& locks, lock::Session& session,
   if (is_struck) supervisor.kill_command();
   const bool lost = result.lost || is_struck ||
                     BootClock::now() >= lock::kill_time(locks.end(), plan.terms.lease);
-  if (lost) locks.report_loss(guardian.has_struck() ? k_stood_still : k_unconfirmed);
+  if (lost && !result.lost) {  // else it has been told
+    locks.report_loss(guardian.has_struck() ? k_stood_still : k_unconfirmed);
+  }
   const auto ran = std::chrono::ceil<Milliseconds>(BootClock::now() - start);
   const auto gone = locks.release(std::max(plan.at_least - ran, Milliseconds(0)));
   if (!lost) {  // else it has been told
@@ -123,6 +137,7 @@ int run_command(const ExecPlan& plan, HeldLocks& locks, lock::Session& session,
 
 int run_exec(const Globals& globals, const ExecOptions& options, const Behind& behind) {
   ExecPlan plan = make_plan(options, behind);
+  plan.is_quiet = globals.quiet;
   lock::SessionOptions session_options = globals.session_options();
   options.take.fit_to_servers(session_options, plan.terms, plan.at_least);
   warn_of_even_number(session_options, globals);

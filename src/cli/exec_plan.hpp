@@ -39,6 +39,7 @@ struct ExecPlan {
   Milliseconds grace;
   Milliseconds at_least{};
   std::optional<Milliseconds> at_most;
+  bool is_quiet = false;
 };
 
 // Throws Error (usage).

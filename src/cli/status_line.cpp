@@ -7,8 +7,13 @@ namespace rlock::cli {
 
 void StatusLine::update(const lock::Busy& busy) {
   if (!line_.is_due()) return;
-  std::string text =
-      escape_for_terminal(name_) + ": waiting " + format_duration(line_.waited()) + " for ";
+  line_.show(escape_for_terminal(name_) + ": " + describe_wait(busy, line_.waited()));
+}
+
+std::string describe_wait(const lock::Busy& busy, Milliseconds waited) {
+  std::string text = "waiting ";
+  if (waited.count() > 0) text += format_duration(waited) + " ";
+  text += "for ";
   text += busy.is_free() ? "its turn" : describe_holder(busy.owner, busy.holder);
   if (busy.held_for && busy.held_for->count() >= 0) {
     text += ", who has held it for " + format_duration(*busy.held_for);
@@ -18,7 +23,7 @@ void StatusLine::update(const lock::Busy& busy) {
   }
   if (!busy.ttl) text += " and without an expiry";
   if (busy.place) text += "; place " + std::to_string(*busy.place + 1) + " in the queue";
-  line_.show(text);
+  return text;
 }
 
 std::string describe_holder(const std::string& owner, const lock::About& about) {

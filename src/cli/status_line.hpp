@@ -24,6 +24,10 @@ class StatusLine {
   TransientLine line_;
 };
 
+// Returns what a wait is for, such as "waiting 3s for web1 pid 4242 (backup)". Harmless for a
+// terminal.
+[[nodiscard]] std::string describe_wait(const lock::Busy& busy, Milliseconds waited);
+
 // Returns who holds a lock, for people: `web1 pid 4242 (backup) "note"`, or the owner where no more
 // is known. Harmless for a terminal.
 [[nodiscard]] std::string describe_holder(const std::string& owner, const lock::About& about);

@@ -60,6 +60,33 @@ std::string describe_refusal(const lock::Busy& busy) {
   return first_of(text, static_cast<std::size_t>(permits));
 }
 
+// Tells of a long wait where there may be no terminal, with -v.
+class Narrator {
+ public:
+  Narrator(bool is_verbose, std::function<void(const std::string&)> tell)
+      : is_verbose_(is_verbose), tell_(std::move(tell)) {}
+
+  void tell_wait(const lock::Busy& busy) {
+    const TimePoint now = BootClock::now();
+    if (!is_verbose_ || now < next_) return;
+    if (!begin_) begin_ = now;
+    tell_(describe_wait(busy, std::chrono::floor<Milliseconds>(now - *begin_)));
+    next_ = after(now, k_interval);
+  }
+  void tell_end() const {
+    if (!begin_) return;
+    const auto waited = std::chrono::floor<Milliseconds>(BootClock::now() - *begin_);
+    tell_("acquired after " + format_duration(waited));
+  }
+
+ private:
+  static constexpr Milliseconds k_interval{60'000};
+  bool is_verbose_;
+  std::function<void(const std::string&)> tell_;
+  std::optional<TimePoint> begin_;
+  TimePoint next_ = TimePoint::min();
+};
+
 }  // namespace
 
 std::optional<Taken> take(const Request& request, const Globals& globals, lock::Session& session) {
@@ -88,7 +115,7 @@ std::optional<Taken> take(const Request& request, const Globals& globals, lock::
   }
 
   auto lock = lock::make_lock(request.wish, session);
-  bool warned = false;
+  bool warned_of_lasting = false;
   bool warned_of_mix = false;
   bool warned_of_twin = false;
   const auto warn_of_mix = [&] {
@@ -103,21 +130,26 @@ std::optional<Taken> take(const Request& request, const Globals& globals, lock::
       warned_of_twin = true;
     }
   };
+  // A service's permit of a semaphore has no expiry as a rule.
+  const auto warn_of_lasting = [&](const lock::Busy& busy) {
+    if (busy.ttl || busy.permits || warned_of_lasting) return;
+    warn("held without an expiry by " + describe_holder(busy.owner, busy.holder) +
+         ": it will not end by itself (rlock unlock --force" +
+         (request.wish.kind == lock::Kind::simple ? " --kind simple)" : ")"));
+    warned_of_lasting = true;
+  };
+  Narrator narrator(globals.verbose, warn);
   lock::WaitOptions options{request.deadline, request.patience, request.server_was_there};
   options.on_wait = [&](const lock::Busy& busy) {
     request.on_busy();
-    // A service's permit of a semaphore has no expiry as a rule.
-    if (!busy.ttl && !busy.permits && !warned) {
-      warn("held without an expiry by " + describe_holder(busy.owner, busy.holder) +
-           ": it will not end by itself (rlock unlock --force" +
-           (request.wish.kind == lock::Kind::simple ? " --kind simple)" : ")"));
-      warned = true;
-    }
+    narrator.tell_wait(busy);
+    warn_of_lasting(busy);
     warn_of_mix();
     tell_absentees();
     status_line.update(busy);
   };
   options.on_refusal = [&](const lock::Busy& busy) {
+    warn_of_lasting(busy);
     if (static_cast<int>(request.conflict) == 0 && !globals.verbose) return;
     warn_of_mix();
     if (BootClock::now() >= request.deadline) warn(describe_refusal(busy));
@@ -127,6 +159,7 @@ std::optional<Taken> take(const Request& request, const Globals& globals, lock::
   tell_absentees();
   if (!lease) return std::nullopt;
   warn_of_mix();
+  narrator.tell_end();
   return Taken{std::move(lock), *lease};
 }
 

@@ -108,7 +108,7 @@ lock::Breakable what_to_break(const UnlockOptions& options) {
 
 Leave ask_leave(const redis::ClientOptions& server, const UnlockOptions& options) {
   Leave leave;
-  if (options.yes || !can_ask()) return leave;
+  if (options.yes) return leave;
   redis::Client client(server);
   const Standing standing = lock::look_at(client, options.name, what_to_break(options));
   leave.shown = lock::owners_of(standing);
@@ -141,6 +141,10 @@ int break_lock(const Globals& globals, const redis::ClientOptions& server,
 // Of several servers, each has the lock broken, also where another does not answer. All questions
 // come first: a holder whom a majority still knows takes a broken lock back when he renews.
 int break_everywhere(const Globals& globals, const UnlockOptions& options) {
+  if (!options.yes && !can_ask()) {
+    throw Error(ExitStatus::usage,
+                "unlock: --force asks before it breaks a lock, and there is no terminal: give -y");
+  }
   const auto servers = globals.clients_options(redis::k_large_reply);
   if (servers.size() == 1) {
     return break_lock(globals, servers.front(), options, ask_leave(servers.front(), options));

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/process_stat.hpp"
 
 namespace rlock::process {
 namespace {
@@ -36,6 +37,10 @@ bool look_for(idtype_t which, id_t id, siginfo_t& info, int options) {
     failed = ::waitid(which, id, &info, options | WNOHANG);
   } while (failed != 0 && errno == EINTR);
   return failed == 0 && info.si_pid != 0;
+}
+
+bool asks_to_end(int signal) {
+  return signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
 }
 
 }  // namespace
@@ -116,6 +121,7 @@ void Supervisor::start_late() {
 void Supervisor::lose() {
   watch_loss_ = false;
   result_.lost = true;
+  options_.on_loss();
   // Not even to clean up: while it was stopped, another may have begun to work.
   if (resumption_ && options_.on_lost == OnLost::term) options_.on_lost = OnLost::kill;
   if (options_.on_lost != OnLost::ignore) end(Ended::by_loss);
@@ -135,7 +141,16 @@ void Supervisor::forward(const Signal& signal) {
     if (BootClock::now() >= guardian_.kill_time()) return lose();
     if (terminal_.is_for_command()) terminal_.give_to(child_);
   }
-  ::kill(-child_, signal.number);
+  const bool is_told = ::kill(-child_, signal.number) == 0;
+  if (!is_told && errno == EPERM) tell_immune(child_);
+  // One that somebody has stopped hears it only when it goes on; one that waits for its lock waits.
+  const auto leader = read_process_stat(child_);
+  const bool is_stopped = leader && leader->state == 'T';
+  if (is_stopped && !resumption_ && asks_to_end(signal.number)) ::kill(-child_, SIGCONT);
+}
+
+void Supervisor::tell_immune(pid_t pid) {
+  if (!std::exchange(told_immune_, true)) options_.on_immune(pid);
 }
 
 // The command itself is reaped last: until then, nobody else can have the number of its group.
@@ -197,6 +212,7 @@ void Supervisor::end(Ended why) {
   ending_ = true;
   resumption_.reset();
   result_.ended = why;
+  if (why == Ended::by_time) options_.on_time_limit();
   const bool kill_at_once = why == Ended::by_loss && options_.on_lost == OnLost::kill;
   const TimePoint now = BootClock::now();
   kill_at_ = kill_at_once ? now : std::min(after(now, options_.grace), guardian_.kill_time());
@@ -211,7 +227,7 @@ void Supervisor::end_step() {
   const Killed killed = kill_now(tree_);
   nothing_left_ = killed.all;
   if (!nothing_left_) pause_ = std::min(pause_ * 2, k_longest_pause);
-  if (killed.immune != 0 && !std::exchange(told_immune_, true)) options_.on_immune(killed.immune);
+  if (killed.immune != 0) tell_immune(killed.immune);
 }
 
 }  // namespace rlock::process

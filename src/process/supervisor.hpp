@@ -32,7 +32,10 @@ class Supervisor {
     std::function<void()> ask;
     int answer_fd = -1;           // readable: it is still ours
     Milliseconds answer_bound{};  // without an answer for so long, the command goes on
-    // Called once, with the number of a process that is to be killed and cannot be.
+    // Called once each: when the lock is lost; when the time limit has come; with the number of a
+    // process that is to be killed, or told something, and cannot be.
+    std::function<void()> on_loss = [] {};
+    std::function<void()> on_time_limit = [] {};
     std::function<void(pid_t)> on_immune = [](pid_t) {};
   };
 
@@ -71,6 +74,7 @@ class Supervisor {
   void lose();
   void end(Ended why);
   void end_step();
+  void tell_immune(pid_t pid);
   void start_late();
   void replace_guardian();
   [[nodiscard]] TimePoint next_alarm() const;

@@ -135,7 +135,7 @@ TEST_CASE("acquire: the watchdog ends when the lock is released or lost, and tou
     script.wait_for_stdout("\n0\n");
   }
   SUBCASE("broken") {
-    CHECK(run(rlock_argv("unlock", "-q", "-y", "--force", "-r", server.unix_url(), "job")).status ==
+    CHECK(run(rlock_argv("unlock", "-q", "--force", "-y", "-r", server.unix_url(), "job")).status ==
           0);
   }
   SUBCASE("broken, and taken by another") {

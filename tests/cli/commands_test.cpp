@@ -155,11 +155,11 @@ TEST_CASE("unlock gives one of several holds back and leaves the lease as it is"
 TEST_CASE("unlock --force breaks anybody's lock and says whose it was, but for -q") {
   Server server;
   foreign_lock(server);
-  check_silent(invoke(server.unix_url(), {"-q", "unlock", "--force", "job"}), 0);
+  check_silent(invoke(server.unix_url(), {"-q", "unlock", "--force", "-y", "job"}), 0);
   CHECK(server.keys().empty());
-  check_not_held(invoke(server.unix_url(), {"unlock", "--force", "job"}));
+  check_not_held(invoke(server.unix_url(), {"unlock", "--force", "-y", "job"}));
   foreign_lock(server);
-  const Result told = invoke(server.unix_url(), {"unlock", "--force", "job"});
+  const Result told = invoke(server.unix_url(), {"unlock", "--force", "-y", "job"});
   CHECK(told.status == 0);
   CHECK(told.err == "rlock: job: taken from " + k_foreign + "\n");
   CHECK(server.keys().empty());
@@ -170,13 +170,40 @@ TEST_CASE("unlock without an owner is a question, and unlock takes one of --owne
   for (const Words& words :
        {Words{"unlock", "job"}, Words{"unlock", "--owner", "x", "--force", "job"},
         Words{"unlock", "--owner", "x"}, Words{"unlock", "--force", ""},
-        Words{"unlock", "--owner", "x", "-y", "job"},
-        Words{"unlock", "--force", "--kind", "reentrant", "job"},
+        Words{"unlock", "--force", "job"}, Words{"unlock", "--owner", "x", "-y", "job"},
+        Words{"unlock", "--force", "-y", "--kind", "reentrant", "job"},
         Words{"unlock", "--owner", "x", "--kind", "simple", "job"}}) {
     const Result result = invoke(server.unix_url(), words);
     CHECK(result.status == 64);
     CHECK(is_one_message(result.err));
   }
+}
+
+TEST_CASE("a mistyped word is told with the one that may be meant") {
+  for (const auto& [words, meant] : std::vector<std::pair<Words, std::string>>{
+           {{"exce", "job", "--", "true"}, "unknown command 'exce'; is 'exec' meant?"},
+           {{"help", "exce"}, "unknown command 'exce'; is 'exec' meant?"},
+           {{"exec", "--lese", "5s", "job", "--", "true"}, "'--lese'; is '--lease' meant?"},
+           {{"list", "--jsno=yes"}, "unknown option '--jsno=yes'; is '--json' meant?"},
+           {{"zzz"}, "unknown command 'zzz' (see"}}) {
+    Words argv{rlock_program()};
+    argv.insert(argv.end(), words.begin(), words.end());
+    const Result result = run(argv);
+    CHECK(result.status == 64);
+    CAPTURE(result.err);
+    CHECK(result.err.find(meant) != std::string::npos);
+    CHECK(is_one_message(result.err));
+  }
+}
+
+TEST_CASE("help is there without a server: of rlock, and of each command") {
+  const std::string all = run({rlock_program(), "--help"}).out;
+  CHECK(run({rlock_program(), "help"}).out == all);
+  CHECK(run({rlock_program(), "help", "exec"}).out == run({rlock_program(), "exec", "--help"}).out);
+  const Result alone = run({rlock_program()});
+  CHECK(alone.status == 64);
+  CHECK(alone.out.empty());
+  CHECK(alone.err == all);
 }
 
 TEST_CASE("unlock inside a command finds the owner by itself") {
@@ -324,12 +351,12 @@ TEST_CASE("S6: a forced unlock and a renewal whose replies were lost succeed") {
   Proxy proxy(server.port());
   const std::string owner = acquire(server.unix_url(), "job");
   REQUIRE(invoke(server.unix_url(), {"renew", "--owner", owner, "job"}).status == 0);
-  REQUIRE(invoke(server.unix_url(), {"unlock", "--force", "job"}).status == 0);
+  REQUIRE(invoke(server.unix_url(), {"unlock", "--force", "-y", "job"}).status == 0);
   const std::string again = acquire(server.unix_url(), "job");
   proxy.cut_after_next_request("EVALSHA");
   check_silent(invoke(proxy.url(), {"renew", "--owner", again, "job"}), 0);
   proxy.cut_after_next_request("EVALSHA");
-  const Result broken = invoke(proxy.url(), {"unlock", "--force", "job"});
+  const Result broken = invoke(proxy.url(), {"unlock", "--force", "-y", "job"});
   CHECK(broken.status == 0);
   CHECK(is_one_message(broken.err));
   CHECK(has(broken.err, "owner " + again));

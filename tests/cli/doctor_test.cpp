@@ -65,8 +65,17 @@ Words remedies(const std::string& out) {
   return commands;
 }
 
+// Returns a command that breaks a lock as one that has been confirmed.
+std::string confirmed(std::string command) {
+  const std::string force = "unlock --force";
+  const std::size_t at = command.find(force);
+  if (at != std::string::npos) command.insert(at + force.size(), " -y");
+  return command;
+}
+
 // Runs a command that doctor has printed, as a person would paste it.
-void paste(const std::string& command) {
+void paste(const std::string& printed) {
+  const std::string command = confirmed(printed);
   const std::string program = rlock_argv()[0];
   const Result result =
       run({"bash", "-c", "rlock() { \"$0\" \"$@\"; }; " + command, program}, {.env = {}});
@@ -288,7 +297,8 @@ TEST_CASE("doctor: a waiter that sleeps on although the lock is free is noted, a
     const Result result = doctor(server);
     CHECK(result.status == 0);
     const std::string program = rlock_argv()[0];
-    run({"bash", "-c", "rlock() { \"$0\" \"$@\"; }; " + remedies(result.out).back(), program});
+    run({"bash", "-c", "rlock() { \"$0\" \"$@\"; }; " + confirmed(remedies(result.out).back()),
+         program});
     CHECK(waiter.call({"PING"}).at(0) == "message");
     hold_by_other(server);
     CHECK(findings(server).empty());
@@ -301,7 +311,7 @@ TEST_CASE("doctor: a waiter that sleeps on although the lock is free is noted, a
     CHECK(findings(server).empty());
     server.command({"DEL", "job"});
     CHECK(findings(server) == Words{"note sleeping_waiter"});
-    run(rlock_argv("unlock", "--force", "-r", server.unix_url(), "job"));
+    run(rlock_argv("unlock", "--force", "-y", "-r", server.unix_url(), "job"));
     CHECK(java.messages() == 1);
   }
 }

@@ -58,7 +58,7 @@ Result run_with_held(const Server& server, const std::string& held) {
 TEST_CASE("exec: --at-least and --at-most that make no sense are told before anything is sent") {
   Server server;
   for (const std::string option : {"--at-least", "--at-most"}) {
-    for (const std::string value : {" ", "x", "-1", "-1s", "1d", "1e9", "nan", "0x10", "1s1",
+    for (const std::string value : {" ", "x", "-1", "-1s", "1w", "1e9", "nan", "0x10", "1s1",
                                     "9999999999h", "99999999999999999999999", "1.5.5s"}) {
       check_refused(server, {option + "=" + value, "job", "--", "true"}, 64, option);
     }

@@ -66,7 +66,7 @@ TEST_CASE(
   };
   Server server;
   for (const Key& key :
-       {Key{"job", "HSET", "another kind of lock"}, Key{k_queue, "RPUSH", "in place of its queue"},
+       {Key{"job", "HSET", ", not a lock"}, Key{k_queue, "RPUSH", "in place of its queue"},
         Key{k_scores, "ZADD", "in place of its queue"}}) {
     for (const Words& maker :
          {Words{"SET", key.name, "x"}, Words{"RPUSH", key.name, "x"}, Words{"SADD", key.name, "x"},
@@ -129,13 +129,12 @@ TEST_CASE("fair: whatever the side key holds, there is service, and order") {
   }
 }
 
-TEST_CASE("fair: a hash without an expiry is told once, and waited for") {
+TEST_CASE("fair: an application's hash is told by status 76") {
   Server server;
   server.command({"HSET", "job", "", "many", "mode\n", "-1"});
   const Result result = run(fair_argv(server, {"-w", "300ms"}, {"true"}));
-  CHECK(result.status == 75);
-  CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 2);
-  CHECK(has(result.err, "rlock: job: held without an expiry"));
+  CHECK(result.status == 76);
+  CHECK(result.err == "rlock: job: a hash that is no lock\n");
   CHECK(wait_until([&] { return server.keys() == Words{"job"}; }));
 }
 
@@ -194,7 +193,7 @@ TEST_CASE("W5: a broken queue behind a holder does not delay those who queue") {
   server.command({"ZADD", k_scores, "9e15", "orphan:1"});
   Process waiter(fair_argv(server, {}, {"echo", "got"}));
   REQUIRE(wait_until([&] { return queued_by(server, waiter.pid()); }));
-  CHECK(run(rlock_argv("unlock", "--force", "-r", server.unix_url(), "job")).status == 0);
+  CHECK(run(rlock_argv("unlock", "--force", "-y", "-r", server.unix_url(), "job")).status == 0);
   CHECK(waiter.wait().out == "got\n");
   CHECK(wait_until([&] { return server.keys().empty(); }));
 }

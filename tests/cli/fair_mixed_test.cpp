@@ -169,7 +169,7 @@ TEST_CASE("plain and fair: a lock that is deleted by hand strands nobody: it can
   peer.listen();
   CHECK_FALSE(peer.acquire());
   server.command({"DEL", "job"});
-  const Result broken = run(rlock_argv("unlock", "--force", "-r", server.unix_url(), "job"));
+  const Result broken = run(rlock_argv("unlock", "--force", "-y", "-r", server.unix_url(), "job"));
   CHECK(broken.status == 1);
   CHECK(broken.err.starts_with("rlock: job: not held by anybody; woke its waiters, "));
   for (Process* process : {&fair, &plain}) CHECK(process->wait().out == "got\n");

@@ -217,7 +217,7 @@ TEST_CASE("fair: acquire, renew and unlock; the next in the queue is called") {
     CHECK(invoke(server, {"unlock", "--owner", got.out.substr(0, got.out.find('\n')), "job"})
               .status == 0);
   }
-  SUBCASE("by force") { invoke(server, {"unlock", "--force", "job"}); }
+  SUBCASE("by force") { invoke(server, {"unlock", "--force", "-y", "job"}); }
   CHECK(next.wait().out == "got\n");
   CHECK(wait_until([&] { return server.keys().empty(); }));
 }

@@ -136,8 +136,8 @@ TEST_CASE("rlock says which process it cannot end") {
   rlock.wait_for_stderr("cannot be ended");
   kill_processes_with(mark);
   const Result result = rlock.wait_exit();
-  CAPTURE(result.err);
-  CHECK(is_one_message(result.err));
+  CHECK(result.err.find("cannot be ended: it belongs to another user, and goes on\n") !=
+        std::string::npos);
 }
 
 // Needs a PID namespace of its own, in which it says which number the next process gets.

@@ -85,7 +85,7 @@ TEST_CASE("handover: a forced unlock wakes the waiters") {
   hold(server, "job");
   Process waiter(rlock_argv("exec", "-r", server.unix_url(), "job", "--", "echo", "got"));
   REQUIRE(comes_to_wait(server, "job", 1));
-  REQUIRE(run(rlock_argv("unlock", "--force", "-r", server.unix_url(), "job")).status == 0);
+  REQUIRE(run(rlock_argv("unlock", "--force", "-y", "-r", server.unix_url(), "job")).status == 0);
   CHECK(waiter.wait().out == "got\n");
   CHECK(server.keys().empty());
 }

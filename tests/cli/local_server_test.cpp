@@ -118,7 +118,7 @@ TEST_CASE("local: the server outlives its starter, whatever kills that") {
   CHECK(server->group != own->group);
   starter.signal_group(SIGKILL);
   starter.wait_exit();
-  CHECK(run(rlock_argv("unlock", "--force", "-r", place.url(), "job")).status == 0);
+  CHECK(run(rlock_argv("unlock", "--force", "-y", "-r", place.url(), "job")).status == 0);
   check_ran(run(echo_argv(place.url())));
   CHECK(servers_in(place.directory()) == servers);
 }

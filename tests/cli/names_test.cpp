@@ -137,7 +137,7 @@ TEST_CASE("a name of no byte or of more than 1024 is refused with status 64") {
     for (const Words& words :
          {Words{"exec", name, "--", "true"}, Words{"exec", "good", name, "--", "true"},
           Words{"acquire", "--no-watchdog", name}, Words{"renew", "--owner", "u:1", name},
-          Words{"unlock", "--owner", "u:1", name}, Words{"unlock", "--force", name},
+          Words{"unlock", "--owner", "u:1", name}, Words{"unlock", "--force", "-y", name},
           Words{"evict", name, "u:1"}, Words{"inspect-queue", name}, Words{"watch", name}}) {
       CAPTURE(words[0]);
       Words argv = rlock_argv("-r", server.unix_url());

@@ -263,7 +263,7 @@ TEST_CASE("--at-least keeps a reader's and the writer's lock by TTL") {
     CHECK(pttl(set.server) <= 60'000);
     CHECK(set.status_of("-x") == 75);
     CHECK(set.status_of("-s") == (side == "-s" ? 0 : 75));
-    CHECK(set.rlock("unlock", {"--force"}).status == 0);
+    CHECK(set.rlock("unlock", {"--force", "-y"}).status == 0);
     CHECK(set.clean());
   }
 }
@@ -361,7 +361,7 @@ TEST_CASE("who reads and who writes is shown, and told when the lock is broken")
   CHECK(has(health.out, "process " + pid));
   auto writer = set.start({"-x"});
   REQUIRE(set.comes_to_wait(2));  // with the one who watches
-  const Result broken = set.rlock("unlock", {"--force"});
+  const Result broken = set.rlock("unlock", {"--force", "-y"});
   CHECK(broken.status == 0);
   CHECK(has(broken.err, "pid " + pid + " (sh)"));
   CHECK(has(broken.err, ", a reader\n"));
@@ -371,7 +371,7 @@ TEST_CASE("who reads and who writes is shown, and told when the lock is broken")
   CHECK(has(set.rlock("inspect-queue", {}).out, "write"));
   two->close_stdin();
   CHECK(two->wait().status == 79);
-  const Result again = set.rlock("unlock", {"--force"});
+  const Result again = set.rlock("unlock", {"--force", "-y"});
   CHECK(has(again.err, "pid " + writer_pid + " (sh)"));
   CHECK(has(again.err, ", the writer\n"));
   writer->close_stdin();

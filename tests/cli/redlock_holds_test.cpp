@@ -67,7 +67,7 @@ TEST_CASE("Redlock: nothing is left of a hold of acquire, however it is given ba
       "eval \"$(" + quoted(quorum.rlock("acquire", {"--export", "--lease", "1h"})) + "job)\"; ";
   const std::string unlock = quoted(quorum.rlock("unlock", {})) + "job";
   const std::string by_owner = quoted(quorum.rlock("unlock", {"--owner"})) + "\"$owner\" job";
-  const std::string force = quoted(quorum.rlock("unlock", {"-q", "--force"})) + "job";
+  const std::string force = quoted(quorum.rlock("unlock", {"-q", "--force", "-y"})) + "job";
   for (const std::string& script :
        {take, take + "; " + by_owner, take + "; " + force, exports + unlock, exports + exports,
         exports + exports + unlock + "; " + unlock}) {

@@ -113,7 +113,7 @@ TEST_CASE("Redlock: unlock --force breaks the lock on every server, and the comm
       quorum.rlock("exec", {"--lease", "3s", "job", "--", "sh", "-c", "echo in; exec sleep 60"}));
   holder.wait_for_stdout("in");
   CHECK(wait_until([&] { return quorum.having("job") == 3; }));
-  const Result broken = run(quorum.rlock("unlock", {"--force", "job"}));
+  const Result broken = run(quorum.rlock("unlock", {"--force", "-y", "job"}));
   CHECK(broken.status == 0);
   CHECK(has(broken.err, "taken from"));
   const Result result = holder.wait();

@@ -48,17 +48,17 @@ TEST_CASE("R3: plain locks work for a user with the documented rights") {
   CHECK(result.err.empty());
   CHECK(invoke(server, {"inspect-queue", "job"}).status == 0);
   CHECK(invoke(server, {"acquire", "--no-watchdog", "-q", "job"}).status == 0);
-  CHECK(invoke(server, {"unlock", "--force", "job"}).status == 0);
+  CHECK(invoke(server, {"unlock", "--force", "-y", "job"}).status == 0);
   // Of Redisson's read/write locks, only that they can be broken.
   server.command({"HSET", "job", "mode", "read", "a:1", "1"});
   server.command({"SET", "{job}:a:1:rwlock_timeout:1", "1"});
   RespClient waiter = server.connect();
   waiter.call({"SUBSCRIBE", "redisson_rwlock:{job}"});
-  CHECK(invoke(server, {"unlock", "--force", "job"}).status == 0);
+  CHECK(invoke(server, {"unlock", "--force", "-y", "job"}).status == 0);
   CHECK(waiter.call({"PING"}).at(2) == "1");
-  CHECK(invoke(server, {"unlock", "--force", "job"}).status == 1);
+  CHECK(invoke(server, {"unlock", "--force", "-y", "job"}).status == 1);
   server.command({"SET", "job", "token"});
-  CHECK(invoke(server, {"unlock", "--force", "--kind", "simple", "job"}).status == 0);
+  CHECK(invoke(server, {"unlock", "--force", "-y", "--kind", "simple", "job"}).status == 0);
   CHECK(wait_until([&] { return server.keys().empty(); }));
 }
 
@@ -69,10 +69,10 @@ TEST_CASE("R3: a read/write lock is not broken by one who may not wake its waite
   REQUIRE(server.command(rights) == "OK");
   server.command({"HSET", "job", "mode", "read", "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a7:42", "1"});
   const std::string before = server.command({"DUMP", "job"});
-  CHECK(invoke(server, {"unlock", "--force", "job"}).status == 77);
+  CHECK(invoke(server, {"unlock", "--force", "-y", "job"}).status == 77);
   CHECK(server.command({"DUMP", "job"}) == before);
   server.command({"HDEL", "job", "mode"});
-  CHECK(invoke(server, {"unlock", "--force", "job"}).status == 0);
+  CHECK(invoke(server, {"unlock", "--force", "-y", "job"}).status == 0);
 }
 
 TEST_CASE("R3: fair locks work for a user with the rights documented for them") {
@@ -100,7 +100,7 @@ TEST_CASE("R3: fair locks work for a user with the rights documented for them") 
   CHECK(invoke(server, {"inspect-queue", "job"}).status == 0);
   CHECK(invoke(server, {"evict", "job", "java:1"}).status == 0);
   CHECK(invoke(server, {"evict", "job", "garbage:1"}).status == 0);
-  CHECK(invoke(server, {"unlock", "--force", "job"}).status == 0);
+  CHECK(invoke(server, {"unlock", "--force", "-y", "job"}).status == 0);
   CHECK(first.wait().out == "first\n");
   CHECK(second.wait().out == "second\n");
   CHECK(first.err().empty());
@@ -241,7 +241,7 @@ TEST_CASE("R3: who may only look sees everything, and changes nothing") {
   CHECK(has(look({"doctor"}), "note: rights"));
   const std::string before = server.command({"DUMP", "job"});
   for (const Words& words :
-       {Words{"exec", "other", "--", "true"}, Words{"unlock", "--force", "job"},
+       {Words{"exec", "other", "--", "true"}, Words{"unlock", "--force", "-y", "job"},
         Words{"evict", "job", java.owner()}, Words{"acquire", "--no-watchdog", "other"}}) {
     std::vector<std::string> argv = rlock_argv("-r", url);
     argv.insert(argv.end(), words.begin(), words.end());

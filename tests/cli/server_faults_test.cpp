@@ -52,7 +52,7 @@ const std::vector<Words> k_commands = {
     {"acquire", "--no-watchdog", "job"},
     {"renew", "--owner", "u:1", "job"},
     {"unlock", "--owner", "u:1", "job"},
-    {"unlock", "--force", "job"},
+    {"unlock", "--force", "-y", "job"},
     {"evict", "job", "u:1"},
     {"inspect-queue", "job"},
     {"inspect-queue", "--json", "job"},
@@ -103,7 +103,7 @@ void load_scripts(const Server& server) {
   const Result taken = invoke(server.unix_url(), {"acquire", "--no-watchdog", "warm"});
   const std::string owner = taken.out.substr(0, taken.out.find('\n'));
   REQUIRE(invoke(server.unix_url(), {"renew", "--owner", owner, "warm"}).status == 0);
-  REQUIRE(invoke(server.unix_url(), {"unlock", "--force", "warm"}).status == 0);
+  REQUIRE(invoke(server.unix_url(), {"unlock", "--force", "-y", "warm"}).status == 0);
   REQUIRE(server.keys().empty());
 }
 
@@ -387,7 +387,7 @@ TEST_CASE("R2: a replica is told by status 69, and locks on it cannot be changed
   server.command({"REPLICAOF", "127.0.0.1", std::to_string(free_port())});
   check_takers_refused(server.tcp_url(), 69, "READONLY");
   check_refused(invoke(server.tcp_url(), {"unlock", "--owner", owner, "held"}), 69);
-  check_refused(invoke(server.tcp_url(), {"unlock", "--force", "held"}), 69);
+  check_refused(invoke(server.tcp_url(), {"unlock", "--force", "-y", "held"}), 69);
   check_refused(invoke(server.tcp_url(), {"renew", "--owner", owner, "--lease", "1h", "held"}), 69);
   CHECK(server.command({"EXISTS", "held"}) == "1");
   CHECK(invoke(server.tcp_url(), {"inspect-queue", "held"}).status == 0);
@@ -457,14 +457,18 @@ TEST_CASE("a name that is another kind of thing is told by status 76 and left al
   server.command({"ZADD", "zset", "1", "x"});
   server.command({"XADD", "stream", "*", "a", "b"});
   server.command({"HSET", "rw", "mode", "read", "u:1", "1"});
-  for (const std::string name : {"text", "list", "set", "zset", "stream", "rw"}) {
+  server.command({"HSET", "hash", "f", "v"});
+  server.command({"HSET", "counts", "a:1", "1", "b", "2"});
+  for (const std::string name : {"text", "list", "set", "zset", "stream", "rw", "hash", "counts"}) {
     CAPTURE(name);
     const std::string before = server.command({"DUMP", name});
     for (const Words& words :
          {Words{"exec", name, "--", "echo", "ran"}, Words{"exec", "-n", name, "--", "echo", "ran"},
           Words{"acquire", "--no-watchdog", name}, Words{"evict", name, "u:1"},
-          Words{"unlock", "--force", name}}) {
+          Words{"unlock", "--force", "-y", name}}) {
       if (name == "rw" && words[0] == "unlock") continue;  // it can be broken
+      // Who waits in a queue does not depend on what a hash holds.
+      if ((name == "hash" || name == "counts") && words[0] == "evict") continue;
       const Result result = invoke(server.unix_url(), words);
       check_refused(result, 76);
       CHECK(has(result.err, name));

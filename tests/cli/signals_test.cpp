@@ -155,6 +155,16 @@ TEST_CASE("C1: a command that stops and goes on without a terminal is left alone
   CHECK(rlock.wait_exit().status == 128 + SIGUSR1);
 }
 
+TEST_CASE("C1: a command that somebody has stopped hears that it is to end") {
+  Server server;
+  Process rlock(rlock_argv("exec", "-r", server.unix_url(), "job", "--", "sh", "-c",
+                           "echo started; kill -STOP $$; exec sleep 1000"));
+  rlock.wait_for_stdout("started");
+  rlock.signal(SIGTERM);
+  CHECK(rlock.wait().status == 128 + SIGTERM);
+  CHECK(wait_until([&] { return server.keys().empty(); }));
+}
+
 TEST_CASE("S2: a signal while waiting ends rlock; the command is not run and no trace is left") {
   Server server;
   const std::string file = server.directory() + "/started";
@@ -177,7 +187,7 @@ TEST_CASE("S2: a signal that comes just before the lock does wins") {
   const auto waiter = start_waiter(server, file);
   waiter->signal(SIGSTOP);
   REQUIRE(wait_until([&] { return stopped(waiter->pid()); }));
-  CHECK(run(rlock_argv("unlock", "-r", server.unix_url(), "--force", "job")).status == 0);
+  CHECK(run(rlock_argv("unlock", "-r", server.unix_url(), "--force", "-y", "job")).status == 0);
   waiter->signal(SIGTERM);
   waiter->signal(SIGCONT);
   CHECK(waiter->wait().status == 128 + SIGTERM);
@@ -214,7 +224,7 @@ TEST_CASE("C2: signals that the caller ignores stay ignored, waiting or running"
   const auto waiter = start_waiter(server, file, {.ignore_signals = {SIGHUP, SIGINT}});
   waiter->signal(SIGHUP);
   waiter->signal(SIGINT);
-  CHECK(run(rlock_argv("unlock", "-r", server.unix_url(), "--force", "job")).status == 0);
+  CHECK(run(rlock_argv("unlock", "-r", server.unix_url(), "--force", "-y", "job")).status == 0);
   CHECK(waiter->wait().status == 0);
   CHECK(std::filesystem::exists(file));
 

@@ -68,8 +68,8 @@ TEST_CASE("S4: a string lock that is lost ends the command at once, with status 
   }
   SUBCASE("forced") {
     take_away = [&] {
-      CHECK(run(rlock_argv("unlock", "-r", job.server.unix_url(), "--force", "--kind", "simple",
-                           "job"))
+      CHECK(run(rlock_argv("unlock", "-r", job.server.unix_url(), "--force", "-y", "--kind",
+                           "simple", "job"))
                 .status == 0);
     };
   }

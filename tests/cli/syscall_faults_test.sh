@@ -84,7 +84,7 @@ prepare() {
   local number
   for number in 1 2 3; do redis-cli -s "$scratch/$number" flushall >/dev/null; done
   rm -f "$scratch/ran"
-  [[ $case != waiting ]] || redis eval "redis.call('hset', 'job', 'somebody', 1)
+  [[ $case != waiting ]] || redis eval "redis.call('hset', 'job', 'some:body', 1)
     return redis.call('pexpire', 'job', 300)" 0 >/dev/null
 }
 

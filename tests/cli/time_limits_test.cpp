@@ -181,8 +181,16 @@ TEST_CASE("--at-most: a command that takes longer is ended with its family, stat
                  options);
   }
   CHECK(result.status == 124);
+  CHECK(result.err.find("rlock: job: the command has run for ") != std::string::npos);
   CHECK(processes_with(mark).empty());
   CHECK(wait_until([&] { return server.keys().empty(); }));
+}
+
+TEST_CASE("--at-most: nothing is said with -q") {
+  Server server;
+  const Result result = run(exec(server, {"-q", "--at-most", "100ms"}, "exec sleep 1000"));
+  CHECK(result.status == 124);
+  CHECK(result.err.empty());
 }
 
 TEST_CASE("--at-most: a command that ends before has its own status") {

@@ -112,7 +112,7 @@ TEST_CASE("TLS: a waiter is woken and has its turn, plain and fair") {
       REQUIRE(wait_until([&] {
         return server.plain().command({"LLEN", "redisson_lock_queue:{job}"}) == "2";
       }));
-      REQUIRE(invoke(server.url(), {"unlock", "--force", "job"}).status == 0);
+      REQUIRE(invoke(server.url(), {"unlock", "--force", "-y", "job"}).status == 0);
     } else {
       REQUIRE(comes_to_wait(server.plain(), 2));
       release(server.plain());

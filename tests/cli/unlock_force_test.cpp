@@ -29,7 +29,8 @@ Words force_argv(const Server& server, const Words& options = {}) {
   return argv;
 }
 
-Result force(const Server& server, const Words& options = {}) {
+Result force(const Server& server, Words options = {}) {
+  options.push_back("-y");
   return run(force_argv(server, options));
 }
 
@@ -191,12 +192,6 @@ TEST_CASE("unlock --force does not ask") {
   int status = 0;
   SUBCASE("with -y") { argv = force_argv(server, {"-y"}); }
   SUBCASE("with --yes") { argv = force_argv(server, {"--yes"}); }
-  SUBCASE("where stderr is no terminal") {
-    argv.insert(argv.begin(), {"sh", "-c", "exec \"$@\" 2> /dev/null", "sh"});
-  }
-  SUBCASE("where stdin is no terminal") {
-    argv.insert(argv.begin(), {"sh", "-c", "exec \"$@\" < /dev/null", "sh"});
-  }
   SUBCASE("for a lock that is free") {
     server.command({"DEL", "job"});
     status = 1;
@@ -206,6 +201,24 @@ TEST_CASE("unlock --force does not ask") {
   CHECK(result.status == status);
   CHECK_FALSE(has(result.out, k_question));
   CHECK(server.command({"EXISTS", "job"}) == "0");
+}
+
+TEST_CASE("unlock --force without a terminal to ask on breaks nothing, unless -y says so") {
+  Server server;
+  hold_as_web1(server);
+  Words argv = force_argv(server);
+  SUBCASE("stdin is a pipe") { argv.insert(argv.begin(), {"sh", "-c", "echo n | \"$@\"", "sh"}); }
+  SUBCASE("stdin is no terminal") {
+    argv.insert(argv.begin(), {"sh", "-c", "exec \"$@\" < /dev/null", "sh"});
+  }
+  SUBCASE("stderr is no terminal") {
+    argv.insert(argv.begin(), {"sh", "-c", "exec \"$@\" 2> /dev/null", "sh"});
+  }
+  Pty pty(argv);
+  const Result result = pty.wait();
+  CHECK(result.status == 64);
+  CHECK_FALSE(has(result.out, k_question));
+  CHECK(server.command({"EXISTS", "job"}) == "1");
 }
 
 TEST_CASE("unlock --force asks also with -q, and names a few of many holders") {

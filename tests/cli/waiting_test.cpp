@@ -286,7 +286,8 @@ TEST_CASE("W6: with -v a waiter tells of the outage, once, and what came of it")
   server.start();
   const Result result = waiter.wait();
   CHECK(result.status == 0);
-  CHECK(is_one_message(result.err));
+  CHECK(result.err.find("still waiting") == result.err.rfind("still waiting"));
+  CHECK(has(result.err, "\nrlock: job: acquired after "));
 }
 
 TEST_CASE("W6: a waiter survives the loss of scripts and connections") {
@@ -444,6 +445,33 @@ TEST_CASE("a lock without an expiry is told once") {
   CHECK(result.status == 75);
   CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 2);
   CHECK(has(result.err, "rlock: job: held without an expiry by " + k_foreign));
+}
+
+TEST_CASE("a lock that never ends is told also to who skips it in silence") {
+  Server server;
+  hold(server, "job", 0);
+  const std::vector<std::string> skip{"-n", "-E", "0", "job", "--", "true"};
+  Words argv = rlock_argv("exec", "-r", server.unix_url());
+  argv.insert(argv.end(), skip.begin(), skip.end());
+  const Result result = run(argv);
+  CHECK(result.status == 0);
+  CHECK(result.err.starts_with("rlock: job: held without an expiry by " + k_foreign));
+  CHECK(is_one_message(result.err));
+  argv.insert(argv.begin() + 1, "-q");
+  CHECK(run(argv).err.empty());
+}
+
+TEST_CASE("with -v a wait without a terminal is told: its start, and its end") {
+  Server server;
+  hold(server, "job");
+  Process rlock(rlock_argv("exec", "-v", "-r", server.unix_url(), "job", "--", "true"));
+  rlock.wait_for_stderr("rlock: job: waiting for " + k_foreign);
+  server.command({"DEL", "job"});
+  server.command({"PUBLISH", channel("job"), "0"});
+  const Result result = rlock.wait();
+  CHECK(result.status == 0);
+  CHECK(has(result.err, "\nrlock: job: acquired after "));
+  CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 2);
 }
 
 TEST_CASE("a wait on a terminal shows one line, which vanishes") {

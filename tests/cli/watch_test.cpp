@@ -92,7 +92,7 @@ TEST_CASE("watch tells a lock that is broken as released, also one without an ex
   Process watch(rlock_argv("watch", "--json", "-r", server.unix_url(), "job"));
   watch.wait_for_stdout(event("job", "state") + ",\"state\":\"held\"");
   SUBCASE("by force") {
-    REQUIRE(run(rlock_argv("unlock", "--force", "-r", server.unix_url(), "job")).status == 0);
+    REQUIRE(run(rlock_argv("unlock", "--force", "-y", "-r", server.unix_url(), "job")).status == 0);
   }
   SUBCASE("by DEL") { server.command({"DEL", "job"}); }
   SUBCASE("after more than one look at it") {

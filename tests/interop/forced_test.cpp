@@ -30,7 +30,7 @@ TEST_CASE_FIXTURE(Fleet, "rlock unlock --force takes a lock from Java and wakes 
   REQUIRE(holder.gets_it());
   JavaClient waiter(java(), lock);
   REQUIRE(come_to_wait(lock));
-  CHECK(rlock(lock, "unlock", {"--force"}).status == 0);
+  CHECK(rlock(lock, "unlock", {"--force", "-y"}).status == 0);
   REQUIRE(waiter.gets_it());
   CHECK(holder.thread().call("isHeld", lock) == "false");
   CHECK(is_refusal(holder.thread().call("unlock", lock)));
@@ -45,7 +45,7 @@ TEST_CASE_FIXTURE(Fleet,
   REQUIRE(holder.gets_it());
   JavaClient waiter(java(), lock);
   REQUIRE(come_to_wait(lock));
-  CHECK(rlock(lock, "unlock", {"--force"}).status == 0);
+  CHECK(rlock(lock, "unlock", {"--force", "-y"}).status == 0);
   REQUIRE(waiter.gets_it());
   // What rlock gives back at its end is not its own any more.
   holder.process().close_stdin();
@@ -93,7 +93,7 @@ TEST_CASE_FIXTURE(Fleet, "rlock unlock --force lets both sides have their turn")
   REQUIRE(come_to_wait(lock));
   RlockClient rlock_waiter(server(), lock);
   REQUIRE(come_to_wait(lock, 2));
-  CHECK(rlock(lock, "unlock", {"--force"}).status == 0);
+  CHECK(rlock(lock, "unlock", {"--force", "-y"}).status == 0);
   take_turns({&java_waiter, &rlock_waiter});
 }
 
@@ -110,7 +110,7 @@ TEST_CASE_FIXTURE(Fleet, "rlock unlock --force takes a read/write lock from Java
   JavaClient waiter(java(), wanted);
   REQUIRE(come_to_wait(wanted));
   const std::string owner = holder.thread().owner();
-  const Result broken = rlock(held, "unlock", {"--force"});
+  const Result broken = rlock(held, "unlock", {"--force", "-y"});
   CHECK(broken.status == 0);
   CHECK(broken.err == "rlock: job: taken from " + owner +
                           (held.kind == "read" ? ", a reader\n" : ":write, the writer\n"));
@@ -129,7 +129,7 @@ TEST_CASE_FIXTURE(Fleet, "rlock unlock --force takes all holds of all readers") 
   CHECK(first.thread().call("lock", read, {k_long_lease_ms}) == "true");
   JavaClient writer(java(), write);
   REQUIRE(come_to_wait(write));
-  CHECK(rlock(read, "unlock", {"--force"}).status == 0);
+  CHECK(rlock(read, "unlock", {"--force", "-y"}).status == 0);
   REQUIRE(writer.gets_it());
   writer.release();
 }
@@ -149,7 +149,7 @@ TEST_CASE_FIXTURE(Fleet, "rlock unlock --force wakes Java, which sleeps on after
   REQUIRE(wait_until([&] { return scripts(server()) >= before + 2; }));
   REQUIRE(come_to_wait(lock));
   server().command({"DEL", lock.name});
-  const Result woken = rlock(lock, "unlock", {"--force"});
+  const Result woken = rlock(lock, "unlock", {"--force", "-y"});
   CHECK(woken.status == 1);
   CHECK(woken.err.starts_with("rlock: job: not held by anybody; woke its waiters, "));
   REQUIRE(waiter.gets_it());

@@ -185,7 +185,7 @@ TEST_CASE_FIXTURE(Fleet, "a JVM that cuts the lock short and dies takes nothing 
   REQUIRE(wait_until([&] { return pttl(server()) > k_long_lease_ms / 2; }));
   CHECK(rlock_try(k_write) == 75);
   reader.release();
-  CHECK(rlock(k_read, "unlock", {"--force"}).status == 0);
+  CHECK(rlock(k_read, "unlock", {"--force", "-y"}).status == 0);
 }
 
 TEST_CASE_FIXTURE(Fleet, "a reader that was killed keeps writers out for its own lease only") {

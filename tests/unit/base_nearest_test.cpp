@@ -15,6 +15,7 @@ TEST_CASE("a mistyped word is nearest to the one that was meant, others to none"
   CHECK(nearest_word("rediss", k_known) == "redis");
   CHECK(nearest_word("tiemout", k_known) == "timeout");
   CHECK(nearest_word("usr", k_known) == "user");
+  CHECK(nearest_word("uesr", k_known) == "user");
   CHECK(nearest_word("tls_ca", k_known) == "tls-ca");
   CHECK(nearest_word("us", k_known) == std::nullopt);
   CHECK(nearest_word("lease", k_known) == std::nullopt);

@@ -67,7 +67,6 @@ TEST_CASE("a lock and an owner may have the name of a command") {
 }
 
 TEST_CASE("bad command lines are refused with a hint") {
-  CHECK(contains(complaint({}), "(see rlock --help)"));
   CHECK(contains(complaint({"frobnicate"}), "(see rlock --help)"));
   CHECK(contains(complaint({"inspect-queue"}), "NAME"));
   CHECK(contains(complaint({"inspect-queue", "job", "--nonsense"}), "(see rlock inspect-queue"));
@@ -86,5 +85,5 @@ TEST_CASE("a refusal is one line without control characters") {
 }
 
 TEST_CASE("even no argument at all, not even a name, is no crash") {
-  CHECK_THROWS_AS((void)cli::parse(0, nullptr), Error);
+  CHECK(cli::parse(0, nullptr)() == 64);
 }
