@@ -127,11 +127,13 @@ int run_command(const ExecPlan& plan, HeldLocks& locks, lock::Session& session,
     }
   }
   if (lost || !gone.empty()) return static_cast<int>(ExitStatus::lost);
-  if (result.typed_ctrl_c) {
-    // The keyboard's signal went to the command alone: what waits for us in our job hears it, too.
-    ::kill(0, SIGINT);
-    return end_by_signal({SIGINT, true, false});
-  }
+  // The keyboard's signal went to the command alone: what waits for us in our job hears it, too.
+  if (result.typed_ctrl_c) ::kill(0, SIGINT);
+  // A script goes on unless what it waits for dies of Ctrl-C itself.
+  const bool is_interrupted = result.ended == Supervisor::Ended::by_itself &&
+                              WIFSIGNALED(result.wait_status) &&
+                              WTERMSIG(result.wait_status) == SIGINT;
+  if (is_interrupted) return end_by_signal({SIGINT, true, false});
   return status_of(result);
 }
 

@@ -1,6 +1,7 @@
 #include "process/terminal.hpp"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 namespace rlock::process {
@@ -15,7 +16,11 @@ bool Terminal::is_ours() const noexcept {
 }
 
 bool Terminal::is_for_command() const noexcept {
-  return is_ours() && ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
+  // So a shell without job control starts what is to run in the background.
+  struct sigaction interrupt {};
+  ::sigaction(SIGINT, nullptr, &interrupt);
+  return interrupt.sa_handler != SIG_IGN && is_ours() && ::isatty(STDIN_FILENO) == 1 &&
+         ::isatty(STDOUT_FILENO) == 1;
 }
 
 void Terminal::give_to(pid_t group) const noexcept { ::tcsetpgrp(fd_.get(), group); }

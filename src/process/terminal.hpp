@@ -18,8 +18,9 @@ class Terminal {
   [[nodiscard]] int fd() const noexcept { return fd_.get(); }
   // Returns true if our own process group has the terminal.
   [[nodiscard]] bool is_ours() const noexcept;
-  // Returns true if a command started now should have the terminal at once: it is ours, and our
-  // standard input and output are it. Beside a pager, the command gets it when it asks.
+  // Returns true if a command started now should have the terminal at once: it is ours, our
+  // standard input and output are it, and we are not in the background of a script. Beside a pager,
+  // the command gets it when it asks.
   [[nodiscard]] bool is_for_command() const noexcept;
 
   void give_to(pid_t group) const noexcept;

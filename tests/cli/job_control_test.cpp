@@ -46,6 +46,9 @@ class Shell {
     text << std::ifstream(server.directory() + "/" + name).rdbuf();
     return text.str();
   }
+  [[nodiscard]] bool has(const std::string& name) const {
+    return std::ifstream(server.directory() + "/" + name).good();
+  }
   // Types a line; `output` must come.
   void line(const std::string& text, const std::string& output = "") {
     pty_.type(text + "\r");
@@ -305,6 +308,38 @@ TEST_CASE("C1: a job in the background and a job in a script work") {
   shell.wait_for_beats();
   shell.keys("\x03");
   shell.expect("ready> ");
+  shell.expect_status(130);
+  CHECK(shell.clean());
+}
+
+TEST_CASE("C1: Ctrl-C stops a script that runs rlock, wherever its input and output are") {
+  Shell shell;
+  std::string command = "$RLOCK exec job -- sh -c 'touch $DIR/started; exec sleep 1000'";
+  SUBCASE("on the terminal") {}
+  SUBCASE("in a pipeline") { command += " | cat"; }
+  SUBCASE("with input that is none") { command += " </dev/null"; }
+  SUBCASE("in a pipeline with pipefail") {
+    command = "set -o pipefail\n" + command + " | tee $DIR/log";
+  }
+  shell.write("script.sh", command + "\necho never >$DIR/never\n");
+  shell.line("bash $DIR/script.sh");
+  REQUIRE(wait_until([&] { return shell.has("started"); }));
+  shell.keys("\x03");
+  shell.expect("ready> ");
+  shell.expect_status(130);
+  CHECK_FALSE(shell.has("never"));
+  CHECK(shell.clean());
+}
+
+TEST_CASE("C1: two jobs in the background of a script leave it its terminal") {
+  Shell shell;
+  shell.write("script.sh",
+              "$RLOCK exec a -- sh -c 'touch $DIR/a; exec sleep 2' & "
+              "$RLOCK exec b -- sh -c 'touch $DIR/b; exec sleep 2' &\nwait\n");
+  shell.line("bash $DIR/script.sh");
+  REQUIRE(wait_until([&] { return shell.has("a") && shell.has("b"); }));
+  shell.keys("\x03");
+  shell.expect("ready> ");  // the script's end, not the jobs', which ignore it
   shell.expect_status(130);
   CHECK(shell.clean());
 }
