@@ -49,7 +49,7 @@ TEST_CASE("exec returns 128+N when signal N ended the command") {
     const Result result = run(exec(
         server, {"job", "--", "sh", "-c", "ulimit -c 0; kill -" + std::to_string(number) + " $$"}));
     CHECK(result.status == 128 + number);
-    CHECK_FALSE(result.signaled);
+    CHECK(result.signaled == (number == SIGINT));  // of that it dies itself, as shells expect
     CHECK(result.err.empty());
   }
   CHECK(wait_until([&] { return server.keys().empty(); }));
