@@ -1,6 +1,6 @@
 #!/bin/sh
 # Situation 5: the server runs out of memory while rlock holds "billing", and deletes the lock to
-# make room. Use a server of your own: this sets its maxmemory.
+# make room. The server's maxmemory and maxmemory-policy stay as they are set here.
 . "$(dirname "$0")/redis.sh"
 
 used=$(redis INFO memory | tr -d '\r' | sed -n 's/^used_memory://p')

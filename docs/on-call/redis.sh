@@ -1,8 +1,14 @@
 # Read by the scripts beside it: redis(), redis-cli for the server that RLOCK_REDIS names, and what
-# they share. WAITER_LOG: where a waiter appends the messages that it gets [/dev/null]
+# they share. RLOCK_PRACTICE=1 says that this server is there to practise on.
+# WAITER_LOG: where a waiter appends the messages that it gets [/dev/null]
 # shellcheck shell=sh
 set -eu
 
+if [ "${RLOCK_PRACTICE:-}" != 1 ]; then
+  echo "This makes a broken lock. Start a server to practise on, and try again:" >&2
+  echo "  eval \"\$($(dirname "$0")/practice-server.sh)\"" >&2
+  exit 64
+fi
 url=${RLOCK_REDIS:-redis://127.0.0.1:6379}
 case $url in
 unix://*) server="-s ${url#unix://}" ;;

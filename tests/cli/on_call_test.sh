@@ -18,7 +18,7 @@ mkdir "$scratch/bin" "$scratch/data"
 ln -s "$program" "$scratch/bin/rlock"
 for variable in $(compgen -e | grep -E '^RLOCK_|^REDISCLI_'); do unset "$variable"; done
 export PATH=$scratch/bin:$PATH HOME=$scratch XDG_CONFIG_HOME=$scratch TERM=dumb
-export WAITER_LOG=$scratch/waiter
+export WAITER_LOG=$scratch/waiter RLOCK_PRACTICE=1
 failures=0
 server=
 command_pid=
@@ -212,6 +212,26 @@ done < <(titles)
 for script in "$source_dir"/docs/on-call/[0-9]-*.sh; do
   grep -qF "\$ docs/on-call/${script##*/}" "$document" || fail "${script##*/}: not in the document"
 done
+
+# The reader's RLOCK_REDIS is that of a service.
+start_server
+for script in "$source_dir"/docs/on-call/[0-9]-*.sh; do
+  if env -u RLOCK_PRACTICE "$script" >"$scratch/refusal" 2>&1; then
+    fail "${script##*/}: works on any server"
+  fi
+  grep -q 'practice-server.sh' "$scratch/refusal" || fail "${script##*/}: $(cat "$scratch/refusal")"
+done
+[[ $(redis DBSIZE) == 0 ]] || fail "a script that refused has left keys"
+stop_server
+practise=$source_dir/docs/on-call/practice-server.sh
+eval "$(unset RLOCK_PRACTICE; TMPDIR=$scratch "$practise")"
+[[ $(redis DBSIZE) == 0 && $RLOCK_PRACTICE == 1 ]] || fail "no practice server at $RLOCK_REDIS"
+"$source_dir/docs/on-call/3-no-expiry.sh" >/dev/null || fail "3-no-expiry.sh: not on the practice server"
+last=$RLOCK_REDIS
+eval "$("$practise" stop)"
+[[ -z ${RLOCK_REDIS:-} ]] || fail "the practice server is still named"
+[[ $(timeout 30 redis-cli -u "$last" PING 2>&1) != PONG ]] || fail "the practice server runs on"
+[[ -z $(find "$scratch" -name 'rlock-practice.*') ]] || fail "the practice server's files are left"
 
 if ((failures > 0)); then
   echo "$failures failures"
