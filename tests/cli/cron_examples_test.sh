@@ -17,6 +17,7 @@ for job in backup report poll restart-service; do
 done
 # All hosts agree on the slot, also where the test comes to the end of one.
 printf '#!/bin/sh\nexec /bin/date -d @1795302248 "$@"\n' >"$scratch/bin/date"
+printf '#!/bin/sh\necho >>%s/pings\n' "$scratch" >"$scratch/bin/curl"
 chmod +x "$scratch"/bin/*
 failures=0
 lines=0
@@ -89,6 +90,7 @@ check() {
   redis flushall >/dev/null
   rm -f "$scratch"/found/*
   : >"$scratch/runs"
+  : >"$scratch/pings"
   for host in 1 2 3 4 5 6 7 8 9 10; do
     on_a_host "$host" "$line" "$@" &
     hosts+=($!)
@@ -130,13 +132,14 @@ while IFS= read -r line; do
   case $command in
     *report-* | *poll-*) slot=$(redis keys '*-[0-9]*' | grep -v '^rlock_info:') ;;&
     *report-*) [[ $slot == report-20261121T23 ]] || fail "a slot of the name $slot" ;;
+    *curl*) [[ $(wc -l <"$scratch/pings") == 1 ]] || fail "$(wc -l <"$scratch/pings") hosts tell the monitor" ;;
     *poll-*) [[ $slot == poll-5984340 ]] || fail "a slot of the name $slot" ;;
     *'||'*) mailing=$command ;;
     *) [[ -n $first ]] || first=$command ;;
   esac
   settings_of_mailing=("${settings[@]+"${settings[@]}"}")
 done < <(blocks crontab)
-((lines == 6)) || fail "$lines lines of crontabs instead of 6"
+((lines == 7)) || fail "$lines lines of crontabs instead of 7"
 
 # What is mailed.
 input=
