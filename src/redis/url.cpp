@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/percent.hpp"
+#include "redis/url_hint.hpp"
 
 namespace rlock::redis {
 namespace {
@@ -231,6 +232,7 @@ std::string Endpoint::display() const {
 }
 
 Endpoint parse_url(std::string_view url) {
+  if (const auto hint = url_hint(url)) throw Error(ExitStatus::usage, "bad server URL: " + *hint);
   std::string_view rest = url;
   if (take_prefix(rest, "redis://")) return parse_tcp(rest, Endpoint::Transport::tcp);
   if (take_prefix(rest, "unix:")) return parse_unix(rest);

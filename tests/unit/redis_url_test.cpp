@@ -197,8 +197,7 @@ TEST_CASE("redis-cluster names some nodes, and no database") {
 }
 
 TEST_CASE("everything else is no URL, and the message shows how one looks") {
-  for (const char* url : {"", "h", "h:6379", "127.0.0.1", "http://h", "redis:/h", "redis:h",
-                          " redis://h", "//h", "redis"}) {
+  for (const char* url : {"", "h", "http://h", "redis:/h", "redis:h", "//h", "redis"}) {
     CAPTURE(url);
     CHECK(contains(complaint(url), "no known scheme"));
     CHECK(contains(complaint(url), "redis://[user[:password]@]host[:port][/db]"));
@@ -231,5 +230,23 @@ TEST_CASE("display is harmless for a terminal, and a URL for the same server") {
     CHECK(again.port == endpoint.port);
     CHECK(again.path == endpoint.path);
     CHECK(again.database == endpoint.database);
+  }
+}
+
+TEST_CASE("who writes no URL is told which one may be meant, and no password is repeated") {
+  for (const auto& [text, meant] : std::vector<std::pair<std::string, std::string>>{
+           {"127.0.0.1:7391", "redis://127.0.0.1:7391"},
+           {"web1:6379", "redis://web1:6379"},
+           {"localhost", "redis://localhost"},
+           {"redis.example.org", "redis://redis.example.org"},
+           {"/run/redis.sock", "unix:///run/redis.sock"}}) {
+    CAPTURE(text);
+    CHECK(complaint(text) == "bad server URL: is '" + meant + "' meant?");
+  }
+  CHECK(contains(complaint("redis://a redis://b"), "give --redis several times"));
+  for (const std::string text : {"user:secret@web1", "secret", "user:secret", "/a b", "a\x1b.b"}) {
+    CAPTURE(text);
+    CHECK_FALSE(contains(complaint(text), "meant?"));
+    CHECK_FALSE(contains(complaint(text), "secret"));
   }
 }

@@ -1,0 +1,43 @@
+#include "redis/url_hint.hpp"
+
+#include <algorithm>
+
+namespace rlock::redis {
+namespace {
+
+bool is_letter_or_digit(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+bool has_only(std::string_view text, std::string_view others) {
+  return std::all_of(text.begin(), text.end(), [&](char c) {
+    return is_letter_or_digit(c) || others.find(c) != std::string_view::npos;
+  });
+}
+
+// Returns whether the text is HOST:PORT, or a HOST that looks like one.
+bool is_host(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  const std::string_view host = text.substr(0, colon);
+  if (host.empty() || !has_only(host, ".-")) return false;
+  if (colon == std::string_view::npos) {
+    return host == "localhost" || host.find('.') != std::string_view::npos;
+  }
+  const std::string_view port = text.substr(colon + 1);
+  return !port.empty() && port.size() <= 5 && std::all_of(port.begin(), port.end(), is_digit);
+}
+
+}  // namespace
+
+std::optional<std::string> url_hint(std::string_view text) {
+  if (text.find("://") != std::string_view::npos && text.find(' ') != std::string_view::npos) {
+    return "it has a space in it: for several servers, give --redis several times";
+  }
+  const bool is_path = text.starts_with('/') && !text.starts_with("//") && has_only(text, "/._-");
+  if (!is_path && !is_host(text)) return std::nullopt;
+  return "is '" + std::string(is_path ? "unix://" : "redis://") + std::string(text) + "' meant?";
+}
+
+}  // namespace rlock::redis
