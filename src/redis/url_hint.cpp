@@ -32,7 +32,8 @@ bool is_host(std::string_view text) {
 }  // namespace
 
 std::optional<std::string> url_hint(std::string_view text) {
-  if (text.find("://") != std::string_view::npos && text.find(' ') != std::string_view::npos) {
+  const std::size_t space = text.find(' ');
+  if (space != std::string_view::npos && text.find("://", space) != std::string_view::npos) {
     return "it has a space in it: for several servers, give --redis several times";
   }
   const bool is_path = text.starts_with('/') && !text.starts_with("//") && has_only(text, "/._-");
