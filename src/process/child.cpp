@@ -25,6 +25,8 @@ std::string describe_failure(const std::string& program, int failure) {
       ::access(program.c_str(), F_OK) == 0) {
     return name + ": its interpreter does not exist";
   }
+  const bool is_searched = !program.empty() && program.find('/') == std::string::npos;
+  if (failure == ENOENT && is_searched) return name + ": not found in PATH";
   return name + ": " + errno_text(failure);
 }
 

@@ -90,6 +90,7 @@ TEST_CASE("exec: a command that cannot be run leaves no lock") {
   check(plain + "/below", 126, "Not a directory");
   check(orphan, 127, orphan + ": its interpreter does not exist");
   check(server.directory() + "/none", 127, "No such file or directory");
+  check("no-such-program", 127, "rlock: no-such-program: not found in PATH");
   check("", 127, "rlock: '': No such file or directory");
   check(std::string(5000, 'x'), 126, "File name too long");
 }
