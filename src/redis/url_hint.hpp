@@ -7,8 +7,8 @@
 
 namespace rlock::redis {
 
-// Returns what to tell who has written `text` for a URL, such as "is 'redis://web1:7391' meant?",
-// or nothing. Repeats nothing that could be a password, or harm a terminal.
+// Returns what to tell who has written `text` for a URL, such as "is redis:// meant in front of
+// it?", or nothing. Does not repeat the text: it may be a password.
 [[nodiscard]] std::optional<std::string> url_hint(std::string_view text);
 
 }  // namespace rlock::redis
