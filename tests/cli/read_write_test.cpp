@@ -5,6 +5,7 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -377,6 +378,21 @@ TEST_CASE("who reads and who writes is shown, and told when the lock is broken")
   writer->close_stdin();
   CHECK(writer->wait().status == 79);
   CHECK(wait_until([&] { return set.server.command({"EXISTS", "job"}) == "0"; }));
+}
+
+TEST_CASE("a name of the other kind is refused with the option that fits") {
+  Setting set;
+  for (const auto& [holder, other, advice] :
+       {std::tuple<Words, Words, std::string>{{}, {"-n", "-x"}, "-s and -x take a read/write lock"},
+        {{}, {"-n", "-s"}, "leave them out"},
+        {{"-s"}, {"-n"}, "take it with -s or -x"}}) {
+    const auto first = set.held(holder);
+    const Result result = set.attempt(other);
+    CHECK(result.status == 76);
+    CHECK(result.err.find(advice) != std::string::npos);
+    first->close_stdin();
+    CHECK(first->wait().status == 0);
+  }
 }
 
 TEST_CASE("several names are read or written together") {
