@@ -128,10 +128,7 @@ void Guardian::watch(const Fd& life_line, pid_t guarded, pid_t session) noexcept
     // Whoever reaps the leader lets others have the group's number, once it is empty.
     tree.root = 0;
     tree.keeps_group = false;
-    if (grace_ > Milliseconds(0)) {
-      terminate(tree);
-      wait_for_members(tree);
-    }
+    if (grace_ > Milliseconds(0)) end_gently(tree);
   } else {
     shared_->has_struck = true;
   }
@@ -139,22 +136,23 @@ void Guardian::watch(const Fd& life_line, pid_t guarded, pid_t session) noexcept
   ::_exit(0);
 }
 
-// Waits until no process is left, or until it is time to kill what is: the machine may be far
-// busier than when the margin was measured.
-void Guardian::wait_for_members(Tree& tree) noexcept {
-  const TimePoint last = after(BootClock::now(), grace_);
+// Ends the command as a signal to rlock would, and waits until no process is left, or until it is
+// time to kill what is: the machine may be far busier than when the margin was measured.
+void Guardian::end_gently(Tree& tree) noexcept {
+  TimePoint begin = BootClock::now();
+  const TimePoint last = after(begin, grace_);
+  terminate(tree);
   while (true) {
-    const TimePoint begin = BootClock::now();
+    const TimePoint now = BootClock::now();
+    const auto taken = std::chrono::ceil<Milliseconds>(now - begin);
+    shared_->search_margin = std::max(search_margin(), taken * k_searches).count();
+    const TimePoint next = after(now, k_poll);
+    const TimePoint end = std::min(last, kill_time());
+    if (after(next, taken) >= end) return sleep_until(end);
+    sleep_until(next);
+    begin = BootClock::now();
     note_members(tree);
     if (tree.members.empty()) return;
-    const auto taken = std::chrono::ceil<Milliseconds>(BootClock::now() - begin);
-    shared_->search_margin = std::max(search_margin(), taken * k_searches).count();
-    const TimePoint next = after(BootClock::now(), k_poll);
-    if (after(next, taken) >= std::min(last, kill_time())) {
-      sleep_until(std::min(last, kill_time()));
-      return;
-    }
-    sleep_until(next);
   }
 }
 

@@ -63,7 +63,7 @@ class Guardian {
   void start();
   [[noreturn]] void watch(const Fd& life_line, pid_t guarded, pid_t session) noexcept;
   [[nodiscard]] bool wait_for_end(const Fd& life_line, Tree& tree) noexcept;
-  void wait_for_members(Tree& tree) noexcept;
+  void end_gently(Tree& tree) noexcept;
 
   std::string marker_;
   Milliseconds grace_;
