@@ -115,7 +115,7 @@ TEST_CASE("S7: a search that has become slow when rlock is killed does not outla
   Job job("9s", "3s");
   const auto guardians = processes_with("lock-guardian of " + std::to_string(job.rlock.pid()));
   REQUIRE(guardians.size() == 1);
-  // Each search reads the list of all processes, in two calls at least.
+  // Each search reads the list of all processes, in two calls.
   Process strace({"strace", "-o", "/dev/null", "-p", std::to_string(guardians[0]), "-e",
                   "inject=getdents64:delay_enter=1200000"});
   strace.wait_for_stderr("attached");
