@@ -17,10 +17,10 @@ using namespace std::chrono_literals;
 TEST_CASE("S1: the deadline counts from before the request: slow replies do not make it later") {
   Server server;
   Proxy proxy(server.port());
-  proxy.set_delay(350ms);  // longer than what lies between SIGKILL and the lease's end
-  Family family(server, proxy.url(), {"--lease", "3s", "--kill-after", "50ms"});
+  proxy.set_delay(700ms);  // longer than what lies between SIGKILL and the lease's end
+  Family family(server, proxy.url(), {"--lease", "6s", "--kill-after", "50ms"});
   wait_for_renewal(server);
-  const double lease_end = cut_off(server, 3, [&] { proxy.set_mode(Mode::blackhole); });
+  const double lease_end = cut_off(server, 6, [&] { proxy.set_mode(Mode::blackhole); });
   const Result result = family.rlock().wait_exit();
   CHECK(family.alive().empty());
   CHECK(result.status == 79);
