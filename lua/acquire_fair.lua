@@ -3,7 +3,8 @@
 -- ARGV: lease (ms), owner, what to tell of him (JSON, or nothing), 1 to draw a fencing token,
 --   nothing, channel, wait: how long the owner may keep his place when dead (ms); 0 does not queue him
 -- Returns as acquire.lua, and with {0, ...} after marks: place in the queue (0 is the head; -1: not
---   queued; -2: there is more to sweep, ask again at once), after how many ms to ask again.
+--   queued; -2: there is more to sweep, ask again at once), after how many ms to ask again, and for
+--   the first of ours behind Redisson's waiters the head, to overhear how he is called, or nothing.
 local lock, info, queue, scores, token = KEYS[1], KEYS[2], KEYS[4], KEYS[5], KEYS[#KEYS]
 local owner, channel = ARGV[2], ARGV[6]
 local lease, wait = tonumber(ARGV[1]), tonumber(ARGV[7])
@@ -14,6 +15,7 @@ if redis.call('exists', KEYS[3]) == 1 then return {2} end
 --#include twin.lua
 --#include taking.lua
 --#include publish.lua
+--#include alone.lua
 --#include queue.lua
 --#include fence.lua
 
@@ -62,16 +64,22 @@ local function put_back(came)
   return add(queue, 'rpush', queue, owner) - 1
 end
 
+-- Returns whether one who `came` (microseconds) is to be looked for from the end of the queue.
+local function is_near_end(came)
+  if redis.call('llen', queue) < 1000 then return false end
+  local head, tail = known(redis.call('lindex', queue, 0)), known(redis.call('lindex', queue, -1))
+  local first, last = head and tonumber(head.came), tail and tonumber(tail.came)
+  return came and first and last and came - first > last - came
+end
+
 -- Returns the owner's place, after queueing him if he was not. `before`: what was told of him as a
 -- waiter, or nil.
 local function take_place(about, before)
   about.came = string.format('%.0f', time[1] * 1000000 + time[2])
   if before then about.since, about.came = before.since, before.came end
-  -- The order of the scores tells from which end to look.
-  local rank = redis.call('zrank', scores, owner)
-  if rank or before then
-    local end_to_start = rank and rank * 2 > redis.call('llen', queue)
-    local place = redis.call('lpos', queue, owner, 'rank', end_to_start and -1 or 1)
+  if before or score_of(owner) then
+    local rank = is_near_end(before and tonumber(before.came)) and -1 or 1
+    local place = redis.call('lpos', queue, owner, 'rank', rank)
     if place then return place end
   end
   drop_scoreless(0, 'lpop')
@@ -80,33 +88,64 @@ local function take_place(about, before)
   return add(queue, 'rpush', queue, owner) - 1
 end
 
--- Returns Redisson's deadline for this place: what is left of the lease, and the waits of all who
--- are before it and of its own.
-local function deadline(place)
-  local score = now + math.max(redis.call('pttl', lock), 0) + wait
-  if place == 0 then return score end
-  local near = math.min(place, 100)
-  local ahead = redis.call('lrange', queue, 0, near - 1)
+-- Returns how long Redisson's waiters near the head and before this place wait in all (ms), the waits
+-- of those directly before it (`seen`: what was seen of them earlier), and whether no living waiter
+-- of ours is before it. `base`: when the lease ends, or now.
+local function look_ahead(place, seen, base)
+  local ahead = redis.call('lrange', queue, 0, math.min(place, k_near) - 1)
   local entries = redis.pcall('hmget', info, unpack(ahead))
-  for i = 1, near do score = score + (entries[i] and k_our_wait or k_peer_wait) end
-  local theirs = math.max(redis.call('llen', queue) - count_ours(), 0)
-  theirs = math.min(theirs, place - near)
-  score = score + theirs * k_peer_wait + (place - near - theirs) * k_our_wait
-  -- The waiter before may have a longer wait of its own.
-  local before = score_of(redis.call('lindex', queue, place - 1))
-  if before and before - score < k_far then score = math.max(score, before + wait) end
-  return score
+  local found = redis.pcall('zmscore', scores, unpack(ahead))
+  for i = 1, #ahead do
+    if entries[i] and entries[i]:find('"peers":{', 1, true) then
+      for of, wait in pairs(decode(entries[i]).peers) do seen[of] = seen[of] or wait end
+    end
+  end
+  local sum, run, is_first, before = 0, {}, place <= k_near, base
+  for i, member in ipairs(ahead) do
+    local score = not found.err and found[i] and tonumber(found[i]) or nil
+    if entries[i] then
+      run = {}
+      local entry = is_first and as_waiter(decode(entries[i]))
+      is_first = is_first and not (entry and entry.due >= now)
+    else
+      -- A deadline further ahead comes of a clock that was wrong, or a thread that has left.
+      local wait = tonumber(seen[member]) or score and math.max(score - before, 0) or 0
+      run[member] = wait <= k_far and math.floor(wait) or k_peer_wait
+      sum = sum + run[member]
+    end
+    before = score or before
+  end
+  return sum, run, is_first
 end
 
--- Says that the owner lives. Returns after how many ms he is to ask again: the further back, the
--- later.
-local function refresh(about, place)
-  local ask_after = math.min(5000 + 10 * place, 30000)
-  about.due = now + math.max(wait - 6500, ask_after * 1.2 + 2500)
+-- Returns after how many ms the owner is to ask again: the further back, the later. While the lock is
+-- free, the first of ours asks soon, to see who has taken it; then less and less often, until the time
+-- of the head to come ends.
+local function time_to_ask(place, is_first, is_free)
+  local usual = math.min(5000 + 10 * place, 30000)
+  local called = is_first and is_free and last_call()
+  if not called then return usual end
+  local since = now - called.at
+  local left = (since <= k_time_to_come and k_time_to_come or k_patience) + 1 - since
+  return left > 0 and math.min(math.max(3 * since, 200), left, usual) or usual
+end
+
+-- Says that the owner lives. Returns after how many ms he is to ask again, and whom to overhear.
+local function refresh(about, place, before, is_free)
+  local all_ours = count_ours() >= redis.call('llen', queue)
+  local base = now + math.max(redis.call('pttl', lock), 0)
+  local ahead, is_first = 0, place == 0
+  if place > 0 and not all_ours then
+    local peers = before and type(before.peers) == 'table' and before.peers or {}
+    ahead, about.peers, is_first = look_ahead(place, peers, base)
+    if not next(about.peers) then about.peers = nil end
+  end
+  local ask_after = time_to_ask(place, is_first, is_free)
+  local until_due = ask_after * 1.2 + 2500
+  about.due = now + math.max(wait - 6500, until_due)
   if wait ~= k_our_wait then about.wait = wait end
   tell(owner, about, math.max(lease, k_longest_silence))
-  add(scores, 'zadd', scores, deadline(place), owner)
-  local all_ours = count_ours() >= redis.call('llen', queue)
+  add(scores, 'zadd', scores, base + ahead + math.max(wait, until_due), owner)
   for _, key in ipairs({queue, scores}) do
     if all_ours then
       redis.call('pexpire', key, k_queue_ttl)
@@ -114,7 +153,7 @@ local function refresh(about, place)
       redis.call('persist', key)  -- as Redisson knows it
     end
   end
-  return ask_after
+  return ask_after, place > 0 and is_first and redis.call('lindex', queue, 0) or ''
 end
 
 local left = redis.call('pttl', lock)
@@ -143,25 +182,26 @@ if (is_free and (head or owner) == owner) or holds then
   local last = redis.pcall('hget', info, 'holder')
   if type(last) == 'string' and last ~= owner then redis.pcall('hdel', info, last) end
   if not untold then redis.pcall('hset', info, 'holder', owner) end
-  shorten_deadlines(was_queued and wait or 0, 0)
+  shorten_deadlines(was_queued and wait or 0, 0, true)
+  if head == owner then tell_next(lease, 0) end
   drop_orphans()
   return {1, count, twin_mark(), drawn or ''}
 end
 if not is_free then
   redis.pcall('hdel', info, 'called')  -- whoever was called came too late
-elseif head and not has_more and not called_at(head) then
+elseif head and not has_more and not was_called(head) then
   call(head)  -- nobody else has told him
 end
 
-local place, ask_after = has_more and -2 or -1, 0
+local place, ask_after, overheard = has_more and -2 or -1, 0, ''
 if wait > 0 and not has_more then
   -- Without an entry in the side key, a waiter looks like a service's waiter, whose queue never ends.
   local untold = not before and tell(owner, me, lease)
   if untold and not misused_info() then return untold end
   place = take_place(me, before)
-  ask_after = refresh(me, place)
+  ask_after, overheard = refresh(me, place, before, is_free)
 end
 local answer, holders_kind = busy()
 answer[6] = (holders_kind == 'reentrant' and 1 or 0) + twin_mark()
-answer[7], answer[8] = place, ask_after
+answer[7], answer[8], answer[9] = place, ask_after, overheard
 return answer

@@ -13,8 +13,8 @@ if seen then return cmsgpack.unpack(seen) end
 --#include info.lua
 --#include kind.lua
 --#include publish.lua
---#include queue.lua
 --#include alone.lua
+--#include queue.lua
 
 -- Returns 1 for a waiter that seems to live, 0 for a dead one, and -1 where it cannot be told.
 local function life_of(entry, score)

@@ -16,6 +16,7 @@ if seen then return cmsgpack.unpack(seen) end
 --#include now.lua
 --#include info.lua
 --#include publish.lua
+--#include alone.lua
 --#include queue.lua
 
 -- Returns {owner, holds, JSON, ...} of the holders, and the mode of a read/write lock; or nil, and
@@ -82,7 +83,7 @@ end
 -- As wake(), where the lock was free already: the time that the head has left to come goes on.
 local function wake_again()
   local head = live_head(false)
-  if not head or not called_at(head) then return wake() end
+  if not head or not was_called(head) then return wake() end
   publish(channel .. ':' .. head, '0')
   publish(channel, '0')
 end

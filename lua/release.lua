@@ -16,6 +16,7 @@ local function holding() return {owner} end
 --#include info.lua
 --#include releasing.lua
 --#include publish.lua
+--#include alone.lua
 --#include queue.lua
 --#include string_lock.lua
 

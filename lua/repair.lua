@@ -9,8 +9,8 @@ local repairs = ARGV[1] == 'repair'
 --#include now.lua
 --#include info.lua
 --#include publish.lua
---#include queue.lua
 --#include alone.lua
+--#include queue.lua
 
 local k_time_to_forget = 60000  -- no request is under way for so long
 local k_most_inside = 1000      -- that are taken from between others: that takes time
@@ -115,7 +115,7 @@ end
 -- Whoever is first now may have missed his call; the time that he has left to come goes on.
 if repairs and #fixes > 0 and redis.call('exists', lock) == 0 and is_list() then
   local head = redis.call('lindex', queue, 0)
-  if head and called_at(head) then
+  if head and was_called(head) then
     publish(channel .. ':' .. head, '0')
   elseif head then
     call(head)

@@ -1,20 +1,27 @@
 -- The queue of a fair lock, in Redisson's layout: a list of owners, and a sorted set with a deadline
--- for each. Needs the locals lock, channel, queue, scores and now (ms), include/info.lua and
--- include/publish.lua.
+-- for each. Needs the locals lock, channel, queue, scores and now (ms), include/info.lua,
+-- include/publish.lua and include/alone.lua.
 --
 -- Redisson drops whoever is at the head with a deadline that has passed. Here the head is dropped
 -- only while the lock is free, and only if it is dead: a waiter of rlock's is when it has not asked
 -- again by the time that it said (`due` in info); another when its deadline has passed and nobody
--- listens on its channel; and each when it was called and did not come.
+-- listens on its channel; and each when it was called and did not come. With it go those behind it
+-- for whom nobody has listened since that call.
+--
+-- Each of Redisson's waiters adds its wait to the deadlines behind it, and takes it away when it goes.
+-- One of ours refreshes its own deadline, which counts the waits of Redisson's before it, but not
+-- those of ours: so its coming and going concerns only those of Redisson's directly behind it.
 
-local k_our_wait = 15000    -- what a waiter of rlock's adds to the deadlines behind it
-local k_peer_wait = 300000  -- and one of Redisson's
-local k_far = 3600000       -- no deadline of a head is so far ahead, unless a clock was wrong
+local k_our_wait = 15000    -- of a waiter of rlock's
+local k_peer_wait = 300000  -- of one of Redisson's, as a rule
+local k_far = 3600000       -- no such wait is so long, unless a clock was wrong
 local k_time_to_come = 8000
 local k_patience = 15000         -- with one that listens: a thread may have left its subscription
 local k_longest_silence = 60000  -- of rlock's waiters, at least
 local k_most_dropped = 100000    -- in one script
 local k_queue_ttl = 300000       -- where all waiters are rlock's, who extend it
+local k_near = 100               -- places of a queue that are looked at one by one
+local k_short_lease = 7000       -- who waits asks again within such a time anyway
 
 local function is_list() return redis.call('type', queue).ok == 'list' end
 
@@ -23,84 +30,55 @@ local function score_of(waiter)
   return type(score) == 'string' and tonumber(score) or nil
 end
 
-local function listens(waiter)
+-- Returns those of the waiters for whom somebody listens, as a set.
+local function listening(waiters)
+  local channels, set = {}, {}
+  for i, waiter in ipairs(waiters) do channels[i] = channel .. ':' .. waiter end
   for _, command in ipairs({'numsub', 'shardnumsub'}) do
-    local reply = redis.pcall('pubsub', command, channel .. ':' .. waiter)
-    if not reply.err and reply[2] > 0 then return true end
+    local reply = redis.pcall('pubsub', command, unpack(channels))
+    for i = 2, reply.err and 0 or #reply, 2 do
+      if reply[i] > 0 then set[waiters[i / 2]] = true end
+    end
   end
-  return false
+  return set
 end
 
--- Returns when this waiter was told that the lock is free, or nil.
-local function called_at(waiter)
+local function listens(waiter) return listening({waiter})[waiter] or false end
+
+-- Returns who was told that the lock is free, and when, and for whom (a set) nobody listened then;
+-- or nil.
+local function last_call()
   local called = known('called')
-  return called and called.owner == waiter and tonumber(called.at) or nil
+  if not called then return nil end
+  local deaf = {}
+  for _, waiter in ipairs(type(called.deaf) == 'table' and called.deaf or {}) do deaf[waiter] = true end
+  return {owner = called.owner, at = tonumber(called.at) or 0, deaf = deaf}
+end
+
+-- Returns whether this waiter was told that the lock is free.
+local function was_called(waiter)
+  local called = known('called')
+  return called ~= nil and called.owner == waiter
 end
 
 -- Returns whether a waiter is dead. After an outage all of rlock's are late, and come one after the
--- other: only who was in time himself (`in_time`) may judge by that.
-local function is_dead(waiter, score, text, in_time)
-  local at = called_at(waiter)
-  local stays_away = at and now - at > (in_time and k_time_to_come or k_longest_silence)
+-- other: only who was in time himself (`in_time`) may judge by that. `base`: what the deadline counts
+-- from.
+local function is_dead(waiter, score, text, in_time, called, base)
+  local since = called and now - called.at or 0
+  local is_late = since > (in_time and k_time_to_come or k_longest_silence)
+  local stays_away = is_late and called.owner == waiter
   local entry = as_waiter(decode(text))
   if entry then return stays_away or in_time and now > entry.due end
   score = score and tonumber(score)
   if not score then return true end
-  if listens(waiter) then return stays_away and (score <= now or now - at > k_patience) end
-  return stays_away or score <= now or score - now > k_far
+  if listens(waiter) then return stays_away and (score <= now or since > k_patience) end
+  return stays_away or is_late and called.deaf[waiter] or score <= now or score - base > k_far
 end
 
 local function forget(waiter)
-  if called_at(waiter) then redis.pcall('hdel', info, 'called') end
+  if was_called(waiter) then redis.pcall('hdel', info, 'called') end
   redis.pcall('hdel', info, waiter)
-end
-
--- Returns the first waiter that lives, or nil, and whether there was too much to sweep. The lock
--- must be free. Without the right to look, there is no queue.
-local function live_head(in_time)
-  if not is_list() then return nil, false end
-  local dropped, size = 0, 1
-  while dropped < k_most_dropped do
-    local heads = redis.pcall('lrange', queue, 0, size - 1)
-    if heads.err then return nil, false end
-    if #heads == 0 then
-      redis.pcall('del', scores)
-      return nil, false
-    end
-    local found = redis.pcall('zmscore', scores, unpack(heads))
-    local entries = redis.pcall('hmget', info, unpack(heads))
-    if found.err then return heads[1], false end
-    local dead = 0
-    for i, head in ipairs(heads) do
-      if not is_dead(head, found[i], entries[i], in_time) then break end
-      dead = i
-      if entries[i] then forget(head) end
-    end
-    if dead > 0 then
-      redis.pcall('ltrim', queue, dead, -1)
-      redis.pcall('zrem', scores, unpack(heads, 1, dead))
-      redis.pcall('persist', queue)  -- Redisson's may be all that are left
-      redis.pcall('persist', scores)
-    end
-    if dead < #heads then return heads[dead + 1], false end
-    dropped = dropped + dead
-    size = math.min(size * 10, 1000)
-  end
-  return redis.pcall('lindex', queue, 0) or nil, true
-end
-
--- Tells a waiter that the lock is free.
-local function call(waiter)
-  tell('called', {owner = waiter, at = now}, k_longest_silence)
-  publish(channel .. ':' .. waiter, '0')
-end
-
--- Wakes who is waiting for a lock that has just become free: the head of the queue, and a plain
--- waiter.
-local function wake()
-  local head = live_head(false)
-  if head then call(head) end
-  publish(channel, '0')
 end
 
 -- Returns how many waiters are rlock's: all that info tells of, except the holder, and the last
@@ -118,10 +96,10 @@ local function count_ours()
   return count
 end
 
--- The waiters from `first` (0 is the head) on no longer have a waiter of ours before them, who had
--- added `wait` (ms) to their deadlines. Ours refresh theirs themselves, so that nothing has to be
+-- From `first` (0 is the head) on there is one waiter less, of ours or not, before Redisson's waiters:
+-- takes `wait` (ms) from their deadlines. Ours refresh theirs themselves, so that nothing has to be
 -- done where all are ours. Makes order in info.
-local function shorten_deadlines(wait, first)
+local function shorten_deadlines(wait, first, was_ours)
   local ours = count_ours()
   local members = {}
   if is_list() then
@@ -130,14 +108,17 @@ local function shorten_deadlines(wait, first)
   elseif ours == 0 then
     return
   end
-  local present = {}
+  local present, has_added = {}, wait > 0
   for from = 1, #members, 1000 do
     local some = {unpack(members, from, math.min(from + 999, #members))}
     local entries = redis.pcall('hmget', info, unpack(some))
     for i, member in ipairs(some) do
       present[member] = true
-      if not entries[i] and from + i - 2 >= first and wait > 0 and score_of(member) then
-        redis.call('zincrby', scores, -wait, member)
+      if from + i - 2 >= first then
+        if entries[i] then has_added = has_added and not was_ours end
+        if has_added and not entries[i] and score_of(member) then
+          redis.call('zincrby', scores, -wait, member)
+        end
       end
     end
   end
@@ -153,14 +134,118 @@ local function shorten_deadlines(wait, first)
   end
 end
 
--- Takes a waiter of ours out of the queue.
+-- Returns what a waiter of ours, told of in `entry`, adds to the deadline of one directly behind it.
+local function wait_of(entry) return tonumber(entry.wait) or k_our_wait end
+
+-- Returns the first waiter that lives, or nil, and whether there was too much to sweep. The lock
+-- must be free. Without the right to look, there is no queue.
+local function live_head(in_time)
+  if not is_list() then return nil, false end
+  local called = last_call()
+  local dropped, size, last, only_ours, added = 0, 1, now, true, 0
+  while dropped < k_most_dropped do
+    local heads = redis.pcall('lrange', queue, 0, size - 1)
+    if heads.err then return nil, false end
+    if #heads == 0 then
+      redis.pcall('del', scores)
+      return nil, false
+    end
+    local found = redis.pcall('zmscore', scores, unpack(heads))
+    local entries = redis.pcall('hmget', info, unpack(heads))
+    if found.err then return heads[1], false end
+    local dead = 0
+    for i, head in ipairs(heads) do
+      if not is_dead(head, found[i], entries[i], in_time, called, last) then break end
+      dead = i
+      last = math.max(found[i] and tonumber(found[i]) or now, now)
+      only_ours = only_ours and entries[i] and true
+      added = only_ours and wait_of(decode(entries[i])) or math.huge
+      if entries[i] or called and called.owner == head then forget(head) end
+    end
+    if dead > 0 then
+      redis.pcall('ltrim', queue, dead, -1)
+      redis.pcall('zrem', scores, unpack(heads, 1, dead))
+      redis.pcall('persist', queue)  -- Redisson's may be all that are left
+      redis.pcall('persist', scores)
+    end
+    dropped = dropped + dead
+    if dead < #heads then
+      -- The deadlines behind count from that of the last that is gone.
+      if last > now then shorten_deadlines(math.min(last - now, added), 0, only_ours) end
+      return heads[dead + 1], false
+    end
+    size = math.min(size * 10, 1000)
+  end
+  return redis.pcall('lindex', queue, 0) or nil, true
+end
+
+-- Returns the waiters near the head for whom nobody listens, if it is one of them and this server
+-- hears of everybody who listens.
+local function deaf_from(head)
+  if listens(head) or not is_alone() then return nil end
+  local near, deaf = redis.pcall('lrange', queue, 0, k_near - 1), {}
+  if near.err or #near == 0 then return nil end
+  local set = listening(near)
+  for _, waiter in ipairs(near) do
+    if not set[waiter] then deaf[#deaf + 1] = waiter end
+  end
+  return deaf
+end
+
+-- Tells a waiter that the lock is free.
+local function call(waiter)
+  tell('called', {owner = waiter, at = now, deaf = deaf_from(waiter)}, k_longest_silence)
+  publish(channel .. ':' .. waiter, '0')
+end
+
+-- Wakes who is waiting for a lock that has just become free: the head of the queue, and a plain
+-- waiter.
+local function wake()
+  local head = live_head(false)
+  if head then call(head) end
+  publish(channel, '0')
+end
+
+-- The queue has moved up, from place `first` (0 is the head) on, behind a lock that is held for `left`
+-- (ms). Whoever is next has to know of a lease that ends soon; and the first of ours behind
+-- Redisson's waiters, that nobody else will tell him when one of them takes the lock.
+local function tell_next(left, first)
+  local near = redis.pcall('lrange', queue, 0, 9)
+  if near.err or #near == 0 then return end
+  local entries = redis.pcall('hmget', info, unpack(near))
+  local head = as_waiter(decode(entries[1]))
+  if first == 0 then
+    if head and head.due >= now then
+      redis.pcall('zadd', scores, now + math.max(left, 0) + wait_of(head), near[1])
+    end
+    if left >= 0 and left < k_short_lease then publish(channel .. ':' .. near[1], '0') end
+  end
+  for i = 1, head and 0 or #near do
+    if entries[i] then
+      if i > first then publish(channel .. ':' .. near[i], '0') end
+      return
+    end
+  end
+end
+
+-- Takes a waiter, who had added `wait` (ms) to the deadlines behind him, out of the queue.
 local function leave(waiter, wait)
+  local entry = as_waiter(known(waiter))
   local place = is_list() and redis.call('lpos', queue, waiter)
-  if place then redis.call('lrem', queue, 0, waiter) end
+  if place then
+    -- Behind one of ours, it is that one now who is directly before those who follow.
+    local before = entry and place > 0 and as_waiter(known(redis.call('lindex', queue, place - 1)))
+    if before then wait = math.max(wait - wait_of(before), 0) end
+    redis.call('lrem', queue, 0, waiter)
+  end
   local was_queued = redis.pcall('zrem', scores, waiter) == 1
   forget(waiter)
-  if place and was_queued then shorten_deadlines(wait, place) end
-  if redis.call('exists', lock) == 1 then return end
+  if place and was_queued then shorten_deadlines(wait, place, entry ~= nil) end
+  local left = redis.call('pttl', lock)
+  if left ~= -2 then
+    if place then tell_next(left, place) end
+    return
+  end
   local head = live_head(false)
-  if head and not called_at(head) then call(head) end
+  if head and not was_called(head) then call(head) end
 end

@@ -24,8 +24,11 @@ std::variant<Lease, Busy> FairLock::acquire(redis::Client& client, Join join, co
     auto answer = request(client, lua::acquire_fair, terms, {keys().queue, keys().timeout},
                           {keys().channel, wait});
     // The server takes garbage out of a long queue step by step.
-    const Busy* busy = std::get_if<Busy>(&answer);
-    if (busy == nullptr || busy->ask_after != Milliseconds(0)) return answer;
+    Busy* busy = std::get_if<Busy>(&answer);
+    if (busy == nullptr) return answer;
+    // Nobody tells the first of rlock's waiters that one of Redisson's before it takes the lock.
+    if (!busy->overheard.empty()) busy->overheard = keys().waiter_channel(busy->overheard);
+    if (busy->ask_after != Milliseconds(0)) return answer;
   }
 }
 

@@ -49,6 +49,12 @@ void Listener::adopt() {
   has_called_.resize(subscribed_.size());
 }
 
+bool Listener::overhear(const std::string& channel) {
+  if (channel == overheard_ || ballot_ || !subscribed_[0]) return false;
+  overheard_ = channel;
+  return subscribed_[0]->overhear(channel) && !channel.empty();
+}
+
 void Listener::sleep(TimePoint until, const std::function<void()>& tick) {
   while (!hears()) {
     const TimePoint now = BootClock::now();

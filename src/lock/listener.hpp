@@ -19,6 +19,12 @@ class Listener {
   // redis::Unavailable, redis::ServerError, redis::ProtocolError, redis::Interrupted.
   Listener(Session& session, const std::string& channel);
 
+  // Hears messages on one more channel of the server, too, instead of the one given before; without
+  // being counted as its listener. Empty: on none. Returns whether that is new: then messages may
+  // have been missed. Where the server refuses, nothing is heard. Throws redis::Interrupted,
+  // redis::Unavailable, redis::ProtocolError.
+  [[nodiscard]] bool overhear(const std::string& channel);
+
   // Sleeps until somebody calls, at most `until`; of several servers, until a majority has, or a
   // moment after the first. Calls `tick` once a second. Throws redis::Interrupted, and where too
   // few connections are left redis::Unavailable or redis::ProtocolError.
@@ -40,6 +46,7 @@ class Listener {
   std::vector<bool> has_called_;
   std::optional<TimePoint> first_call_;
   std::size_t needed_ = 1;
+  std::string overheard_;
 };
 
 }  // namespace rlock::lock

@@ -25,6 +25,7 @@ struct Busy {
   std::optional<Milliseconds> held_for;
   std::optional<int> place;               // in the queue of a fair lock, where 0 is the head
   std::optional<Milliseconds> ask_after;  // if so, when to ask again although nobody calls
+  std::string overheard;                  // another's channel that tells more, if not empty
   std::optional<int> permits;             // of a semaphore, that are out
 
   // Whether only others' turns are in the way.

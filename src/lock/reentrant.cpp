@@ -46,7 +46,12 @@ Busy parse_busy(const std::vector<redis::Reply>& items) {
     busy.ask_after = Milliseconds(items[7].as_integer());
     if (items[6].as_integer() >= 0) busy.place = static_cast<int>(items[6].as_integer());
   }
-  if (items.size() > 8) busy.permits = static_cast<int>(items[8].as_integer());
+  if (items.size() <= 8) return busy;
+  if (items[8].type == redis::Reply::Type::integer) {
+    busy.permits = static_cast<int>(items[8].as_integer());
+  } else {
+    busy.overheard = items[8].as_text();
+  }
   return busy;
 }
 

@@ -22,11 +22,11 @@ constexpr Milliseconds k_age_of_word{500};
 
 Milliseconds sleep_length(const Busy& busy) {
   const unsigned spread = random_below(1000);
-  // Only the head of a queue has to notice that a lease has ended.
-  if (busy.ask_after && busy.place != 0) {
-    return *busy.ask_after + *busy.ask_after * spread / 5000;
-  }
-  return sleep_bound(busy.ttl, spread);
+  // Only who is next in a queue has to notice that a lease has ended.
+  const bool is_next = busy.place == 0 || !busy.overheard.empty();
+  if (!busy.ask_after || (is_next && !busy.is_free())) return sleep_bound(busy.ttl, spread);
+  if (is_next) return *busy.ask_after;
+  return *busy.ask_after + *busy.ask_after * spread / 5000;
 }
 
 class Wait {
@@ -115,6 +115,7 @@ class Wait {
         listener_.emplace(session_, lock_.channel());
         return;
       }
+      if (listener_->overhear(busy.overheard)) return;
       listener_->sleep(until, [&] {
         Busy now = busy;
         const auto slept = std::chrono::floor<Milliseconds>(BootClock::now() - asleep);

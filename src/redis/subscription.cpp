@@ -4,6 +4,7 @@
 #include <iterator>
 #include <map>
 #include <poll.h>
+#include <string_view>
 #include <sys/epoll.h>
 #include <utility>
 
@@ -11,6 +12,19 @@
 #include "redis/server_error.hpp"
 
 namespace rlock::redis {
+namespace {
+
+// Returns the pattern that only `channel` matches.
+std::string pattern_of(const std::string& channel) {
+  std::string pattern;
+  for (const char c : channel) {
+    if (std::string_view("*?[]^-\\").find(c) != std::string_view::npos) pattern += '\\';
+    pattern += c;
+  }
+  return pattern;
+}
+
+}  // namespace
 
 Subscription::Subscription(const ClientOptions& options, const std::vector<std::string>& channels)
     : options_(options) {
@@ -68,6 +82,20 @@ bool Subscription::add(const std::vector<std::string>& channels) {
   return !subscribe(*connections_[0], {"SUBSCRIBE", "subscribe"}, channels);
 }
 
+bool Subscription::overhear(const std::string& channel) {
+  const std::string pattern = pattern_of(channel);
+  if (pattern == overheard_) return true;
+  Connection& connection = *connections_[0];
+  if (!overheard_.empty()) {
+    const std::string old = std::exchange(overheard_, "");
+    if (subscribe(connection, {"PUNSUBSCRIBE", "punsubscribe"}, {old})) return false;
+  }
+  if (pattern.empty()) return true;
+  if (subscribe(connection, {"PSUBSCRIBE", "psubscribe"}, {pattern})) return false;
+  overheard_ = pattern;
+  return true;
+}
+
 int Subscription::fd() const noexcept { return all_.valid() ? all_.get() : connections_[0]->fd(); }
 
 // Returns the message that `reply` is, or nothing if it is something else.
@@ -76,6 +104,10 @@ std::optional<Message> Subscription::to_message(const Reply& reply) const {
   const std::string& what = items[0].as_text();
   if (what == "sunsubscribe") {
     throw Unavailable(options_.endpoint.display() + ": the slot of a channel has moved");
+  }
+  if (what == "pmessage") {
+    const auto& parts = reply.as_array(4);
+    return Message{parts[2].as_text(), parts[3].as_text()};
   }
   if (what != "message" && what != "smessage") return std::nullopt;
   return Message{items[1].as_text(), items[2].as_text()};

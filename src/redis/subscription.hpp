@@ -29,6 +29,12 @@ class Subscription {
   // Not for a cluster. Throws Unavailable, ProtocolError, Interrupted.
   [[nodiscard]] bool add(const std::vector<std::string>& channels);
 
+  // Listens to one more channel, instead of the one given before, if any; empty: to none. By a
+  // pattern: so that it does not count as a listener there (PUBSUB NUMSUB). In a cluster it hears
+  // what is published to all nodes. Returns false if the server refuses, and then it hears no more
+  // than before the first call. Throws Unavailable, ProtocolError, Interrupted.
+  [[nodiscard]] bool overhear(const std::string& channel);
+
   // Returns the descriptor to poll for input, after `drain` has returned no message.
   [[nodiscard]] int fd() const noexcept;
 
@@ -53,6 +59,7 @@ class Subscription {
   ClientOptions options_;
   std::vector<std::unique_ptr<Connection>> connections_;
   Fd all_;                      // polls several connections; not used for one
+  std::string overheard_;       // the pattern, or empty
   std::vector<Message> early_;  // came before a later channel was confirmed
 };
 

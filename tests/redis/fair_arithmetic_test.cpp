@@ -44,7 +44,7 @@ struct Fixture : test::FairFixture {
 
 }  // namespace
 
-TEST_CASE("fair deadlines: what is left of the lease, and the waits of all before and one's own") {
+TEST_CASE("fair deadlines: the lease's rest, and the waits of Redisson's before and one's own") {
   Fixture f;
   REQUIRE(f.asks(f.make("u:0")));
   f.line_up({"u:1", "u:2"});
@@ -53,10 +53,10 @@ TEST_CASE("fair deadlines: what is left of the lease, and the waits of all befor
   CHECK_FALSE(f.asks(f.make("u:4")));
   CHECK_FALSE(f.asks(f.make("u:5")));
   f.check_deadline("u:1", k_lease + k_ours);
-  f.check_deadline("u:2", k_lease + 2 * k_ours);
-  f.check_deadline("r:3", k_lease + 2 * k_ours + k_theirs);
-  f.check_deadline("u:4", k_lease + 3 * k_ours + k_theirs);
-  f.check_deadline("u:5", k_lease + 4 * k_ours + k_theirs);
+  f.check_deadline("u:2", k_lease + k_ours);
+  f.check_deadline("r:3", k_lease + k_ours + k_theirs);
+  f.check_deadline("u:4", k_lease + k_theirs + k_ours);
+  f.check_deadline("u:5", k_lease + k_theirs + k_ours);
 }
 
 TEST_CASE("fair deadlines: a waiter that asks again raises its own, and only that") {
@@ -88,16 +88,18 @@ TEST_CASE("fair deadlines: a Redisson waiter gets back what rlock's had added, o
   SUBCASE("when they give up: those behind only, and not when the request comes twice") {
     f.locks[3].give_up(f.client);  // between the two
     CHECK(scores() == std::vector{before[0], before[1] - k_ours});
-    for (int i = 0; i < 2; ++i) f.locks[1].give_up(f.client);
+    f.locks[1].give_up(f.client);  // another one is directly before them
+    CHECK(scores() == std::vector{before[0], before[1] - k_ours});
+    for (int i = 0; i < 2; ++i) f.locks[2].give_up(f.client);
     CHECK(scores() == std::vector{before[0] - k_ours, before[1] - 2 * k_ours});
   }
   SUBCASE("when the next one takes the lock") {
     CHECK(f.locks[0].release(f.client) == lock::Release::freed);
     for (int i = 0; i < 2; ++i) CHECK(f.asks(f.locks[1]));
-    CHECK(scores() == std::vector{before[0] - k_ours, before[1] - k_ours});
+    CHECK(scores() == before);  // the second is directly before them
     CHECK(f.locks[1].release(f.client) == lock::Release::freed);
     CHECK(f.asks(f.locks[2]));
-    CHECK(scores() == std::vector{before[0] - 2 * k_ours, before[1] - 2 * k_ours});
+    CHECK(scores() == std::vector{before[0] - k_ours, before[1]});
   }
   SUBCASE("but rlock's own waiters see to theirs themselves") {
     const std::string ours = f.server.command({"ZSCORE", k_scores, "u:3"});

@@ -1,6 +1,8 @@
 // Queues that something has gone wrong with: others' clocks, the dead, garbage, and who comes and
 // goes.
+#include <deque>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -120,4 +122,63 @@ TEST_CASE(
   listener.call({"SUBSCRIBE", test::k_channel + ":u:1"});
   CHECK(f.locks[0].release(f.client) == lock::Release::freed);
   CHECK(listener.call({"PING"}).at(0) == "message");
+}
+
+TEST_CASE("W5: several of Redisson's waiters that are dead go together; who listens is called") {
+  Fixture f;
+  REQUIRE(f.asks(f.make("u:0")));
+  std::deque<Peer> peers;
+  for (int i = 1; i <= 5; ++i)
+    CHECK_FALSE(peers.emplace_back(f.server, "r:" + std::to_string(i)).acquire());
+  SUBCASE("all are dead") {
+    CHECK_FALSE(f.asks(f.make("u:1")));
+    CHECK(f.locks[0].release(f.client) == lock::Release::freed);
+    CHECK_FALSE(f.asks(f.locks[1]));
+    test::date_back_call(f.server, Milliseconds(8'100));
+    CHECK(f.asks(f.locks[1]));
+    CHECK(queue(f.server).empty());
+  }
+  SUBCASE("the third lives") {
+    peers[2].listen();
+    CHECK_FALSE(f.asks(f.make("u:1")));
+    CHECK(f.locks[0].release(f.client) == lock::Release::freed);
+    test::date_back_call(f.server, Milliseconds(8'100));
+    CHECK_FALSE(f.asks(f.locks[1]));
+    CHECK(queue(f.server) == Words{"r:3", "r:4", "r:5", "u:1"});
+    CHECK(peers[2].messages() == 1);
+    // What the dead had added is gone.
+    CHECK(deadline_ahead(f.server, "r:3") <= Peer::k_wait.count());
+    CHECK(peers[2].acquire());
+  }
+  SUBCASE("one that came after the call has its own time") {
+    CHECK(f.locks[0].release(f.client) == lock::Release::freed);
+    Peer late(f.server, "r:6");
+    CHECK_FALSE(late.acquire());
+    CHECK_FALSE(f.asks(f.make("u:1")));
+    test::date_back_call(f.server, Milliseconds(8'100));
+    CHECK_FALSE(f.asks(f.locks[1]));
+    CHECK(queue(f.server) == Words{"r:6", "u:1"});
+  }
+}
+
+TEST_CASE("W5: the first of rlock's waiters asks at the moment at which the dead are judged") {
+  Fixture f;
+  REQUIRE(f.asks(f.make("u:0")));
+  Peer dead(f.server, "r:1");
+  CHECK_FALSE(dead.acquire());
+  f.line_up({"u:1", "u:2"});
+  const auto ask = [&](std::size_t i) {
+    return std::get<lock::Busy>(f.locks[i].try_acquire(f.client, lock::Join::yes));
+  };
+  CHECK(ask(1).overheard == test::k_channel + ":r:1");
+  CHECK(ask(1).ask_after == Milliseconds(5'010));
+  CHECK(ask(2).overheard.empty());  // one of rlock's is enough
+  CHECK(f.locks[0].release(f.client) == lock::Release::freed);
+  CHECK(ask(1).ask_after <= Milliseconds(1'000));
+  test::date_back_call(f.server, Milliseconds(5'000));
+  const lock::Busy busy = ask(1);
+  CHECK(busy.ask_after <= Milliseconds(3'001));
+  CHECK(ask(2).ask_after == Milliseconds(5'020));
+  test::date_back_call(f.server, *busy.ask_after);
+  CHECK(f.asks(f.locks[1]));
 }

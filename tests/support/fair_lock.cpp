@@ -144,7 +144,7 @@ std::string Peer::run(const std::string& script, const std::vector<std::string>&
 
 bool Peer::acquire() {
   const long long now = server_time(server_) + skew_.count();
-  return run(k_acquire, {"30000", owner_, std::to_string(k_wait.count()), std::to_string(now)}) ==
+  return run(k_acquire, {"30000", owner_, std::to_string(wait_.count()), std::to_string(now)}) ==
          "acquired";
 }
 
@@ -153,7 +153,7 @@ void Peer::unlock() {
   run(k_unlock, {"30000", owner_, "", std::to_string(now), k_channel});
 }
 
-void Peer::leave() { run(k_leave, {"", owner_, std::to_string(k_wait.count())}); }
+void Peer::leave() { run(k_leave, {"", owner_, std::to_string(wait_.count())}); }
 
 void Peer::listen() {
   listener_ = std::make_unique<RespClient>(server_.connect());

@@ -54,10 +54,12 @@ class Peer {
  public:
   static constexpr std::chrono::milliseconds k_wait{300'000};
 
-  Peer(const Server& server, std::string owner, std::chrono::milliseconds clock_skew = {})
-      : server_(server), owner_(std::move(owner)), skew_(clock_skew) {}
+  Peer(const Server& server, std::string owner, std::chrono::milliseconds clock_skew = {},
+       std::chrono::milliseconds wait = k_wait)
+      : server_(server), owner_(std::move(owner)), skew_(clock_skew), wait_(wait) {}
 
   [[nodiscard]] const std::string& owner() const { return owner_; }
+  [[nodiscard]] std::chrono::milliseconds wait() const { return wait_; }
   // Takes the lock, or queues for it. Drops whoever is at the head with a deadline that has passed.
   bool acquire();
   // Gives the lock back and calls the head of the queue.
@@ -75,6 +77,7 @@ class Peer {
   const Server& server_;
   std::string owner_;
   std::chrono::milliseconds skew_;
+  std::chrono::milliseconds wait_;
   std::unique_ptr<RespClient> listener_;
   std::size_t messages_ = 0, pings_ = 0;
 };

@@ -1,0 +1,168 @@
+// A fair queue of rlock's and Redisson's waiters, through random histories.
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "redis/fair_fixture.hpp"
+#include "support/fair_lock.hpp"
+
+using namespace rlock;
+using test::k_scores;
+using test::Peer;
+using test::queue;
+using test::Words;
+
+namespace {
+
+constexpr long long k_lease = 30'000;
+constexpr long long k_slack = 1'000;
+
+// Clients come, ask again, give up, take the lock when it is their turn, and give it back.
+class Fleet {
+ public:
+  enum class Members { ours, mixed };
+
+  Fleet(unsigned seed, Members members) : random_(seed), members_(members) {}
+
+  void step() {
+    switch (pick(6)) {
+      case 0:
+      case 1:
+        come();
+        break;
+      case 2:
+        if (const auto name = somebody(); !name.empty() && is_ours(name)) CHECK_FALSE(asks(name));
+        break;
+      case 3:
+        if (const auto name = somebody(); !name.empty()) give_up(name);
+        break;
+      default:
+        if (!holder_.empty()) hand_over();
+    }
+  }
+
+  // No deadline is later than now, the lease, the waits before it and its own.
+  void check_deadlines() {
+    long long latest = test::server_time(f_.server) + k_lease + k_slack;
+    for (const std::string& name : queue(f_.server)) {
+      latest += is_ours(name) ? ours_.at(name).second : theirs_.at(name)->wait().count();
+      const std::string score = f_.server.command({"ZSCORE", k_scores, name});
+      CAPTURE(name);
+      CHECK(std::stoll(score) <= latest);
+    }
+  }
+
+  // First come, first served: nobody who waits has lost its place.
+  void check_order() { CHECK(queue(f_.server) == order_); }
+
+ private:
+  unsigned pick(unsigned below) { return std::uniform_int_distribution(0U, below - 1)(random_); }
+  static bool is_ours(const std::string& name) { return name[0] == 'u'; }
+
+  std::string somebody() {
+    return order_.empty() ? "" : order_[pick(static_cast<unsigned>(order_.size()))];
+  }
+
+  void come() {
+    const std::string number = std::to_string(++count_);
+    if (members_ == Members::ours || pick(2) == 0) {
+      const long long wait = pick(4) == 0 ? 60'000 : 15'000;
+      const std::string name = "u:" + number;
+      ours_.insert({name, {&f_.make(name, Milliseconds(wait)), wait}});
+      enter(name, asks(name));
+      return;
+    }
+    const std::string name = "r:" + number;
+    const Milliseconds wait(pick(2) == 0 ? 300'000 : 2'500);
+    theirs_[name] = std::make_unique<Peer>(f_.server, name, Milliseconds(0), wait);
+    enter(name, theirs_[name]->acquire());
+  }
+
+  void enter(const std::string& name, bool has_it) {
+    if (has_it) {
+      CHECK(holder_.empty());
+      holder_ = name;
+    } else {
+      order_.push_back(name);
+    }
+  }
+
+  bool asks(const std::string& name) { return f_.asks(*ours_.at(name).first); }
+
+  void give_up(const std::string& name) {
+    if (is_ours(name)) {
+      ours_.at(name).first->give_up(f_.client);
+    } else {
+      theirs_.at(name)->leave();
+    }
+    order_.erase(std::find(order_.begin(), order_.end(), name));
+  }
+
+  void hand_over() {
+    if (is_ours(holder_)) {
+      CHECK(ours_.at(holder_).first->release(f_.client) == lock::Release::freed);
+    } else {
+      theirs_.at(holder_)->unlock();
+    }
+    holder_.clear();
+    if (!order_.empty()) take_first();
+  }
+
+  void take_first() {
+    const std::string name = order_.front();
+    CHECK((is_ours(name) ? asks(name) : theirs_.at(name)->acquire()));
+    order_.erase(order_.begin());
+    holder_ = name;
+  }
+
+  test::FairFixture f_;
+  std::mt19937 random_;
+  Members members_;
+  std::map<std::string, std::pair<lock::FairLock*, long long>> ours_;
+  std::map<std::string, std::unique_ptr<Peer>> theirs_;
+  Words order_;
+  std::string holder_;
+  int count_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("fair deadlines: never later than now, the lease, the waits before and one's own") {
+  for (const Fleet::Members members : {Fleet::Members::ours, Fleet::Members::mixed}) {
+    for (unsigned seed = 1; seed <= 8; ++seed) {
+      CAPTURE(seed);
+      Fleet fleet(seed, members);
+      for (int i = 0; i < 150; ++i) {
+        CAPTURE(i);
+        fleet.step();
+        fleet.check_order();
+        fleet.check_deadlines();
+      }
+    }
+  }
+}
+
+TEST_CASE("fair deadlines: 120 waiters that come and give up leave those behind what is theirs") {
+  test::FairFixture f;
+  REQUIRE(f.asks(f.make("u:0")));
+  CHECK_FALSE(f.asks(f.make("u:1")));
+  for (int i = 0; i < 120; ++i) {
+    lock::FairLock& lock = f.make("u:2" + std::to_string(i));
+    CHECK_FALSE(f.asks(lock));
+    if (i % 2 == 0) lock.give_up(f.client);
+  }
+  CHECK_FALSE(f.asks(f.make("u:last")));
+  Peer peer(f.server, "r:1");
+  CHECK_FALSE(peer.acquire());
+  for (std::size_t i = f.locks.size() - 1; i > 1; --i) f.locks[i].give_up(f.client);
+  CHECK(queue(f.server) == Words{"u:1", "r:1"});
+  CHECK(test::deadline_ahead(f.server, "r:1") <= k_lease + 15'000 + Peer::k_wait.count() + k_slack);
+  CHECK(f.locks[0].release(f.client) == lock::Release::freed);
+  REQUIRE(f.asks(f.locks[1]));
+  CHECK(test::deadline_ahead(f.server, "r:1") <= k_lease + Peer::k_wait.count() + k_slack);
+}
