@@ -30,7 +30,7 @@ local of_keys = {
   'hget KEY f', 'hset KEY f v', 'hdel KEY f', 'hexists KEY f', 'hincrby KEY f 1', 'hlen KEY',
   'hkeys KEY', 'hgetall KEY', 'lrange KEY 0 1', 'zrange KEY 0 1', 'llen KEY', 'lindex KEY 0',
   'lpos KEY v', 'lpop KEY', 'rpop KEY', 'rpush KEY v', 'lrem KEY 0 v', 'linsert KEY before v w',
-  'hmget KEY f', 'zadd KEY 1 v', 'zrem KEY v', 'zscore KEY v', 'zmscore KEY v', 'zrank KEY v',
+  'hmget KEY f', 'zadd KEY 1 v', 'zrem KEY v', 'zscore KEY v', 'zmscore KEY v',
   'zcard KEY', 'zincrby KEY 1 v', 'zrevrange KEY 0 1', 'ltrim KEY 0 1', 'persist KEY',
   'evalsha s 1 KEY', 'eval s 1 KEY'}
 for _, command in ipairs(of_keys) do check(command) end
