@@ -5,6 +5,7 @@
 #include "base/duration.hpp"
 #include "base/environment.hpp"
 #include "base/escape.hpp"
+#include "base/process_identity.hpp"
 #include "base/wording.hpp"
 #include "cli/message.hpp"
 #include "cli/own_hold.hpp"
@@ -58,6 +59,14 @@ std::string describe_refusal(const lock::Busy& busy) {
     text += " for " + format_duration(*busy.held_for);
   }
   return first_of(text, static_cast<std::size_t>(permits));
+}
+
+// Returns what to say of a holder whose process has ended without giving the lock back.
+std::string describe_dead(const lock::Busy& busy) {
+  std::string text = "held by " + describe_holder(busy.owner, busy.holder) +
+                     ", which has ended without giving it back";
+  if (busy.ttl) text += ": until its lease ends, in " + format_duration(*busy.ttl);
+  return text;
 }
 
 // Tells of a long wait where there may be no terminal, with -v.
@@ -130,12 +139,14 @@ std::optional<Taken> take(const Request& request, const Globals& globals, lock::
       warned_of_twin = true;
     }
   };
+  const std::string remedy = request.wish.kind == lock::Kind::simple
+                                 ? " (rlock unlock --force --kind simple)"
+                                 : " (rlock unlock --force)";
   // A service's permit of a semaphore has no expiry as a rule.
   const auto warn_of_lasting = [&](const lock::Busy& busy) {
     if (busy.ttl || busy.permits || warned_of_lasting) return;
     warn("held without an expiry by " + describe_holder(busy.owner, busy.holder) +
-         ": it will not end by itself (rlock unlock --force" +
-         (request.wish.kind == lock::Kind::simple ? " --kind simple)" : ")"));
+         ": it will not end by itself" + remedy);
     warned_of_lasting = true;
   };
   Narrator narrator(globals.verbose, warn);
@@ -148,8 +159,16 @@ std::optional<Taken> take(const Request& request, const Globals& globals, lock::
     tell_absentees();
     status_line.update(busy);
   };
+  // The answer is older than the look at the process, which may have ended in order meanwhile.
+  std::string dead_owner;
+  options.doubts = [&](const lock::Busy& busy) {
+    if (globals.quiet || is_running(busy.holder.pid, busy.holder.process) != false) return false;
+    dead_owner = busy.owner;
+    return true;
+  };
   options.on_refusal = [&](const lock::Busy& busy) {
     warn_of_lasting(busy);
+    if (!busy.owner.empty() && busy.owner == dead_owner) warn(describe_dead(busy) + remedy);
     if (static_cast<int>(request.conflict) == 0 && !globals.verbose) return;
     warn_of_mix();
     if (BootClock::now() >= request.deadline) warn(describe_refusal(busy));

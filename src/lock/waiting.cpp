@@ -54,6 +54,11 @@ class Wait {
           give_up_late();
         }
       } else if (BootClock::now() >= end()) {
+        if (!has_doubted_ && options_.doubts(std::get<Busy>(answer))) {
+          has_doubted_ = true;
+          answer = ask_through_outages(Join::no);
+          continue;
+        }
         options_.on_refusal(std::get<Busy>(answer));
         return std::nullopt;
       } else {
@@ -144,6 +149,7 @@ class Wait {
   TimePoint used_up_;  // when as many messages as may come at once have a waiter ask at once again
   Outage outage_;
   int late_ = 0;
+  bool has_doubted_ = false;
   std::optional<Listener> listener_;
 };
 

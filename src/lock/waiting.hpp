@@ -16,6 +16,8 @@ struct WaitOptions {
   std::function<void(const Busy&)> on_wait = [](const Busy&) {};
   // Called when the server stops answering while we wait; it is asked again.
   std::function<void(const Error&)> on_outage = [](const Error&) {};
+  // Called when the deadline has passed; returns whether to ask once more.
+  std::function<bool(const Busy&)> doubts = [](const Busy&) { return false; };
   // Called with who has the lock when the deadline has passed.
   std::function<void(const Busy&)> on_refusal = [](const Busy&) {};
 };

@@ -498,3 +498,29 @@ TEST_CASE("a waiter takes no part of a terminal that is not its own") {
   CHECK(result.status == 75);
   CHECK(is_one_message(result.err));
 }
+
+TEST_CASE("a holder of this host that has ended without giving the lock back is told") {
+  Server server;
+  for (const char* kind : {"reentrant", "fair", "simple", "write"}) {
+    CAPTURE(kind);
+    const auto exec = [&](const Words& options, const Words& command) {
+      Words argv = rlock_argv("exec", "--kind", kind, "-r", server.unix_url());
+      argv.insert(argv.end(), options.begin(), options.end());
+      argv.insert(argv.end(), {"job", "--"});
+      argv.insert(argv.end(), command.begin(), command.end());
+      return argv;
+    };
+    Process holder(exec({"--lease", "1h"}, {"sh", "-c", "echo in; cat"}), {.hold_stdin = true});
+    holder.wait_for_stdout("in");
+    CHECK(run(exec({"-n", "-E", "0"}, {"true"})).err.empty());
+    holder.signal(SIGKILL);
+    CHECK(holder.wait_exit().status == 128 + SIGKILL);
+    const Result result = run(exec({"-n", "-E", "0"}, {"echo", "ran"}));
+    CHECK(result.status == 0);
+    CHECK(result.out.empty());
+    CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
+    CHECK(has(result.err, "which has ended without giving it back: until its lease ends, in 59m"));
+    CHECK(run(exec({"-n", "-E", "0", "-q"}, {"true"})).err.empty());
+    server.command({"FLUSHALL"});
+  }
+}
