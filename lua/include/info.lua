@@ -43,11 +43,11 @@ local function note_seen(of, span)
   tell(of, about, span)
 end
 
--- From now on what the owner holds ends by its TTL, in so long (ms): not with his process.
+-- From now on what the owner holds ends by its TTL, in so long (ms): his run is over (`outlived`).
 local function note_outlived(of, span)
   local about = known(of)
   if not about then return end
-  about.process = nil
+  about.process, about.outlived = nil, now + span
   tell(of, about, span)
 end
 
@@ -73,6 +73,7 @@ local function note(of, list, hold, span)
   local about = known(of) or {}
   if type(about[list]) ~= 'table' then about[list] = {} end
   table.insert(about[list], hold)
+  if list == 'entered' then about.outlived = nil end  -- a process that the run left behind goes on
   if #about[list] > k_most_noted[list] then table.remove(about[list], 1) end
   tell(of, about, span)
 end

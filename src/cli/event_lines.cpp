@@ -31,9 +31,13 @@ std::string describe_event(const LockEvent& event, const Snapshot& snapshot) {
   const std::string& what = event.what;
   const bool is_of_queue = what == "queued" || what == "left";
   std::string text = what != "state" ? what : snapshot.held ? "is held" : "is free";
-  if (!event.party.owner.empty()) {
+  const lock::About about = event.party.about.value_or(lock::About{});
+  const bool is_past = what == "expired" || what == "released";
+  if (const auto kept = describe_kept(event.party.owner, about)) {
+    text = (what == "state" ? "is " : what + (is_past ? ", was " : ", ")) + *kept;
+  } else if (!event.party.owner.empty()) {
     text += what == "expired" ? ", was held by " : " by ";
-    text += describe_holder(event.party.owner, event.party.about.value_or(lock::About{}));
+    text += describe_holder(event.party.owner, about);
   }
   const std::int64_t ttl = snapshot.ttl_ms.value_or(0);
   if (!is_of_queue && ttl > 0) text += ", expires in " + format_duration(Milliseconds(ttl));
@@ -83,6 +87,8 @@ std::string json_line(const LockEvent& event, const Snapshot& snapshot) {
   json["command"] = told(&lock::About::command);
   json["user"] = told(&lock::About::user);
   json["note"] = told(&lock::About::note);
+  const std::int64_t kept_until = party.about ? party.about->kept_until_ms : 0;
+  json["kept_until_ms"] = kept_until != 0 ? Json(kept_until) : Json(nullptr);
   json["ttl_ms"] = snapshot.ttl_ms ? Json(*snapshot.ttl_ms) : Json(nullptr);
   if (what == "queued") json["position"] = event.position;
   json["waiters"] = snapshot.waiters.size();

@@ -29,7 +29,9 @@ std::string describe_ttl(const ListRow& row) {
 
 std::string describe_first_holder(const ListRow& row) {
   if (!row.holder) return "-";
-  std::string text = describe_holder(row.holder->owner, row.holder->about.value_or(lock::About{}));
+  const lock::About about = row.holder->about.value_or(lock::About{});
+  std::string text =
+      describe_kept(row.holder->owner, about).value_or(describe_holder(row.holder->owner, about));
   if (row.holders > 1) text += " +" + std::to_string(row.holders - 1) + " more";
   return text;
 }
@@ -89,6 +91,7 @@ std::string to_json(const ListRow& row) {
   json["user"] = text_or_null(about.user);
   json["since_ms"] = holder.since_ms ? Json(*holder.since_ms) : Json(nullptr);
   json["note"] = text_or_null(about.note);
+  json["kept_until_ms"] = about.kept_until_ms != 0 ? Json(about.kept_until_ms) : Json(nullptr);
   json["problems"] = row.problems;
   return json.dump();
 }

@@ -17,6 +17,12 @@ lock::Party first_holder(const Snapshot& snapshot) {
   return snapshot.holders.front();
 }
 
+// Returns until when the lock is kept after the run of its first holder, or 0.
+std::int64_t kept_until(const Snapshot& snapshot) {
+  const lock::Party holder = first_holder(snapshot);
+  return holder.about ? holder.about->kept_until_ms : 0;
+}
+
 Owners holders_of(const Snapshot& snapshot) {
   Owners owners;
   for (const lock::Holder& holder : snapshot.holders) owners.insert(holder.owner);
@@ -61,7 +67,8 @@ void add_changes(std::vector<LockEvent>& events, const Snapshot& before, const S
     if (!before_holders.contains(holder.owner)) events.push_back({"held", holder});
   }
   if (count == events.size()) {
-    if (now.held && before.held && expiry_of(now) > expiry_of(before) + k_same_expiry_ms) {
+    const bool is_later = expiry_of(now) > expiry_of(before) + k_same_expiry_ms;
+    if (now.held && before.held && (is_later || kept_until(now) != kept_until(before))) {
       events.push_back({"renewed", first_holder(now)});
     } else if (now.held != before.held) {  // by something that is no lock, and has no holders
       events.push_back({now.held ? "held" : expired ? "expired" : "released", {}});

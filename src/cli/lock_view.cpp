@@ -107,7 +107,8 @@ std::string LockView::holder(std::size_t index) const {
   const char* label = holder.mode == lock::Holder::Mode::read    ? "  reader    "
                       : holder.mode == lock::Holder::Mode::write ? "  writer    "
                                                                  : "  holder    ";
-  std::string text = label + who(holder) + since(holder);
+  const auto kept = describe_kept(holder.owner, holder.about.value_or(lock::About{}));
+  std::string text = label + kept.value_or(who(holder) + since(holder));
   if (holder.count > 1) text += ", count " + std::to_string(holder.count);
   return text + owner(holder);
 }

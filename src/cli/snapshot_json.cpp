@@ -58,6 +58,9 @@ void write_holders(JsonWriter& json, const Snapshot& snapshot) {
     json.text(lock::mode_name(holder.mode));
     if (snapshot.permits) write_expiry(json, snapshot, holder.ends_ms);
     write_about(json, holder);
+    const std::int64_t kept_until = holder.about ? holder.about->kept_until_ms : 0;
+    json.key("kept_until_ms");
+    json.number_or_null(kept_until != 0 ? std::optional(kept_until) : std::nullopt);
     json.end_object();
   }
   json.end_array();

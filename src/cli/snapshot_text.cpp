@@ -14,6 +14,7 @@
 #include "cli/json_writer.hpp"
 #include "cli/party_table.hpp"
 #include "cli/snapshot_json.hpp"
+#include "cli/status_line.hpp"
 
 namespace rlock::cli {
 namespace {
@@ -92,6 +93,10 @@ std::string to_text(const Snapshot& snapshot, Room room, Detail detail) {
   if (!snapshot.holders.empty()) {
     add_title(plural(snapshot.holders.size(), "holder"));
     text += holders_table(snapshot, room);
+    for (const lock::Holder& holder : snapshot.holders) {
+      const auto kept = describe_kept(holder.owner, holder.about.value_or(lock::About{}));
+      if (kept) text += wrap(*kept, 4, room);
+    }
   }
   if (!snapshot.waiters.empty()) {
     add_title(describe_waiters(snapshot));

@@ -2,6 +2,7 @@
 
 #include "base/duration.hpp"
 #include "base/escape.hpp"
+#include "cli/event_lines.hpp"
 
 namespace rlock::cli {
 
@@ -14,8 +15,11 @@ std::string describe_wait(const lock::Busy& busy, Milliseconds waited) {
   std::string text = "waiting ";
   if (waited.count() > 0) text += format_duration(waited) + " ";
   text += "for ";
-  text += busy.is_free() ? "its turn" : describe_holder(busy.owner, busy.holder);
-  if (busy.held_for && busy.held_for->count() >= 0) {
+  const auto kept = describe_kept(busy.owner, busy.holder);
+  text += busy.is_free() ? "its turn"
+          : kept         ? "a lock that is " + *kept
+                         : describe_holder(busy.owner, busy.holder);
+  if (!kept && busy.held_for && busy.held_for->count() >= 0) {
     text += ", who has held it for " + format_duration(*busy.held_for);
   }
   if (busy.permits.value_or(1) > 1) {
@@ -34,6 +38,16 @@ std::string describe_holder(const std::string& owner, const lock::About& about) 
   }
   if (!about.note.empty()) text += " \"" + escape_for_terminal(about.note) + "\"";
   return text;
+}
+
+std::optional<std::string> describe_kept(const std::string& owner, const lock::About& about) {
+  if (about.kept_until_ms == 0) return std::nullopt;
+  return "kept until " + utc_time(about.kept_until_ms) + " after the run of " +
+         describe_holder(owner, about) + " ended";
+}
+
+std::string describe_hold(const std::string& owner, const lock::About& about) {
+  return describe_kept(owner, about).value_or("held by " + describe_holder(owner, about));
 }
 
 }  // namespace rlock::cli

@@ -1,6 +1,7 @@
 // The line that tells a person at a terminal what a wait is for.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -31,5 +32,14 @@ class StatusLine {
 // Returns who holds a lock, for people: `web1 pid 4242 (backup) "note"`, or the owner where no more
 // is known. Harmless for a terminal.
 [[nodiscard]] std::string describe_holder(const std::string& owner, const lock::About& about);
+
+// Returns "kept until 2026-11-21T01:59:22.516Z after the run of web1 pid 4242 (backup) ended",
+// where
+// --at-least keeps the lock after its run; nothing where the run goes on. Harmless for a terminal.
+[[nodiscard]] std::optional<std::string> describe_kept(const std::string& owner,
+                                                       const lock::About& about);
+
+// Returns the same, or "held by web1 pid 4242 (backup)".
+[[nodiscard]] std::string describe_hold(const std::string& owner, const lock::About& about);
 
 }  // namespace rlock::cli

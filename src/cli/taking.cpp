@@ -54,8 +54,8 @@ std::string describe_refusal(const lock::Busy& busy) {
   const int permits = busy.permits.value_or(1);
   std::string text = "not acquired: ";
   if (permits > 1) text += "all " + std::to_string(permits) + " permits are ";
-  text += "held by " + describe_holder(busy.owner, busy.holder);
-  if (busy.held_for && busy.held_for->count() >= 0) {
+  text += describe_hold(busy.owner, busy.holder);
+  if (busy.holder.kept_until_ms == 0 && busy.held_for && busy.held_for->count() >= 0) {
     text += " for " + format_duration(*busy.held_for);
   }
   return first_of(text, static_cast<std::size_t>(permits));

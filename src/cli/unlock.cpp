@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 
@@ -52,12 +53,19 @@ std::string describe(const Holder& holder) {
   return describe_holder(holder.owner, holder.about.value_or(lock::About{}));
 }
 
-// Returns the first holders, such as "web1 pid 4242 (backup) for 3m and web2 pid 7 (cat)".
+// Returns the first holders, such as "held by web1 pid 4242 (backup) for 3m and web2 pid 7 (cat)".
 std::string name_holders(const Standing& standing) {
   std::string text;
+  std::string verb = "held by ";
   for (std::size_t i = 0; i < std::min(standing.holders.size(), k_most_named); ++i) {
-    text += (i == 0 ? "" : " and ") + describe(standing.holders[i]);
-    if (const auto span = held_for(standing, standing.holders[i])) text += " for " + *span;
+    const Holder& holder = standing.holders[i];
+    text += i == 0 ? "" : " and ";
+    if (const auto kept = describe_kept(holder.owner, holder.about.value_or(lock::About{}))) {
+      text += *kept;
+      continue;
+    }
+    text += std::exchange(verb, "") + describe(holder);
+    if (const auto span = held_for(standing, holder)) text += " for " + *span;
   }
   if (standing.holders.size() > k_most_named) {
     text += " and " + std::to_string(standing.holders.size() - k_most_named) + " more";
@@ -76,13 +84,15 @@ bool is_to_be_broken(const std::string& name, const Standing& standing) {
   const std::string ttl = standing.ttl_ms < 0
                               ? "without an expiry"
                               : "expires in " + format_duration(Milliseconds(standing.ttl_ms));
-  return confirms(name + ": held by " + name_holders(standing) + ", " + ttl +
-                  describe_waiters(standing) + ". Break it?");
+  return confirms(name + ": " + name_holders(standing) + ", " + ttl + describe_waiters(standing) +
+                  ". Break it?");
 }
 
 void tell_loss(const std::string& name, const Standing& standing) {
   for (const Holder& holder : standing.holders) {
-    std::string text = name + ": taken from " + describe(holder);
+    const bool is_over = holder.about && holder.about->kept_until_ms != 0;
+    std::string text =
+        name + ": taken from " + (is_over ? "the ended run of " : "") + describe(holder);
     if (holder.about && !holder.about->host.empty()) {
       text += ", owner " + escape_for_terminal(holder.owner);
     }
@@ -125,7 +135,7 @@ int break_lock(const Globals& globals, const redis::ClientOptions& server,
   const lock::Breaking result =
       lock::break_lock(client, options.name, what_to_break(options), leave.shown);
   if (result.outcome == lock::Breaking::Outcome::held_by_others) {
-    say(name + ": now held by " + name_holders(result.found) + "; left as it is");
+    say(name + ": now " + name_holders(result.found) + "; left as it is");
     return static_cast<int>(ExitStatus::not_held);
   }
   const std::string waiters = describe_waiters(result.found);

@@ -1,6 +1,7 @@
 // Who holds, or wants, a lock.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <sys/types.h>
 
@@ -25,6 +26,9 @@ struct About {
   std::string note{};     // what the user wanted to be told besides
   // Empty, or the identity (base/process_identity.hpp) of the process that the hold ends with.
   std::string process{};
+  // The run of this holder has ended, and the lock is kept until then (ms of the server's clock
+  // since 1970); 0: the run goes on.
+  std::int64_t kept_until_ms = 0;
 };
 
 // Returns what to say of this process. `command`, which it runs, may be a path.

@@ -35,6 +35,8 @@ void set(OwnerInfo& info, std::string_view name, const Scalar& value) {
     if (name == "kind") info.kind = value.text;
     if (name == "token") info.token = parse_token(value.text);
   } else {
+    if (name == "outlived")
+      info.about.kept_until_ms = std::max<std::int64_t>(to_ms(value.number), 0);
     if (name == "pid") info.about.pid = static_cast<pid_t>(to_ms(value.number));
     if (name == "since") info.since_ms = to_ms(value.number);
     if (name == "due") info.due_ms = to_ms(value.number);

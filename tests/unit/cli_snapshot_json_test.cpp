@@ -71,7 +71,7 @@ TEST_CASE("a held lock with a queue has the documented shape, in the documented 
       R"({"name":"job","server":"redis://h:6379","time_ms":1000,"state":"held","kind":"fair",)"
       R"("ttl_ms":29000,"token":7,)"
       R"("holders":[{"owner":"u1:1","count":2,"mode":"exclusive","host":"web1","user":"alice",)"
-      R"("command":"backup","pid":42,"since_ms":900,"note":null}],)"
+      R"("command":"backup","pid":42,"since_ms":900,"note":null,"kept_until_ms":null}],)"
       R"("waiters":[{"position":1,"owner":"u2:2","deadline_ms":6000,"expires_in_ms":5000,)"
       R"("alive":null,"host":null,"user":null,"command":null,"pid":null,"since_ms":null,"note":null},)"
       R"({"position":2,"owner":"u3:3","deadline_ms":null,"expires_in_ms":null,"alive":null,)"

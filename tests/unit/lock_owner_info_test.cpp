@@ -127,3 +127,10 @@ TEST_CASE("what is read fast is read as all JSON is") {
     }
   }
 }
+
+TEST_CASE("a holder whose run has ended is read with the time until which the lock is kept") {
+  CHECK(parse_owner_info(R"({"outlived":1763855146000})").about.kept_until_ms == 1763855146000);
+  for (const char* json : {"{}", R"({"outlived":"soon"})", R"({"outlived":-5})"}) {
+    CHECK(parse_owner_info(json).about.kept_until_ms == 0);
+  }
+}
