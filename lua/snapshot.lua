@@ -2,14 +2,16 @@
 -- KEYS: lock, info, queue, timeout (the queue's scores), token
 -- ARGV: channel, start of the names of the readers' keys, how many entries lock, info, queue and
 --   timeout may have together: any number if negative; with 0 the answer has none of them; where the
---   permits of a semaphore are (who uses none may have no right to that key)
+--   permits of a semaphore are (who uses none may have no right to that key); the channels of a
+--   read/write lock and of a semaphore; 'sharded' in a cluster
 -- Returns {now (ms), type of lock, pttl, {field, value...} or {value} of a string,
 --   {queue member...}, {member, score...}, token or nil, type of queue, type of timeout, type of
 --   info, {owner, JSON...} of info, {listeners...} on the channel of each of the first waiters (as
 --   far as the server tells), 1 if there may be listeners elsewhere, {reader...} of a read/write
 --   lock whose keys are all gone, type of token, pttl of token, {permit, its end...} of a semaphore,
---   not all of very many, how many they are, whether that key is there at all (1, 0)}; or 'LONG' if
---   there are more entries than that.
+--   not all of very many, how many they are, whether that key is there at all (1, 0), {listeners...}
+--   on the channel and the two others, nil if the user may not ask}; or 'LONG' if there are more
+--   entries than that.
 --#read-only
 local lock, info, queue, scores, token = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local function type_of(key) return redis.call('type', key).ok end
@@ -30,6 +32,19 @@ local function count_listeners()
   local in_shard = redis.pcall('pubsub', 'shardnumsub', unpack(channels))
   for i = 2, #in_shard, 2 do listeners[i / 2] = (listeners[i / 2] or 0) + in_shard[i] end
   return listeners, true
+end
+
+-- Returns how many listen on each of the channels on which a release is told, or false.
+local function count_listening()
+  local counts = {}
+  for _, command in ipairs({'numsub', ARGV[7] == 'sharded' and 'shardnumsub'}) do
+    if not command then break end
+    local reply = redis.pcall('pubsub', command, ARGV[1], ARGV[5], ARGV[6])
+    if reply.err and command == 'numsub' then return false end
+    -- Ours listen in both ways, Redisson's in one.
+    for i = 1, reply.err and 0 or 3 do counts[i] = math.max(counts[i] or 0, reply[2 * i]) end
+  end
+  return counts
 end
 
 -- Returns the readers that have no key left for any of their holds; not all of very many.
@@ -86,4 +101,4 @@ if type_of(token) == 'string' then fence = redis.call('get', token) end
 return {string.format('%.0f', now), kind, redis.call('pttl', lock), content, members, deadlines,
         fence, type_of(queue), type_of(scores), type_of(info), known, listeners,
         elsewhere and 1 or 0, dead, type_of(token), redis.call('pttl', token),
-        ends, count_out, has_out and 1 or 0}
+        ends, count_out, has_out and 1 or 0, count_listening()}

@@ -91,8 +91,8 @@ std::variant<int, process::Signal> acquire(const Globals& globals, const Acquire
   check(globals, options);
   const ExitStatus conflict = options.take.conflict_exit_status();
   const auto caller = find_caller(options);
-  const lock::About about =
-      caller ? lock::about_process(caller->pid) : lock::about_calling_process();
+  lock::About about = caller ? lock::about_process(caller->pid) : lock::about_calling_process();
+  about.listens = caller && listens_for_release(options.take.lock_kind());
   Request request{{name, options.take.owner(), options.take.tell(about), options.take.terms(),
                    options.take.lock_kind(), options.take.fair_wait_length(), options.take.value(),
                    options.take.permit_count()},

@@ -68,9 +68,7 @@ bool is_over(const lock::Lock& lock, lock::Session& session) {
 // Waits until the hold was given back or the lock is lost: by messages, and by asking in between.
 // Throws redis::Interrupted.
 void wait_for_end(const lock::Lock& lock, lock::Session& session) {
-  // A semaphore stays for a day, for those who listen and could not know that it is gone: whoever
-  // releases it must not find this process among them.
-  const bool may_listen = lock.kind() != lock::Kind::semaphore;
+  const bool may_listen = lock.kind() == lock::Kind::fair || listens_for_release(lock.kind());
   // No message tells that one hold of several was given back.
   const Milliseconds interval =
       std::clamp<Milliseconds>(lock.lease() / 3, k_shortest_turn, k_longest_turn);
@@ -161,6 +159,12 @@ void keep(lock::Wish wish, lock::SessionOptions servers, const std::string& mess
 }
 
 }  // namespace
+
+bool listens_for_release(lock::Kind kind) {
+  // A semaphore stays for a day, for those who listen and could not know that it is gone: whoever
+  // releases it must not find this process among them. Of a fair lock each has its own channel.
+  return kind != lock::Kind::semaphore && kind != lock::Kind::fair;
+}
 
 lock::Hold hold_of(const Taken& taken) {
   using Kind = lock::Hold::Kind;

@@ -12,6 +12,9 @@ namespace rlock::cli {
 // Returns the hold that has been taken, as others are to know it.
 [[nodiscard]] lock::Hold hold_of(const Taken& taken);
 
+// Returns whether the watchdog of a lock of this kind listens for its release, as waiters do.
+[[nodiscard]] bool listens_for_release(lock::Kind kind);
+
 // It renews the lock while the caller lives, gives it back when the caller has ended, and ends when
 // the hold was given back, or the lock is lost.
 class BackgroundWatchdog {

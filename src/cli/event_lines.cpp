@@ -9,6 +9,7 @@
 
 #include "base/duration.hpp"
 #include "base/escape.hpp"
+#include "cli/snapshot_text.hpp"
 #include "cli/status_line.hpp"
 
 namespace rlock::cli {
@@ -43,12 +44,23 @@ std::string describe_event(const LockEvent& event, const Snapshot& snapshot) {
   if (!is_of_queue && ttl > 0) text += ", expires in " + format_duration(Milliseconds(ttl));
   if (!is_of_queue && ttl < 0) text += ", without an expiry";
   if (what == "queued") text += ", place " + std::to_string(event.position);
-  if (is_of_queue || what == "state") {
-    const std::size_t waiters = snapshot.waiters.size();
-    if (waiters > 0 || is_of_queue) text += ", " + std::to_string(waiters) + " waiting";
+  if (is_of_queue) {
+    text += ", " + std::to_string(snapshot.waiting().value_or(0)) + " waiting";
+  } else if (what == "state") {
+    text += describe_waiting(snapshot);
+  } else if (snapshot.permits) {
+    text += ", " + describe_permits(*snapshot.permits);
   }
   if (!event.message.empty()) text += "; " + event.message;
   return text;
+}
+
+std::string describe_waiting(const Snapshot& snapshot) {
+  std::string text;
+  if (snapshot.permits) text += ", " + describe_permits(*snapshot.permits);
+  const auto waiting = snapshot.waiting();
+  if (!waiting) return text + ", waiters unknown";
+  return *waiting == 0 ? text : text + ", " + std::to_string(*waiting) + " waiting";
 }
 
 std::string utc_time(std::int64_t time_ms) {
@@ -91,7 +103,12 @@ std::string json_line(const LockEvent& event, const Snapshot& snapshot) {
   json["kept_until_ms"] = kept_until != 0 ? Json(kept_until) : Json(nullptr);
   json["ttl_ms"] = snapshot.ttl_ms ? Json(*snapshot.ttl_ms) : Json(nullptr);
   if (what == "queued") json["position"] = event.position;
-  json["waiters"] = snapshot.waiters.size();
+  json["waiters"] = snapshot.waiting().value_or(0);
+  json["listening"] = snapshot.listening ? Json(*snapshot.listening) : Json(nullptr);
+  if (snapshot.permits) {
+    json["permits"] = {{"total", snapshot.permits->total},
+                       {"available", snapshot.permits->available}};
+  }
   if (!event.message.empty()) json["message"] = event.message;
   return json.dump() + "\n";
 }

@@ -12,6 +12,10 @@ namespace rlock::cli {
 // terminal.
 [[nodiscard]] std::string describe_event(const LockEvent& event, const lock::Snapshot& snapshot);
 
+// Returns how many permits are available and how many wait: ", 1 of 3 permits available, 2
+// waiting"; nothing where there is nothing to tell.
+[[nodiscard]] std::string describe_waiting(const lock::Snapshot& snapshot);
+
 // Returns a time (ms since 1970) in UTC: "2026-11-21T01:59:22.516Z".
 [[nodiscard]] std::string utc_time(std::int64_t time_ms);
 

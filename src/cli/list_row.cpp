@@ -8,6 +8,7 @@
 #include "base/duration.hpp"
 #include "base/escape.hpp"
 #include "cli/snapshot_json.hpp"
+#include "cli/snapshot_text.hpp"
 #include "cli/status_line.hpp"
 #include "cli/table.hpp"
 
@@ -20,6 +21,11 @@ std::string join(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
   return text;
+}
+
+std::string describe_state(const ListRow& row) {
+  const std::string state = row.held ? "held" : "free";
+  return row.permits ? state + ", " + describe_permits(*row.permits) : state;
 }
 
 std::string describe_ttl(const ListRow& row) {
@@ -48,7 +54,9 @@ ListRow::ListRow(const lock::Snapshot& snapshot)
       held(snapshot.held),
       ttl_ms(snapshot.ttl_ms),
       holders(snapshot.holders.size()),
-      waiters(snapshot.waiters.size()) {
+      waiters(snapshot.waiting()),
+      listening(snapshot.listening) {
+  if (snapshot.permits) permits = {snapshot.permits->total, snapshot.permits->available, {}, {}, 0};
   if (!snapshot.holders.empty()) holder = snapshot.holders.front();
   for (const lock::Problem& problem : snapshot.problems) problems.push_back(problem.code);
 }
@@ -65,9 +73,10 @@ std::string to_table(const std::vector<ListRow>& rows, std::optional<std::size_t
   if (have_problems) columns.push_back({"PROBLEMS", Column::Align::left, Column::Width::flexible});
   Table table(std::move(columns));
   for (const ListRow& row : rows) {
-    std::vector<std::string> cells{escape_for_terminal(row.name), row.kind.empty() ? "-" : row.kind,
-                                   row.held ? "held" : "free",    describe_ttl(row),
-                                   describe_first_holder(row),    std::to_string(row.waiters)};
+    std::vector<std::string> cells{
+        escape_for_terminal(row.name), row.kind.empty() ? "-" : row.kind,
+        describe_state(row),           describe_ttl(row),
+        describe_first_holder(row),    row.waiters ? std::to_string(*row.waiters) : "-"};
     if (have_problems) cells.push_back(join(row.problems));
     table.add_row(std::move(cells));
   }
@@ -83,7 +92,7 @@ std::string to_json(const ListRow& row) {
   json["state"] = row.held ? "held" : "free";
   json["ttl_ms"] = row.ttl_ms ? Json(*row.ttl_ms) : Json(nullptr);
   json["holders"] = row.holders;
-  json["waiters"] = row.waiters;
+  json["waiters"] = row.waiters.value_or(0);
   json["owner"] = text_or_null(holder.owner);
   json["host"] = text_or_null(about.host);
   json["pid"] = about.pid != 0 ? Json(about.pid) : Json(nullptr);
@@ -92,6 +101,10 @@ std::string to_json(const ListRow& row) {
   json["since_ms"] = holder.since_ms ? Json(*holder.since_ms) : Json(nullptr);
   json["note"] = text_or_null(about.note);
   json["kept_until_ms"] = about.kept_until_ms != 0 ? Json(about.kept_until_ms) : Json(nullptr);
+  json["listening"] = row.listening ? Json(*row.listening) : Json(nullptr);
+  if (row.permits) {
+    json["permits"] = {{"total", row.permits->total}, {"available", row.permits->available}};
+  }
   json["problems"] = row.problems;
   return json.dump();
 }

@@ -21,7 +21,9 @@ struct ListRow {
   std::optional<std::int64_t> ttl_ms;  // nothing: free; -1: no expiry
   std::optional<lock::Party> holder;   // the first
   std::size_t holders;
-  std::size_t waiters;
+  std::optional<std::size_t> waiters;    // nothing: nobody can tell
+  std::optional<std::size_t> listening;  // among them, without a queue
+  std::optional<lock::Snapshot::Permits> permits;
   std::vector<std::string> problems;  // their codes
 };
 

@@ -6,6 +6,7 @@
 #include "base/duration.hpp"
 #include "base/escape.hpp"
 #include "base/text_width.hpp"
+#include "cli/event_lines.hpp"
 #include "cli/snapshot_json.hpp"
 #include "cli/status_line.hpp"
 
@@ -75,9 +76,7 @@ std::string LockView::state() const {
     const std::int64_t ttl = snapshot_.ttl_ms.value_or(-1);
     text += ttl < 0 ? ", without an expiry" : ", expires in " + until(snapshot_.time_ms + ttl);
   }
-  if (!snapshot_.waiters.empty()) {
-    text += ", " + std::to_string(snapshot_.waiters.size()) + " waiting";
-  }
+  text += describe_waiting(snapshot_);
   if (const std::size_t count = snapshot_.problems.size(); count > 0) {
     text += ", " + std::to_string(count) + (count == 1 ? " problem" : " problems");
   }

@@ -116,9 +116,11 @@ void LockWatcher::subscribe(const std::vector<std::string>& releases,
   all.insert(all.end(), others.begin(), others.end());
   try {
     subscription_.emplace(options_.client, all);
+    ears_ = lock::Ears::every_release;
   } catch (const redis::ServerError& error) {
     if (error.status() != ExitStatus::permission) throw;
     subscription_.emplace(options_.client, releases);
+    ears_ = lock::Ears::release;
   }
 }
 
@@ -189,7 +191,8 @@ void LockWatcher::look_at_due() {
 Looked LockWatcher::look(std::size_t index, const std::string& message) {
   Followed& lock = locks_[index];
   lock.changed = false;
-  auto snapshot = std::make_shared<const lock::Snapshot>(lock::take_snapshot(client_, lock.name));
+  auto snapshot =
+      std::make_shared<const lock::Snapshot>(lock::take_snapshot(client_, lock.name, ears_));
   const TimePoint now = BootClock::now();
   // What had been said before the snapshot was taken belongs to what it shows.
   listen();

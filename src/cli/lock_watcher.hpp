@@ -88,6 +88,7 @@ class LockWatcher {
   Event ready_;
   redis::Client client_;
   std::optional<redis::Subscription> subscription_;
+  lock::Ears ears_ = lock::Ears::none;
   std::vector<Followed> locks_;
   Listeners listeners_;
   bool hears_keys_ = false;

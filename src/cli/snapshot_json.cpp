@@ -209,6 +209,10 @@ std::string to_json(const Snapshot& snapshot, const std::string& server) {
   write_holders(json, snapshot);
   json.key("waiters");
   write_waiters(json, snapshot);
+  json.key("listening");
+  json.number_or_null(snapshot.listening
+                          ? std::optional(static_cast<std::int64_t>(*snapshot.listening))
+                          : std::nullopt);
   if (snapshot.permits) {
     json.key("permits");
     write_permits(json, *snapshot.permits);

@@ -26,16 +26,8 @@ std::string fit_line(const std::string& line, Room room) {
   return (room ? fit(line, *room) : line) + "\n";
 }
 
-// Returns what there is to say of a semaphore's permits, such as "1 of 3 permits available, ".
-std::string describe_permits(const Snapshot& snapshot) {
-  if (!snapshot.permits) return "";
-  const auto& [total, available] = std::pair(snapshot.permits->total, snapshot.permits->available);
-  return std::to_string(available) + " of " + std::to_string(total) +
-         (total == 1 ? " permit available" : " permits available");
-}
-
 std::string describe_state(const Snapshot& snapshot) {
-  const std::string permits = describe_permits(snapshot);
+  const std::string permits = snapshot.permits ? describe_permits(*snapshot.permits) : "";
   if (!snapshot.held) return permits.empty() ? "free" : "free (semaphore), " + permits;
   const std::int64_t ttl = snapshot.ttl_ms.value_or(-1);
   return "held (" + kind_name(snapshot.kind) + "), " + (permits.empty() ? "" : permits + ", ") +
@@ -82,7 +74,21 @@ std::string raw_lines(const Snapshot& snapshot, Room room) {
   return text;
 }
 
+// Returns what to say of those who wait without a place in a queue; nothing of none.
+std::string describe_listening(const Snapshot& snapshot) {
+  if (!snapshot.listening) {
+    return "waiters that do not queue are not known: the user may not ask who listens (PUBSUB)";
+  }
+  if (*snapshot.listening == 0) return "";
+  return plural(*snapshot.listening, "listener") + ": without a queue, to wait or to watch";
+}
+
 }  // namespace
+
+std::string describe_permits(const Snapshot::Permits& permits) {
+  return std::to_string(permits.available) + " of " +
+         plural(static_cast<std::size_t>(permits.total), "permit") + " available";
+}
 
 std::string to_text(const Snapshot& snapshot, Room room, Detail detail) {
   std::string text = first_line(snapshot, room);
@@ -102,6 +108,8 @@ std::string to_text(const Snapshot& snapshot, Room room, Detail detail) {
     add_title(describe_waiters(snapshot));
     text += waiters_table(snapshot, room);
   }
+  const std::string listening = describe_listening(snapshot);
+  if (!listening.empty()) add_title(listening);
   if (snapshot.token) add_title("fencing token " + std::to_string(*snapshot.token));
   if (!snapshot.problems.empty()) add_title(plural(snapshot.problems.size(), "problem"));
   for (const lock::Problem& problem : snapshot.problems) {

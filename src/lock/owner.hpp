@@ -29,6 +29,7 @@ struct About {
   // The run of this holder has ended, and the lock is kept until then (ms of the server's clock
   // since 1970); 0: the run goes on.
   std::int64_t kept_until_ms = 0;
+  bool listens = false;  // whether a process that keeps the lock listens for releases of it
 };
 
 // Returns what to say of this process. `command`, which it runs, may be a path.

@@ -37,6 +37,7 @@ void set(OwnerInfo& info, std::string_view name, const Scalar& value) {
   } else {
     if (name == "outlived")
       info.about.kept_until_ms = std::max<std::int64_t>(to_ms(value.number), 0);
+    if (name == "listens") info.about.listens = value.number != 0;
     if (name == "pid") info.about.pid = static_cast<pid_t>(to_ms(value.number));
     if (name == "since") info.since_ms = to_ms(value.number);
     if (name == "due") info.due_ms = to_ms(value.number);
@@ -156,6 +157,7 @@ std::string to_json(const About& about) {
   add("note", about.note);
   add("process", about.process);
   if (about.pid != 0) json["pid"] = about.pid;
+  if (about.listens) json["listens"] = 1;
   return json.empty() ? "" : json.dump();
 }
 

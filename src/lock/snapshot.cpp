@@ -163,7 +163,26 @@ void add_raw_queue(Snapshot& snapshot, redis::Reply& members, redis::Reply& scor
   }
 }
 
-Snapshot read_snapshot(const std::string& name, redis::Reply reply) {
+// Returns how many listen besides `ears` and the background processes of `rlock acquire`, which
+// hear of the end of their hold. A name is of one kind as a rule; whoever watches it listens to
+// all.
+std::optional<std::size_t> count_listening(const Snapshot& snapshot, const redis::Reply& counts,
+                                           Ears ears) {
+  if (counts.type != redis::Reply::Type::array) return std::nullopt;
+  std::int64_t most = 0;
+  bool is_first = true;
+  for (const redis::Reply& count : counts.as_array()) {
+    const bool is_own = ears == Ears::every_release || (ears == Ears::release && is_first);
+    most = std::max(most, count.as_integer() - (is_own ? 1 : 0));
+    is_first = false;
+  }
+  for (const Holder& holder : snapshot.holders) {
+    if (holder.about && holder.about->listens) --most;
+  }
+  return static_cast<std::size_t>(std::max<std::int64_t>(most, 0));
+}
+
+Snapshot read_snapshot(const std::string& name, redis::Reply reply, Ears ears) {
   const KeyNames keys(name);
   const Replies& items = reply.as_array(k_places);
 
@@ -178,6 +197,7 @@ Snapshot read_snapshot(const std::string& name, redis::Reply reply) {
   Pairs infos(items[k_info].as_array());
   if (!read_permits(snapshot, items)) add_holders(snapshot, items, infos);
   add_waiters(snapshot, items, infos);
+  snapshot.listening = count_listening(snapshot, items[k_listening], ears);
   add_raw_queue(snapshot, reply.items[k_queue], reply.items[k_scores]);
   snapshot.kind = find_kind(type, snapshot);
   snapshot.problems = find_problems(snapshot, {{keys.lock, type},
@@ -205,8 +225,13 @@ const char* mode_name(Holder::Mode mode) {
   return "exclusive";
 }
 
-Snapshot take_snapshot(redis::Client& client, const std::string& name) {
-  return read_snapshot(name, request_snapshot(client, name));
+std::optional<std::size_t> Snapshot::waiting() const {
+  if (!listening && waiters.empty()) return std::nullopt;
+  return waiters.size() + listening.value_or(0);
+}
+
+Snapshot take_snapshot(redis::Client& client, const std::string& name, Ears ears) {
+  return read_snapshot(name, request_snapshot(client, name), ears);
 }
 
 std::vector<std::optional<Snapshot>> take_snapshots(redis::Client& client,
@@ -215,7 +240,7 @@ std::vector<std::optional<Snapshot>> take_snapshots(redis::Client& client,
   std::vector<std::optional<Snapshot>> snapshots;
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (replies[i].type != redis::Reply::Type::error) {
-      snapshots.emplace_back(read_snapshot(names[i], std::move(replies[i])));
+      snapshots.emplace_back(read_snapshot(names[i], std::move(replies[i]), Ears::none));
       continue;
     }
     const redis::ServerError error(client.options().endpoint.display(), replies[i].text);

@@ -61,21 +61,32 @@ struct Snapshot {
   std::optional<std::int64_t> ttl_ms;
   std::optional<std::int64_t> token;
   std::vector<Holder> holders;
-  std::vector<Waiter> waiters;
+  std::vector<Waiter> waiters;  // in the queue of a fair lock
+  // How many others listen for a release: those who wait for it, or watch it. A process of Redisson
+  // listens once for all its threads. Nothing: the user may not ask the server.
+  std::optional<std::size_t> listening;
   std::vector<std::pair<std::string, std::string>> hash;
   std::vector<std::string> queue;
   std::vector<std::pair<std::string, double>> scores;
   std::vector<std::string> dead_readers;  // of a read/write lock
   std::optional<Permits> permits;         // of a semaphore
   std::vector<Problem> problems;
+
+  // Returns how many wait, in the queue or listening, as far as is known; nothing: nobody can tell.
+  [[nodiscard]] std::optional<std::size_t> waiting() const;
 };
 
 // Returns how a holder has the lock, as the JSON output names it.
 [[nodiscard]] const char* mode_name(Holder::Mode mode);
 
+// What the caller itself listens to, which does not count as listening.
+enum class Ears { none, release, every_release };
+
 // Reads the state of the lock `name`; changes nothing. Needs a client for large replies.
+// `ears`: `release` is its KeyNames::channel; `every_release` also those of the other kinds.
 // Throws as redis::Client::run.
-[[nodiscard]] Snapshot take_snapshot(redis::Client& client, const std::string& name);
+[[nodiscard]] Snapshot take_snapshot(redis::Client& client, const std::string& name,
+                                     Ears ears = Ears::none);
 
 constexpr std::size_t k_snapshots_at_once = 50;  // for one round trip
 

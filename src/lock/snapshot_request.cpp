@@ -14,9 +14,13 @@ constexpr const char* k_most_by_script = "2000";
 constexpr const char* k_any_number = "-1";
 constexpr const char* k_none = "0";
 
-redis::ScriptArgs request_args(const KeyNames& keys, const char* most) {
+redis::ScriptArgs request_args(const redis::Client& client, const KeyNames& keys,
+                               const char* most) {
+  using Transport = redis::Endpoint::Transport;
+  const bool is_cluster = client.options().endpoint.transport == Transport::cluster;
   return {{keys.lock, keys.info, keys.queue, keys.timeout, keys.token},
-          {keys.channel, keys.reader_prefix, most, keys.permits}};
+          {keys.channel, keys.reader_prefix, most, keys.permits, keys.read_write_channel,
+           keys.semaphore_channel, is_cluster ? "sharded" : ""}};
 }
 
 // Moves the reply of a command to where snapshot.lua would have put it. A key of another type has
@@ -29,7 +33,7 @@ void put(redis::Reply& snapshot, Place place, redis::Reply& reply) {
 // is the command that runs scripts. Returns nothing if the server refuses that.
 std::optional<redis::Reply> request_long(redis::Client& client, const KeyNames& keys,
                                          const char* run) {
-  const redis::ScriptArgs call = request_args(keys, k_none);
+  const redis::ScriptArgs call = request_args(client, keys, k_none);
   redis::Args script = {run, lua::snapshot.sha1, "5"};
   script.insert(script.end(), call.keys.begin(), call.keys.end());
   script.insert(script.end(), call.args.begin(), call.args.end());
@@ -60,14 +64,14 @@ redis::Reply request_whole(redis::Client& client, const KeyNames& keys) {
     if (auto whole = request_long(client, keys, run)) return std::move(*whole);
   }
   // No transactions: a server without memory to spare refuses them, and so can an ACL.
-  return client.run(lua::snapshot, request_args(keys, k_any_number));
+  return client.run(lua::snapshot, request_args(client, keys, k_any_number));
 }
 
 }  // namespace
 
 redis::Reply request_snapshot(redis::Client& client, const std::string& name) {
   const KeyNames keys(name);
-  redis::Reply reply = client.run(lua::snapshot, request_args(keys, k_most_by_script));
+  redis::Reply reply = client.run(lua::snapshot, request_args(client, keys, k_most_by_script));
   return is_long(reply) ? request_whole(client, keys) : std::move(reply);
 }
 
@@ -75,7 +79,7 @@ std::vector<redis::Reply> request_snapshots(redis::Client& client,
                                             const std::vector<std::string>& names) {
   std::vector<redis::ScriptArgs> calls;
   for (const std::string& name : names) {
-    calls.push_back(request_args(KeyNames(name), k_most_by_script));
+    calls.push_back(request_args(client, KeyNames(name), k_most_by_script));
   }
   std::vector<redis::Reply> replies = client.run_all(lua::snapshot, calls);
   for (std::size_t i = 0; i < names.size(); ++i) {

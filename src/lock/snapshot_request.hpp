@@ -30,6 +30,7 @@ enum Place : std::size_t {
   k_permits,
   k_permits_out,
   k_has_permits,
+  k_listening,
   k_places
 };
 

@@ -299,3 +299,15 @@ TEST_CASE(
   cluster().move_slot(name, 0);
   CHECK(cluster().keys().empty());
 }
+
+TEST_CASE("cluster: waiters that do not queue are counted, and who watches is not") {
+  const Holder holder("counted");
+  REQUIRE(wait_until([] { return cluster().command("counted", {"EXISTS", "counted"}) == "1"; }));
+  const Holder first("counted");
+  const Holder second("counted");
+  CHECK(wait_until([] {
+    return has(invoke({"inspect-queue", "--json", "counted"}).out, "\"listening\":2");
+  }));
+  CHECK(has(invoke({"list", "--json", "counted"}).out, "\"waiters\":2"));
+  CHECK(has(invoke({"watch", "--for", "0", "counted"}).out, ", 2 waiting"));
+}

@@ -67,7 +67,8 @@ TEST_CASE("inspect-queue of a free lock succeeds and says so") {
       json.starts_with("{\"name\":\"job\",\"server\":\"" + server.unix_url() + "\",\"time_ms\":"));
   CHECK(has(json,
             "\"state\":\"free\",\"kind\":null,\"ttl_ms\":null,\"token\":null,\"holders\":[],"
-            "\"waiters\":[],\"raw\":{\"hash\":{},\"queue\":[],\"zset\":[]},\"problems\":[]}"));
+            "\"waiters\":[],\"listening\":0,\"raw\":{\"hash\":{},\"queue\":[],\"zset\":[]},"
+            "\"problems\":[]}"));
   CHECK(server.keys().empty());
 }
 

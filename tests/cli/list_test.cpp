@@ -188,15 +188,16 @@ TEST_CASE("list --json prints an object a line") {
   server.command({"RPUSH", "redisson_lock_queue:{free}", "w:1"});
   const Words lines = list(server, {"--json"});
   REQUIRE(lines.size() == 2);
-  CHECK(lines[0] ==
-        R"({"name":"free","kind":"fair","state":"free","ttl_ms":null,"holders":0,"waiters":1,)"
-        R"("owner":null,"host":null,"pid":null,"command":null,"user":null,"since_ms":null,)"
-        R"("note":null,"kept_until_ms":null,"problems":["dead_head","member_without_score"]})");
+  CHECK(
+      lines[0] ==
+      R"({"name":"free","kind":"fair","state":"free","ttl_ms":null,"holders":0,"waiters":1,)"
+      R"("owner":null,"host":null,"pid":null,"command":null,"user":null,"since_ms":null,)"
+      R"("note":null,"kept_until_ms":null,"listening":0,"problems":["dead_head","member_without_score"]})");
   CHECK(
       lines[1].starts_with(R"({"name":"job\\xff","kind":"reentrant","state":"held","ttl_ms":35)"));
   CHECK(lines[1].ends_with(
       R"(,"holders":1,"waiters":0,"owner":")" + k_owner +
-      R"(","host":"web1","pid":4242,"command":null,"user":"ann","since_ms":5,"note":"n\u001b","kept_until_ms":null,"problems":[]})"));
+      R"(","host":"web1","pid":4242,"command":null,"user":"ann","since_ms":5,"note":"n\u001b","kept_until_ms":null,"listening":0,"problems":[]})"));
 }
 
 TEST_CASE("list of nothing exits 0 and says so on stderr") {

@@ -42,13 +42,14 @@ TEST_CASE("a free lock has every key") {
   snapshot.time_ms = 1700000000000;
   CHECK(to_json(snapshot, "unix:///s") ==
         R"({"name":"job","server":"unix:///s","time_ms":1700000000000,"state":"free","kind":null,)"
-        R"("ttl_ms":null,"token":null,"holders":[],"waiters":[],)"
+        R"("ttl_ms":null,"token":null,"holders":[],"waiters":[],"listening":null,)"
         R"("raw":{"hash":{},"queue":[],"zset":[]},"problems":[]})");
 }
 
 TEST_CASE("a held lock with a queue has the documented shape, in the documented order") {
   Snapshot snapshot;
   snapshot.name = "job";
+  snapshot.listening = 2;
   snapshot.time_ms = 1000;
   snapshot.held = true;
   snapshot.kind = Snapshot::Kind::fair;
@@ -75,7 +76,7 @@ TEST_CASE("a held lock with a queue has the documented shape, in the documented 
       R"("waiters":[{"position":1,"owner":"u2:2","deadline_ms":6000,"expires_in_ms":5000,)"
       R"("alive":null,"host":null,"user":null,"command":null,"pid":null,"since_ms":null,"note":null},)"
       R"({"position":2,"owner":"u3:3","deadline_ms":null,"expires_in_ms":null,"alive":null,)"
-      R"("host":null,"user":null,"command":null,"pid":null,"since_ms":null,"note":null}],)"
+      R"("host":null,"user":null,"command":null,"pid":null,"since_ms":null,"note":null}],"listening":2,)"
       R"("raw":{"hash":{"u1:1":"2"},"queue":["u2:2","u3:3"],)"
       R"("zset":[{"member":"u2:2","score":6000}]},)"
       R"("problems":[{"code":"code","detail":"detail","hint":"hint"}]})");

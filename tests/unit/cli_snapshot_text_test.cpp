@@ -20,6 +20,7 @@ const std::string k_uuid = "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a";
 Snapshot fair_lock() {
   Snapshot snapshot;
   snapshot.name = "deploy/web";
+  snapshot.listening = 0;
   snapshot.time_ms = 1'000'000;
   snapshot.held = true;
   snapshot.kind = Snapshot::Kind::fair;
@@ -60,9 +61,22 @@ bool has(const std::string& text, const std::string& part) {
 
 }  // namespace
 
+TEST_CASE("who listens is told, or that nobody knows") {
+  Snapshot snapshot;
+  snapshot.name = "job";
+  snapshot.listening = 1;
+  CHECK(to_text(snapshot, std::nullopt, Detail::people) ==
+        "job: free\n\n1 listener: without a queue, to wait or to watch\n");
+  snapshot.listening = std::nullopt;
+  CHECK(to_text(snapshot, std::nullopt, Detail::people) ==
+        "job: free\n\nwaiters that do not queue are not known: the user may not ask who listens "
+        "(PUBSUB)\n");
+}
+
 TEST_CASE("a free lock is one line") {
   Snapshot snapshot;
   snapshot.name = "job";
+  snapshot.listening = 0;
   CHECK(to_text(snapshot, std::nullopt, Detail::people) == "job: free\n");
   CHECK(to_text(snapshot, 80, Detail::raw) == "job: free\n");
 }
@@ -144,6 +158,7 @@ TEST_CASE("what is known of nobody has no column, so that Redisson's queues fit 
 TEST_CASE("readers and writers have a mode") {
   Snapshot snapshot;
   snapshot.name = "job";
+  snapshot.listening = 0;
   snapshot.held = true;
   snapshot.kind = Snapshot::Kind::read_write;
   snapshot.ttl_ms = -1;
@@ -168,6 +183,7 @@ TEST_CASE("readers and writers have a mode") {
 TEST_CASE("problems come with a hint, and are broken between words on a terminal") {
   Snapshot snapshot;
   snapshot.name = "job";
+  snapshot.listening = 0;
   snapshot.problems = {{"dead_head", "the first waiter, " + k_uuid + "1:1, is dead", "do this"},
                        {"other", "x", "y"}};
   CHECK(to_text(snapshot, std::nullopt, Detail::people) ==
@@ -192,6 +208,7 @@ TEST_CASE("problems come with a hint, and are broken between words on a terminal
 TEST_CASE("a command that mends is never broken, so that it can be pasted") {
   Snapshot snapshot;
   snapshot.name = "job";
+  snapshot.listening = 0;
   const std::string command = "rlock evict job " + k_uuid + "1:1  # if it is dead";
   snapshot.problems = {{"dead_head", "x", command}};
   CHECK(has(to_text(snapshot, 30, Detail::people), "\n    hint: " + command + "\n"));

@@ -20,6 +20,7 @@ constexpr std::int64_t k_now = 1'795'276'676'000;  // 15:57:56 UTC
 lock::Snapshot fair_lock(std::size_t waiters) {
   lock::Snapshot snapshot;
   snapshot.name = "job";
+  snapshot.listening = 0;
   snapshot.time_ms = k_now;
   snapshot.held = true;
   snapshot.kind = lock::Snapshot::Kind::fair;

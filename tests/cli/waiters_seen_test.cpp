@@ -1,0 +1,144 @@
+// Waiters that have no place in a queue: list, watch and inspect-queue tell how many there are.
+#include <deque>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "support/process.hpp"
+#include "support/server.hpp"
+#include "support/wait_until.hpp"
+
+using namespace rlock::test;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+bool has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+Words argv_for(const std::string& url, Words words) {
+  Words argv = rlock_argv("-r", url);
+  argv.insert(argv.end(), words.begin(), words.end());
+  return argv;
+}
+
+// A lock that is held, and others who want it.
+class Crowd {
+ public:
+  Crowd(std::string url, Words kind, int waiters) : url_(std::move(url)), kind_(std::move(kind)) {
+    add();
+    const bool taken = wait_until([&] {
+      return has(invoke({"list", "--json"}).out, "\"held\"") ||
+             has(invoke({"inspect-queue", "job"}).out, "held");
+    });
+    REQUIRE(taken);
+    for (int i = 0; i < waiters; ++i) add();
+  }
+
+  [[nodiscard]] Result invoke(const Words& words) const { return run(argv_for(url_, words)); }
+
+  // Returns whether in time that many wait, by inspect-queue --json.
+  [[nodiscard]] bool are_waiting(int count) const {
+    const std::string told = "\"listening\":" + std::to_string(count);
+    return wait_until([&] { return has(invoke({"inspect-queue", "--json", "job"}).out, told); });
+  }
+
+  // Returns the last column of the line of `rlock list` about the lock.
+  [[nodiscard]] std::string listed(const Words& options = {}) const {
+    Words words{"list"};
+    words.insert(words.end(), options.begin(), options.end());
+    std::string out = invoke(words).out;
+    out.resize(out.find_last_not_of('\n') + 1);
+    return out.substr(out.rfind(' ') + 1);
+  }
+
+ private:
+  void add() {
+    Words words{"exec", "--lease", "10m"};
+    words.insert(words.end(), kind_.begin(), kind_.end());
+    words.insert(words.end(), {"job", "--", "cat"});
+    processes_.emplace_back(argv_for(url_, words), ProcessOptions{.hold_stdin = true});
+  }
+
+  std::string url_;
+  Words kind_;
+  std::deque<Process> processes_;
+};
+
+}  // namespace
+
+TEST_CASE("waiters that do not queue are counted, of every kind of lock") {
+  Server server;
+  Words kind;
+  SUBCASE("plain") {}
+  SUBCASE("string") { kind = {"--kind", "simple"}; }
+  SUBCASE("writers") { kind = {"-x"}; }
+  SUBCASE("semaphore") { kind = {"--permits", "1"}; }
+  const Crowd crowd(server.unix_url(), kind, 5);
+  CHECK(crowd.are_waiting(5));
+  const Words simple = kind == Words{"--kind", "simple"} ? Words{"--simple", "job"} : Words{};
+  CHECK(crowd.listed(simple) == "5");
+  Words json{"list", "--json"};
+  json.insert(json.end(), simple.begin(), simple.end());
+  CHECK(has(crowd.invoke(json).out, "\"waiters\":5"));
+  CHECK(has(crowd.invoke(json).out, "\"listening\":5"));
+  CHECK(has(crowd.invoke({"inspect-queue", "job"}).out, "\n5 listeners: "));
+  // The one who looks listens, too.
+  CHECK(has(crowd.invoke({"watch", "--for", "0", "job"}).out, ", 5 waiting\n"));
+  CHECK(has(crowd.invoke({"watch", "--for", "0", "--json", "job"}).out, "\"waiters\":5"));
+}
+
+TEST_CASE("waiters in a queue and others are counted together") {
+  Server server;
+  const Crowd crowd(server.unix_url(), {"--fair"}, 2);
+  CHECK(wait_until([&] { return crowd.listed() == "2"; }));
+  Process plain(argv_for(server.unix_url(), {"exec", "job", "--", "true"}));
+  CHECK(crowd.are_waiting(1));
+  CHECK(wait_until([&] { return crowd.listed() == "3"; }));
+}
+
+TEST_CASE("who keeps a lock of rlock acquire does not count as a waiter") {
+  Server server;
+  Words kind;
+  SUBCASE("plain") {}
+  SUBCASE("fair") { kind = {"--fair"}; }
+  SUBCASE("reader") { kind = {"-s"}; }
+  const std::string url = server.unix_url();
+  Words words{"acquire", "--pid", std::to_string(::getpid())};
+  words.insert(words.end(), kind.begin(), kind.end());
+  words.emplace_back("job");
+  const Result taken = run(argv_for(url, words));
+  REQUIRE(taken.status == 0);
+  CHECK(wait_until([&] { return server.command({"PUBSUB", "CHANNELS"}) != ""; }));
+  CHECK(has(run(argv_for(url, {"list", "--json"})).out, "\"waiters\":0"));
+  CHECK(has(run(argv_for(url, {"inspect-queue", "--json", "job"})).out, "\"listening\":0"));
+  server.command({"DEL", "job"});
+}
+
+TEST_CASE("who may not ask who listens is told that nobody knows, not that nobody waits") {
+  Server server;
+  const Crowd crowd(server.unix_url(), {}, 1);
+  REQUIRE(crowd.are_waiting(1));
+  server.command({"ACL", "SETUSER", "blind", "on", ">password", "~*", "&*", "+@all", "-pubsub"});
+  const std::string url = "redis://blind:password@127.0.0.1:" + std::to_string(server.port());
+  const auto look = [&](const Words& words) { return run(argv_for(url, words)).out; };
+  CHECK(look({"list"}).ends_with(" -\n"));
+  CHECK(has(look({"list", "--json"}), "\"listening\":null"));
+  CHECK(has(look({"inspect-queue", "--json", "job"}), "\"listening\":null"));
+  CHECK(has(look({"inspect-queue", "job"}), "may not ask who listens"));
+  CHECK(has(look({"watch", "--for", "0", "job"}), ", waiters unknown"));
+}
+
+TEST_CASE("semaphore: list and watch tell how many permits are free") {
+  Server server;
+  const Crowd crowd(server.unix_url(), {"--permits", "3"}, 0);
+  CHECK(has(crowd.invoke({"list"}).out, "  held, 2 of 3 permits available  "));
+  const std::string json = R"("permits":{"total":3,"available":2})";
+  CHECK(has(crowd.invoke({"list", "--json"}).out, json));
+  CHECK(has(crowd.invoke({"watch", "--for", "0", "job"}).out, ", 2 of 3 permits available"));
+  CHECK(has(crowd.invoke({"watch", "--for", "0", "--json", "job"}).out, json));
+}
