@@ -32,6 +32,7 @@ std::string describe_event(const LockEvent& event, const Snapshot& snapshot) {
   const std::string& what = event.what;
   const bool is_of_queue = what == "queued" || what == "left";
   std::string text = what != "state" ? what : snapshot.held ? "is held" : "is free";
+  if (what == "state" && snapshot.is_any_string) text = std::string("is ") + k_if_lock + "held";
   const lock::About about = event.party.about.value_or(lock::About{});
   const bool is_past = what == "expired" || what == "released";
   if (const auto kept = describe_kept(event.party.owner, about)) {

@@ -52,6 +52,7 @@ ListRow::ListRow(const lock::Snapshot& snapshot)
     : name(snapshot.name),
       kind(kind_name(snapshot.kind)),
       held(snapshot.held),
+      is_any_string(snapshot.is_any_string),
       ttl_ms(snapshot.ttl_ms),
       holders(snapshot.holders.size()),
       waiters(snapshot.waiting()),
@@ -74,9 +75,12 @@ std::string to_table(const std::vector<ListRow>& rows, std::optional<std::size_t
   Table table(std::move(columns));
   for (const ListRow& row : rows) {
     std::vector<std::string> cells{
-        escape_for_terminal(row.name), row.kind.empty() ? "-" : row.kind,
-        describe_state(row),           describe_ttl(row),
-        describe_first_holder(row),    row.waiters ? std::to_string(*row.waiters) : "-"};
+        escape_for_terminal(row.name),
+        row.kind.empty() ? "-" : row.kind + (row.is_any_string ? "?" : ""),
+        describe_state(row),
+        describe_ttl(row),
+        describe_first_holder(row),
+        row.waiters ? std::to_string(*row.waiters) : "-"};
     if (have_problems) cells.push_back(join(row.problems));
     table.add_row(std::move(cells));
   }

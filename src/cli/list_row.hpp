@@ -18,6 +18,7 @@ struct ListRow {
   std::string name;
   std::string kind;  // empty: nobody can tell
   bool held;
+  bool is_any_string;                  // as in a snapshot
   std::optional<std::int64_t> ttl_ms;  // nothing: free; -1: no expiry
   std::optional<lock::Party> holder;   // the first
   std::size_t holders;

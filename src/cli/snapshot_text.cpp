@@ -30,7 +30,8 @@ std::string describe_state(const Snapshot& snapshot) {
   const std::string permits = snapshot.permits ? describe_permits(*snapshot.permits) : "";
   if (!snapshot.held) return permits.empty() ? "free" : "free (semaphore), " + permits;
   const std::int64_t ttl = snapshot.ttl_ms.value_or(-1);
-  return "held (" + kind_name(snapshot.kind) + "), " + (permits.empty() ? "" : permits + ", ") +
+  return (snapshot.is_any_string ? k_if_lock : std::string()) + "held (" +
+         kind_name(snapshot.kind) + "), " + (permits.empty() ? "" : permits + ", ") +
          (ttl < 0 ? "without an expiry" : "expires in " + format_duration(Milliseconds(ttl)));
 }
 

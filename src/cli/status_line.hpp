@@ -39,7 +39,10 @@ class StatusLine {
 [[nodiscard]] std::optional<std::string> describe_kept(const std::string& owner,
                                                        const lock::About& about);
 
-// Returns the same, or "held by web1 pid 4242 (backup)".
+// What stands before a statement on a string of which nothing tells that it is a lock.
+inline constexpr const char* k_if_lock = "a string; if it is a lock, it is ";
+
+// Returns the same as describe_kept, or "held by web1 pid 4242 (backup)".
 [[nodiscard]] std::string describe_hold(const std::string& owner, const lock::About& about);
 
 }  // namespace rlock::cli

@@ -52,7 +52,7 @@ std::optional<Taken> reenter(const Request& request, lock::Session& session,
 std::string describe_refusal(const lock::Busy& busy) {
   if (busy.is_free()) return "not acquired: others are first";
   const int permits = busy.permits.value_or(1);
-  std::string text = "not acquired: ";
+  std::string text = std::string("not acquired: ") + (busy.is_any_string ? k_if_lock : "");
   if (permits > 1) text += "all " + std::to_string(permits) + " permits are ";
   text += describe_hold(busy.owner, busy.holder);
   if (busy.holder.kept_until_ms == 0 && busy.held_for && busy.held_for->count() >= 0) {
@@ -145,8 +145,8 @@ std::optional<Taken> take(const Request& request, const Globals& globals, lock::
   // A service's permit of a semaphore has no expiry as a rule.
   const auto warn_of_lasting = [&](const lock::Busy& busy) {
     if (busy.ttl || busy.permits || warned_of_lasting) return;
-    warn("held without an expiry by " + describe_holder(busy.owner, busy.holder) +
-         ": it will not end by itself" + remedy);
+    warn(std::string(busy.is_any_string ? k_if_lock : "") + "held without an expiry by " +
+         describe_holder(busy.owner, busy.holder) + ": it will not end by itself" + remedy);
     warned_of_lasting = true;
   };
   Narrator narrator(globals.verbose, warn);

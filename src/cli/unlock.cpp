@@ -49,13 +49,14 @@ std::optional<std::string> held_for(const Standing& standing, const Holder& hold
   return format_duration(Milliseconds(span));
 }
 
-std::string describe(const Holder& holder) {
-  return describe_holder(holder.owner, holder.about.value_or(lock::About{}));
+std::string describe(const Standing& standing, const Holder& holder) {
+  return describe_holder(standing.is_any_string ? lock::start_of(holder.owner) : holder.owner,
+                         holder.about.value_or(lock::About{}));
 }
 
 // Returns the first holders, such as "held by web1 pid 4242 (backup) for 3m and web2 pid 7 (cat)".
 std::string name_holders(const Standing& standing) {
-  std::string text;
+  std::string text = standing.is_any_string ? k_if_lock : "";
   std::string verb = "held by ";
   for (std::size_t i = 0; i < std::min(standing.holders.size(), k_most_named); ++i) {
     const Holder& holder = standing.holders[i];
@@ -64,7 +65,7 @@ std::string name_holders(const Standing& standing) {
       text += *kept;
       continue;
     }
-    text += std::exchange(verb, "") + describe(holder);
+    text += std::exchange(verb, "") + describe(standing, holder);
     if (const auto span = held_for(standing, holder)) text += " for " + *span;
   }
   if (standing.holders.size() > k_most_named) {
@@ -92,7 +93,7 @@ void tell_loss(const std::string& name, const Standing& standing) {
   for (const Holder& holder : standing.holders) {
     const bool is_over = holder.about && holder.about->kept_until_ms != 0;
     std::string text =
-        name + ": taken from " + (is_over ? "the ended run of " : "") + describe(holder);
+        name + ": taken from " + (is_over ? "the ended run of " : "") + describe(standing, holder);
     if (holder.about && !holder.about->host.empty()) {
       text += ", owner " + escape_for_terminal(holder.owner);
     }

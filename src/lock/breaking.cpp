@@ -118,6 +118,10 @@ Breaking request(redis::Client& client, const std::string& name, Breakable what,
     holder.mode = mode_of(items[5].as_text(), holder.owner);
     found.holders.push_back(std::move(holder));
   }
+  if (what == Breakable::simple && !found.holders.empty()) {
+    const Holder& holder = found.holders.front();
+    found.is_any_string = !holder.about && !looks_like_owner(holder.owner);
+  }
   return breaking;
 }
 

@@ -20,6 +20,7 @@ struct Standing {
   std::int64_t time_ms = 0;
   std::int64_t ttl_ms = -1;     // -1: no expiry
   std::vector<Holder> holders;  // none: it is free
+  bool is_any_string = false;   // as in Snapshot; but the owner is the whole value
   std::int64_t queued = 0;      // waiters in its queue
   std::int64_t listening = 0;   // subscriptions of other waiters, and of who watches
 };

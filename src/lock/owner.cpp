@@ -1,6 +1,7 @@
 #include "lock/owner.hpp"
 
 #include <array>
+#include <cctype>
 #include <cstdint>
 #include <fstream>
 #include <pwd.h>
@@ -43,6 +44,28 @@ std::string with_fresh_uuid(const std::string& owner) {
 std::string anonymous_owner() {
   constexpr std::uint32_t k_limit = 1'000'000'000;
   return random_uuid() + ":" + std::to_string(random_below(k_limit));
+}
+
+bool looks_like_owner(std::string_view value) {
+  constexpr std::string_view k_shape = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+  constexpr std::string_view k_digits = "0123456789";
+  if (value.size() < k_shape.size()) return false;
+  for (std::size_t i = 0; i < k_shape.size(); ++i) {
+    const bool is_hex = std::isxdigit(static_cast<unsigned char>(value[i])) != 0;
+    if (k_shape[i] == 'x' ? !is_hex : value[i] != '-') return false;
+  }
+  value.remove_prefix(k_shape.size());
+  if (value.empty()) return true;
+  return value.size() > 1 && value[0] == ':' &&
+         value.find_first_not_of(k_digits, 1) == std::string_view::npos;
+}
+
+std::string start_of(std::string_view value) {
+  std::size_t end = 8;
+  if (value.size() <= end) return std::string(value);
+  // No character is cut.
+  while (end > 0 && (static_cast<unsigned char>(value[end]) & 0xC0U) == 0x80) --end;
+  return std::string(value.substr(0, end)) + "...";
 }
 
 About about_this_process(const std::string& command) {

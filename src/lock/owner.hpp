@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <sys/types.h>
 
 namespace rlock::lock {
@@ -16,6 +17,14 @@ namespace rlock::lock {
 
 // Returns `owner` with another random UUID: another owner of the same process.
 [[nodiscard]] std::string with_fresh_uuid(const std::string& owner);
+
+// Returns whether the value of a string looks like an owner: a UUID, also with ":NUMBER" behind it.
+// Any other may be an application's, and secret.
+[[nodiscard]] bool looks_like_owner(std::string_view value);
+
+// Returns the first 8 bytes of a value, without a character that is cut, and "..." where that is
+// not all.
+[[nodiscard]] std::string start_of(std::string_view value);
 
 // Who an owner is, for people: stored beside the lock, never inside it.
 struct About {

@@ -12,8 +12,13 @@ SimpleLock::SimpleLock(const std::string& name, std::string owner, const About& 
 
 std::variant<Lease, Busy> SimpleLock::acquire(redis::Client& client, Join /*join*/,
                                               const Terms& terms) {
-  return request(client, lua::acquire_simple, terms, {},
-                 {value_ == Value::fresh ? "1" : "0", keys().permits});
+  auto answer = request(client, lua::acquire_simple, terms, {},
+                        {value_ == Value::fresh ? "1" : "0", keys().permits});
+  if (Busy* busy = std::get_if<Busy>(&answer)) {
+    busy->is_any_string = !busy->held_for && !looks_like_owner(busy->owner);
+    if (busy->is_any_string) busy->owner = start_of(busy->owner);
+  }
+  return answer;
 }
 
 }  // namespace rlock::lock

@@ -90,7 +90,11 @@ void add_holders(Snapshot& snapshot, const Replies& items, Pairs& infos) {
   const Replies& content = items[k_content].as_array();
   if (items[k_type].as_text() == "string") {
     snapshot.kind = Snapshot::Kind::simple;
-    if (!content.empty()) add_holder(snapshot, infos, content[0].as_text(), "1");
+    if (content.empty()) return;
+    add_holder(snapshot, infos, content[0].as_text(), "1");
+    Holder& holder = snapshot.holders.back();
+    snapshot.is_any_string = !holder.about && !looks_like_owner(holder.owner);
+    if (snapshot.is_any_string) holder.owner = start_of(holder.owner);
   }
   if (items[k_type].as_text() != "hash") return;
   for (std::size_t i = 0; i + 1 < content.size(); i += 2) {

@@ -56,6 +56,8 @@ struct Snapshot {
   std::string name;
   std::int64_t time_ms = 0;
   bool held = false;
+  // A string of which nothing tells that it is a lock: the owner is the start of its value.
+  bool is_any_string = false;
   Kind kind = Kind::none;
   // Nothing: free; -1: no expiry. Of a semaphore, until the last permit that is out ends.
   std::optional<std::int64_t> ttl_ms;

@@ -71,10 +71,15 @@ void find_lasting_hold(std::vector<Problem>& problems, const Snapshot& snapshot)
     const bool is_number =
         is_string && !snapshot.holders.empty() &&
         snapshot.holders[0].owner.find_first_not_of("0123456789") == std::string::npos;
-    problems.push_back({"no_expiry",
-                        std::string("the lock has no expiry and will never end by itself") +
-                            (is_number ? ", unless it is a semaphore of a service's" : ""),
-                        rlock(force, snapshot) + "  # if its holder is gone"});
+    const bool is_any = snapshot.is_any_string;
+    problems.push_back(
+        {"no_expiry",
+         std::string(is_any ? "a string; if it is a lock, it" : "the lock") +
+             " has no expiry and will never end by itself" +
+             (is_number ? ", unless it is a semaphore of a service's" : ""),
+         is_any ? "see what wrote it; only if it is a lock whose holder is gone: unlock --force "
+                  "--kind simple"
+                : rlock(force, snapshot) + "  # if its holder is gone"});
   }
   for (const Holder& holder : snapshot.holders) {
     if (!holder.about || is_running(holder.about->pid, holder.about->process) != false) continue;

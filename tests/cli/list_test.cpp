@@ -130,7 +130,7 @@ TEST_CASE("list shows locks of every kind, sorted and aligned") {
   CHECK(lines[1].ends_with("s  " + k_owner + "                2  dead_head,deadline_far_ahead"));
   CHECK(lines[2].starts_with("forever  reentrant   held    never  " + k_owner));
   CHECK(lines[2].ends_with("0  no_expiry"));
-  CHECK(lines[3].starts_with("lock:s   simple      held   59m5"));
+  CHECK(lines[3].starts_with("lock:s   simple?     held   59m5"));
   CHECK(has(lines[3], "s  token  "));
   CHECK(lines[4].starts_with("pair     read-write  held   59m5"));
   CHECK(has(lines[4], "s  " + k_uuid + ":"));

@@ -109,7 +109,7 @@ TEST_CASE("simple: a busy lock tells its holder, and is not touched") {
   CHECK(ask().holder.host.empty());
   CHECK_FALSE(ask().ttl);
   server.command({"SET", "job", std::string(100'000, 'x')});
-  CHECK(ask().owner == std::string(1024, 'x'));
+  CHECK(ask().owner == "xxxxxxxx...");
 }
 
 TEST_CASE("simple: another kind of lock is refused and not touched") {
