@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/duration.hpp"
 #include "base/percent.hpp"
 #include "cli/held_locks.hpp"
 #include "lock/held.hpp"
@@ -119,8 +120,9 @@ void wait_for_first_answer(HeldLocks& locks, lock::Session& session, Millisecond
   locks.ask();
   const redis::Patience patience{after(BootClock::now(), bound), session.wake_fd()};
   if (!redis::wait_for(locks.answer_fd(), POLLIN, patience)) {
-    throw Error(ExitStatus::unavailable,
-                session.display() + ": no answer to the background process in time");
+    throw Error(ExitStatus::unavailable, session.display() +
+                                             ": no answer to the background process within " +
+                                             format_duration(bound));
   }
 }
 

@@ -89,7 +89,7 @@ void read_into(Config& config, const std::string& path, Missing missing) {
     std::string value;
     for (const std::string& text : entry.values) value += (value.empty() ? "" : " ") + text;
     if (entry.key == "redis" && has_password(value)) refuse_if_exposed(*file);
-    config.settings[entry.key] = {value, path};
+    config.settings[entry.key] = {value, path, static_cast<std::size_t>(entry.line)};
   }
   config.read.push_back(path);
 }

@@ -1,6 +1,7 @@
 // Settings from configuration files (TOML): defaults for the global options.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@ namespace rlock::cli {
 struct FileSetting {
   std::string value;  // several servers have a space between them
   std::string file;
+  std::size_t line = 0;
 };
 
 struct Config {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <filesystem>
 #include <system_error>
 #include <unistd.h>
@@ -19,6 +20,11 @@
 
 namespace rlock::cli {
 namespace {
+
+// What a complaint about a file starts with: which line of which configuration file names it.
+std::string naming(const Setting& setting) {
+  return setting.from == Setting::From::file ? setting.label() + ": " : "";
+}
 
 std::string read_password(const std::string& path) {
   const auto fail = [&](const std::string& why) {
@@ -49,8 +55,12 @@ redis::Credentials find_credentials(const Settings& settings) {
   if (file.from == Setting::From::flag && file.value.empty()) {
     throw Error(ExitStatus::config, file.label() + ": no file is named");
   }
-  return {settings.get("user").value,
-          file.value.empty() ? settings.password().value : read_password(file.value)};
+  try {
+    return {settings.get("user").value,
+            file.value.empty() ? settings.password().value : read_password(file.value)};
+  } catch (const Error& error) {
+    throw Error(error.status(), naming(file) + error.what());
+  }
 }
 
 // Throws Error (usage) if the servers cannot be a quorum: each must be one server that shares
@@ -84,7 +94,17 @@ std::string absolute_path(const std::string& path) {
   return path.empty() || failure ? path : absolute;
 }
 
+// Throws Error (config) for a file that a configuration file names and that cannot be read: where
+// it is used, nobody knows any more who has named it.
+void check_named_file(const Setting& setting) {
+  if (setting.from != Setting::From::file || setting.value.empty()) return;
+  if (::access(setting.value.c_str(), R_OK) == 0) return;
+  throw Error(ExitStatus::config,
+              naming(setting) + repeated(setting.value) + ": " + errno_text(errno));
+}
+
 redis::TlsFiles find_tls_files(const Settings& settings) {
+  for (const char* name : {"tls-ca", "tls-cert", "tls-key"}) check_named_file(settings.get(name));
   const std::string certificate = settings.get("tls-cert").value;
   const std::string key = settings.get("tls-key").value;
   if (certificate.empty() != key.empty()) {
@@ -184,6 +204,7 @@ lock::SessionOptions Globals::session_options(const Settings& settings) const {
     if (endpoint.transport == redis::Endpoint::Transport::tls) {
       endpoint.tls_files = find_tls_files(settings);
     }
+    endpoint.is_default = named.from == Setting::From::fallback;
     redis::Credentials& own = endpoint.credentials;
     if (own.user.empty()) own.user = others.user;
     if (own.password.empty()) own.password = others.password;
@@ -191,6 +212,7 @@ lock::SessionOptions Globals::session_options(const Settings& settings) const {
   redis::ClientOptions& client = options.client;
   client.endpoint = options.servers.front();
   client.timeout = find_timeout(settings.get("timeout"));
+  client.timeout_from = " (--timeout)";
   check_color(settings.get("color"));
   client.name = client_name();
   options.absentees = absentees;

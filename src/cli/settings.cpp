@@ -48,6 +48,7 @@ std::string Setting::label() const {
     case From::environment:
       return source;
     case From::file:
+      return repeated(source) + ": line " + std::to_string(line) + ": " + name;
     case From::fallback:
       break;
   }
@@ -77,7 +78,8 @@ Settings::Settings(const Globals& globals)
     } else if (name == "color" && from_environment("NO_COLOR")) {
       setting = {name, "never", From::environment, "NO_COLOR"};
     } else if (in_file != files_.settings.end()) {
-      setting = {name, in_file->second.value, From::file, in_file->second.file};
+      setting = {name, in_file->second.value, From::file, in_file->second.file,
+                 in_file->second.line};
     } else {
       setting = {name, option.fallback, From::fallback, "default"};
     }

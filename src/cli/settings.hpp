@@ -17,7 +17,8 @@ struct Setting {
   std::string name;   // the option's long name without the dashes
   std::string value;  // empty: there is none. Servers have a space between them
   From from = From::fallback;
-  std::string source;  // "flag", the variable, the file or "default"
+  std::string source;    // "flag", the variable, the file or "default"
+  std::size_t line = 0;  // of the file
 
   // What a complaint about the value starts with, and the status that belongs to it.
   [[nodiscard]] std::string label() const;

@@ -13,7 +13,10 @@ constexpr Milliseconds k_shortest_timeout{50};
 
 void SessionOptions::shorten_timeout(Milliseconds length) {
   if (servers.size() < 2) return;
-  client.timeout = std::min(client.timeout, std::max(length / 10, k_shortest_timeout));
+  const Milliseconds most = std::max(length / 10, k_shortest_timeout);
+  if (most >= client.timeout) return;
+  client.timeout = most;
+  client.timeout_from = " (a tenth of the lease)";
 }
 
 Session::Session(const SessionOptions& options)

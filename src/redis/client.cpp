@@ -31,24 +31,32 @@ void check_slots(const ScriptArgs& call) {
 
 }  // namespace
 
+Patience ClientOptions::patience(TimePoint latest) const {
+  const TimePoint now = BootClock::now();
+  const TimePoint usual = after(now, timeout);
+  if (usual <= latest) return {usual, wake_fd, timeout, timeout_from};
+  return {latest, wake_fd, std::chrono::ceil<Milliseconds>(latest - now)};
+}
+
 Client::Client(ClientOptions options)
     : options_(std::move(options)),
       links_(NodeOptions{options_.endpoint, options_.name, options_.reply_limit}) {}
 
 template <typename Action>
-auto Client::insist(int slot, Action action, int* unanswered, TimePoint deadline) {
+auto Client::insist(int slot, Action action, int* unanswered, const Patience& patience) {
+  const TimePoint deadline = patience.deadline;
   int redirections = 0;
   turned_away_.clear();
   // The process may have been stopped since it last looked at the clock, in a pause say.
   const auto check_time = [&] {
     if (BootClock::now() < deadline) return;
-    throw Unavailable("no answer from redis at " + links_.display() + " in time");
+    throw Unavailable("no answer from redis at " + links_.display() + " " + in_time(patience));
   };
   while (true) {
     bool is_sent = false;
     try {
       check_time();
-      Connection& connection = links_.open(slot, Patience{deadline, options_.wake_fd});
+      Connection& connection = links_.open(slot, patience);
       check_time();
       is_sent = true;
       links_.begin();
@@ -90,8 +98,8 @@ bool Client::is_to_be_made_again(const Reply& reply, TimePoint deadline) {
 }
 
 void Client::refuse_slot(const std::string& error) const {
-  throw Unavailable(links_.display() + ": " + escape_for_terminal(error) +
-                    " (a slot is being moved, or its master is away)");
+  throw Unavailable(links_.display() + ": a slot is being moved, or its master is away (" +
+                    escape_for_terminal(error) + ")");
 }
 
 // A script that publishes does so in both ways in a cluster: Redisson listens in the one or in the
@@ -108,15 +116,14 @@ Reply Client::run(const Script& script, const ScriptArgs& call, int* unanswered,
                   TimePoint deadline) {
   if (links_.is_cluster()) check_slots(call);
   const ScriptArgs whole = complete(script, call);
-  deadline = std::min(deadline, after(BootClock::now(), options_.timeout));
+  const Patience patience = options_.patience(deadline);
   const auto action = [&](Connection& connection) -> std::optional<Reply> {
     const Asking asking = links_.is_asking() ? Asking::yes : Asking::no;
-    Reply reply =
-        run_script(connection, script, whole, Patience{deadline, options_.wake_fd}, asking);
-    if (is_to_be_made_again(reply, deadline)) return std::nullopt;
+    Reply reply = run_script(connection, script, whole, patience, asking);
+    if (is_to_be_made_again(reply, patience.deadline)) return std::nullopt;
     return reply;
   };
-  Reply reply = insist(slot_of_call(call), action, unanswered, deadline);
+  Reply reply = insist(slot_of_call(call), action, unanswered, patience);
   if (reply.type != Reply::Type::error) return reply;
   // No time was left to follow it, or to wait.
   if (links_.is_cluster() && Links::is_about_slot(reply.text)) refuse_slot(reply.text);
@@ -125,13 +132,13 @@ Reply Client::run(const Script& script, const ScriptArgs& call, int* unanswered,
 
 void Client::connect() {
   if (links_.has_been_there()) return;
-  links_.open(0, {after(BootClock::now(), options_.timeout), options_.wake_fd});
+  links_.open(0, options_.patience());
 }
 
 std::vector<Reply> Client::run_all(const Script& script, const std::vector<ScriptArgs>& calls) {
   std::vector<Reply> replies(calls.size());
   std::map<std::string, std::vector<std::size_t>> groups;
-  const Patience patience{after(BootClock::now(), options_.timeout), options_.wake_fd};
+  const Patience patience = options_.patience();
   for (std::size_t i = 0; i < calls.size(); ++i) {
     groups[links_.owner(slot_of_call(calls[i]), patience)].push_back(i);
   }
@@ -144,11 +151,11 @@ void Client::run_some(const Script& script, const std::vector<ScriptArgs>& calls
                       const std::vector<std::size_t>& which, std::vector<Reply>& replies) {
   std::vector<ScriptArgs> some;
   for (const std::size_t i : which) some.push_back(calls[i]);
-  const TimePoint deadline = after(BootClock::now(), options_.timeout);
+  const Patience patience = options_.patience();
   const auto action = [&](Connection& connection) {
-    return std::optional(run_scripts(connection, script, some, options_.timeout, options_.wake_fd));
+    return std::optional(run_scripts(connection, script, some, patience));
   };
-  std::vector<Reply> answers = insist(slot_of_call(some[0]), action, nullptr, deadline);
+  std::vector<Reply> answers = insist(slot_of_call(some[0]), action, nullptr, patience);
   for (std::size_t i = 0; i < which.size(); ++i) {
     Reply& reply = replies[which[i]];
     reply = std::move(answers[i]);
@@ -162,30 +169,29 @@ void Client::run_some(const Script& script, const std::vector<ScriptArgs>& calls
 }
 
 Reply Client::command(const Args& args, std::string_view key) {
-  const TimePoint deadline = after(BootClock::now(), options_.timeout);
+  const Patience patience = options_.patience();
   const auto action = [&](Connection& connection) -> std::optional<Reply> {
-    const Patience patience{deadline, options_.wake_fd};
     if (links_.is_asking()) connection.send({"ASKING"}, patience);
     Reply reply = connection.command(args, patience);
-    if (is_to_be_made_again(reply, deadline)) return std::nullopt;
+    if (is_to_be_made_again(reply, patience.deadline)) return std::nullopt;
     return reply;
   };
-  return insist(slot_of(key), action, nullptr, deadline);
+  return insist(slot_of(key), action, nullptr, patience);
 }
 
 std::vector<Reply> Client::commands(const std::vector<Args>& requests, std::string_view key) {
-  const TimePoint deadline = after(BootClock::now(), options_.timeout);
+  const Patience patience = options_.patience();
   const auto action = [&](Connection& connection) -> std::optional<std::vector<Reply>> {
-    auto replies = connection.commands(requests, options_.timeout, options_.wake_fd);
+    auto replies = connection.commands(requests, patience);
     for (const Reply& reply : replies) {
       // ASKING goes before one command, not before several.
-      if (!reply.text.starts_with("ASK ") && is_to_be_made_again(reply, deadline)) {
+      if (!reply.text.starts_with("ASK ") && is_to_be_made_again(reply, patience.deadline)) {
         return std::nullopt;
       }
     }
     return replies;
   };
-  return insist(slot_of(key), action, nullptr, deadline);
+  return insist(slot_of(key), action, nullptr, patience);
 }
 
 std::int64_t Client::wait_for_replicas(int count, Milliseconds bound) {
@@ -232,8 +238,6 @@ bool Client::send_behind(const Args& args) noexcept {
       [&](Connection& connection, const Patience& patience) { connection.send(args, patience); });
 }
 
-std::vector<Endpoint> Client::find_masters() {
-  return links_.masters(Patience{after(BootClock::now(), options_.timeout), options_.wake_fd});
-}
+std::vector<Endpoint> Client::find_masters() { return links_.masters(options_.patience()); }
 
 }  // namespace rlock::redis

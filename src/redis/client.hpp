@@ -7,20 +7,12 @@
 #include <string_view>
 #include <vector>
 
+#include "redis/client_options.hpp"
 #include "redis/connection.hpp"
 #include "redis/links.hpp"
 #include "redis/script.hpp"
-#include "redis/url.hpp"
 
 namespace rlock::redis {
-
-struct ClientOptions {
-  Endpoint endpoint;
-  Milliseconds timeout{3000};  // bound on connecting and on each command
-  std::string name = "rlock";  // shown in CLIENT LIST
-  int wake_fd = -1;            // readable: stop waiting, throw Interrupted
-  std::size_t reply_limit = k_small_reply;
-};
 
 // Not thread-safe: each thread has a client of its own.
 class Client {
@@ -93,7 +85,7 @@ class Client {
   // Does `action` on a connection to where `slot` is, and again on a new one when that breaks,
   // until it returns something.
   template <typename Action>
-  auto insist(int slot, Action action, int* unanswered, TimePoint deadline);
+  auto insist(int slot, Action action, int* unanswered, const Patience& patience);
   [[nodiscard]] bool is_to_be_made_again(const Reply& reply, TimePoint deadline);
   [[noreturn]] void refuse_slot(const std::string& error) const;
   [[nodiscard]] ScriptArgs complete(const Script& script, const ScriptArgs& call) const;

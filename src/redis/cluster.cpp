@@ -97,7 +97,7 @@ void Cluster::ask(const Patience& patience) {
   }
   if (refusal) std::rethrow_exception(refusal);
   const std::string whole = options_.endpoint.display();
-  if (!silence) throw Unavailable(whole + ": no node answers in time");
+  if (!silence) throw Unavailable(whole + ": no node answers " + in_time(patience));
   try {
     std::rethrow_exception(silence);
   } catch (const Unavailable& error) {

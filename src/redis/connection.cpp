@@ -15,6 +15,10 @@
 namespace rlock::redis {
 namespace {
 
+constexpr const char* k_no_server =
+    " (no server is configured, and this is the default address: name one with -r, RLOCK_REDIS or "
+    "a configuration file, man rlock)";
+
 std::string format(const Args& args) {
   std::vector<const char*> texts;
   std::vector<std::size_t> lengths;
@@ -53,7 +57,8 @@ std::unique_ptr<Stream> connect(const Endpoint& endpoint, const Patience& patien
     return plain_stream(connect_socket(endpoint, patience), endpoint.display(),
                         is_tcp ? " (does that port speak TLS? That is rediss://)" : "");
   } catch (const Unavailable& error) {
-    throw Unavailable("cannot reach redis at " + endpoint.display() + ": " + error.what());
+    throw Unavailable("cannot reach redis at " + endpoint.display() + ": " + error.what() +
+                      (endpoint.is_default ? k_no_server : ""));
   }
 }
 
@@ -105,9 +110,8 @@ Reply Connection::command(const Args& args, const Patience& patience) {
   return receive(patience);
 }
 
-std::vector<Reply> Connection::commands(const std::vector<Args>& requests, Milliseconds timeout,
-                                        int wake_fd) {
-  const auto patience = [&] { return Patience{after(BootClock::now(), timeout), wake_fd}; };
+std::vector<Reply> Connection::commands(const std::vector<Args>& requests, const Patience& each) {
+  const auto patience = [&] { return again(each); };
   std::string bytes;
   for (const Args& request : requests) bytes += format(request);
   write(bytes, patience());
@@ -134,7 +138,7 @@ void Connection::finish(const Patience& patience) {
 
 std::optional<Reply> Connection::try_receive() {
   while (true) {
-    while (auto reply = parser_.next()) {
+    while (auto reply = next_reply()) {
       if (unwanted_ == 0) return reply;
       --unwanted_;
     }
@@ -152,9 +156,9 @@ void Connection::skip_unwanted(const Patience& patience) {
 Reply Connection::receive(const Patience& patience) {
   short events = POLLIN;
   while (true) {
-    if (auto reply = parser_.next()) return std::move(*reply);
+    if (auto reply = next_reply()) return std::move(*reply);
     if (!stream_->has_read_ahead() && !wait_for(stream_->fd(), events, patience)) {
-      throw Unavailable("no answer from redis at " + server_ + " in time");
+      throw Unavailable("no answer from redis at " + server_ + " " + in_time(patience));
     }
     events = read_some();
     if (events == 0) events = POLLIN;
@@ -165,7 +169,7 @@ void Connection::write(std::string_view bytes, const Patience& patience) {
   while (!bytes.empty()) {
     // No byte goes out late: the last one is what has a request carried out.
     if (BootClock::now() >= patience.deadline) {
-      throw Unavailable("redis at " + server_ + " takes no request in time");
+      throw Unavailable("redis at " + server_ + " takes no request " + in_time(patience));
     }
     const Stream::Step step = stream_->write(bytes);
     bytes.remove_prefix(step.bytes);
@@ -182,8 +186,27 @@ void Connection::abort() noexcept {
 // Feeds the parser with what has arrived. Returns 0, or if that is nothing, the events to wait for.
 short Connection::read_some() {
   const Stream::Step step = stream_->read({buffer_.get(), k_buffer_size});
-  parser_.feed({buffer_.get(), step.bytes});
+  const std::string_view bytes(buffer_.get(), step.bytes);
+  is_http_ = is_http_ || bytes.starts_with("HTTP/");
+  try {
+    parser_.feed(bytes);
+  } catch (const ProtocolError& error) {
+    refuse(error);
+  }
   return step.wait_for;
+}
+
+std::optional<Reply> Connection::next_reply() {
+  try {
+    return parser_.next();
+  } catch (const ProtocolError& error) {
+    refuse(error);
+  }
+}
+
+// Says which server it was.
+void Connection::refuse(const ProtocolError& error) const {
+  throw ProtocolError(server_, is_http_ ? "an HTTP server answers there, not Redis" : error.what());
 }
 
 }  // namespace rlock::redis

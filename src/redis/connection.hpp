@@ -32,10 +32,10 @@ class Connection {
   // Throws Unavailable, ProtocolError, Interrupted; then the connection is good for `send` only.
   [[nodiscard]] Reply command(const Args& args, const Patience& patience);
 
-  // Sends all requests, then returns their replies in order; each has `timeout`. Throws as
+  // Sends all requests, then returns their replies in order; each has the span of `each`. Throws as
   // `command`.
-  [[nodiscard]] std::vector<Reply> commands(const std::vector<Args>& requests, Milliseconds timeout,
-                                            int wake_fd);
+  [[nodiscard]] std::vector<Reply> commands(const std::vector<Args>& requests,
+                                            const Patience& each);
 
   // Sends a request whose reply will be thrown away. Throws Unavailable, Interrupted.
   void send(const Args& args, const Patience& patience);
@@ -62,6 +62,8 @@ class Connection {
   void skip_unwanted(const Patience& patience);
   [[nodiscard]] Reply receive(const Patience& patience);
   short read_some();
+  [[nodiscard]] std::optional<Reply> next_reply();
+  [[noreturn]] void refuse(const ProtocolError& error) const;
 
   // Not on the stack, which may be small (`ulimit -s`). What is never used takes no memory.
   static constexpr std::size_t k_buffer_size = 65536;
@@ -71,6 +73,7 @@ class Connection {
   std::unique_ptr<Stream> stream_;
   ReplyParser parser_;
   std::size_t unwanted_ = 0;  // replies to requests made by `send`
+  bool is_http_ = false;
 };
 
 }  // namespace rlock::redis

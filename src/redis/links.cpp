@@ -25,8 +25,7 @@ void Links::connect(Link& link, const Patience& patience) {
     link.connection = cluster_->take_connection(link.node);
     if (link.connection) return;
     // A node that is dead, hangs or is cut off must leave time to ask for another.
-    const TimePoint now = BootClock::now();
-    const Patience half{now + (patience.deadline - now) / 2, patience.wake_fd};
+    const Patience half = half_of(patience);
     link.connection = connect_node(options_, link.node, half);
     [[maybe_unused]] const Reply any = link.connection->command({"PING"}, half);
   } else if (options_.endpoint.transport == Endpoint::Transport::sentinel) {

@@ -39,6 +39,8 @@ class ProtocolError : public Error {
  public:
   explicit ProtocolError(const std::string& why)
       : Error(ExitStatus::wrong_kind, "the server's answer makes no sense: " + why) {}
+  ProtocolError(const std::string& server, const std::string& why)
+      : Error(ExitStatus::wrong_kind, server + ": " + why) {}
 };
 
 // Turns a stream of bytes into replies. A stream that is no RESP2, or a reply that would need more

@@ -47,8 +47,7 @@ Reply run_script(Connection& connection, const Script& script, const ScriptArgs&
 }
 
 std::vector<Reply> run_scripts(Connection& connection, const Script& script,
-                               const std::vector<ScriptArgs>& calls, Milliseconds timeout,
-                               int wake_fd) {
+                               const std::vector<ScriptArgs>& calls, const Patience& each) {
   std::vector<std::string> key_counts;
   for (const ScriptArgs& call : calls) key_counts.push_back(std::to_string(call.keys.size()));
   std::vector<Reply> replies(calls.size());
@@ -60,7 +59,7 @@ std::vector<Reply> run_scripts(Connection& connection, const Script& script,
     for (const std::size_t i : wanted) {
       requests.push_back(eval_args(command, script.sha1, key_counts[i], calls[i]));
     }
-    std::vector<Reply> answers = connection.commands(requests, timeout, wake_fd);
+    std::vector<Reply> answers = connection.commands(requests, each);
     std::vector<std::size_t> failed;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       if (answers[i].type == Reply::Type::error) failed.push_back(wanted[i]);
@@ -74,8 +73,7 @@ std::vector<Reply> run_scripts(Connection& connection, const Script& script,
     const std::size_t first = wanted.front();
     wanted.erase(wanted.begin());
     const bool is_unknown = replies[first].text.starts_with("NOSCRIPT");
-    replies[first] = run_script(connection, script, calls[first],
-                                Patience{after(BootClock::now(), timeout), wake_fd});
+    replies[first] = run_script(connection, script, calls[first], again(each));
     if (is_settled || replies[first].type == Reply::Type::error || wanted.empty()) continue;
     is_settled = true;
     ask(is_unknown ? "EVALSHA_RO" : "EVALSHA");

@@ -37,11 +37,11 @@ enum class Asking { no, yes };
                                const Patience& patience, Asking asking = Asking::no);
 
 // Runs `script`, which must only read, once for each of `calls`, in one round trip. Returns the
-// replies in order, each of which may be an error; each has `timeout`. Throws as
+// replies in order, each of which may be an error; each has the span of `each`. Throws as
 // Connection::command.
 [[nodiscard]] std::vector<Reply> run_scripts(Connection& connection, const Script& script,
                                              const std::vector<ScriptArgs>& calls,
-                                             Milliseconds timeout, int wake_fd);
+                                             const Patience& each);
 
 // Sends `script` by its text and does not wait for the reply. Throws as Connection::send.
 void send_script(Connection& connection, const Script& script, const ScriptArgs& call,

@@ -182,7 +182,7 @@ std::optional<Appointment> find_master(const NodeOptions& options, const Patienc
   }
   if (!refusals.empty()) std::rethrow_exception(refusals.front());
   if (!silent.empty()) throw_silence(silent.front(), whole);
-  throw Unavailable(whole + ": no sentinel answers in time");
+  throw Unavailable(whole + ": no sentinel answers " + in_time(patience));
 }
 
 }  // namespace
@@ -203,8 +203,7 @@ Master connect_master(const NodeOptions& options, const Patience& patience) {
     if (named) {
       try {
         // A master that is dead or cut off must leave time to ask for another.
-        const TimePoint now = BootClock::now();
-        const Patience half{now + (patience.deadline - now) / 2, patience.wake_fd};
+        const Patience half = half_of(patience);
         auto connection = connect_node(options, named->node, half);
         const Reply role = connection->command({"ROLE"}, half);
         if (!is_replica(role)) return {named->node, named->epoch, std::move(connection)};

@@ -1,58 +1,120 @@
 #include "redis/server_error.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
-#include <utility>
 
 #include "base/escape.hpp"
 
 namespace rlock::redis {
 namespace {
 
-using Rule = std::pair<std::string_view, ExitStatus>;
-
-// The first prefix that fits decides.
-constexpr std::array k_rules = {
-    Rule{"NOAUTH", ExitStatus::permission},
-    Rule{"WRONGPASS", ExitStatus::permission},
-    Rule{"NOPERM", ExitStatus::permission},
-    Rule{"DENIED", ExitStatus::permission},
-    Rule{"ERR invalid password", ExitStatus::permission},
-    Rule{"ERR AUTH", ExitStatus::permission},
-    Rule{"ERR Client sent AUTH", ExitStatus::permission},
-    // A user who may run scripts, but not a command in one, or not on its keys.
-    Rule{"ERR ACL failure in script", ExitStatus::permission},
-    Rule{"ERR The user executing the script", ExitStatus::permission},
-    Rule{"The user executing the script", ExitStatus::permission},
-    Rule{"LOADING", ExitStatus::unavailable},
-    Rule{"BUSY", ExitStatus::unavailable},
-    Rule{"READONLY", ExitStatus::unavailable},
-    Rule{"OOM", ExitStatus::unavailable},
-    Rule{"MISCONF", ExitStatus::unavailable},
-    Rule{"MASTERDOWN", ExitStatus::unavailable},
-    Rule{"NOREPLICAS", ExitStatus::unavailable},
-    Rule{"CLUSTERDOWN", ExitStatus::unavailable},
-    Rule{"TRYAGAIN", ExitStatus::unavailable},
-    Rule{"UNKILLABLE", ExitStatus::unavailable},
-    Rule{"UNBLOCKED", ExitStatus::unavailable},
-    Rule{"ERR max number of clients", ExitStatus::unavailable},
-    Rule{"MOVED", ExitStatus::config},
-    Rule{"ASK", ExitStatus::config},
-    Rule{"CROSSSLOT", ExitStatus::config},
-    Rule{"ERR DB index", ExitStatus::config},
-    Rule{"ERR SELECT is not allowed", ExitStatus::config},
+struct Rule {
+  std::string_view code;
+  ExitStatus status;
+  const char* words;  // what has happened, and what to do
 };
 
-// Returns what to do about an error that is a matter of where one asks.
-std::string advice(const std::string& text) {
-  const bool is_redirection = text.starts_with("MOVED ") || text.starts_with("ASK ");
-  return is_redirection ? ": it is one of a cluster: give redis-cluster://HOST:PORT" : "";
+constexpr const char* k_unknown_user =
+    "the server knows no such user and password (--user, --password-file)";
+constexpr const char* k_no_password =
+    "the server has no such user, or no password at all: leave it out, or set one there";
+constexpr const char* k_cluster = "the server is one of a cluster: give redis-cluster://HOST:PORT";
+
+// The first code that fits decides.
+constexpr std::array k_rules = {
+    Rule{"NOAUTH", ExitStatus::permission,
+         "the server wants a password (--password-file, or RLOCK_PASSWORD)"},
+    Rule{"WRONGPASS", ExitStatus::permission, k_unknown_user},
+    Rule{"NOPERM", ExitStatus::permission, ""},
+    Rule{"DENIED", ExitStatus::permission,
+         "the server serves its own host only (protected mode): set a password there"},
+    Rule{"ERR invalid password", ExitStatus::permission, k_unknown_user},
+    Rule{"ERR AUTH", ExitStatus::permission, k_no_password},
+    Rule{"ERR Client sent AUTH", ExitStatus::permission, k_no_password},
+    // A user who may run scripts, but not a command in one, or not on its keys.
+    Rule{"ERR ACL failure in script", ExitStatus::permission, ""},
+    Rule{"ERR The user executing the script", ExitStatus::permission, ""},
+    Rule{"The user executing the script", ExitStatus::permission, ""},
+    Rule{"LOADING", ExitStatus::unavailable, "the server is still reading its data: try again"},
+    Rule{"BUSY", ExitStatus::unavailable,
+         "a script of another client blocks the server: SCRIPT KILL ends that"},
+    Rule{"READONLY", ExitStatus::unavailable,
+         "the server is a replica, which grants no locks: give its master (-r)"},
+    Rule{"OOM", ExitStatus::unavailable,
+         "the server's memory is full: it grants no locks until there is room (maxmemory)"},
+    Rule{"MISCONF", ExitStatus::unavailable,
+         "the server cannot save its data and refuses writes: see its log and its disk"},
+    Rule{"MASTERDOWN", ExitStatus::unavailable,
+         "the server is a replica that has lost its master: give the master (-r)"},
+    Rule{"NOREPLICAS", ExitStatus::unavailable,
+         "the server refuses writes until more replicas are connected (min-replicas-to-write)"},
+    Rule{"CLUSTERDOWN", ExitStatus::unavailable,
+         "the cluster is down, or the part of it that keeps this lock"},
+    Rule{"TRYAGAIN", ExitStatus::unavailable, "the lock's slot is being moved: try again"},
+    Rule{"UNKILLABLE", ExitStatus::unavailable, ""},
+    Rule{"UNBLOCKED", ExitStatus::unavailable, ""},
+    Rule{"ERR max number of clients", ExitStatus::unavailable,
+         "the server has as many clients as it takes (maxclients)"},
+    Rule{"MOVED", ExitStatus::config, k_cluster},
+    Rule{"ASK", ExitStatus::config, k_cluster},
+    Rule{"CROSSSLOT", ExitStatus::config,
+         "the lock's keys lie in different slots of the cluster: choose another name"},
+    Rule{"ERR DB index", ExitStatus::config,
+         "the server has no such database: see the number at the URL's end"},
+    Rule{"ERR SELECT is not allowed", ExitStatus::config,
+         "a cluster has database 0 only: see the number at the URL's end"},
+};
+
+const Rule* find_rule(const std::string& text) {
+  const auto* const found = std::find_if(
+      k_rules.begin(), k_rules.end(), [&](const Rule& rule) { return is_error(text, rule.code); });
+  return found == k_rules.end() ? nullptr : &*found;
+}
+
+// Returns what the user may not do. In a script, Redis before 7.2 does not name the command.
+std::string missing_right(const std::string& text) {
+  constexpr std::string_view k_before = "to run the '";
+  std::string what = "run a command that rlock's scripts need, which doctor names";
+  if (const std::size_t start = text.find(k_before); start != std::string::npos) {
+    const std::size_t name = start + k_before.size();
+    what = "run " + escape_for_terminal(text.substr(name, text.find('\'', name) - name));
+  } else if (text.find("channel") != std::string::npos) {
+    what = "listen or publish on a channel of the lock";
+  } else if (text.find(" key") != std::string::npos) {
+    what = "use a key of the lock";
+  }
+  return "this user may not " + what + " (the rights that rlock needs: man rlock, Access control)";
+}
+
+std::string words_for(const std::string& text) {
+  const Rule* const rule = find_rule(text);
+  if (rule == nullptr) return "the server refuses a request";
+  if (rule->words[0] != '\0') return rule->words;
+  return rule->status == ExitStatus::permission ? missing_right(text)
+                                                : "the server cannot carry a request out now";
+}
+
+// Returns the server's text without the place in a script of ours, which tells nobody anything.
+std::string without_script(std::string text) {
+  text = text.substr(0, text.find(" script: "));
+  // "ERR Error running script (call to f_...): @user_script:7: @user_script: 7: -OOM command ..."
+  constexpr std::string_view k_place = "user_script:";
+  while (true) {
+    const std::size_t place = text.find(k_place);
+    if (place == std::string::npos) return text;
+    const std::size_t end = text.find(": ", place + k_place.size() + 1);
+    if (end == std::string::npos) return text.substr(0, text.find(" (call to"));
+    text.erase(0, end + 2);
+    if (text.starts_with('-')) text.erase(0, 1);
+  }
 }
 
 }  // namespace
 
 ServerError::ServerError(const std::string& server, const std::string& text)
-    : Error(status_of_server_error(text), server + ": " + escape_for_terminal(text) + advice(text)),
+    : Error(status_of_server_error(text), server + ": " + words_for(text) + "; the server says: " +
+                                              escape_for_terminal(without_script(text))),
       code_(text.substr(0, text.find(' '))) {}
 
 bool is_error(const std::string& text, std::string_view code) {
@@ -62,10 +124,8 @@ bool is_error(const std::string& text, std::string_view code) {
 }
 
 ExitStatus status_of_server_error(const std::string& text) {
-  for (const auto& [prefix, status] : k_rules) {
-    if (is_error(text, prefix)) return status;
-  }
-  return ExitStatus::wrong_kind;
+  const Rule* const rule = find_rule(text);
+  return rule == nullptr ? ExitStatus::wrong_kind : rule->status;
 }
 
 }  // namespace rlock::redis

@@ -24,7 +24,8 @@ class Interrupted : public std::exception {
 // The server answered with an error.
 class ServerError : public Error {
  public:
-  // `text` is the server's line, such as "LOADING Redis is loading the dataset in memory".
+  // `text` is the server's line, such as "LOADING Redis is loading the dataset in memory". The
+  // message has our words for it first: what has happened, and what to do.
   ServerError(const std::string& server, const std::string& text);
 
   // Returns the first word, such as "LOADING".

@@ -18,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/duration.hpp"
 #include "base/quiet_thread.hpp"
 #include "redis/server_error.hpp"
 
@@ -84,7 +85,7 @@ std::vector<Address> resolve(const Endpoint& endpoint, const Patience& patience)
     throw Unavailable(std::string("no thread to look up the host's name: ") + error.what());
   }
   if (!wait_for(lookup->done.fd(), POLLIN, patience)) {
-    throw Unavailable("no answer to the look-up of the host's name in time");
+    throw Unavailable("no answer to the look-up of the host's name " + in_time(patience));
   }
   const std::lock_guard guard(lookup->mutex);
   if (lookup->error != 0) throw Unavailable(::gai_strerror(lookup->error));
@@ -162,6 +163,21 @@ bool wait_for(int fd, short events, const Patience& patience) {
   throw Interrupted();
 }
 
+std::string in_time(const Patience& patience) {
+  if (patience.span <= Milliseconds(0)) return "in time";
+  return "within " + format_duration(patience.span) + patience.from;
+}
+
+Patience again(const Patience& patience) {
+  return {after(BootClock::now(), patience.span), patience.wake_fd, patience.span, patience.from};
+}
+
+Patience half_of(const Patience& patience) {
+  const TimePoint now = BootClock::now();
+  const auto half = (patience.deadline - now) / 2;
+  return {now + half, patience.wake_fd, std::chrono::ceil<Milliseconds>(half)};
+}
+
 void pause(const Patience& patience) {
   [[maybe_unused]] const bool ready = wait_for(-1, 0, patience);  // poll() passes over -1
 }
@@ -180,7 +196,8 @@ Fd connect_tcp(const Endpoint& endpoint, const Patience& patience) {
         configure_tcp(fd.get());
         return fd;
       }
-      if (BootClock::now() >= patience.deadline) throw Unavailable("no answer in time");
+      if (BootClock::now() >= patience.deadline)
+        throw Unavailable("no answer " + in_time(patience));
       if (more && BootClock::now() >= next) break;
     }
     if (!more && all_failed(attempts)) {
@@ -199,7 +216,7 @@ Fd connect_unix(const std::string& path, const Patience& patience) {
   while (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name) != 0) {
     // EAGAIN: the server's backlog is full; there is nothing to poll for.
     if (errno != EAGAIN && errno != EINTR) throw Unavailable(errno_text(errno));
-    if (BootClock::now() >= patience.deadline) throw Unavailable("no answer in time");
+    if (BootClock::now() >= patience.deadline) throw Unavailable("no answer " + in_time(patience));
     pause({after(BootClock::now(), Milliseconds(5)), patience.wake_fd});
   }
   return fd;

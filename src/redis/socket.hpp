@@ -14,7 +14,18 @@ namespace rlock::redis {
 struct Patience {
   TimePoint deadline;
   int wake_fd = -1;
+  Milliseconds span{0};   // the whole time that there was, for messages; 0: not known
+  const char* from = "";  // what the user can change to make that longer, such as " (--timeout)"
 };
+
+// Returns "within 3s (--timeout)", or "in time" where the span is not known.
+[[nodiscard]] std::string in_time(const Patience& patience);
+
+// Returns the same span, from now on.
+[[nodiscard]] Patience again(const Patience& patience);
+
+// Returns the first half of the time that `patience` has left.
+[[nodiscard]] Patience half_of(const Patience& patience);
 
 // Waits until `fd` is ready for `events` (POLLIN, POLLOUT). Returns false when the deadline has
 // passed. Throws Interrupted.

@@ -8,6 +8,7 @@
 #include <sys/epoll.h>
 #include <utility>
 
+#include "base/escape.hpp"
 #include "redis/sentinel.hpp"
 #include "redis/server_error.hpp"
 
@@ -28,7 +29,7 @@ std::string pattern_of(const std::string& channel) {
 
 Subscription::Subscription(const ClientOptions& options, const std::vector<std::string>& channels)
     : options_(options) {
-  const Patience patience{after(BootClock::now(), options.timeout), options.wake_fd};
+  const Patience patience = options.patience();
   if (options.endpoint.transport == Endpoint::Transport::cluster) {
     listen_in_shards(channels, patience);
     return;
@@ -65,7 +66,9 @@ void Subscription::listen_in_shards(const std::vector<std::string>& channels,
       // Before Redis 7 there are no shards, and a user may lack the right: then only those are
       // heard who publish to all.
       const auto moved = subscribe(*connection, {"SSUBSCRIBE", "ssubscribe"}, some);
-      if (moved && Links::is_about_slot(*moved)) throw Unavailable(name + ": " + *moved);
+      if (moved && Links::is_about_slot(*moved))
+        throw Unavailable(name + ": the slot of a channel is being moved (" +
+                          escape_for_terminal(*moved) + ")");
       const auto error = subscribe(*connection, {"SUBSCRIBE", "subscribe"}, some);
       if (error) throw ServerError(node_endpoint(options_.endpoint, owned.first).display(), *error);
     }
@@ -116,7 +119,7 @@ std::optional<Message> Subscription::to_message(const Reply& reply) const {
 // Returns the server's error if it refuses.
 std::optional<std::string> Subscription::subscribe(Connection& connection, const Verb& verb,
                                                    const std::vector<std::string>& channels) {
-  const Patience patience{after(BootClock::now(), options_.timeout), options_.wake_fd};
+  const Patience patience = options_.patience();
   Args request = {verb.command};
   request.insert(request.end(), channels.begin(), channels.end());
   Reply reply = connection.command(request, patience);
@@ -138,7 +141,8 @@ Reply Subscription::receive(Connection& connection, const Patience& patience) {
   while (true) {
     if (auto reply = connection.try_receive()) return std::move(*reply);
     if (!wait_for(connection.fd(), POLLIN, patience)) {
-      throw Unavailable("no answer from redis at " + options_.endpoint.display() + " in time");
+      throw Unavailable("no answer from redis at " + options_.endpoint.display() + " " +
+                        in_time(patience));
     }
   }
 }

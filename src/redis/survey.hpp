@@ -39,10 +39,12 @@ class Survey {
   // Begins to ask a server. Without a thread for it, the result is that failure.
   void ask(const HostAndPort& server) {
     ++pending_;
-    const auto work = [box = box_, question = question_, server, until = patience_.deadline] {
+    const auto work = [box = box_, question = question_, server, patience = patience_] {
       Result result{server, {}, {}};
       try {
-        result.answer = question(server, Patience{until});
+        Patience until = patience;
+        until.wake_fd = -1;
+        result.answer = question(server, until);
       } catch (...) {
         result.failure = std::current_exception();
       }

@@ -40,7 +40,8 @@ class TlsStream : public Stream {
     module_->attach(session_, socket_.get());
     while (const short events = events_after(module_->shake_hands(session_, failure_))) {
       if (!wait_for(socket_.get(), events, patience)) {
-        throw Unavailable("no answer to the TLS handshake in time (does that port speak TLS?)");
+        throw Unavailable("no answer to the TLS handshake " + in_time(patience) +
+                          "; does that port speak TLS?");
       }
     }
     is_open_ = true;
@@ -102,7 +103,7 @@ class TlsStream : public Stream {
       case tls::Failure::Kind::refused:
         throw Error(ExitStatus::permission, server_ + ": " + why);
       case tls::Failure::Kind::foreign:
-        throw ProtocolError(server_ + " does not speak TLS (" + why + ")");
+        throw ProtocolError(server_, "does not speak TLS (" + why + ")");
       case tls::Failure::Kind::lost:
         break;
     }

@@ -44,6 +44,7 @@ struct Endpoint {
   int database = 0;
   Credentials credentials;
   TlsFiles tls_files;
+  bool is_default = false;  // nobody has named this server
 
   // Returns the URL without user and password, percent-encoded: fit for messages, logs and JSON.
   [[nodiscard]] std::string display() const;

@@ -135,7 +135,7 @@ TEST_CASE("a bad value is told with where it comes from, and in a file it is one
   clean.configure("timeout = 'soon'");
   CHECK(clean.complaint(ExitStatus::config) ==
         *clean.globals.config +
-            ": timeout: 'soon' is no duration; expected 500ms, 30s, 5m, 1h, 1d or 1.5s");
+            ": line 1: timeout: 'soon' is no duration; expected 500ms, 30s, 5m, 1h, 1d or 1.5s");
   clean.environment.set("RLOCK_TIMEOUT", "late");
   CHECK(clean.complaint(ExitStatus::usage).find("RLOCK_TIMEOUT: 'late' is no") == 0);
   clean.environment.set("RLOCK_TIMEOUT", std::nullopt);
@@ -143,7 +143,8 @@ TEST_CASE("a bad value is told with where it comes from, and in a file it is one
        {"redis = 'http://h'", "redis = ''", "redis = []", "redis = ['redis://a', 'redis://a']"}) {
     CAPTURE(text);
     clean.configure(text);
-    CHECK(clean.complaint(ExitStatus::config).find(*clean.globals.config + ": redis: ") == 0);
+    CHECK(clean.complaint(ExitStatus::config).find(*clean.globals.config + ": line 1: redis: ") ==
+          0);
   }
   clean.configure("color = 'sometimes'");
   CHECK(clean.complaint(ExitStatus::config).find(": color: 'sometimes' is none of") !=
@@ -168,12 +169,15 @@ TEST_CASE("an empty text in a file stands for none: it takes back what another f
 
 TEST_CASE("the files of TLS are for servers that speak it") {
   Clean clean;
-  clean.configure("tls-ca = \"/file/ca\"\ntls-cert = \"/file/cert\"\ntls-key = \"/file/key\"\n");
+  const std::string ca = clean.scratch.write("ca", "");
+  const std::string cert = clean.scratch.write("cert", "");
+  const std::string key = clean.scratch.write("key", "");
+  clean.configure("tls-ca = '" + ca + "'\ntls-cert = '" + cert + "'\ntls-key = '" + key + "'\n");
   CHECK(clean.endpoint().tls_files.authorities.empty());
   clean.globals.redis = {"rediss://h"};
-  CHECK(clean.endpoint().tls_files.authorities == "/file/ca");
-  CHECK(clean.endpoint().tls_files.certificate == "/file/cert");
-  CHECK(clean.endpoint().tls_files.key == "/file/key");
+  CHECK(clean.endpoint().tls_files.authorities == ca);
+  CHECK(clean.endpoint().tls_files.certificate == cert);
+  CHECK(clean.endpoint().tls_files.key == key);
   clean.environment.set("RLOCK_TLS_CA", "/environment/ca");
   clean.environment.set("RLOCK_TLS_CERT", "/environment/cert");
   clean.environment.set("RLOCK_TLS_KEY", "/environment/key");

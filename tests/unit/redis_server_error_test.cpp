@@ -70,9 +70,11 @@ TEST_CASE("every other error makes no sense to us") {
                 "", " ", "loading"});
 }
 
-TEST_CASE("a server error says which server and what it said") {
+TEST_CASE("a server error says which server, what to do, and what it said") {
   const ServerError error("unix:///s", "LOADING Redis is loading");
-  CHECK(std::string(error.what()) == "unix:///s: LOADING Redis is loading");
+  CHECK(std::string(error.what()) ==
+        "unix:///s: the server is still reading its data: try again; "
+        "the server says: LOADING Redis is loading");
   CHECK(error.code() == "LOADING");
   CHECK(error.status() == ExitStatus::unavailable);
   CHECK(error.is_temporary());
@@ -83,5 +85,35 @@ TEST_CASE("a server error says which server and what it said") {
 
 TEST_CASE("the server's words cannot move the cursor") {
   const ServerError error("s", "ERR \x1b[2J\nrlock: all is well");
-  CHECK(std::string(error.what()) == "s: ERR \\x1b[2J\\nrlock: all is well");
+  CHECK(std::string(error.what()) ==
+        "s: the server refuses a request; the server says: ERR \\x1b[2J\\nrlock: all is well");
+}
+
+TEST_CASE("a server error names no script and no line of one") {
+  for (const char* text :
+       {"OOM no memory script: 434c, on @user_script:1.",
+        "ERR Error running script (call to f_1234): @user_script:7: @user_script: 7: "
+        "-OOM no memory",
+        "ERR Error running script (call to f_1234): @user_script:7: OOM no memory",
+        "ERR user_script:3: OOM no memory script: 5609, on @user_script:3."}) {
+    CAPTURE(text);
+    const std::string message = ServerError("s", text).what();
+    CHECK(message.ends_with("; the server says: OOM no memory"));
+  }
+}
+
+TEST_CASE("a server error names the right that is missing") {
+  const auto has = [](const char* text, const char* part) {
+    return std::string(ServerError("s", text).what()).find(part) != std::string::npos;
+  };
+  CHECK(has("NOPERM User bob has no permissions to run the 'evalsha' command", "not run evalsha"));
+  CHECK(
+      has("ERR ACL failure in script: User bob has no permissions to run the 'hset' command "
+          "script: 5609, on @user_script:1.",
+          "not run hset"));
+  CHECK(has("NOPERM this user has no permissions to access one of the keys used as arguments",
+            "not use a key"));
+  CHECK(has("NOPERM No permissions to access a key", "not use a key"));
+  CHECK(has("NOPERM No permissions to access a channel", "on a channel"));
+  CHECK(has("ERR The user executing the script can't run this command", "rights"));
 }
