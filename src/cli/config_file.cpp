@@ -100,6 +100,7 @@ Config read_config(const std::optional<std::string>& file) {
   Config config;
   if (file) {
     read_into(config, *file, Missing::error);
+    config.named = absolute_path(*file);
     return config;
   }
   read_into(config, "/etc/rlock.toml", Missing::fine);

@@ -19,6 +19,7 @@ struct Config {
   std::map<std::string, FileSetting> settings;  // by an option's long name without the dashes
   std::vector<std::string> read;                // the files that were read, in this order
   std::vector<std::string> missing;             // those that would have been
+  std::string named;  // the absolute path of the one that the user has named; empty: none
 };
 
 // Reads `file`, or without it /etc/rlock.toml and then the user's rlock.toml, which wins. A file

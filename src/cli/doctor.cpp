@@ -43,8 +43,7 @@ struct DoctorOptions {
 // Prints each finding as it comes, and counts.
 class Report {
  public:
-  // `server`: the options that name it, to be put into commands of ours; or nothing.
-  Report(bool json, std::string server) : json_(json), server_(std::move(server)) {}
+  explicit Report(bool json) : json_(json) {}
 
   // `name`: of the lock; nothing for the server.
   void add(const std::optional<std::string>& name, const char* level, const Problem& problem) {
@@ -56,7 +55,7 @@ class Report {
       json["level"] = level;
       json["code"] = problem.code;
       json["detail"] = to_utf8(problem.detail);
-      json["hint"] = problem.hint.empty() ? Json(nullptr) : Json(to_utf8(mend(problem.hint)));
+      json["hint"] = problem.hint.empty() ? Json(nullptr) : Json(to_utf8(problem.hint));
       print(json.dump() + "\n");
       return;
     }
@@ -65,7 +64,7 @@ class Report {
         "\n" + wrap(escape_for_terminal(problem.detail), 4, terminal_columns(STDOUT_FILENO));
     // A command stays whole: it is there to be pasted.
     if (!problem.hint.empty()) {
-      text += "    mend: " + escape_for_terminal(mend(problem.hint)) + "\n";
+      text += "    mend: " + escape_for_terminal(problem.hint) + "\n";
     }
     print(text);
   }
@@ -84,19 +83,14 @@ class Report {
   [[nodiscard]] bool is_healthy() const { return !counts_.contains("problem"); }
 
  private:
-  [[nodiscard]] std::string mend(const std::string& hint) const {
-    return name_server(hint, server_);
-  }
-
   bool json_;
-  std::string server_;
   std::map<std::string, std::size_t> counts_;
 };
 
 class Doctor {
  public:
-  Doctor(redis::Client& client, const DoctorOptions& options, Report report)
-      : client_(client), options_(options), report_(std::move(report)) {}
+  Doctor(const Globals& globals, redis::Client& client, const DoctorOptions& options)
+      : globals_(globals), client_(client), options_(options), report_(globals.json) {}
 
   int run() {
     const redis::Masters masters(client_);
@@ -143,6 +137,8 @@ class Doctor {
         if (problem.code == "cluster") continue;  // whoever asks knows
         problem.detail = server.options().endpoint.display() + ": " + problem.detail;
       }
+      problem.hint =
+          address(problem.hint, globals_, client_.options().endpoint, server.options().endpoint);
       const bool is_problem = finding.level == lock::Level::problem;
       report_.add(std::nullopt, is_problem ? "problem" : "note", problem);
     }
@@ -179,13 +175,16 @@ class Doctor {
         problems = lock::take_snapshot(client_, name).problems;
       }
     }
+    address(problems, globals_, client_);
     for (const Problem& problem : problems) report_.add(name, "problem", problem);
     if (has_sleepers(snapshot)) {
-      report_.add(name, "note",
-                  {"sleeping_waiter",
-                   "the lock is free, and yet somebody waits for it, unless that is rlock watch: a "
-                   "waiter that nobody has called, as after DEL, sleeps on",
-                   "rlock unlock --force " + shell_operands({name}) + "  # wakes it"});
+      std::vector<Problem> notes = {
+          {"sleeping_waiter",
+           "the lock is free, and yet somebody waits for it, unless that is rlock watch: a "
+           "waiter that nobody has called, as after DEL, sleeps on",
+           "rlock unlock --force " + shell_operands({name}) + "  # wakes it"}};
+      address(notes, globals_, client_);
+      report_.add(name, "note", notes.front());
     }
   }
 
@@ -228,6 +227,7 @@ class Doctor {
     return "given an expiry: " + which;
   }
 
+  const Globals& globals_;
   redis::Client& client_;
   const DoctorOptions& options_;
   Report report_;
@@ -236,10 +236,8 @@ class Doctor {
 
 int run_doctor(const Globals& globals, const DoctorOptions& options) {
   if (options.name) lock::check_name(*options.name);
-  redis::ClientOptions client_options = globals.client_options(redis::k_large_reply);
-  redis::Client client(client_options);
-  const std::string server = server_option(globals, client_options.endpoint);
-  return Doctor(client, options, Report(globals.json, server)).run();
+  redis::Client client(globals.client_options(redis::k_large_reply));
+  return Doctor(globals, client, options).run();
 }
 
 }  // namespace

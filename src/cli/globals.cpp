@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <filesystem>
-#include <system_error>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -85,13 +83,6 @@ void check_independence(const std::vector<redis::Endpoint>& servers) {
                   url + " is the same server as " + twin->display() + ": it would have two votes");
     }
   }
-}
-
-// Every connection reads the file anew, also that of a watchdog that has left our directory.
-std::string absolute_path(const std::string& path) {
-  std::error_code failure;  // our directory was removed: the relative path is as good as any
-  const std::string absolute = std::filesystem::absolute(path, failure).string();
-  return path.empty() || failure ? path : absolute;
 }
 
 // Throws Error (config) for a file that a configuration file names and that cannot be read: where
@@ -216,6 +207,8 @@ lock::SessionOptions Globals::session_options(const Settings& settings) const {
   check_color(settings.get("color"));
   client.name = client_name();
   options.absentees = absentees;
+  known->settings = std::make_shared<const Settings>(settings);
+  known->servers = options.servers;
   return options;
 }
 

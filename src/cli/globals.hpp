@@ -32,6 +32,13 @@ struct Globals {
   bool verbose = false;
   std::shared_ptr<lock::Absentees> absentees = std::make_shared<lock::Absentees>();
 
+  // What session_options has found. A file may be a pipe: it is read once.
+  struct Known {
+    std::shared_ptr<const Settings> settings;
+    std::vector<redis::Endpoint> servers;
+  };
+  std::shared_ptr<Known> known = std::make_shared<Known>();
+
   // Adds the options to `app`; they fill this object, which must outlive the parse.
   void add_to(CLI::App& app);
 

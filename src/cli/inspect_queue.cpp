@@ -22,8 +22,7 @@ namespace {
 void inspect(const Globals& globals, const redis::ClientOptions& options, const std::string& name) {
   redis::Client client(options);
   lock::Snapshot snapshot = lock::take_snapshot(client, name);
-  const std::string server = server_option(globals, options.endpoint);
-  for (lock::Problem& problem : snapshot.problems) problem.hint = name_server(problem.hint, server);
+  address(snapshot.problems, globals, client);
   if (globals.json) {
     print(to_json(snapshot, options.endpoint.display()) + "\n");
   } else {

@@ -8,6 +8,7 @@
 #include "base/duration.hpp"
 #include "base/quiet_thread.hpp"
 #include "cli/notifications.hpp"
+#include "cli/remedy.hpp"
 #include "lock/key_names.hpp"
 #include "redis/run_id.hpp"
 #include "redis/server_error.hpp"
@@ -191,8 +192,9 @@ void LockWatcher::look_at_due() {
 Looked LockWatcher::look(std::size_t index, const std::string& message) {
   Followed& lock = locks_[index];
   lock.changed = false;
-  auto snapshot =
-      std::make_shared<const lock::Snapshot>(lock::take_snapshot(client_, lock.name, ears_));
+  lock::Snapshot found = lock::take_snapshot(client_, lock.name, ears_);
+  address(found.problems, options_.globals, client_);
+  auto snapshot = std::make_shared<const lock::Snapshot>(std::move(found));
   const TimePoint now = BootClock::now();
   // What had been said before the snapshot was taken belongs to what it shows.
   listen();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/fd.hpp"
+#include "cli/globals.hpp"
 #include "cli/lock_follower.hpp"
 #include "redis/client.hpp"
 #include "redis/subscription.hpp"
@@ -46,6 +47,7 @@ class LockWatcher {
     redis::ClientOptions client;     // for large replies; its wake_fd is not used
     std::vector<std::string> names;  // no two the same
     TimePoint end;                   // shortly before it there is a last look
+    Globals globals;                 // for commands that are shown
   };
 
   // Starts the thread.

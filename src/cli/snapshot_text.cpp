@@ -116,7 +116,8 @@ std::string to_text(const Snapshot& snapshot, Room room, Detail detail) {
   for (const lock::Problem& problem : snapshot.problems) {
     text += wrap(problem.code + ": " + escape_for_terminal(problem.detail), 2, room);
     // A command must stay whole where it is copied from: the terminal breaks it where it ends.
-    const bool is_command = problem.hint.starts_with("rlock ");
+    const bool is_command =
+        problem.hint.starts_with("rlock ") || problem.hint.find("redis-cli ") != std::string::npos;
     const std::string hint = "hint: " + escape_for_terminal(problem.hint);
     text += wrap(hint, 4, is_command ? std::nullopt : room);
   }

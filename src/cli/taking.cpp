@@ -6,9 +6,11 @@
 #include "base/environment.hpp"
 #include "base/escape.hpp"
 #include "base/process_identity.hpp"
+#include "base/shell_quote.hpp"
 #include "base/wording.hpp"
 #include "cli/message.hpp"
 #include "cli/own_hold.hpp"
+#include "cli/remedy.hpp"
 #include "cli/status_line.hpp"
 #include "lock/held.hpp"
 #include "lock/key_names.hpp"
@@ -139,14 +141,15 @@ std::optional<Taken> take(const Request& request, const Globals& globals, lock::
       warned_of_twin = true;
     }
   };
-  const std::string remedy = request.wish.kind == lock::Kind::simple
-                                 ? " (rlock unlock --force --kind simple)"
-                                 : " (rlock unlock --force)";
+  const std::string kind = request.wish.kind == lock::Kind::simple ? "--kind simple " : "";
+  const std::string remedy =
+      address_all("rlock unlock --force " + kind + shell_operands({request.wish.name}), globals);
   // A service's permit of a semaphore has no expiry as a rule.
   const auto warn_of_lasting = [&](const lock::Busy& busy) {
     if (busy.ttl || busy.permits || warned_of_lasting) return;
     warn(std::string(busy.is_any_string ? k_if_lock : "") + "held without an expiry by " +
-         describe_holder(busy.owner, busy.holder) + ": it will not end by itself" + remedy);
+         describe_holder(busy.owner, busy.holder) +
+         ": it will not end by itself; if its holder is gone: " + remedy);
     warned_of_lasting = true;
   };
   Narrator narrator(globals.verbose, warn);
@@ -168,7 +171,7 @@ std::optional<Taken> take(const Request& request, const Globals& globals, lock::
   };
   options.on_refusal = [&](const lock::Busy& busy) {
     warn_of_lasting(busy);
-    if (!busy.owner.empty() && busy.owner == dead_owner) warn(describe_dead(busy) + remedy);
+    if (!busy.owner.empty() && busy.owner == dead_owner) warn(describe_dead(busy) + ": " + remedy);
     if (static_cast<int>(request.conflict) == 0 && !globals.verbose) return;
     warn_of_mix();
     if (BootClock::now() >= request.deadline) warn(describe_refusal(busy));

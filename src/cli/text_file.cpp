@@ -3,8 +3,10 @@
 #include <array>
 #include <cerrno>
 #include <fcntl.h>
+#include <filesystem>
 #include <poll.h>
 #include <sys/stat.h>
+#include <system_error>
 #include <unistd.h>
 
 #include "base/error.hpp"
@@ -64,6 +66,12 @@ std::string read_all(int fd, const std::string& path, Extent extent, Millisecond
 }
 
 }  // namespace
+
+std::string absolute_path(const std::string& path) {
+  std::error_code failure;  // our directory was removed: the relative path is as good as any
+  const std::string absolute = std::filesystem::absolute(path, failure).string();
+  return path.empty() || failure ? path : absolute;
+}
 
 std::optional<TextFile> read_text_file(const std::string& path, Extent extent,
                                        Milliseconds patience) {

@@ -18,6 +18,10 @@ struct TextFile {
   mode_t mode = 0;
 };
 
+// Returns the absolute path: each connection reads a file anew, also that of a watchdog that has
+// left our directory.
+[[nodiscard]] std::string absolute_path(const std::string& path);
+
 enum class Extent { all, first_line };
 
 // Reads a file of 1 MiB at the most, or a pipe until nobody can write to it; waits `patience` for

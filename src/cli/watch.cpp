@@ -65,10 +65,11 @@ WatchPlan make_plan(const WatchOptions& options, bool json) {
 
 class Watch {
  public:
-  Watch(WatchPlan plan, const redis::ClientOptions& client, process::Signals& signals)
+  Watch(WatchPlan plan, const Globals& globals, const redis::ClientOptions& client,
+        process::Signals& signals)
       : plan_(std::move(plan)),
         signals_(signals),
-        watcher_({client, plan_.names, plan_.end}),
+        watcher_({client, plan_.names, plan_.end, globals}),
         states_(plan_.names.size()),
         screen_(plan_.names, client.endpoint.display()) {
     if (!on_screen()) return;
@@ -222,7 +223,7 @@ int run_watch(const Globals& globals, const WatchOptions& options) {
   process::Signals signals;
   process::Signal signal;
   // Where a signal ends us, the terminal must have been given back before.
-  const auto status = Watch(plan, client, signals).run(signal);
+  const auto status = Watch(plan, globals, client, signals).run(signal);
   return status ? *status : end_by_signal(signal);
 }
 

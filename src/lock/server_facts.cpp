@@ -5,7 +5,6 @@
 #include <sstream>
 
 #include "base/integer.hpp"
-#include "base/shell_quote.hpp"
 #include "lock/key_names.hpp"
 #include "lua_scripts.hpp"
 
@@ -26,23 +25,6 @@ std::map<std::string, std::string> parse_info(const std::string& text) {
   return info;
 }
 
-std::string redis_cli_for(const redis::Endpoint& endpoint) {
-  switch (endpoint.transport) {
-    case redis::Endpoint::Transport::tcp:
-    case redis::Endpoint::Transport::tls:
-    case redis::Endpoint::Transport::sentinel:
-    case redis::Endpoint::Transport::cluster:  // one asks each master for itself
-      return "redis-cli -h " + shell_quote(endpoint.host) + " -p " + std::to_string(endpoint.port);
-    case redis::Endpoint::Transport::unix_socket:
-      return "redis-cli -s " + shell_quote(endpoint.path);
-    case redis::Endpoint::Transport::local:
-      break;
-  }
-  return "redis-cli -s " +
-         (endpoint.path.empty() ? "/tmp/rlock-$(id -u)" : shell_quote(endpoint.path)) +
-         "/redis.sock";
-}
-
 // The server's clock minus this host's; nothing if the answer took too long to tell.
 std::optional<Milliseconds> compare_clocks(redis::Client& client) {
   using std::chrono::system_clock;
@@ -61,7 +43,7 @@ std::optional<Milliseconds> compare_clocks(redis::Client& client) {
 ServerFacts read_server_facts(redis::Client& client, const std::optional<std::string>& name) {
   const KeyNames keys(name.value_or("rlock"));
   ServerFacts facts;
-  facts.redis_cli = redis_cli_for(client.options().endpoint);
+  facts.endpoint = client.options().endpoint;
   const redis::Reply rights = client.run(
       lua::rights,
       {{}, {keys.channel, keys.lock, keys.info, keys.queue, keys.timeout, keys.latch("doctor")}});

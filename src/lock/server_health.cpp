@@ -6,6 +6,7 @@
 
 #include "base/duration.hpp"
 #include "base/integer.hpp"
+#include "base/shell_quote.hpp"
 
 namespace rlock::lock {
 namespace {
@@ -66,25 +67,31 @@ void check_version(Findings& findings, const Info& info) {
       "");
 }
 
-void check_role(Findings& findings, const Info& info) {
+void check_role(Findings& findings, const ServerFacts& facts) {
+  const Info info(facts.info);
   if (!info.is("role", "slave")) return;
   const std::string master = info.text("master_host") + ":" + info.text("master_port");
+  using Transport = redis::Endpoint::Transport;
+  redis::Endpoint there = facts.endpoint;
+  if (there.transport != Transport::tls) there.transport = Transport::tcp;
+  there.host = info.text("master_host");
+  there.port = static_cast<std::uint16_t>(info.number("master_port"));
   add(findings, Level::problem, "replica",
       "the server is a replica of " + master + ": it grants no locks, and what it shows is late",
-      "rlock -r redis://" + master + " doctor");
+      "rlock -r " + shell_quote(there.display()) + " doctor");
 }
 
 void check_memory(Findings& findings, const ServerFacts& facts) {
   const Info info(facts.info);
   const std::string policy = info.text("maxmemory_policy");
   const std::int64_t limit = info.number("maxmemory");
-  const std::string noeviction = facts.redis_cli + " CONFIG SET maxmemory-policy noeviction";
+  const std::string noeviction = "redis-cli CONFIG SET maxmemory-policy noeviction";
   if (policy.empty() || policy == "noeviction") {
     if (limit > 0 && info.number("used_memory") >= limit) {
       add(findings, Level::problem, "out_of_memory",
           "the server has reached its maxmemory of " + std::to_string(limit) +
               " bytes: it grants no locks until there is room (releases and renewals work)",
-          facts.redis_cli + " CONFIG SET maxmemory BYTES  # or delete what nobody needs");
+          "redis-cli CONFIG SET maxmemory BYTES  # or delete what nobody needs");
     }
     return;
   }
@@ -112,14 +119,14 @@ void check_persistence(Findings& findings, const ServerFacts& facts) {
     add(findings, Level::problem, "persistence_fails",
         std::string("the server cannot save its data (") + state +
             ": err): it may refuse requests, and a restart forgets locks",
-        facts.redis_cli + " CONFIG GET dir  # is the disk full? what does the server's log say?");
+        "redis-cli CONFIG GET dir  # is the disk full? what does the server's log say?");
     break;
   }
   if (info.is("aof_enabled", "0")) {
     add(findings, Level::note, "no_persistence",
         "appendonly is off: a server that crashes forgets who holds what; holders notice at their "
         "next renewal, others may be let in before",
-        facts.redis_cli + " CONFIG SET appendonly yes");
+        "redis-cli CONFIG SET appendonly yes");
   }
   const std::int64_t uptime = info.number("uptime_in_seconds", k_fresh_s);
   if (uptime < k_fresh_s) {
@@ -138,7 +145,7 @@ void check_topology(Findings& findings, const ServerFacts& facts) {
         is_down ? "the cluster is down: it serves no requests"
                 : "the server is one of a cluster: locks of other slots are not here "
                   "(redis-cluster:// looks at all nodes)",
-        facts.redis_cli + " CLUSTER NODES");
+        "redis-cli CLUSTER NODES");
   }
   if (info.is("role", "master") && info.number("connected_slaves") > 0) {
     add(findings, Level::note, "failover",
@@ -181,7 +188,7 @@ std::vector<Finding> find_server_problems(const ServerFacts& facts) {
   Findings findings;
   const Info info(facts.info);
   check_version(findings, info);
-  check_role(findings, info);
+  check_role(findings, facts);
   check_memory(findings, facts);
   check_persistence(findings, facts);
   check_topology(findings, facts);
@@ -190,7 +197,7 @@ std::vector<Finding> find_server_problems(const ServerFacts& facts) {
   if (info.empty()) {
     add(findings, Level::note, "not_permitted",
         "this user may not ask for INFO: what the server may do to locks is not known",
-        facts.redis_cli + " ACL SETUSER USER +info");
+        "redis-cli ACL SETUSER USER +info");
   }
   std::stable_sort(findings.begin(), findings.end(),
                    [](const Finding& a, const Finding& b) { return a.level < b.level; });

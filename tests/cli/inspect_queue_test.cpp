@@ -119,8 +119,9 @@ TEST_CASE("inspect-queue shows a foreign holder, and a lock without an expiry as
   CHECK(value(server, json, ".problems[1].code") == "no_expiry");
   CHECK(has(text_of(server, "job"), "without an expiry"));
   // What mends it names the server that was asked.
-  CHECK(value(server, json, ".problems[1].hint") ==
-        "rlock -r " + server.unix_url() + " unlock --force job  # if its holder is gone");
+  const std::string hint = value(server, json, ".problems[1].hint");
+  CHECK(hint.starts_with("rlock -r " + server.unix_url() + " "));
+  CHECK(hint.ends_with("unlock --force job  # if its holder is gone"));
 }
 
 TEST_CASE("inspect-queue does not take an application's hash for a lock") {

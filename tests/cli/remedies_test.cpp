@@ -1,0 +1,247 @@
+// The commands that rlock prints act on the server that was looked at, in whatever shell they are
+// pasted, and show no password.
+#include <fstream>
+#include <functional>
+#include <string>
+#include <sys/stat.h>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "support/certificates.hpp"
+#include "support/cluster.hpp"
+#include "support/process.hpp"
+#include "support/quorum.hpp"
+#include "support/sentinels.hpp"
+#include "support/server.hpp"
+
+using namespace rlock::test;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+const std::string k_password = "s3cret-Horse";
+const std::string k_token = "redisson_lock_token:{job}";
+
+bool has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+Result invoke(const Words& words, EnvChanges env = {}) {
+  Words argv = rlock_argv();
+  argv.insert(argv.end(), words.begin(), words.end());
+  return run(argv, {.env = std::move(env)});
+}
+
+// The commands behind `mark`, in order.
+Words commands_in(const std::string& out, const std::string& mark) {
+  Words commands;
+  for (std::size_t at = 0; (at = out.find(mark, at)) != std::string::npos;) {
+    at += mark.size();
+    commands.push_back(out.substr(at, out.find('\n', at) - at));
+  }
+  return commands;
+}
+
+// Runs a printed command as a person does who has confirmed it and types the password if asked, in
+// a shell that knows of another server.
+void paste(std::string command, EnvChanges env) {
+  const std::string force = "unlock --force";
+  if (const std::size_t at = command.find(force); at != std::string::npos) {
+    command.insert(at + force.size(), " -y");
+  }
+  if (!env.contains("RLOCK_REDIS")) env["RLOCK_REDIS"] = "redis://127.0.0.1:1";
+  const std::string script =
+      "rlock() { \"$0\" \"$@\"; }; printf '" + k_password + "\\n' | {\n" + command + "\n}";
+  const Result result = run({"bash", "-c", script, rlock_program()}, {.env = std::move(env)});
+  CAPTURE(command);
+  CAPTURE(result.out);
+  CAPTURE(result.err);
+  CHECK(result.status == 0);
+  CHECK_FALSE(has(result.out, "ERR"));
+}
+
+// Breaks the lock "job" and its counter of tokens, looks, and pastes what is to mend both.
+struct Patient {
+  std::function<std::string(const Words&)> server;  // sends a command to the right database
+  Words options;                                    // of rlock, to look at it
+  EnvChanges env{};                                 // while looking
+  EnvChanges later{};                               // while pasting
+
+  void check() const {
+    for (const char* command : {"doctor", "inspect-queue"}) {
+      CAPTURE(command);
+      server({"SET", k_token, "nonsense"});
+      server({"HSET", "job", "uuid:57", "1"});
+      Words words = options;
+      words.insert(words.end(), {command, "job"});
+      const Result result = invoke(words, env);
+      CAPTURE(result.out);
+      CAPTURE(result.err);
+      CHECK_FALSE(has(result.out, k_password));
+      const bool is_doctor = std::string(command) == "doctor";
+      for (const std::string& found :
+           commands_in(result.out, is_doctor ? "    mend: " : "    hint: ")) {
+        if (has(found, " DEL ") || has(found, "unlock")) paste(found, later);
+      }
+      CHECK(server({"EXISTS", k_token}) == "0");
+      CHECK(server({"EXISTS", "job"}) == "0");
+    }
+  }
+};
+
+// A server with a password and a user, whose locks are in database 3.
+struct Guarded {
+  Server server{{.args = {"--requirepass", k_password}}};
+  std::string host = server.tcp_url().substr(8);
+
+  Guarded() {
+    server.command({"ACL", "SETUSER", "bob", "on", ">" + k_password, "~*", "&*", "+@all"});
+  }
+
+  std::string command(const Words& words) const {
+    RespClient client = server.connect();
+    client.call({"SELECT", "3"});
+    return client.call(words).at(0);
+  }
+  Patient patient(Words options, EnvChanges env = {}, EnvChanges later = {}) {
+    return {[this](const Words& words) { return command(words); }, std::move(options),
+            std::move(env), std::move(later)};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("remedies: with a user and a password in the URL, and a database") {
+  Guarded guarded;
+  const std::string url = "redis://bob:" + k_password + "@" + guarded.host + "/3";
+  const EnvChanges later = {{"RLOCK_PASSWORD", k_password}};
+  guarded.patient({"-r", url}, {}, later).check();
+  guarded.patient({}, {{"RLOCK_REDIS", url}}, later).check();
+  const std::string of_default = "redis://:" + k_password + "@" + guarded.host + "/3";
+  guarded.patient({"-r", of_default}, {}, later).check();
+}
+
+TEST_CASE("remedies: with a password from a variable or a file") {
+  Guarded guarded;
+  const std::string url = "redis://" + guarded.host + "/3";
+  for (const char* name : {"RLOCK_PASSWORD", "REDISCLI_AUTH"}) {
+    const EnvChanges password = {{name, k_password}};
+    guarded.patient({"--user", "bob", "-r", url}, password, password).check();
+  }
+  const std::string file = guarded.server.directory() + "/it's the password";
+  std::ofstream(file) << k_password << '\n';
+  ::chmod(file.c_str(), 0600);
+  guarded.patient({"--user", "bob", "--password-file", file, "-r", url}).check();
+  guarded.patient({"--password-file", file}, {{"RLOCK_REDIS", url}, {"RLOCK_USER", "bob"}}).check();
+}
+
+TEST_CASE("remedies: with a configuration file that was named") {
+  Guarded guarded;
+  const std::string config = guarded.server.directory() + "/rlock.toml";
+  std::ofstream(config) << "redis = \"redis://bob:" << k_password << "@" << guarded.host
+                        << "/3\"\n";
+  ::chmod(config.c_str(), 0600);
+  const EnvChanges none = {{"RLOCK_REDIS", std::nullopt}};
+  guarded.patient({"--config", config}, none, none).check();
+  guarded.patient({}, {{"RLOCK_REDIS", std::nullopt}, {"RLOCK_CONFIG", config}}, none).check();
+}
+
+TEST_CASE("remedies: on a Unix socket with a database, and one of several servers") {
+  Server server;
+  Server other;
+  const auto command = [&](const Words& words) {
+    RespClient client = server.connect();
+    client.call({"SELECT", "2"});
+    return client.call(words).at(0);
+  };
+  Patient{command, {"-r", server.unix_url() + "?db=2"}}.check();
+  Patient{[&](const Words& words) { return server.command(words); },
+          {},
+          {{"RLOCK_REDIS", server.tcp_url()}}}
+      .check();
+  // inspect-queue looks at each; the one has the trouble, and is mended alone.
+  server.command({"HSET", "job", "uuid:57", "1"});
+  other.command({"HSET", "job", "uuid:58", "1"});
+  const Result result =
+      invoke({"inspect-queue", "job"}, {{"RLOCK_REDIS", server.tcp_url() + " " + other.tcp_url()}});
+  const Words hints = commands_in(result.out, "    hint: ");
+  CAPTURE(result.out);
+  REQUIRE(hints.size() == 2);
+  paste(hints[1], {});
+  CHECK(server.command({"EXISTS", "job"}) == "1");
+  CHECK(other.command({"EXISTS", "job"}) == "0");
+}
+
+TEST_CASE("remedies: with TLS and a client's certificate") {
+  if (!can_use_tls()) return;
+  TlsServer server({.asks_clients = true});
+  Patient{[&](const Words& words) { return server.plain().command(words); },
+          {"-r", server.url(), "--tls-ca", certificate_file("ca.pem"), "--tls-cert",
+           certificate_file("client.pem"), "--tls-key", certificate_file("client.key")}}
+      .check();
+}
+
+TEST_CASE("remedies: with sentinels, and in a cluster") {
+  Sentinels sentinels;
+  Patient{[&](const Words& words) { return sentinels.server(0).command(words); },
+          {"-r", sentinels.url()}}
+      .check();
+  Cluster cluster;
+  Patient{[&](const Words& words) { return cluster.command("job", words); }, {"-r", cluster.url()}}
+      .check();
+}
+
+TEST_CASE("remedies: about the server") {
+  Guarded guarded;
+  guarded.server.command({"CONFIG", "SET", "maxmemory-policy", "allkeys-lru"});
+  const Result result =
+      invoke({"-r", "redis://bob:" + k_password + "@" + guarded.host + "/3", "doctor"});
+  const Words hints = commands_in(result.out, "    mend: ");
+  CAPTURE(result.out);
+  REQUIRE_FALSE(hints.empty());
+  CHECK_FALSE(has(result.out, k_password));
+  paste(hints[0], {});
+  CHECK(has(guarded.server.command({"CONFIG", "GET", "maxmemory-policy"}), "noeviction"));
+}
+
+TEST_CASE("remedies: a replica's master is looked at as the same user, with TLS") {
+  Guarded guarded;
+  Server replica({.args = {"--requirepass", k_password}});
+  replica.command({"ACL", "SETUSER", "bob", "on", ">" + k_password, "~*", "&*", "+@all"});
+  replica.command({"REPLICAOF", "127.0.0.1", std::to_string(guarded.server.port())});
+  const Result result = invoke({"--user", "bob", "-r", replica.tcp_url() + "/3", "doctor"},
+                               {{"RLOCK_PASSWORD", k_password}});
+  const Words hints = commands_in(result.out, "    mend: ");
+  CAPTURE(result.out);
+  REQUIRE_FALSE(hints.empty());
+  CHECK(hints[0] == "rlock --user bob -r redis://" + guarded.host + "/3 doctor");
+}
+
+TEST_CASE("remedies: of a run that waits, for all its servers") {
+  Server server;
+  const auto said = [&](const Words& options, const EnvChanges& env) {
+    Words words = {"exec", "-n"};
+    words.insert(words.end(), options.begin(), options.end());
+    words.insert(words.end(), {"it's", "--", "true"});
+    return commands_in(invoke(words, env).err, "if its holder is gone: ");
+  };
+  for (const char* kind : {"reentrant", "simple"}) {
+    CAPTURE(kind);
+    const bool is_string = std::string(kind) == "simple";
+    server.command(is_string ? Words{"SET", "it's", "foreign"}
+                             : Words{"HSET", "it's", "uuid:57", "1"});
+    const Words hints = said({"--kind", kind}, {{"RLOCK_REDIS", server.tcp_url()}});
+    REQUIRE(hints.size() == 1);
+    paste(hints[0], {});
+    CHECK(server.command({"EXISTS", "it's"}) == "0");
+  }
+  Quorum quorum(3);
+  for (int i = 0; i < 3; ++i) quorum[i].command({"HSET", "it's", "uuid:57", "1"});
+  const Words hints =
+      said({"-r", quorum[0].tcp_url(), "-r", quorum[1].tcp_url(), "-r", quorum[2].tcp_url()}, {});
+  REQUIRE(hints.size() == 1);
+  paste(hints[0], {});
+  for (int i = 0; i < 3; ++i) CHECK(quorum[i].command({"EXISTS", "it's"}) == "0");
+}
