@@ -34,7 +34,12 @@ expect_known() {
 
 # --- what --help says ----------------------------------------------------------------------------
 
-help_text() { timeout 10 "$program" "$@" --help; }
+# CLI11 before 2.5 writes "Options:" and "-h,--help"; later "OPTIONS:" and "-h,     --help", and
+# names without a letter in the second of these columns.
+help_text() {
+  timeout 10 "$program" "$@" --help |
+    sed -E 's/^  (-[A-Za-z]), +(--)/  \1,\2/; s/^ {2,20}(--)/  \1/'
+}
 help_options() { help_text "$@" | sed -nE 's/^  (-[^ ]+).*/\1/p' | set_of; }
 
 # Options with a value, of all commands and in all their spellings.
@@ -50,7 +55,7 @@ help_values() {
   help_text "$@" | sed -nE 's/^  (-[^ ]*,)?(--[^ ]+) [A-Z]+:\{([^}]*)\}.*/\2 \3/p' | tr ',' ' '
 }
 
-commands=$(help_text | sed -n '/^Subcommands:/,$p' | sed -nE 's/^  ([a-z][a-z-]*) .*/\1/p' | set_of)
+commands=$(help_text | sed -n '/^subcommands:/I,$p' | sed -nE 's/^  ([a-z][a-z-]*) .*/\1/p' | set_of)
 global=$(help_options)
 everywhere=$(without "$global" "-V --version")
 [[ -n $commands && -n $global ]] || fail "$program --help: no commands or no options found"
