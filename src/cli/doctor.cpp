@@ -107,7 +107,8 @@ class Doctor {
       for (lock::LockScan scan(*master, {}); !scan.is_done();) names.merge(to_set(scan.next()));
     }
     if (options_.name) names = {*options_.name};
-    names.insert(listened_.begin(), listened_.end());
+    names.insert(listened_.locks.begin(), listened_.locks.end());
+    names.insert(listened_.semaphores.begin(), listened_.semaphores.end());
     examine_all({names.begin(), names.end()}, leftovers);
     report_.end(names.size());
     return report_.is_healthy() ? 0 : static_cast<int>(ExitStatus::problems);
@@ -177,23 +178,9 @@ class Doctor {
     }
     address(problems, globals_, client_);
     for (const Problem& problem : problems) report_.add(name, "problem", problem);
-    if (has_sleepers(snapshot)) {
-      std::vector<Problem> notes = {
-          {"sleeping_waiter",
-           "the lock is free, and yet somebody waits for it, unless that is rlock watch: a "
-           "waiter that nobody has called, as after DEL, sleeps on",
-           "rlock unlock --force " + shell_operands({name}) + "  # wakes it"}};
-      address(notes, globals_, client_);
-      report_.add(name, "note", notes.front());
-    }
-  }
-
-  // Waiters of rlock ask again by themselves; those of Redisson do not.
-  [[nodiscard]] bool has_sleepers(const lock::Snapshot& snapshot) const {
-    if (snapshot.held) return false;
-    if (snapshot.waiters.empty()) return listened_.contains(snapshot.name);
-    const lock::Waiter& head = snapshot.waiters.front();
-    return head.alive != false && !head.about;
+    std::vector<Problem> notes = lock::find_sleepers(snapshot, listened_);
+    address(notes, globals_, client_);
+    for (const Problem& note : notes) report_.add(name, "note", note);
   }
 
   static void add_leftovers(std::vector<Problem>& problems, const std::string& name,
@@ -231,7 +218,7 @@ class Doctor {
   redis::Client& client_;
   const DoctorOptions& options_;
   Report report_;
-  std::set<std::string> listened_;  // locks for whose release somebody waits, or watches
+  lock::Listened listened_;  // locks for whose release somebody waits, or watches
 };
 
 int run_doctor(const Globals& globals, const DoctorOptions& options) {

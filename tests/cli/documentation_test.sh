@@ -143,6 +143,27 @@ check_statuses() {
   done
 }
 
+# The commands that print JSON, the kinds of locks, and the files that the documents link to.
+check_text() {
+  local kinds page target
+  expect_same "rlock.1: --json" \
+    "$(cd "$source_dir/man" && grep -l -- '-json' rlock-*.1 | sed 's/^rlock-//; s/\.1$//')" \
+    "$(sed -n '/^\.It Fl -json/,/^\.It /p' "$source_dir/man/rlock.1" | sed -n 's/^\.Cm //p' | sed 's/ \.$//')"
+  kinds=$(sed -n '/^std::string kind_name(/,/^}/s/^ *return "\(.*\)";/\1/p' \
+    "$source_dir/src/cli/snapshot_json.cpp" | set_of)
+  [[ $(wc -w <<<"$kinds") -ge 6 ]] || fail "snapshot_json.cpp: no kinds found"
+  expect_same "rlock-list.1: KIND" "$kinds" \
+    "$(sed -n '/^\.It Li KIND/,/^\.It /s/^\.Cm \([^.]*\).*/\1/p' "$source_dir/man/rlock-list.1")"
+  # docs/ is installed, by itself; the others stay in the source.
+  for page in "$source_dir"/docs/*.md "$source_dir"/*.md; do
+    while IFS= read -r target; do
+      [[ -e ${page%/*}/${target%%#*} ]] || fail "${page##*/}: link to $target, which is not there"
+      [[ $page != */docs/*.md || $target != *..* ]] ||
+        fail "${page##*/}: link to $target, which is not installed"
+    done < <(grep -oE '\]\([^)]+\)' "$page" | sed 's/^](//; s/)$//' | grep -vE '^(#|https?:)')
+  done
+}
+
 # --- completions ---------------------------------------------------------------------------------
 
 # Prints what bash offers for the last of the words.
@@ -268,6 +289,7 @@ check_valued() {
 
 check_pages
 check_statuses
+check_text
 check_bash
 check_zsh
 check_fish

@@ -106,3 +106,50 @@ TEST_CASE("semaphore: R3: the rights that the man page lists for semaphores are 
   CHECK(server.command({"PTTL", "job"}) != "-1");
   CHECK(run(rlock_argv("-r", url, "unlock", "--force", "-y", "job")).status == 1);
 }
+
+TEST_CASE("semaphore: a waiter that sleeps on although a permit is available is noted, and woken") {
+  Server server;
+  RespClient java = server.connect();
+  java.call({"SUBSCRIBE", k_channel});
+  const auto note_of = [&](const Words& words) {
+    Words all = {"doctor", "--json"};
+    all.insert(all.end(), words.begin(), words.end());
+    std::string line;
+    std::istringstream lines(invoke(server, all).out);
+    while (std::getline(lines, line)) {
+      if (has(line, "sleeping_waiter")) return line;
+    }
+    return std::string();
+  };
+  const auto wake = [&](const std::string& note) {
+    const std::string start = "\"hint\":\"";
+    const std::size_t at = note.find(start) + start.size();
+    std::string hint = note.substr(at, note.find('"', at) - at);
+    if (const std::size_t n = hint.find("--permits N"); n != std::string::npos) {
+      hint.replace(n, 11, "--permits 2");
+    }
+    const Result result =
+        run({"bash", "-c", "rlock() { \"$0\" \"$@\"; }; " + hint, rlock_program()});
+    CAPTURE(hint);
+    CHECK(result.status == 0);
+    CHECK(java.call({"PING"}).at(0) == "message");
+  };
+  for (const Words& words : {Words{}, Words{"job"}}) {
+    const std::string note = note_of(words);
+    CHECK(has(note, "no semaphore"));
+    CHECK(has(note, "\"name\":\"job\""));
+  }
+  SUBCASE("nobody has made the semaphore") { wake(note_of({})); }
+  SUBCASE("one of two permits is out") {
+    Holders holders(server);
+    Process& holder = holders.add("2");
+    const std::string note = note_of({});
+    CHECK(has(note, "a permit available"));
+    CHECK(has(note, "--permits 2 job"));
+    wake(note);
+    Process& second = holders.add("2");
+    CHECK(note_of({}).empty());
+    check_done(second);
+    check_done(holder);
+  }
+}
