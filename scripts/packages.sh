@@ -26,6 +26,13 @@ die() { printf '%s\n' "${0##*/}: $*" >&2; exit 1; }
 CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc 2>/dev/null || echo 2)}
 export CMAKE_BUILD_PARALLEL_LEVEL
 
+# how_long SECONDS: tells how long a build takes that needs so much of one processor.
+how_long() {
+    local minutes=$((($1 / CMAKE_BUILD_PARALLEL_LEVEL + 59) / 60)) unit=minutes
+    ((minutes > 1)) || unit=minute
+    printf '%s\n' "about $minutes $unit (processors: $CMAKE_BUILD_PARALLEL_LEVEL), less if it was built before"
+}
+
 package_installed() {
     local status
     status=$(dpkg-query -W -f '${db:Status-Status}\n' "$1" 2>/dev/null) || return 1
