@@ -223,11 +223,13 @@ std::vector<redis::ClientOptions> Globals::clients_options(std::size_t reply_lim
   return clients;
 }
 
-redis::ClientOptions Globals::client_options(std::size_t reply_limit) const {
+redis::ClientOptions Globals::client_options(const std::string& command,
+                                             std::size_t reply_limit) const {
   const auto clients = clients_options(reply_limit);
   if (clients.size() > 1) {
-    throw Error(ExitStatus::usage, "--redis: this command looks at one server at a time, not at " +
-                                       std::to_string(clients.size()));
+    throw Error(ExitStatus::usage, command + ": looks at one server; use -r to choose one of the " +
+                                       std::to_string(clients.size()) + " (" +
+                                       Settings(*this).get("redis").label() + ")");
   }
   return clients.front();
 }

@@ -52,9 +52,10 @@ struct Globals {
   [[nodiscard]] std::vector<redis::ClientOptions> clients_options(
       std::size_t reply_limit = redis::k_small_reply) const;
 
-  // The same for a command that looks at one server: throws Error (usage) if there are several.
+  // Returns the same for `command`, which looks at one server. Throws Error (usage) if there are
+  // several, also where a file names them: -r on the command line chooses one.
   [[nodiscard]] redis::ClientOptions client_options(
-      std::size_t reply_limit = redis::k_small_reply) const;
+      const std::string& command, std::size_t reply_limit = redis::k_small_reply) const;
 
   // Returns what is to be said of servers of a quorum that take no part in it, a line each, and
   // none twice: nothing with -q; with -v also of those that are down.

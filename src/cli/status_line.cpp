@@ -6,14 +6,25 @@
 
 namespace rlock::cli {
 
-void StatusLine::update(const lock::Busy& busy) {
-  if (!line_.is_due()) return;
-  line_.show(escape_for_terminal(name_) + ": " + describe_wait(busy, line_.waited()));
+namespace {
+
+// A countdown goes by whole seconds.
+std::string time_left(TimePoint deadline) {
+  const auto left = std::chrono::ceil<std::chrono::seconds>(deadline - BootClock::now());
+  return left.count() <= 0 ? "0s" : format_duration(left);
 }
 
-std::string describe_wait(const lock::Busy& busy, Milliseconds waited) {
+}  // namespace
+
+void StatusLine::update(const lock::Busy& busy) {
+  if (!line_.is_due()) return;
+  line_.show(escape_for_terminal(name_) + ": " + describe_wait(busy, line_.waited(), deadline_));
+}
+
+std::string describe_wait(const lock::Busy& busy, Milliseconds waited, TimePoint deadline) {
   std::string text = "waiting ";
   if (waited.count() > 0) text += format_duration(waited) + " ";
+  if (deadline != TimePoint::max()) text += "(" + time_left(deadline) + " left) ";
   text += "for ";
   const auto kept = describe_kept(busy.owner, busy.holder);
   text += busy.is_free() ? "its turn"

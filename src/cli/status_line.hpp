@@ -15,7 +15,9 @@ class StatusLine {
  public:
   using Show = TransientLine::Show;
 
-  StatusLine(std::string name, Show show) : name_(std::move(name)), line_(show) {}
+  // `deadline`: when the wait is given up; TimePoint::max() if never.
+  StatusLine(std::string name, Show show, TimePoint deadline)
+      : name_(std::move(name)), line_(show), deadline_(deadline) {}
 
   void update(const lock::Busy& busy);
   void clear() noexcept { line_.clear(); }
@@ -23,11 +25,13 @@ class StatusLine {
  private:
   std::string name_;
   TransientLine line_;
+  TimePoint deadline_;
 };
 
-// Returns what a wait is for, such as "waiting 3s for web1 pid 4242 (backup)". Harmless for a
-// terminal.
-[[nodiscard]] std::string describe_wait(const lock::Busy& busy, Milliseconds waited);
+// Returns what a wait is for, such as "waiting 3s (27s left) for web1 pid 4242 (backup)"; without
+// the time left where `deadline` is TimePoint::max(). Harmless for a terminal.
+[[nodiscard]] std::string describe_wait(const lock::Busy& busy, Milliseconds waited,
+                                        TimePoint deadline);
 
 // Returns who holds a lock, for people: `web1 pid 4242 (backup) "note"`, or the owner where no more
 // is known. Harmless for a terminal.

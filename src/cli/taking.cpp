@@ -74,14 +74,14 @@ std::string describe_dead(const lock::Busy& busy) {
 // Tells of a long wait where there may be no terminal, with -v.
 class Narrator {
  public:
-  Narrator(bool is_verbose, std::function<void(const std::string&)> tell)
-      : is_verbose_(is_verbose), tell_(std::move(tell)) {}
+  Narrator(bool is_verbose, TimePoint deadline, std::function<void(const std::string&)> tell)
+      : is_verbose_(is_verbose), deadline_(deadline), tell_(std::move(tell)) {}
 
   void tell_wait(const lock::Busy& busy) {
     const TimePoint now = BootClock::now();
     if (!is_verbose_ || now < next_) return;
     if (!begin_) begin_ = now;
-    tell_(describe_wait(busy, std::chrono::floor<Milliseconds>(now - *begin_)));
+    tell_(describe_wait(busy, std::chrono::floor<Milliseconds>(now - *begin_), deadline_));
     next_ = after(now, k_interval);
   }
   void tell_end() const {
@@ -93,6 +93,7 @@ class Narrator {
  private:
   static constexpr Milliseconds k_interval{60'000};
   bool is_verbose_;
+  TimePoint deadline_;
   std::function<void(const std::string&)> tell_;
   std::optional<TimePoint> begin_;
   TimePoint next_ = TimePoint::min();
@@ -103,7 +104,8 @@ class Narrator {
 std::optional<Taken> take(const Request& request, const Globals& globals, lock::Session& session) {
   const std::string name = escape_for_terminal(request.wish.name);
   StatusLine status_line(request.wish.name,
-                         globals.quiet ? StatusLine::Show::never : StatusLine::Show::on_terminal);
+                         globals.quiet ? StatusLine::Show::never : StatusLine::Show::on_terminal,
+                         request.deadline);
   const auto warn = [&](const std::string& text) {
     if (globals.quiet) return;
     status_line.clear();
@@ -152,7 +154,7 @@ std::optional<Taken> take(const Request& request, const Globals& globals, lock::
          ": it will not end by itself; if its holder is gone: " + remedy);
     warned_of_lasting = true;
   };
-  Narrator narrator(globals.verbose, warn);
+  Narrator narrator(globals.verbose, request.deadline, warn);
   lock::WaitOptions options{request.deadline, request.patience, request.server_was_there};
   options.on_wait = [&](const lock::Busy& busy) {
     request.on_busy();

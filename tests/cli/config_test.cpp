@@ -249,3 +249,31 @@ TEST_CASE("the database, IPv6, several addresses and the client's name") {
   CHECK(result.status == 78);
   CHECK(is_one_message(result.err));
 }
+
+TEST_CASE("a command that looks at one server says so, wherever several are named") {
+  const Home home;
+  const std::string a = k_nowhere;
+  const std::string b = "unix:///nonexistent/other.sock";
+  const std::string file = home.write("two.toml", "redis = [\"" + a + "\", \"" + b + "\"]\n");
+  for (const Words& command :
+       {Words{"list"}, Words{"doctor"}, Words{"watch", "job"}, Words{"evict", "job", "o:1"}}) {
+    CAPTURE(command[0]);
+    const auto check = [&](const Words& options, const EnvChanges& env, const std::string& source) {
+      Words words = command;
+      words.insert(words.end(), options.begin(), options.end());
+      const Result result = invoke(words, env);
+      CHECK(result.status == 64);
+      CHECK(result.out.empty());
+      CHECK(result.err == "rlock: " + command[0] +
+                              ": looks at one server; use -r to choose one of the 2 (" + source +
+                              ")\n");
+    };
+    check({"-r", a, "-r", b}, {}, "--redis");
+    check({}, {{"RLOCK_REDIS", a + " " + b}}, "RLOCK_REDIS");
+    check({}, {{"RLOCK_CONFIG", file}}, file + ": redis");
+    // The one that is chosen is asked.
+    Words chosen = command;
+    chosen.insert(chosen.end(), {"-r", a});
+    CHECK(invoke(chosen, {{"RLOCK_REDIS", a + " " + b}}).status == 69);
+  }
+}

@@ -490,6 +490,24 @@ TEST_CASE("a wait on a terminal shows one line, which vanishes") {
   CHECK(holder.wait().status == 0);
 }
 
+TEST_CASE("a wait that has a limit tells how much of it is left") {
+  Server server;
+  hold(server, "job");
+  SUBCASE("on a terminal") {
+    Pty waiter(rlock_argv("exec", "-w", "1h", "-r", server.unix_url(), "job", "--", "true"),
+               {.columns = 200});
+    waiter.expect("rlock: job: waiting ");
+    waiter.expect("s (59m");
+    waiter.expect("s left) for " + k_foreign);
+  }
+  SUBCASE("with -v") {
+    Process waiter(
+        rlock_argv("exec", "-v", "-w", "1h", "-r", server.unix_url(), "job", "--", "true"));
+    waiter.wait_for_stderr("rlock: job: waiting (");
+    waiter.wait_for_stderr(" left) for " + k_foreign);
+  }
+}
+
 TEST_CASE("a waiter takes no part of a terminal that is not its own") {
   Server server;
   hold(server, "job");

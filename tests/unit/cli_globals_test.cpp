@@ -27,11 +27,11 @@ struct Clean {
   }
 
   void configure(const std::string& text) const { scratch.write("rlock.toml", text); }
-  [[nodiscard]] redis::Endpoint endpoint() const { return globals.client_options().endpoint; }
+  [[nodiscard]] redis::Endpoint endpoint() const { return globals.client_options("list").endpoint; }
 
   [[nodiscard]] std::string complaint(ExitStatus status) const {
     try {
-      (void)globals.client_options();
+      (void)globals.client_options("list");
       return "";
     } catch (const Error& error) {
       CHECK(error.status() == status);
@@ -48,7 +48,7 @@ struct Clean {
 
 TEST_CASE("by default it is the server of this machine") {
   const Clean clean;
-  const auto options = clean.globals.client_options();
+  const auto options = clean.globals.client_options("list");
   CHECK(options.endpoint.display() == "redis://127.0.0.1:6379");
   CHECK(options.timeout == Milliseconds(3000));
   CHECK(options.endpoint.credentials.password.empty());
@@ -59,21 +59,21 @@ TEST_CASE("flags beat the environment, which beats the file") {
   Clean clean;
   clean.configure("redis = \"redis://file\"\ntimeout = \"1s\"\nuser = \"file\"\n");
   CHECK(clean.endpoint().host == "file");
-  CHECK(clean.globals.client_options().timeout == Milliseconds(1000));
+  CHECK(clean.globals.client_options("list").timeout == Milliseconds(1000));
   CHECK(clean.endpoint().credentials.user == "file");
 
   clean.environment.set("RLOCK_REDIS", "  redis://environment\n");
   clean.environment.set("RLOCK_TIMEOUT", "2s");
   clean.environment.set("RLOCK_USER", "environment");
   CHECK(clean.endpoint().host == "environment");
-  CHECK(clean.globals.client_options().timeout == Milliseconds(2000));
+  CHECK(clean.globals.client_options("list").timeout == Milliseconds(2000));
   CHECK(clean.endpoint().credentials.user == "environment");
 
   clean.globals.redis = {"redis://flag"};
   clean.globals.timeout = "4s";
   clean.globals.user = "flag";
   CHECK(clean.endpoint().host == "flag");
-  CHECK(clean.globals.client_options().timeout == Milliseconds(4000));
+  CHECK(clean.globals.client_options("list").timeout == Milliseconds(4000));
   CHECK(clean.endpoint().credentials.user == "flag");
 }
 
@@ -206,10 +206,10 @@ TEST_CASE("a certificate of the client needs its key, and a key its certificate"
 TEST_CASE("a command that looks at one server refuses several, and none are never enough") {
   Clean clean;
   clean.globals.redis = {"redis://a", "redis://b"};
-  CHECK(clean.complaint(ExitStatus::usage).find("--redis: this command") == 0);
+  CHECK(clean.complaint(ExitStatus::usage).find("list: looks at one server; use -r") == 0);
   clean.globals.redis.clear();
   clean.environment.set("RLOCK_REDIS", "redis://a redis://b");
-  CHECK(clean.complaint(ExitStatus::usage).find("--redis: this command") == 0);
+  CHECK(clean.complaint(ExitStatus::usage).find("list: looks at one server; use -r") == 0);
   clean.environment.set("RLOCK_REDIS", "  ");
   CHECK_FALSE(clean.complaint(ExitStatus::usage).empty());
 }
