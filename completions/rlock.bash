@@ -203,6 +203,7 @@ _rlock() {
   if [[ $current == --*=* ]]; then
     previous=${current%%=*}
     current=${current#*=}
+    if [[ $previous == --export ]]; then previous="--export="; fi # its value is never the next word
   fi
 
   local values=""
@@ -214,6 +215,7 @@ _rlock() {
       ;;
     --until) values="held free" ;;
     --color) values="auto always never" ;;
+    --export=) values="sh fish" ;;
     --password-file | --tls-ca | --tls-cert | --tls-key | --config)
       compopt -o filenames 2>/dev/null
       mapfile -t COMPREPLY < <(compgen -f -- "$current")

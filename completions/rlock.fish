@@ -205,7 +205,7 @@ complete -c rlock -n '__rlock_in exec' -l kill-after -x -d 'From SIGTERM to SIGK
 complete -c rlock -n '__rlock_in exec' -l at-least -x -d 'Keep the lock at least so long'
 complete -c rlock -n '__rlock_in exec' -l at-most -x -d 'End the command after so long'
 complete -c rlock -n '__rlock_in acquire' -l pid -x -a '(__fish_complete_pids)' -d 'Whose life the lock follows'
-complete -c rlock -n '__rlock_in acquire' -l export -d 'Print shell code for eval'
+complete -c rlock -n '__rlock_in acquire' -l export -f -a 'sh fish' -d 'Print shell code for eval'
 complete -c rlock -n '__rlock_in renew unlock' -l owner -x -a '(__rlock_offer_holders)' -d 'Who holds the lock'
 complete -c rlock -n '__rlock_in unlock' -l force -d 'Break the lock and wake the waiters'
 complete -c rlock -n '__rlock_in unlock' -s y -l yes -d 'Do not ask before breaking it'

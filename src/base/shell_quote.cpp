@@ -46,6 +46,18 @@ std::string posix_quote(std::string_view word) {
   return text + "'";
 }
 
+std::string fish_quote(std::string_view word) {
+  std::string text = "'";
+  for (const char c : with_backslashes(word, "\\'")) {
+    if (c == '\n') {
+      text += "'\\n'";
+    } else {
+      text += c;
+    }
+  }
+  return text + "'";
+}
+
 std::string shell_operands(const std::vector<std::string_view>& words) {
   const bool is_misread =
       std::any_of(words.begin(), words.end(), [](auto word) { return word.starts_with('-'); });

@@ -31,8 +31,17 @@ struct AcquireOptions {
   std::string name;
   TakeOptions take;
   std::optional<std::string> pid;
-  bool exports = false;
+  std::string shell;  // that --export is for, as it was given; "true" without a value
+  bool exports() const { return !shell.empty(); }
 };
+
+// Throws Error (usage).
+Shell shell_of(const AcquireOptions& options) {
+  if (options.shell == "fish") return Shell::fish;
+  if (options.shell == "true" || options.shell == "sh") return Shell::posix;
+  throw Error(ExitStatus::usage, "acquire: --export: '" + repeated(options.shell) +
+                                     "' is neither sh (also for bash, dash, ksh and zsh) nor fish");
+}
 
 std::string describe(const Taken& taken) {
   nlohmann::ordered_json json;
@@ -48,15 +57,16 @@ std::string describe(const Taken& taken) {
 
 std::string result(const Taken& taken, const Globals& globals, const AcquireOptions& options,
                    const std::string& held) {
-  if (options.exports) return export_code(taken, held);
+  if (options.exports()) return export_code(taken, held, shell_of(options));
   return globals.json ? describe(taken) : taken.lock->owner() + "\n";
 }
 
 void check(const Globals& globals, const AcquireOptions& options) {
-  if (globals.json && options.exports) {
+  if (options.exports()) (void)shell_of(options);
+  if (globals.json && options.exports()) {
     throw Error(ExitStatus::usage, "acquire: --json or --export, not both");
   }
-  if (options.exports && static_cast<int>(options.take.conflict_exit_status()) == 0) {
+  if (options.exports() && static_cast<int>(options.take.conflict_exit_status()) == 0) {
     throw Error(ExitStatus::usage,
                 "acquire: -E 0 with --export: the script would go on as if it had the lock");
   }
@@ -118,14 +128,14 @@ std::variant<int, process::Signal> acquire(const Globals& globals, const Acquire
     taken.lock->release(session, Milliseconds(0));
   };
   try {
-    const std::string held = options.exports ? held_to_export(request.wish, session) : "";
+    const std::string held = options.exports() ? held_to_export(request.wish, session) : "";
     const auto taken = take(request, globals, session);
     if (!taken) return static_cast<int>(conflict);
     if (const auto signal = signal_to_end(signals)) {
       give_back(*taken);
       return *signal;
     }
-    if (taken->is_reentered && !options.exports) {
+    if (taken->is_reentered && !options.exports()) {
       give_back(*taken);
       throw Error(ExitStatus::usage, escape_for_terminal(name) +
                                          ": a run above this one holds it: give --export, or "
@@ -150,7 +160,8 @@ std::variant<int, process::Signal> acquire(const Globals& globals, const Acquire
 
 int run_acquire(const Globals& globals, const AcquireOptions& options) {
   const auto tell_failure = [&](int status) {
-    if (options.exports && status != 0) print(failure_code(status));
+    if (!options.exports() || status == 0) return;
+    print(failure_code(status, options.shell == "fish" ? Shell::fish : Shell::posix));
   };
   try {
     const auto end = acquire(globals, options);
@@ -178,8 +189,9 @@ Action set_up_acquire(CLI::App& command, const Invocation& invocation) {
                   "The process with whose life the lock ends [the one that called rlock]")
       ->type_name("PID")
       ->excludes("--no-watchdog");
-  command.add_flag("--export", options->exports,
-                   "Print shell code for eval that sets the environment, not the owner");
+  command.add_flag("--export", options->shell,
+                   "Print shell code for eval that sets the environment, not the owner; "
+                   "--export=fish for fish");
   return [&invocation, options] { return run_acquire(invocation.globals, *options); };
 }
 

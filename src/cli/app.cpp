@@ -151,8 +151,11 @@ std::function<int()> parse(int argc, const char* const* argv) {
     write_stderr(app.help());
     return [] { return static_cast<int>(ExitStatus::usage); };
   }
-  const bool is_for_eval =
-      chosen == "acquire" && std::find(words.begin(), words.end(), "--export") != words.end();
+  std::optional<Shell> evaluator;
+  for (const std::string& word : words) {
+    if (chosen != "acquire" || word.substr(0, word.find('=')) != "--export") continue;
+    evaluator = word == "--export=fish" ? Shell::fish : Shell::posix;
+  }
   std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
   try {
     app.parse(words);
@@ -161,10 +164,10 @@ std::function<int()> parse(int argc, const char* const* argv) {
   } catch (const CLI::CallForVersion& version) {
     return print_later(std::string(version.what()) + "\n");
   } catch (const CLI::ParseError& error) {
-    if (is_for_eval) print(failure_code(static_cast<int>(ExitStatus::usage)));
+    if (evaluator) print(failure_code(static_cast<int>(ExitStatus::usage), *evaluator));
     refuse(app, error);
   } catch (const Error& error) {
-    if (is_for_eval) print(failure_code(static_cast<int>(error.status())));
+    if (evaluator) print(failure_code(static_cast<int>(error.status()), *evaluator));
     throw;
   }
   return [invocation, action = actions.at(app.get_subcommands().front()->get_name())] {

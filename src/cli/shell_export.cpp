@@ -11,7 +11,10 @@
 namespace rlock::cli {
 namespace {
 
-std::string assignment(const std::string& name, const std::string& value) {
+// The eval of fish joins the lines that a substitution makes of its output by spaces: each
+// statement has an end of its own.
+std::string assignment(const std::string& name, const std::string& value, Shell shell) {
+  if (shell == Shell::fish) return "set -gx " + name + " " + fish_quote(value) + ";\n";
   return "export " + name + "=" + posix_quote(value) + "\n";
 }
 
@@ -47,24 +50,28 @@ std::string held_to_export(const lock::Wish& wish, lock::Session& session) {
                   ": RLOCK_HELD has no room for one hold more: give others back before");
 }
 
-std::string export_code(const Taken& taken, const std::string& others) {
+std::string export_code(const Taken& taken, const std::string& others, Shell shell) {
   const lock::Lock& lock = *taken.lock;
   const std::string held =
       lock::with_held(others, lock.name(), lock.owner(), lock::run_of(hold_of(taken)));
-  std::string code = assignment("RLOCK_NAME", lock.name()) +
-                     assignment("RLOCK_OWNER", lock.owner()) +
-                     assignment("RLOCK_KIND", lock::kind_name(lock.kind())) +
-                     assignment(lock::k_held_variable, held);
+  std::string code = assignment("RLOCK_NAME", lock.name(), shell) +
+                     assignment("RLOCK_OWNER", lock.owner(), shell) +
+                     assignment("RLOCK_KIND", lock::kind_name(lock.kind()), shell) +
+                     assignment(lock::k_held_variable, held, shell);
   const bool is_same = taken.is_reentered && from_environment("RLOCK_NAME") == lock.name() &&
                        from_environment("RLOCK_OWNER") == lock.owner();
   if (taken.lease.token) {
-    code += assignment("RLOCK_TOKEN", std::to_string(*taken.lease.token));
+    code += assignment("RLOCK_TOKEN", std::to_string(*taken.lease.token), shell);
   } else if (!is_same) {
-    code += "unset RLOCK_TOKEN\n";  // it was another lock's
+    // It was another lock's. In fish it is a failure that there was none.
+    code += shell == Shell::fish ? "set -eg RLOCK_TOKEN; true;\n" : "unset RLOCK_TOKEN\n";
   }
   return code;
 }
 
-std::string failure_code(int status) { return "(exit " + std::to_string(status) + ")\n"; }
+std::string failure_code(int status, Shell shell) {
+  const std::string end = "exit " + std::to_string(status);
+  return shell == Shell::fish ? "sh -c '" + end + "';\n" : "(" + end + ")\n";
+}
 
 }  // namespace rlock::cli

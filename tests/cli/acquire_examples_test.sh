@@ -129,6 +129,11 @@ check_script bash '#!/bin/bash'
 check_script dash '#!/bin/bash'
 check_script zsh '#!/bin/zsh'
 check_script zsh '#!/bin/sh'
+if command -v fish >/dev/null; then
+  check_script fish '#!/usr/bin/fish'
+else
+  echo "not tested: fish: it is not installed"
+fi
 
 # --- the unit ------------------------------------------------------------------------------------
 

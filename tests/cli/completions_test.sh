@@ -72,6 +72,7 @@ check() {
   expect "$shell" "" unlock --on
   expect "$shell" "fair read reentrant semaphore simple write" acquire --kind ""
   expect "$shell" "always auto never" watch --color ""
+  expect "$shell" "" acquire --export fis
   expect "$shell" "" exec jo
   # Behind --, the command's own completion.
   expect "$shell" "rlocktestprogram" exec job -- rlocktestp
@@ -92,6 +93,8 @@ bash_mode=alone
 check bash "bash"
 expect bash "rlocktestfile.toml" --config rlockt
 expect bash "term" exec --on-lost = te
+expect bash "--export" acquire --exp
+expect bash "fish" acquire --export = f
 if [[ -r /usr/share/bash-completion/bash_completion ]]; then
   bash_mode=with-package
   check bash "bash with bash-completion"
@@ -105,6 +108,8 @@ if command -v fish >/dev/null; then
   check_nested fish
   expect fish "rlocktestfile.toml" --config rlockt
   expect fish "--on-lost=term" exec --on-lost=te
+  expect fish "--export --export=" acquire --exp
+  expect fish "--export=fish" acquire --export=f
 else
   echo "not tested: fish: it is not installed"
 fi
@@ -114,6 +119,8 @@ if command -v zsh >/dev/null; then
   check_nested zsh
   expect zsh "rlocktestfile.toml" --config rlockt
   expect zsh "term" exec --on-lost=te
+  expect zsh "--export" acquire --exp
+  expect zsh "fish" acquire --export=f
 else
   echo "not tested: zsh: it is not installed"
 fi
