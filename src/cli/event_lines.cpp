@@ -40,6 +40,8 @@ std::string describe_event(const LockEvent& event, const Snapshot& snapshot) {
   } else if (!event.party.owner.empty()) {
     text += what == "expired" ? ", was held by " : " by ";
     text += describe_holder(event.party.owner, about);
+  } else if (what == "released") {
+    text += ", by whom was not seen";
   }
   const std::int64_t ttl = snapshot.ttl_ms.value_or(0);
   if (!is_of_queue && ttl > 0) text += ", expires in " + format_duration(Milliseconds(ttl));

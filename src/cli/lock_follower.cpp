@@ -1,5 +1,7 @@
 #include "cli/lock_follower.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <unordered_set>
 #include <utility>
 
@@ -81,10 +83,34 @@ void add_changes(std::vector<LockEvent>& events, const Snapshot& before, const S
 
 }  // namespace
 
+// Returns how many releases nothing but a message told of, where the snapshots show `seen`. One
+// that may be on its way, or belong to the next snapshot, is not told twice: rather not at all.
+std::size_t LockFollower::take_unseen(std::size_t seen) noexcept {
+  const auto take = [this](std::size_t count) {
+    count = std::min(count, releases_);
+    releases_ -= count;
+    certain_ -= std::min(count, certain_);
+    return count;
+  };
+  take(late_);
+  late_ = seen - take(seen);
+  return take(certain_);
+}
+
 std::vector<LockEvent> LockFollower::look(SnapshotPtr now, const std::string& message) {
   std::vector<LockEvent> events;
   if (!last_ || !message.empty()) events.push_back({"state", first_holder(*now), 0, message});
+  const auto start = static_cast<std::ptrdiff_t>(events.size());
   if (last_) add_changes(events, *last_, *now, heard_);
+  const auto is_release = [](const LockEvent& event) { return event.what == "released"; };
+  const std::size_t unseen = take_unseen(
+      static_cast<std::size_t>(std::count_if(events.begin(), events.end(), is_release)));
+  if (last_) {  // behind the ends that were seen, before what is there now
+    const auto place = std::find_if(events.begin() + start, events.end(), [](const auto& event) {
+      return event.what != "released" && event.what != "expired";
+    });
+    events.insert(place, unseen, {"released", {}});
+  }
   heard_ = End::unknown;
   last_ = std::move(now);
   return events;

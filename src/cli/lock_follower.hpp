@@ -28,12 +28,28 @@ class LockFollower {
     if (heard_ == End::unknown) heard_ = end;
   }
 
+  // Notes a release of which a message told: one message is one release.
+  void hear_release() noexcept {
+    hear(End::released);
+    ++releases_;
+  }
+
+  // Says that the snapshot of the next `look` is asked for now: whatever was heard before belongs
+  // to it, and what is heard from now on may belong to it, or to the one after.
+  void begin_look() noexcept { certain_ = releases_; }
+
   // Returns what has happened since the last snapshot, of which `now` takes the place; before that
-  // comes the "state" the first time, and whenever there is a `message` to go with it.
+  // comes the "state" the first time, and whenever there is a `message` to go with it. A release
+  // that no two snapshots show is a "released" without an owner.
   [[nodiscard]] std::vector<LockEvent> look(SnapshotPtr now, const std::string& message = "");
 
  private:
+  [[nodiscard]] std::size_t take_unseen(std::size_t seen) noexcept;
+
   End heard_ = End::unknown;
+  std::size_t releases_ = 0;  // heard, and told of by no snapshot yet
+  std::size_t certain_ = 0;   // of these: before the snapshot was asked for
+  std::size_t late_ = 0;      // seen at the last look, their messages not heard yet
   SnapshotPtr last_;
 };
 

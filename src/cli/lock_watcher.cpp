@@ -60,6 +60,10 @@ LockWatcher::LockWatcher(Options options)
   thread_ = start_quiet_thread([this] { run(); });
 }
 
+bool LockWatcher::is_cluster() const noexcept {
+  return options_.client.endpoint.transport == redis::Endpoint::Transport::cluster;
+}
+
 LockWatcher::~LockWatcher() {
   stop_.raise();
   thread_.join();
@@ -135,10 +139,9 @@ void LockWatcher::connect() {
   }
   subscribe(channels[Source::release], channels[Source::other_release]);
   // Each node of a cluster tells of its own keys only, and there is no one process to tell apart.
-  const bool is_cluster = options_.client.endpoint.transport == redis::Endpoint::Transport::cluster;
-  hears_keys_ = !is_cluster && notifies_of_locks(client_) && subscription_->add(keys);
+  hears_keys_ = !is_cluster() && notifies_of_locks(client_) && subscription_->add(keys);
   const std::string before = std::exchange(
-      run_id_, is_cluster ? "" : redis::run_id_in(client_.command({"INFO", "server"})));
+      run_id_, is_cluster() ? "" : redis::run_id_in(client_.command({"INFO", "server"})));
   const bool is_group = options_.client.endpoint.transport == redis::Endpoint::Transport::sentinel;
   const std::string message =
       away_since_ ? describe_return(*away_since_, before, run_id_, is_group) : std::string();
@@ -174,8 +177,11 @@ void LockWatcher::listen() {
       const bool expired = source == Source::lock_key && message.text == "expired";
       const bool deleted = source == Source::lock_key && message.text == "del";
       if (expired) lock.follower.hear(LockFollower::End::expired);
-      const bool released = source == Source::release || source == Source::other_release;
-      if (deleted || released) lock.follower.hear(LockFollower::End::released);
+      if (source == Source::release && !is_cluster()) {
+        lock.follower.hear_release();
+      } else if (deleted || source == Source::release || source == Source::other_release) {
+        lock.follower.hear(LockFollower::End::released);
+      }
     }
   }
 }
@@ -191,7 +197,9 @@ void LockWatcher::look_at_due() {
 
 Looked LockWatcher::look(std::size_t index, const std::string& message) {
   Followed& lock = locks_[index];
+  listen();
   lock.changed = false;
+  lock.follower.begin_look();
   lock::Snapshot found = lock::take_snapshot(client_, lock.name, ears_);
   address(found.problems, options_.globals, client_);
   auto snapshot = std::make_shared<const lock::Snapshot>(std::move(found));

@@ -80,6 +80,8 @@ class LockWatcher {
   void listen();
   void look_at_due();
   Looked look(std::size_t index, const std::string& message);
+  // There a message may come twice, and each node tells of its own keys only.
+  [[nodiscard]] bool is_cluster() const noexcept;
   [[nodiscard]] TimePoint due(const Followed& lock) const;
   [[nodiscard]] bool is_backed_up() const;
   void bear(const Error& error);

@@ -140,6 +140,59 @@ TEST_CASE("watch tells who comes to a queue and who leaves it") {
   watch.wait_for_stdout(event("job", "left") + ",\"owner\":\"a:1\"");
 }
 
+TEST_CASE("watch tells each release of which a message comes, once, however short the hold was") {
+  Server server;
+  const Words exec = rlock_argv("exec", "-r", server.unix_url(), "job", "--", "true");
+  const auto releases = [](const std::string& out) {
+    const std::string one = event("job", "released");
+    std::size_t count = 0;
+    for (std::size_t at = 0; (at = out.find(one, at)) != std::string::npos; ++at) ++count;
+    return count;
+  };
+  SUBCASE("with looks only") {}
+  SUBCASE("where the server tells of its keys") {
+    server.command({"CONFIG", "SET", "notify-keyspace-events", "KA"});
+  }
+  Process watch(rlock_argv("watch", "--json", "-r", server.unix_url(), "job"));
+  watch.wait_for_stdout(event("job", "state"));
+  // Too short for any look at it, as a script of Redisson does it.
+  const std::string script =
+      "for i = 1, 3 do redis.call('hset', KEYS[1], 'o:1', 1) redis.call('del', KEYS[1]) "
+      "redis.call('publish', ARGV[1], '0') end";
+  server.command({"EVAL", script, "1", "job", "redisson_lock__channel:{job}"});
+  watch.wait_for_stdout(event("job", "released") + ",\"owner\":null");
+  // Whether a look sees them or not.
+  std::size_t count = 3;
+  for (int i = 0; i < 40; ++i, ++count) REQUIRE(run(exec).status == 0);
+  for (int i = 0; i < 3; ++i, ++count) {
+    const std::string owner = acquire(server, "job");
+    watch.wait_for_stdout(event("job", "held") + ",\"owner\":\"" + owner);
+    REQUIRE(run(rlock_argv("unlock", "--owner", owner, "-r", server.unix_url(), "job")).status ==
+            0);
+    if (i < 2) REQUIRE(run(exec).status == 0);
+  }
+  count += 2;
+  // The messages before these are in order; the last look tells of nothing more.
+  const std::string last = acquire(server, "job");
+  watch.wait_for_stdout(event("job", "held") + ",\"owner\":\"" + last);
+  const long before = looks(server);
+  CHECK(wait_until([&] { return looks(server) >= before + 3; }));
+  watch.signal(SIGTERM);
+  CHECK(releases(watch.wait().out) == count);
+}
+
+TEST_CASE("watch tells people of a release that it did not see, and by whom one was that it saw") {
+  Server server;
+  Process watch(rlock_argv("watch", "-r", server.unix_url(), "job"));
+  watch.wait_for_stdout(" is free\n");
+  server.command({"PUBLISH", "redisson_lock__channel:{job}", "0"});
+  watch.wait_for_stdout(" job released, by whom was not seen\n");
+  server.command({"HSET", "job", "o:1", "1"});
+  watch.wait_for_stdout(" held by o:1");
+  server.command({"DEL", "job"});
+  watch.wait_for_stdout(" released by o:1\n");
+}
+
 TEST_CASE("watch outlives a restart of the server, which is one event") {
   Server server;
   const std::string owner = acquire(server, "job");
