@@ -1,6 +1,9 @@
 #include "cli/full_screen.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
 #include <poll.h>
@@ -24,6 +27,14 @@ bool is_in_background() {
 
 }  // namespace
 
+// Where a script starts a job in the background, SIGINT is ignored, and the process group is that
+// of the foreground all the same.
+bool FullScreen::has_keys() noexcept {
+  struct sigaction interrupt {};
+  return ::tcgetpgrp(STDIN_FILENO) > 0 && ::tcgetpgrp(STDOUT_FILENO) > 0 &&
+         ::sigaction(SIGINT, nullptr, &interrupt) == 0 && interrupt.sa_handler != SIG_IGN;
+}
+
 bool FullScreen::is_possible() {
   const char* terminal = std::getenv("TERM");
   const std::string_view kind = terminal == nullptr ? "" : terminal;
@@ -44,6 +55,10 @@ std::string FullScreen::take() {
     // What is typed must not be written over the screen.
     termios silent = modes_;
     silent.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+    if (has_keys_) {  // each by itself, and a read never waits for one
+      silent.c_lflag &= ~static_cast<tcflag_t>(ICANON);
+      silent.c_cc[VMIN] = silent.c_cc[VTIME] = 0;
+    }
     ::tcsetattr(STDOUT_FILENO, TCSANOW, &silent);
   }
   taken_ = true;
@@ -79,6 +94,20 @@ void FullScreen::go_on() {
       throw Error(ExitStatus::unavailable, "stdout: " + errno_text(errno));
     }
   }
+}
+
+int FullScreen::keys_fd() const noexcept {
+  return has_keys_ && has_modes_ && taken_ && !is_stale_ ? STDIN_FILENO : -1;
+}
+
+bool FullScreen::is_pressed(char key) {
+  if (is_in_background()) {  // what is typed there is not for us
+    refresh();
+    return false;
+  }
+  std::array<char, 64> keys{};
+  const ssize_t got = ::read(STDIN_FILENO, keys.data(), keys.size());
+  return got > 0 && std::find(keys.begin(), keys.begin() + got, key) != keys.begin() + got;
 }
 
 void FullScreen::leave() noexcept {

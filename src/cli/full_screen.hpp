@@ -1,4 +1,5 @@
-// The whole terminal at stdout, drawn over and over, and given back as it was.
+// The whole terminal at stdout, drawn over and over, and given back as it was; and its keys, where
+// stdin is the terminal, too.
 #pragma once
 
 #include <string>
@@ -15,6 +16,9 @@ class FullScreen {
  public:
   // Returns true if stdout is a terminal that can be drawn on.
   [[nodiscard]] static bool is_possible();
+  // Returns true if keys are read: stdin is our terminal, too, and this is no background job of a
+  // script.
+  [[nodiscard]] static bool has_keys() noexcept;
 
   FullScreen() = default;
   FullScreen(const FullScreen&) = delete;
@@ -32,6 +36,11 @@ class FullScreen {
   [[nodiscard]] bool is_writing() const noexcept { return !rest_.empty(); }
   void go_on();
 
+  // Returns the descriptor to poll for keys; -1 while there are none for us, as in the background.
+  [[nodiscard]] int keys_fd() const noexcept;
+  // Returns whether this key is among those that were pressed, and takes them all. Never blocks.
+  [[nodiscard]] bool is_pressed(char key);
+
   // Makes the next `draw` take the terminal again: another program may have used it meanwhile.
   void refresh() noexcept { is_stale_ = true; }
 
@@ -48,6 +57,7 @@ class FullScreen {
   bool taken_ = false;
   bool is_stale_ = false;
   bool has_modes_ = false;
+  const bool has_keys_ = has_keys();
   termios modes_{};
 };
 

@@ -71,9 +71,11 @@ class Watch {
         signals_(signals),
         watcher_({client, plan_.names, plan_.end, globals}),
         states_(plan_.names.size()),
-        screen_(plan_.names, client.endpoint.display()) {
+        screen_(plan_.names, client.endpoint.display(),
+                FullScreen::has_keys() ? "  q: leave" : "") {
     if (!on_screen()) return;
-    for (const int signal : {SIGTSTP, SIGCONT, SIGWINCH}) signals_.read_also(signal);
+    // SIGTTIN: blocked, so that no key that is read in the background can stop us.
+    for (const int signal : {SIGTSTP, SIGCONT, SIGWINCH, SIGTTIN}) signals_.read_also(signal);
   }
 
   // Runs until it is enough. Returns the status to exit with, or nothing: a signal, in `signal`.
@@ -115,15 +117,17 @@ class Watch {
     const bool may_end = was_seen_ && lines_.empty();
     const TimePoint next = std::min(may_end ? plan_.end : TimePoint::max(),
                                     on_screen() && !output ? next_frame_ : TimePoint::max());
-    std::array<pollfd, 3> polled = {
+    std::array<pollfd, 4> polled = {
         {{signals_.fd(), POLLIN, 0},
          {lines_.empty() ? watcher_.fd() : -1, POLLIN, 0},
-         {was_seen_ ? STDOUT_FILENO : -1, static_cast<short>(output ? POLLOUT : 0), 0}}};
+         {was_seen_ ? STDOUT_FILENO : -1, static_cast<short>(output ? POLLOUT : 0), 0},
+         {terminal_.keys_fd(), POLLIN, 0}}};
     if (::poll(polled.data(), polled.size(), poll_timeout(next)) < 0) return;
     if (polled[0].revents != 0) return;
     if ((polled[2].revents & (POLLERR | POLLHUP)) != 0) on_unread();
     if ((polled[2].revents & ~(POLLERR | POLLHUP)) != 0) write();
     if (polled[1].revents != 0) tell_news();
+    if (polled[3].revents != 0 && terminal_.is_pressed('q')) plan_.end = BootClock::now();
   }
 
   // Nobody can read stdout any more.

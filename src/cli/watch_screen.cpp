@@ -26,8 +26,9 @@ std::string clock_text(std::int64_t time_ms) {
 
 }  // namespace
 
-WatchScreen::WatchScreen(const std::vector<std::string>& names, std::string server)
-    : server_(std::move(server)), locks_(names.size()) {}
+WatchScreen::WatchScreen(const std::vector<std::string>& names, std::string server,
+                         std::string hint)
+    : server_(std::move(server)), hint_(std::move(hint)), locks_(names.size()) {}
 
 void WatchScreen::show(std::size_t lock, SnapshotPtr snapshot, TimePoint taken) {
   locks_[lock] = {std::move(snapshot), taken};
@@ -98,7 +99,9 @@ std::vector<std::string> WatchScreen::lines(const TerminalSize& size, TimePoint 
   const std::size_t rows = std::max<std::size_t>(size.rows, 1);
   std::vector<std::string> lines = body(rows - 1, size.columns, now);
   lines.resize(rows - 1);
-  lines.push_back(status(now));
+  const std::size_t hint = display_width(hint_);
+  const bool has_room = size.columns >= 4 * hint;  // the server comes first
+  lines.push_back(has_room ? fit(status(now), size.columns - hint) + hint_ : status(now));
   for (std::string& line : lines) line = fit(line, size.columns);
   return lines;
 }

@@ -15,8 +15,9 @@ namespace rlock::cli {
 
 class WatchScreen {
  public:
-  // `server`: its URL without secrets.
-  WatchScreen(const std::vector<std::string>& names, std::string server);
+  // `server`: its URL without secrets. `hint`: stands at the end of the last line where there is
+  // room for it.
+  WatchScreen(const std::vector<std::string>& names, std::string server, std::string hint);
 
   // Shows a lock as it was at `taken`.
   void show(std::size_t lock, SnapshotPtr snapshot, TimePoint taken);
@@ -40,6 +41,7 @@ class WatchScreen {
                                               TimePoint now) const;
 
   std::string server_;
+  std::string hint_;
   std::vector<Entry> locks_;
   std::deque<std::string> events_;
   std::optional<TimePoint> away_since_;

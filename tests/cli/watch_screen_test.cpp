@@ -319,3 +319,72 @@ TEST_CASE(
   shell.expect("status=130.");
   shell.expect(" echo ");
 }
+
+TEST_CASE("q leaves the screen of watch, which says so, and the terminal is as it was") {
+  Server server;
+  Pty shell({"bash", "--norc", "-i"}, {.env = {{"PS1", "ready> "},
+                                               {"RLOCK", rlock_program()},
+                                               {"RLOCK_REDIS", server.unix_url()}}});
+  shell.expect("ready> ");
+  for (const std::string options : {"", "--until free ", "--until held "}) {
+    if (options == "--until free ") server.command({"HSET", "job", "o:1", "1"});
+    if (options == "--until held ") server.command({"DEL", "job"});
+    shell.type("B=$(stty -g); $RLOCK watch " + options +
+               "job; echo status=$?.; [ \"$(stty -g)\" = \"$B\" ] && echo same=$((40 + 2))\r");
+    shell.expect("connected to");
+    shell.expect("q: leave");
+    shell.type("xQ\rq");
+    shell.expect(k_given_back);
+    shell.expect(options.empty() ? "status=0." : "status=124.");
+    shell.expect("same=42");
+    shell.expect("ready> ");
+  }
+  // Stopped and continued by way of the background, it reads keys again, and none in between.
+  shell.type("$RLOCK watch job\r");
+  shell.expect("q: leave");
+  shell.type("\x1a");
+  shell.expect("Stopped");
+  shell.expect("ready> ");
+  shell.type("bg\r");
+  shell.expect("ready> ");
+  const long before = looks(server);
+  for (int i = 1; i <= 3; ++i) {
+    shell.type("echo q=$((" + std::to_string(i) + " + 40))qqq\r");
+    shell.expect("q=4" + std::to_string(i) + "qqq");
+    CHECK(wait_until([&] { return looks(server) >= before + i; }));
+  }
+  shell.expect("ready> ");
+  shell.type("jobs\r");
+  shell.expect("Running");
+  shell.type("fg\r");
+  shell.expect("q: leave");
+  shell.type("q");
+  shell.expect(k_given_back);
+  shell.expect("ready> ");
+}
+
+TEST_CASE("watch reads no keys where stdin is no terminal, or it is a script's background job") {
+  Server server;
+  const EnvChanges env{{"RLOCK", rlock_program()}, {"RLOCK_REDIS", server.unix_url()}};
+  SUBCASE("stdin is no terminal") {
+    Pty pty({"sh", "-c", "exec \"$RLOCK\" watch job </dev/null"}, {.env = env});
+    pty.expect("connected to");
+    pty.type("q\r");
+    const long before = looks(server);
+    CHECK(wait_until([&] { return looks(server) >= before + 3; }));
+    CHECK(pty.running());
+    CHECK_FALSE(has(pty.output(), "q: leave"));
+    pty.type("\x03");
+    CHECK(pty.wait().status == 128 + SIGINT);
+  }
+  SUBCASE("a background job of a script") {
+    Pty pty({"bash", "-c", "\"$RLOCK\" watch job <&0 & IFS= read -r line; echo \"got=$line.\""},
+            {.env = env});
+    pty.expect("connected to");
+    const long before = looks(server);
+    CHECK(wait_until([&] { return looks(server) >= before + 2; }));
+    pty.type("q q\r");
+    pty.expect("got=q q.");
+    CHECK_FALSE(has(pty.output(), "q: leave"));
+  }
+}

@@ -87,7 +87,7 @@ TEST_CASE("a countdown ends at 0, and a long name leaves room for the state") {
 
 TEST_CASE("a frame has exactly the terminal's size, whatever that is") {
   const TimePoint now = BootClock::now();
-  WatchScreen screen({"a", "b", "c"}, "unix:///s");
+  WatchScreen screen({"a", "b", "c"}, "unix:///s", "");
   for (std::size_t i = 0; i < 3; ++i) {
     screen.show(i, std::make_shared<lock::Snapshot>(fair_lock(i * 20)), now);
   }
@@ -109,7 +109,7 @@ TEST_CASE("a frame has exactly the terminal's size, whatever that is") {
 
 TEST_CASE("the last line says how long the server has been away, and why") {
   const TimePoint now = BootClock::now();
-  WatchScreen screen({"a"}, "unix:///s");
+  WatchScreen screen({"a"}, "unix:///s", "");
   screen.show(0, std::make_shared<lock::Snapshot>(fair_lock(0)), now);
   screen.set_away(now, "no answer");
   CHECK(screen.lines({80, 5}, after(now, Milliseconds(12'700))).back() ==
