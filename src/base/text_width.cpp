@@ -31,7 +31,10 @@ struct Character {
   std::size_t columns;
 };
 
+constexpr char k_escape = '\x1b';
+
 Character first_of(std::string_view text) {
+  if (text[0] == k_escape) return {std::min(text.find('m'), text.size() - 1) + 1, 0};
   wchar_t character = 0;
   std::mbstate_t state{};
   const std::size_t bytes = std::mbrtowc(&character, text.data(), text.size(), &state);
@@ -40,15 +43,16 @@ Character first_of(std::string_view text) {
   return {bytes, columns < 0 ? 1 : static_cast<std::size_t>(columns)};
 }
 
-// Most texts are, and tables have many.
-bool is_ascii(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return (c & 0x80) == 0; });
+// Most texts have a column a byte, and tables have many.
+bool is_simple(std::string_view text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return (c & 0x80) == 0 && c != k_escape; });
 }
 
 }  // namespace
 
 std::size_t display_width(std::string_view text) {
-  if (is_ascii(text)) return text.size();
+  if (is_simple(text)) return text.size();
   const Utf8 utf8;
   std::size_t width = 0;
   while (!text.empty()) {
@@ -71,7 +75,9 @@ std::string fit(std::string_view text, std::size_t columns) {
     width += character.columns;
     end += character.bytes;
   }
-  return std::string(text.substr(0, end)) + "…";
+  const std::string_view shown = text.substr(0, end);
+  const bool has_color = shown.find(k_escape) != std::string_view::npos;
+  return std::string(shown) + "…" + (has_color ? "\x1b[0m" : "");
 }
 
 std::string wrap(std::string_view text, std::size_t indent, std::optional<std::size_t> columns) {

@@ -17,6 +17,7 @@
 #include "cli/help.hpp"
 #include "cli/literal_words.hpp"
 #include "cli/message.hpp"
+#include "cli/paint.hpp"
 #include "cli/remedy.hpp"
 #include "cli/terminal_size.hpp"
 #include "lock/key_names.hpp"
@@ -43,7 +44,7 @@ struct DoctorOptions {
 // Prints each finding as it comes, and counts.
 class Report {
  public:
-  explicit Report(bool json) : json_(json) {}
+  Report(bool json, const Paint& paint) : json_(json), paint_(paint) {}
 
   // `name`: of the lock; nothing for the server.
   void add(const std::optional<std::string>& name, const char* level, const Problem& problem) {
@@ -60,8 +61,9 @@ class Report {
       return;
     }
     std::string text =
-        (name ? escape_for_terminal(*name) : "the server") + ": " + level + ": " + problem.code +
-        "\n" + wrap(escape_for_terminal(problem.detail), 4, terminal_columns(STDOUT_FILENO));
+        (name ? escape_for_terminal(*name) : "the server") + ": " +
+        paint_(tone_of(level), std::string(level) + ": " + problem.code) + "\n" +
+        wrap(escape_for_terminal(problem.detail), 4, terminal_columns(STDOUT_FILENO));
     // A command stays whole: it is there to be pasted.
     if (!problem.hint.empty()) {
       text += "    mend: " + escape_for_terminal(problem.hint) + "\n";
@@ -72,7 +74,7 @@ class Report {
   void end(std::size_t locks) const {
     if (json_) return;
     std::string text = "looked at the server and " + plural(locks, "lock") + ": ";
-    text += counts_.contains("problem") ? "" : "healthy";
+    text += counts_.contains("problem") ? "" : paint_(Tone::good, "healthy");
     for (const auto& [level, count] : counts_) {
       text += (text.ends_with(": ") ? "" : ", ") + std::to_string(count) + " " + level +
               (count != 1 && (level == "problem" || level == "note") ? "s" : "");
@@ -83,14 +85,21 @@ class Report {
   [[nodiscard]] bool is_healthy() const { return !counts_.contains("problem"); }
 
  private:
+  static Tone tone_of(const std::string& level) {
+    return level == "problem" ? Tone::bad : level == "note" ? Tone::busy : Tone::good;
+  }
   bool json_;
+  Paint paint_;
   std::map<std::string, std::size_t> counts_;
 };
 
 class Doctor {
  public:
   Doctor(const Globals& globals, redis::Client& client, const DoctorOptions& options)
-      : globals_(globals), client_(client), options_(options), report_(globals.json) {}
+      : globals_(globals),
+        client_(client),
+        options_(options),
+        report_(globals.json, find_paint(globals)) {}
 
   int run() {
     const redis::Masters masters(client_);

@@ -66,6 +66,14 @@ std::string describe_waiting(const Snapshot& snapshot) {
   return *waiting == 0 ? text : text + ", " + std::to_string(*waiting) + " waiting";
 }
 
+Tone tone_of(const LockEvent& event, const Snapshot& snapshot) {
+  const std::string& what = event.what;
+  if (what == "expired") return Tone::bad;
+  if (what == "held" || what == "renewed") return Tone::busy;
+  if (what == "state") return snapshot.held ? Tone::busy : Tone::good;
+  return what == "released" ? Tone::good : Tone::plain;
+}
+
 std::string utc_time(std::int64_t time_ms) {
   const time_t seconds = time_ms / 1000;
   tm parts{};
@@ -83,8 +91,9 @@ std::int64_t local_time_ms() {
   return std::int64_t{now.tv_sec} * 1000 + now.tv_usec / 1000;
 }
 
-std::string text_line(const LockEvent& event, const Snapshot& snapshot) {
-  return line(snapshot.time_ms, snapshot.name, describe_event(event, snapshot));
+std::string text_line(const LockEvent& event, const Snapshot& snapshot, const Paint& paint) {
+  return line(snapshot.time_ms, snapshot.name,
+              paint(tone_of(event, snapshot), describe_event(event, snapshot)));
 }
 
 std::string json_line(const LockEvent& event, const Snapshot& snapshot) {
@@ -116,8 +125,8 @@ std::string json_line(const LockEvent& event, const Snapshot& snapshot) {
   return json.dump() + "\n";
 }
 
-std::string text_error_line(const std::string& name, const std::string& why) {
-  return line(local_time_ms(), name, "error: " + why);
+std::string text_error_line(const std::string& name, const std::string& why, const Paint& paint) {
+  return line(local_time_ms(), name, paint(Tone::bad, "error: " + why));
 }
 
 std::string json_error_line(const std::string& name, const std::string& why) {

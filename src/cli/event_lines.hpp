@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cli/lock_follower.hpp"
+#include "cli/paint.hpp"
 
 namespace rlock::cli {
 
@@ -16,6 +17,9 @@ namespace rlock::cli {
 // waiting"; nothing where there is nothing to tell.
 [[nodiscard]] std::string describe_waiting(const lock::Snapshot& snapshot);
 
+// Returns the colour of an event.
+[[nodiscard]] Tone tone_of(const LockEvent& event, const lock::Snapshot& snapshot);
+
 // Returns a time (ms since 1970) in UTC: "2026-11-21T01:59:22.516Z".
 [[nodiscard]] std::string utc_time(std::int64_t time_ms);
 
@@ -23,9 +27,11 @@ namespace rlock::cli {
 [[nodiscard]] std::int64_t local_time_ms();
 
 // Return an event, or that the server is not available and why, as a line with its newline.
-[[nodiscard]] std::string text_line(const LockEvent& event, const lock::Snapshot& snapshot);
+[[nodiscard]] std::string text_line(const LockEvent& event, const lock::Snapshot& snapshot,
+                                    const Paint& paint);
 [[nodiscard]] std::string json_line(const LockEvent& event, const lock::Snapshot& snapshot);
-[[nodiscard]] std::string text_error_line(const std::string& name, const std::string& why);
+[[nodiscard]] std::string text_error_line(const std::string& name, const std::string& why,
+                                          const Paint& paint);
 [[nodiscard]] std::string json_error_line(const std::string& name, const std::string& why);
 
 }  // namespace rlock::cli

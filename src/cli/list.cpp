@@ -75,7 +75,7 @@ class List {
     if (globals_.json) {
       for (const ListRow& row : rows_) text += to_json(row) + "\n";
     } else {
-      text = to_table(rows_, terminal_columns(STDOUT_FILENO));
+      text = to_table(rows_, terminal_columns(STDOUT_FILENO), find_paint(globals_));
     }
     print(text);
   }

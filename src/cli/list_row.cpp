@@ -62,7 +62,8 @@ ListRow::ListRow(const lock::Snapshot& snapshot)
   for (const lock::Problem& problem : snapshot.problems) problems.push_back(problem.code);
 }
 
-std::string to_table(const std::vector<ListRow>& rows, std::optional<std::size_t> room) {
+std::string to_table(const std::vector<ListRow>& rows, std::optional<std::size_t> room,
+                     const Paint& paint) {
   const bool have_problems = std::any_of(rows.begin(), rows.end(),
                                          [](const ListRow& row) { return !row.problems.empty(); });
   std::vector<Column> columns{{"NAME", Column::Align::left, Column::Width::flexible},
@@ -77,11 +78,11 @@ std::string to_table(const std::vector<ListRow>& rows, std::optional<std::size_t
     std::vector<std::string> cells{
         escape_for_terminal(row.name),
         row.kind.empty() ? "-" : row.kind + (row.is_any_string ? "?" : ""),
-        describe_state(row),
+        paint(row.held ? Tone::busy : Tone::good, describe_state(row)),
         describe_ttl(row),
         describe_first_holder(row),
         row.waiters ? std::to_string(*row.waiters) : "-"};
-    if (have_problems) cells.push_back(join(row.problems));
+    if (have_problems) cells.push_back(paint(Tone::bad, join(row.problems)));
     table.add_row(std::move(cells));
   }
   return table.to_text(room);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/paint.hpp"
 #include "lock/snapshot.hpp"
 
 namespace rlock::cli {
@@ -29,9 +30,9 @@ struct ListRow {
 };
 
 // Returns the rows as a table, each line with a newline and none wider than `room` columns, if that
-// is given.
+// is given. States and problems are painted.
 [[nodiscard]] std::string to_table(const std::vector<ListRow>& rows,
-                                   std::optional<std::size_t> room);
+                                   std::optional<std::size_t> room, const Paint& paint);
 
 // Returns a row as one line of JSON, without a newline: a published format (rlock-list(1)).
 [[nodiscard]] std::string to_json(const ListRow& row);

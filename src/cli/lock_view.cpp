@@ -64,7 +64,10 @@ std::vector<std::size_t> share_rows(std::size_t rows, const std::vector<std::siz
 }
 
 std::string LockView::title(std::size_t columns) const {
-  const std::string state = "  " + this->state();
+  const Tone tone = !snapshot_.problems.empty() ? Tone::bad
+                    : snapshot_.held            ? Tone::busy
+                                                : Tone::good;
+  const std::string state = "  " + paint_(tone, this->state());
   const std::size_t taken = display_width(state);
   const std::size_t room = std::max(columns - std::min(taken, columns), k_shortest_name);
   return fit(fit(escape_for_terminal(snapshot_.name), room) + state, columns);
@@ -124,8 +127,9 @@ std::string LockView::waiter(std::size_t index) const {
 
 std::string LockView::problem(std::size_t index) const {
   const lock::Problem& problem = snapshot_.problems[index];
-  return "  problem   " +
-         escape_for_terminal(problem.code + ": " + problem.detail + "; " + problem.hint);
+  return paint_(Tone::bad,
+                "  problem   " + escape_for_terminal(problem.code + ": " + problem.detail + "; " +
+                                                     problem.hint));
 }
 
 std::string LockView::since(const lock::Party& party) const {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "cli/paint.hpp"
 #include "lock/snapshot.hpp"
 
 namespace rlock::cli {
@@ -19,7 +20,8 @@ namespace rlock::cli {
 // taken, which is added to what it says.
 class LockView {
  public:
-  LockView(const lock::Snapshot& snapshot, Milliseconds age) : snapshot_(snapshot), age_(age) {}
+  LockView(const lock::Snapshot& snapshot, Milliseconds age, const Paint& paint = Paint())
+      : snapshot_(snapshot), age_(age), paint_(paint) {}
 
   // Returns the name and how the lock is, in at most so many columns: the name is cut first.
   [[nodiscard]] std::string title(std::size_t columns) const;
@@ -38,6 +40,7 @@ class LockView {
 
   const lock::Snapshot& snapshot_;
   Milliseconds age_;
+  Paint paint_;
 };
 
 }  // namespace rlock::cli

@@ -68,11 +68,12 @@ class Watch {
   Watch(WatchPlan plan, const Globals& globals, const redis::ClientOptions& client,
         process::Signals& signals)
       : plan_(std::move(plan)),
+        paint_(find_paint(globals)),
         signals_(signals),
         watcher_({client, plan_.names, plan_.end, globals}),
         states_(plan_.names.size()),
-        screen_(plan_.names, client.endpoint.display(),
-                FullScreen::has_keys() ? "  q: leave" : "") {
+        screen_(plan_.names, client.endpoint.display(), FullScreen::has_keys() ? "  q: leave" : "",
+                paint_) {
     if (!on_screen()) return;
     // SIGTTIN: blocked, so that no key that is read in the background can stop us.
     for (const int signal : {SIGTSTP, SIGCONT, SIGWINCH, SIGTTIN}) signals_.read_also(signal);
@@ -181,12 +182,15 @@ class Watch {
     screen_.show(looked.lock, looked.snapshot, looked.at);
     for (const LockEvent& event : looked.events) {
       if (!on_screen()) {
-        lines_ += plan_.output == WatchPlan::Output::json ? json_line(event, *looked.snapshot)
-                                                          : text_line(event, *looked.snapshot);
+        lines_ += plan_.output == WatchPlan::Output::json
+                      ? json_line(event, *looked.snapshot)
+                      : text_line(event, *looked.snapshot, paint_);
       } else if (event.message.empty()) {  // of which `Back` has told already
         const std::string name =
             plan_.names.size() > 1 ? escape_for_terminal(looked.snapshot->name) + " " : "";
-        screen_.add_event(looked.snapshot->time_ms, name + describe_event(event, *looked.snapshot));
+        screen_.add_event(looked.snapshot->time_ms,
+                          name + paint_(tone_of(event, *looked.snapshot),
+                                        describe_event(event, *looked.snapshot)));
       }
     }
   }
@@ -196,10 +200,11 @@ class Watch {
     states_.assign(states_.size(), std::nullopt);
     screen_.set_away(away.since, away.why);
     if (away.what != Away::What::begins) return;
-    if (on_screen()) return screen_.add_event(local_time_ms(), "error: " + away.why);
+    if (on_screen())
+      return screen_.add_event(local_time_ms(), paint_(Tone::bad, "error: " + away.why));
     for (const std::string& name : plan_.names) {
       lines_ += plan_.output == WatchPlan::Output::json ? json_error_line(name, away.why)
-                                                        : text_error_line(name, away.why);
+                                                        : text_error_line(name, away.why, paint_);
     }
   }
 
@@ -209,6 +214,7 @@ class Watch {
   }
 
   WatchPlan plan_;
+  Paint paint_;
   process::Signals& signals_;
   LockWatcher watcher_;
   std::vector<std::optional<bool>> states_;  // held; nothing: not known now

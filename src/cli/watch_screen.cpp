@@ -27,8 +27,8 @@ std::string clock_text(std::int64_t time_ms) {
 }  // namespace
 
 WatchScreen::WatchScreen(const std::vector<std::string>& names, std::string server,
-                         std::string hint)
-    : server_(std::move(server)), hint_(std::move(hint)), locks_(names.size()) {}
+                         std::string hint, const Paint& paint)
+    : server_(std::move(server)), hint_(std::move(hint)), paint_(paint), locks_(names.size()) {}
 
 void WatchScreen::show(std::size_t lock, SnapshotPtr snapshot, TimePoint taken) {
   locks_[lock] = {std::move(snapshot), taken};
@@ -56,15 +56,16 @@ std::string WatchScreen::status(TimePoint now) const {
   }
   if (!away_since_) return text + "connected to " + server_;
   const auto span = std::chrono::floor<std::chrono::seconds>(age(*away_since_, now));
-  return text + "server away for " + (span.count() == 0 ? "0s" : format_duration(span)) + ": " +
-         away_why_;
+  return text +
+         paint_(Tone::bad, "server away for " + (span.count() == 0 ? "0s" : format_duration(span)) +
+                               ": " + away_why_);
 }
 
 std::vector<std::string> WatchScreen::body(std::size_t rows, std::size_t columns,
                                            TimePoint now) const {
   std::vector<LockView> views;
   for (const Entry& entry : locks_) {
-    if (entry.snapshot) views.emplace_back(*entry.snapshot, age(entry.taken, now));
+    if (entry.snapshot) views.emplace_back(*entry.snapshot, age(entry.taken, now), paint_);
   }
   std::vector<std::string> lines;
   const std::size_t shown =

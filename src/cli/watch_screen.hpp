@@ -17,7 +17,8 @@ class WatchScreen {
  public:
   // `server`: its URL without secrets. `hint`: stands at the end of the last line where there is
   // room for it.
-  WatchScreen(const std::vector<std::string>& names, std::string server, std::string hint);
+  WatchScreen(const std::vector<std::string>& names, std::string server, std::string hint,
+              const Paint& paint = Paint());
 
   // Shows a lock as it was at `taken`.
   void show(std::size_t lock, SnapshotPtr snapshot, TimePoint taken);
@@ -42,6 +43,7 @@ class WatchScreen {
 
   std::string server_;
   std::string hint_;
+  Paint paint_;
   std::vector<Entry> locks_;
   std::deque<std::string> events_;
   std::optional<TimePoint> away_since_;

@@ -405,7 +405,7 @@ TEST_CASE("list on a terminal is cut to its width, and aligned") {
   server.command({"PERSIST", "short"});
   for (const auto columns : std::vector<unsigned short>{80, 200}) {
     CAPTURE(columns);
-    Pty pty(rlock_argv("list", "-r", server.unix_url()), {.columns = columns});
+    Pty pty(rlock_argv("list", "--color", "never", "-r", server.unix_url()), {.columns = columns});
     const Result result = pty.wait();
     CHECK(result.status == 0);
     CHECK_FALSE(has(result.out, "\x1b"));  // it was quick: nothing had to vanish

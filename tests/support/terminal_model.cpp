@@ -77,6 +77,8 @@ void TerminalModel::control(const std::string& parameters, char command) {
     cursor_ = command == 'h';
   } else if (sequence == "?7h" || sequence == "?7l") {
     wraps_ = command == 'h';
+  } else if (sequence == "31m" || sequence == "32m" || sequence == "33m" || sequence == "0m") {
+    is_painted_ = sequence != "0m";
   } else {
     faults_ += "sequence " + sequence + "\n";
   }
@@ -84,6 +86,9 @@ void TerminalModel::control(const std::string& parameters, char command) {
 
 std::size_t TerminalModel::take_character(std::string_view bytes) {
   const unsigned first = byte_at(bytes, 0);
+  if (first == '\r' || first == '\n') {
+    if (is_painted_) faults_ += "a colour goes on in the next line\n";
+  }
   if (first == '\r') {
     column_ = 0;
   } else if (first == '\n') {

@@ -44,6 +44,7 @@ class TerminalModel {
   std::size_t row_ = 0, column_ = 0;
   std::size_t frames_ = 0;
   bool alternate_ = false, cursor_ = true, wraps_ = true;
+  bool is_painted_ = false;
   std::string rest_, faults_;
 };
 
