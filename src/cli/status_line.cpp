@@ -25,6 +25,7 @@ std::string describe_wait(const lock::Busy& busy, Milliseconds waited, TimePoint
   std::string text = "waiting ";
   if (waited.count() > 0) text += format_duration(waited) + " ";
   if (deadline != TimePoint::max()) text += "(" + time_left(deadline) + " left) ";
+  if (busy.place) text += "at place " + std::to_string(*busy.place + 1) + " ";
   text += "for ";
   const auto kept = describe_kept(busy.owner, busy.holder);
   text += busy.is_free() ? "its turn"
@@ -37,7 +38,6 @@ std::string describe_wait(const lock::Busy& busy, Milliseconds waited, TimePoint
     text += ", or for one of " + std::to_string(*busy.permits - 1) + " more";
   }
   if (!busy.ttl) text += " and without an expiry";
-  if (busy.place) text += "; place " + std::to_string(*busy.place + 1) + " in the queue";
   return text;
 }
 

@@ -67,8 +67,8 @@ std::string describe_refusal(const lock::Busy& busy) {
 std::string describe_dead(const lock::Busy& busy) {
   std::string text = "held by " + describe_holder(busy.owner, busy.holder) +
                      ", which has ended without giving it back";
-  if (busy.ttl) text += ": until its lease ends, in " + format_duration(*busy.ttl);
-  return text;
+  if (busy.ttl) text += "; its lease ends in " + format_duration(*busy.ttl);
+  return text + "; if nothing of it runs any more: ";
 }
 
 // Tells of a long wait where there may be no terminal, with -v.
@@ -165,18 +165,20 @@ std::optional<Taken> take(const Request& request, const Globals& globals, lock::
     status_line.update(busy);
   };
   // The answer is older than the look at the process, which may have ended in order meanwhile.
-  std::string dead_owner;
+  std::string dead;  // identity of the holder's process
   options.doubts = [&](const lock::Busy& busy) {
     if (globals.quiet || is_running(busy.holder.pid, busy.holder.process) != false) return false;
-    dead_owner = busy.owner;
+    dead = busy.holder.process;
     return true;
   };
   options.on_refusal = [&](const lock::Busy& busy) {
     warn_of_lasting(busy);
-    if (!busy.owner.empty() && busy.owner == dead_owner) warn(describe_dead(busy) + ": " + remedy);
-    if (static_cast<int>(request.conflict) == 0 && !globals.verbose) return;
+    const bool is_told = static_cast<int>(request.conflict) != 0 || globals.verbose;
+    const bool is_dead = !dead.empty() && busy.holder.process == dead;
+    if (is_dead) warn((is_told ? "not acquired: " : "") + describe_dead(busy) + remedy);
+    if (!is_told) return;
     warn_of_mix();
-    if (BootClock::now() >= request.deadline) warn(describe_refusal(busy));
+    if (!is_dead && BootClock::now() >= request.deadline) warn(describe_refusal(busy));
   };
   options.on_outage = tell_outage;
   const auto lease = lock::wait_for_lock(*lock, session, options);

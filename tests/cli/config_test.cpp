@@ -270,7 +270,7 @@ TEST_CASE("a command that looks at one server says so, wherever several are name
     };
     check({"-r", a, "-r", b}, {}, "--redis");
     check({}, {{"RLOCK_REDIS", a + " " + b}}, "RLOCK_REDIS");
-    check({}, {{"RLOCK_CONFIG", file}}, file + ": redis");
+    check({}, {{"RLOCK_CONFIG", file}}, file + ": line 1: redis");
     // The one that is chosen is asked.
     Words chosen = command;
     chosen.insert(chosen.end(), {"-r", a});

@@ -537,7 +537,7 @@ TEST_CASE("a holder of this host that has ended without giving the lock back is 
     CHECK(result.status == 0);
     CHECK(result.out.empty());
     CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
-    CHECK(has(result.err, "which has ended without giving it back: until its lease ends, in 59m"));
+    CHECK(has(result.err, "which has ended without giving it back; its lease ends in 59m"));
     CHECK(run(exec({"-n", "-E", "0", "-q"}, {"true"})).err.empty());
     server.command({"FLUSHALL"});
   }

@@ -1,0 +1,79 @@
+// How long an outage may last: what rlock-exec(1) says of it, at both sides.
+#include <chrono>
+#include <deque>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "cli/family.hpp"
+#include "support/server.hpp"
+
+using namespace rlock::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+using Words = std::vector<std::string>;
+using Clock = std::chrono::steady_clock;
+
+// Two thirds, less --kill-after and --timeout, are 9 s; it renews every 5 s.
+const Words k_terms = {"--lease", "15s", "--kill-after", "500ms", "--timeout", "500ms"};
+constexpr auto k_outage = 7s;
+
+// A run whose server stands still for a while, from some time after a renewal.
+struct Run {
+  Server server;
+  Process rlock;
+
+  Run() : rlock(argv()) {
+    rlock.wait_for_stdout("started");
+    wait_for_renewal(server);
+  }
+
+ private:
+  Words argv() {
+    Words words = rlock_argv("exec", "-r", server.unix_url());
+    words.insert(words.end(), k_terms.begin(), k_terms.end());
+    words.insert(words.end(), {"job", "--", "sh", "-c", until_go(server, 5)});
+    return words;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("S3: an outage of less than the manual's bound is survived, whenever it begins") {
+  std::deque<Run> runs(5);
+  const Clock::time_point start = Clock::now();
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    std::this_thread::sleep_until(start + i * 1s);
+    runs[i].server.pause();
+  }
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    std::this_thread::sleep_until(start + i * 1s + k_outage);
+    runs[i].server.resume();
+  }
+  for (Run& run : runs) {
+    wait_for_renewal(run.server);
+    say_go(run.server);
+    const Result result = run.rlock.wait();
+    CHECK(result.status == 5);
+    CHECK(result.err.empty());
+    CHECK(released(run.server));
+  }
+}
+
+TEST_CASE(
+    "S1: an outage that is as long as the lease ends the command before, whenever it begins") {
+  std::deque<Run> runs(3);
+  const Clock::time_point start = Clock::now();
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    std::this_thread::sleep_until(start + i * 2s);
+    runs[i].server.pause();
+  }
+  for (Run& run : runs) {
+    CHECK(run.rlock.wait_exit().status == 79);
+    run.server.resume();
+  }
+}
