@@ -180,9 +180,9 @@ local function live_head(in_time)
 end
 
 -- Returns the waiters near the head for whom nobody listens, if it is one of them and this server
--- hears of everybody who listens.
+-- hears of everybody who listens, and tells of it.
 local function deaf_from(head)
-  if listens(head) or not is_alone() then return nil end
+  if listens(head) or redis.pcall('pubsub', 'numsub').err or not is_alone() then return nil end
   local near, deaf = redis.pcall('lrange', queue, 0, k_near - 1), {}
   if near.err or #near == 0 then return nil end
   local set = listening(near)

@@ -87,6 +87,17 @@ std::string suggestion(const CLI::App& app, const CLI::App& command, const std::
   return meant ? "; is '" + std::string(*meant) + "' meant?" : "";
 }
 
+// Returns what the parser says, shorter where it says how many values an option lacks.
+std::string in_words(const std::string& text) {
+  constexpr std::string_view k_lacks = ": 1 required ";
+  constexpr std::string_view k_end = " missing";
+  const std::size_t at = text.find(k_lacks);
+  if (at == std::string::npos || !text.ends_with(k_end)) return one_line(text);
+  const std::string value = text.substr(at + k_lacks.size());
+  return one_line(text.substr(0, at) + ": " + value.substr(0, value.size() - k_end.size())) +
+         " is missing";
+}
+
 [[noreturn]] void refuse(const CLI::App& app, const CLI::ParseError& error) {
   const auto commands = app.get_subcommands();
   const CLI::App& chosen = commands.empty() ? app : *commands.front();
@@ -102,7 +113,11 @@ std::string suggestion(const CLI::App& app, const CLI::App& command, const std::
                                        suggestion(app, chosen, extra->substr(0, extra->find('='))) +
                                        " (see rlock" + help + " --help)");
   }
-  throw Error(ExitStatus::usage, one_line(error.what()) + " (see rlock" + help + " --help)");
+  const bool is_surplus = dynamic_cast<const CLI::ExtrasError*>(&error) && !extras.empty();
+  const std::string why = is_surplus
+                              ? "too many arguments: '" + one_line(extras.front()) + "' is one"
+                              : in_words(error.what());
+  throw Error(ExitStatus::usage, why + " (see rlock" + help + " --help)");
 }
 
 std::string version() {

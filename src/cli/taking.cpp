@@ -143,15 +143,17 @@ std::optional<Taken> take(const Request& request, const Globals& globals, lock::
       warned_of_twin = true;
     }
   };
-  const std::string kind = request.wish.kind == lock::Kind::simple ? "--kind simple " : "";
-  const std::string remedy =
-      address_all("rlock unlock --force " + kind + shell_operands({request.wish.name}), globals);
+  const auto remedy = [&] {
+    const std::string kind = request.wish.kind == lock::Kind::simple ? "--kind simple " : "";
+    return address_all("rlock unlock --force " + kind + shell_operands({request.wish.name}),
+                       globals);
+  };
   // A service's permit of a semaphore has no expiry as a rule.
   const auto warn_of_lasting = [&](const lock::Busy& busy) {
     if (busy.ttl || busy.permits || warned_of_lasting) return;
     warn(std::string(busy.is_any_string ? k_if_lock : "") + "held without an expiry by " +
          describe_holder(busy.owner, busy.holder) +
-         ": it will not end by itself; if its holder is gone: " + remedy);
+         ": it will not end by itself; if its holder is gone: " + remedy());
     warned_of_lasting = true;
   };
   Narrator narrator(globals.verbose, request.deadline, warn);
@@ -175,7 +177,7 @@ std::optional<Taken> take(const Request& request, const Globals& globals, lock::
     warn_of_lasting(busy);
     const bool is_told = static_cast<int>(request.conflict) != 0 || globals.verbose;
     const bool is_dead = !dead.empty() && busy.holder.process == dead;
-    if (is_dead) warn((is_told ? "not acquired: " : "") + describe_dead(busy) + remedy);
+    if (is_dead) warn((is_told ? "not acquired: " : "") + describe_dead(busy) + remedy());
     if (!is_told) return;
     warn_of_mix();
     if (!is_dead && BootClock::now() >= request.deadline) warn(describe_refusal(busy));

@@ -185,6 +185,8 @@ TEST_CASE("a mistyped word is told with the one that may be meant") {
            {{"help", "exce"}, "unknown command 'exce'; is 'exec' meant?"},
            {{"exec", "--lese", "5s", "job", "--", "true"}, "'--lese'; is '--lease' meant?"},
            {{"list", "--jsno=yes"}, "unknown option '--jsno=yes'; is '--json' meant?"},
+           {{"exec", "--lease"}, "--lease: DUR is missing (see"},
+           {{"inspect-queue", "job", "other"}, "too many arguments: 'other' is one (see"},
            {{"zzz"}, "unknown command 'zzz' (see"}}) {
     Words argv{rlock_program()};
     argv.insert(argv.end(), words.begin(), words.end());

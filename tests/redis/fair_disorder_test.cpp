@@ -182,3 +182,26 @@ TEST_CASE("W5: the first of rlock's waiters asks at the moment at which the dead
   test::date_back_call(f.server, *busy.ask_after);
   CHECK(f.asks(f.locks[1]));
 }
+
+TEST_CASE("R3: who may not ask who listens judges each of Redisson's waiters by its own time") {
+  Fixture f;
+  f.server.command({"ACL", "SETUSER", "deaf", "on", "nopass", "~*", "&*", "+@all", "-pubsub|numsub",
+                    "-pubsub|shardnumsub"});
+  REQUIRE(f.asks(f.make("u:0")));
+  Peer dead(f.server, "r:1");
+  Peer alive(f.server, "r:2");
+  for (Peer* peer : {&dead, &alive}) CHECK_FALSE(peer->acquire());
+  alive.listen();
+  CHECK_FALSE(f.asks(f.make("u:1")));
+  CHECK(f.locks[0].release(f.client) == lock::Release::freed);
+  redis::ClientOptions options = f.client.options();
+  options.endpoint.credentials = {"deaf", "any"};
+  redis::Client client(options);
+  f.server.command({"HDEL", k_info, "called"});
+  // Its first request calls the first waiter, and the second passes that one by.
+  for (int i = 0; i < 2; ++i) {
+    CHECK(std::holds_alternative<lock::Busy>(f.locks[1].try_acquire(client, lock::Join::yes)));
+    test::date_back_call(f.server, Milliseconds(8'100));
+  }
+  CHECK(queue(f.server) == Words{"r:2", "u:1"});
+}
