@@ -88,17 +88,32 @@ local function take_place(about, before)
   return add(queue, 'rpush', queue, owner) - 1
 end
 
+-- Returns how long one of Redisson's waiters waits (ms), and when it was to have given up if that is
+-- so: what was `seen` earlier, or `added`, what its deadline is behind the one before it.
+local function wait_of_peer(waiter, seen, added)
+  local wait, ends
+  if type(seen) == 'table' then wait, ends = tonumber(seen[1]), tonumber(seen[2]) end
+  -- A deadline further ahead comes of a clock that was wrong, or a thread that has left.
+  wait = wait or added <= k_far and math.max(math.floor(added), 0) or k_peer_wait
+  ends = ends or now + wait
+  -- It had waited before anybody of ours saw it.
+  if now > ends + 1000 and wait < k_peer_wait and listens(waiter) then wait = k_peer_wait end
+  return {wait, ends}
+end
+
 -- Returns how long Redisson's waiters near the head and before this place wait in all (ms), the waits
 -- of those directly before it (`seen`: what was seen of them earlier), and whether no living waiter
 -- of ours is before it. `base`: when the lease ends, or now.
 local function look_ahead(place, seen, base)
+  local function add_peers(entry)
+    if not entry or type(entry.peers) ~= 'table' then return end
+    for of, wait in pairs(entry.peers) do seen[of] = seen[of] or wait end
+  end
   local ahead = redis.call('lrange', queue, 0, math.min(place, k_near) - 1)
   local entries = redis.pcall('hmget', info, unpack(ahead))
   local found = redis.pcall('zmscore', scores, unpack(ahead))
   for i = 1, #ahead do
-    if entries[i] and entries[i]:find('"peers":{', 1, true) then
-      for of, wait in pairs(decode(entries[i]).peers) do seen[of] = seen[of] or wait end
-    end
+    if entries[i] and entries[i]:find('"peers":{', 1, true) then add_peers(decode(entries[i])) end
   end
   local sum, run, is_first, before = 0, {}, place <= k_near, base
   for i, member in ipairs(ahead) do
@@ -108,10 +123,8 @@ local function look_ahead(place, seen, base)
       local entry = is_first and as_waiter(decode(entries[i]))
       is_first = is_first and not (entry and entry.due >= now)
     else
-      -- A deadline further ahead comes of a clock that was wrong, or a thread that has left.
-      local wait = tonumber(seen[member]) or score and math.max(score - before, 0) or 0
-      run[member] = wait <= k_far and math.floor(wait) or k_peer_wait
-      sum = sum + run[member]
+      run[member] = wait_of_peer(member, seen[member], score and score - before or 0)
+      sum = sum + run[member][1]
     end
     before = score or before
   end

@@ -124,6 +124,31 @@ TEST_CASE("fair deadlines: rlock's survive the grant of a Redisson waiter before
   CHECK(f.asks(f.locks[1]));
 }
 
+TEST_CASE("fair deadlines: a Redisson waiter that had waited before rlock came is found out") {
+  Fixture f;
+  REQUIRE(f.asks(f.make("u:0")));
+  Peer peer(f.server, "r:1");
+  CHECK_FALSE(peer.acquire());
+  const long long soon = test::server_time(f.server) + k_lease + 1'000;
+  f.server.command({"ZADD", k_scores, std::to_string(soon), "r:1"});  // as if much later
+  CHECK_FALSE(f.asks(f.make("u:1")));
+  CHECK(deadline_ahead(f.server, "u:1") <= k_lease + 1'000 + k_ours);
+  const auto waits_on = [&] {
+    const long long at = test::server_time(f.server) + 2'500;
+    CHECK(test::wait_until([&] { return test::server_time(f.server) > at; }));
+    CHECK_FALSE(f.asks(f.locks[1]));
+  };
+  SUBCASE("it waits longer than that, so it is one of 5 minutes") {
+    peer.listen();
+    waits_on();
+    f.check_deadline("u:1", k_lease + k_theirs + k_ours);
+  }
+  SUBCASE("it does not listen: it may have died") {
+    waits_on();
+    CHECK(deadline_ahead(f.server, "u:1") <= k_lease + 1'000 + k_ours);
+  }
+}
+
 TEST_CASE("fair deadlines: queue and scores vanish by themselves while all waiters are rlock's") {
   Fixture f;
   REQUIRE(f.asks(f.make("u:0")));
