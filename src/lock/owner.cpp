@@ -1,5 +1,6 @@
 #include "lock/owner.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <cstdint>
@@ -48,16 +49,24 @@ std::string anonymous_owner() {
 
 bool looks_like_owner(std::string_view value) {
   constexpr std::string_view k_shape = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
-  constexpr std::string_view k_digits = "0123456789";
+  const auto is_hex = [](char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; };
+  const auto is_base64 = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '+' || c == '/';
+  };
+  // redis-py and node-redlock: 16 bytes in hexadecimal; redsync: in Base64.
+  if (value.size() == 32 && std::all_of(value.begin(), value.end(), is_hex)) return true;
+  if (value.size() == 24 && value.ends_with("==") &&
+      std::all_of(value.begin(), value.end() - 2, is_base64)) {
+    return true;
+  }
   if (value.size() < k_shape.size()) return false;
   for (std::size_t i = 0; i < k_shape.size(); ++i) {
-    const bool is_hex = std::isxdigit(static_cast<unsigned char>(value[i])) != 0;
-    if (k_shape[i] == 'x' ? !is_hex : value[i] != '-') return false;
+    if (k_shape[i] == 'x' ? !is_hex(value[i]) : value[i] != '-') return false;
   }
   value.remove_prefix(k_shape.size());
   if (value.empty()) return true;
   return value.size() > 1 && value[0] == ':' &&
-         value.find_first_not_of(k_digits, 1) == std::string_view::npos;
+         value.find_first_not_of("0123456789", 1) == std::string_view::npos;
 }
 
 std::string start_of(std::string_view value) {

@@ -18,8 +18,9 @@ namespace rlock::lock {
 // Returns `owner` with another random UUID: another owner of the same process.
 [[nodiscard]] std::string with_fresh_uuid(const std::string& owner);
 
-// Returns whether the value of a string looks like an owner: a UUID, also with ":NUMBER" behind it.
-// Any other may be an application's, and secret.
+// Returns whether the value of a string looks like an owner: a UUID, also with ":NUMBER" behind it,
+// or 16 bytes as redis-py, node-redlock and redsync write them. Any other may be an application's,
+// and secret.
 [[nodiscard]] bool looks_like_owner(std::string_view value);
 
 // Returns the first 8 bytes of a value, without a character that is cut, and "..." where that is
