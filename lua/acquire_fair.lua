@@ -64,12 +64,15 @@ local function put_back(came)
   return add(queue, 'rpush', queue, owner) - 1
 end
 
--- Returns whether one who `came` (microseconds) is to be looked for from the end of the queue.
-local function is_near_end(came)
-  if redis.call('llen', queue) < 1000 then return false end
+-- Returns the place of the owner, who `came` then (microseconds; or nil), or nothing. A long queue is
+-- searched from the nearer end.
+local function find_place(came)
+  local place = redis.call('lpos', queue, owner, 'maxlen', 1000)
+  if place then return place end
   local head, tail = known(redis.call('lindex', queue, 0)), known(redis.call('lindex', queue, -1))
   local first, last = head and tonumber(head.came), tail and tonumber(tail.came)
-  return came and first and last and came - first > last - came
+  local is_near_head = came and first and last and came - first < last - came
+  return redis.call('lpos', queue, owner, 'rank', is_near_head and 1 or -1)
 end
 
 -- Returns the owner's place, after queueing him if he was not. `before`: what was told of him as a
@@ -78,8 +81,7 @@ local function take_place(about, before)
   about.came = string.format('%.0f', time[1] * 1000000 + time[2])
   if before then about.since, about.came = before.since, before.came end
   if before or score_of(owner) then
-    local rank = is_near_end(before and tonumber(before.came)) and -1 or 1
-    local place = redis.call('lpos', queue, owner, 'rank', rank)
+    local place = find_place(before and tonumber(before.came))
     if place then return place end
   end
   drop_scoreless(0, 'lpop')

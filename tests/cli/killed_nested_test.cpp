@@ -99,9 +99,9 @@ TEST_CASE("C1: the command of an inner run gets SIGTERM once when the outer run 
   SUBCASE("by --at-most") {}
   SUBCASE("by its guardian") { killed = true; }
 
-  for (int i = 0; i < 5; ++i) {
+  for (int i = 0; i < (killed ? 5 : 2); ++i) {
     std::vector<std::string> argv = rlock_argv("exec", "-r", server.unix_url());
-    if (!killed) argv.insert(argv.end(), {"--at-most", "300ms"});
+    if (!killed) argv.insert(argv.end(), {"--at-most", "4s"});  // a busy machine starts it first
     argv.insert(argv.end(), {"outer", "--"});
     const auto inner =
         rlock_argv("exec", "-r", server.unix_url(), "inner", "--", "bash", "-c", count);

@@ -96,7 +96,7 @@ TEST_CASE("--at-least: also after a command that fails, is ended or killed") {
 
 TEST_CASE("--at-least: longer than the lease, and equal to --at-most, which has passed") {
   Server server;
-  CHECK(run(exec(server, {"--at-least", "2s", "--at-most", "2s", "--lease", "1s"},
+  CHECK(run(exec(server, {"--at-least", "4s", "--at-most", "4s", "--lease", "3s"},
                  "while :; do sleep 0.02; done"))
             .status == 124);
   CHECK(run(exec(server, {"--at-least", "1h", "--at-most", "0", "--lease", "1s"}, "true")).status ==
