@@ -1,0 +1,132 @@
+package main
+
+// What the contract excuses, one predicate each. docs/choosing.md says the same in words ("may run twice").
+
+import "strings"
+
+// A Group is one run of rlock with the nested runs below it: one owner of the lock.
+type Group struct {
+	*Run
+	nested []*Run
+	last   int64 // the last sign of life of any of them
+	until  int64 // until when nobody else may hold the lock; at most `last`, except for --at-least
+	excuse string
+}
+
+type excuse struct {
+	name    string
+	applies func(h *History, act Act, g *Group) bool
+}
+
+var excuses = []excuse{
+	{"the whole host stood still", func(_ *History, act Act, g *Group) bool {
+		return act.Kind == "stop-host" && act.Host == g.Host
+	}},
+	{"rlock and its guardian were killed", func(_ *History, act Act, g *Group) bool {
+		return (act.Kind == "kill-both" || act.Kind == "kill-watchdog") && act.Run == g.ID
+	}},
+	{"the lock was deleted or broken by hand", func(h *History, act Act, g *Group) bool {
+		return (act.Kind == "delete" || act.Kind == "force") && h.Round.Minority == 0 && g.wants(act.Lock)
+	}},
+	{"a restart without persistence", func(h *History, act Act, _ *Group) bool {
+		return (act.Kind == "restart" || act.Kind == "full-disk") && h.Round.Forgets && h.Round.Minority == 0
+	}},
+	{"a failover", func(h *History, act Act, _ *Group) bool { return isFailover(h, act) }},
+	{"the server's clock jumped ahead", func(_ *History, act Act, _ *Group) bool {
+		return act.Kind == "clock" && strings.HasPrefix(act.Detail, "+")
+	}},
+	{"the command was ended, and left a process in the background", func(_ *History, act Act, g *Group) bool {
+		switch act.Kind {
+		case "kill-command", "term", "interrupt", "hang-up":
+			return act.Run == g.ID && (contains(g.Args, "fork-away") || contains(g.Args, "simple") && len(g.nested) > 0)
+		}
+		return false
+	}},
+	{"this machine stood still", func(_ *History, act Act, _ *Group) bool { return act.Kind == "stall" }},
+	{"a shell or a peer, which nobody ends, was cut off", func(h *History, act Act, g *Group) bool {
+		return g.By != "rlock" && act.Until-act.At > h.Round.Lease/2 && isOutage(act, g.Run)
+	}},
+}
+
+// isFailover tells whether a replica may have taken over, which had not heard of a lock.
+func isFailover(h *History, act Act) bool {
+	if h.Round.Setup != "sentinel" && h.Round.Setup != "cluster" {
+		return false
+	}
+	switch act.Kind {
+	case "failover", "restart":
+		return true
+	case "stop-server", "pause-clients":
+		return act.Until-act.At > second/2
+	}
+	return false
+}
+
+func isOutage(act Act, r *Run) bool {
+	switch act.Kind {
+	case "stop-server", "pause-clients", "restart", "full-disk", "no-memory":
+		return true
+	case "cut", "swallow", "swallow-answers", "black-hole", "delay":
+		return act.Host == r.Host
+	}
+	return false
+}
+
+func (r *Run) wants(lock string) bool {
+	for _, name := range r.Names {
+		if name == lock {
+			return true
+		}
+	}
+	return false
+}
+
+// excused ends the protection of a group at the first act that excuses what comes then. What happened up
+// to a second before the command began may have hit its grant, or later, what was stopped between.
+func (h *History) excused(g *Group) {
+	from := g.Enter - second
+	for _, act := range h.Acts {
+		if act.Run == g.ID && act.Kind == "stop-rlock" {
+			from = g.Called
+		}
+	}
+	for _, act := range h.Acts {
+		until := act.Until
+		if isFailover(h, act) {
+			until += 3 * second
+		}
+		if act.At > g.last || until < from {
+			continue
+		}
+		for _, e := range excuses {
+			if e.applies(h, act, g) && act.At < g.until {
+				g.until, g.excuse = act.At, e.name
+			}
+		}
+	}
+}
+
+// touches tells whether an act can have made a difference to a run between two moments.
+func (act Act) touches(r *Run, from, to int64) bool {
+	if act.At > to || act.Until < from {
+		return false
+	}
+	switch act.Kind {
+	case "flush-scripts", "repair", "split":
+		return false
+	case "kill-subscribers", "kill-clients", "stall":
+		return true
+	}
+	return act.Run == r.ID || (act.Run == "" && act.Host == r.Host) || (act.Lock != "" && r.wants(act.Lock)) ||
+		(act.Server >= 0 && act.Host < 0) || act.Kind == "failover" || act.Kind == "clock"
+}
+
+// quiet tells whether nothing touched a run between two moments.
+func (h *History) quiet(r *Run, from, to int64) bool {
+	for _, act := range h.Acts {
+		if act.touches(r, from, to) {
+			return false
+		}
+	}
+	return true
+}

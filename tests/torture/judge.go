@@ -1,0 +1,469 @@
+package main
+
+// The judge sees nothing but a stored history.
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+	"time"
+)
+
+// A Verdict on one round.
+type Verdict struct {
+	Runs, Grants, Waits int
+	Ordered, Disturbed  int            // grants of fair locks that were judged for their order, and not
+	Tokens, Checks      int            // drawn, and asked about
+	Excused             map[string]int // grants, by excuse
+	Faults              map[string]int // by kind
+	Statuses            map[string]int
+	Unknown             []string // what the checker had no time for
+	Violations          []Violation
+}
+
+type Violation struct {
+	What string
+	Lock string
+	Runs []string // whose it is
+	At   int64
+}
+
+type judge struct {
+	*History
+	verdict Verdict
+	groups  []*Group
+	limit   time.Duration
+}
+
+// judgeHistory takes so long at the most for each search.
+func judgeHistory(h *History, limit time.Duration) Verdict {
+	j := &judge{History: h, limit: limit}
+	j.verdict.Excused, j.verdict.Faults, j.verdict.Statuses = map[string]int{}, map[string]int{}, map[string]int{}
+	for _, act := range h.Acts {
+		j.verdict.Faults[act.Kind]++
+	}
+	j.group()
+	names := map[string]bool{}
+	for _, g := range j.groups {
+		for _, name := range g.Names {
+			names[name] = true
+		}
+	}
+	for _, name := range sortedKeys(names) {
+		j.exclusion(name)
+		j.tokens(name)
+	}
+	for _, lock := range h.Round.Locks {
+		if lock.Kind == "fair" && len(h.Looks) > 0 {
+			j.order(lock.Name)
+		}
+	}
+	for _, run := range h.Runs {
+		j.status(run)
+	}
+	for _, g := range j.groups {
+		j.waiting(g)
+	}
+	for _, left := range h.Leftovers {
+		j.violate("left behind: "+left.What+": "+left.Detail, "", h.Round.Ended)
+	}
+	return j.verdict
+}
+
+func (j *judge) violate(what, lock string, at int64, runs ...string) {
+	j.verdict.Violations = append(j.verdict.Violations, Violation{what, lock, runs, at})
+}
+
+// group puts nested runs to the run around them.
+func (j *judge) group() {
+	known := map[string]*Group{}
+	for _, run := range j.Runs {
+		if !strings.HasSuffix(run.ID, ".n") {
+			known[run.ID] = &Group{Run: run, last: run.Last}
+			j.groups = append(j.groups, known[run.ID])
+		}
+	}
+	for _, run := range j.Runs {
+		if outer := known[strings.TrimSuffix(run.ID, ".n")]; outer.Run != run {
+			run.Outer, run.Names, run.Mode, run.Host, run.By = outer.ID, outer.Names, outer.Mode, outer.Host, outer.By
+			outer.nested = append(outer.nested, run)
+			if run.Last > outer.last {
+				outer.last = run.Last
+			}
+		}
+	}
+	sort.Slice(j.groups, func(a, b int) bool { return j.groups[a].Enter < j.groups[b].Enter })
+	for _, g := range j.groups {
+		j.verdict.Runs++
+		if g.Called > 0 && g.Enter == 0 {
+			j.verdict.Waits++
+		}
+		if g.Enter == 0 {
+			continue
+		}
+		j.verdict.Grants++
+		g.until = g.last
+		// --at-least counts from the start of the command, which comes a little before its first line. It is
+		// for runs that end in peace.
+		if kept := g.Enter + g.AtLeast - second/5; g.AtLeast > 0 && kept > g.until && g.Left &&
+			j.quiet(g.Run, g.Enter-second, g.Ended+g.AtLeast) {
+			g.until = kept
+		}
+		j.excused(g)
+	}
+}
+
+func (j *judge) permits(name string) int {
+	for _, lock := range j.Round.Locks {
+		if lock.Name == name && lock.Permits > 0 {
+			return lock.Permits
+		}
+	}
+	return 1
+}
+
+// exclusion has Porcupine judge one lock, and finds out who overlaps with whom for those who read.
+func (j *judge) exclusion(name string) {
+	var history operations
+	var holders []*Group
+	for _, g := range j.groups {
+		if g.Enter == 0 || !g.wants(name) {
+			continue
+		}
+		holders = append(holders, g)
+		take := op{what: "take", who: g.ID, mode: g.Mode}
+		give := op{what: "give", who: g.ID, mode: g.Mode}
+		history.add(g.Called, g.Enter, take)
+		history.add(g.until, never, give)
+		for _, nested := range g.nested {
+			if nested.Enter > 0 && nested.Enter <= g.until {
+				history.add(g.Enter, nested.Enter, take)
+				history.add(nested.Enter, never, give)
+			}
+		}
+	}
+	found := j.overlaps(name, holders)
+	switch history.check(lockModel(j.permits(name)), j.limit) {
+	case "unknown":
+		j.verdict.Unknown = append(j.verdict.Unknown, "exclusion of "+name)
+	case "illegal":
+		if !found {
+			j.violate("no order of all takes and releases is one that a lock allows", name, j.Round.Began)
+		}
+	default:
+		if found {
+			j.violate("the sweep and Porcupine disagree", name, j.Round.Began)
+		}
+	}
+}
+
+// overlaps counts who was together only because of an excuse, and tells whether anybody was without one.
+func (j *judge) overlaps(name string, holders []*Group) bool {
+	found := false
+	permits := j.permits(name)
+	excused := map[*Group]bool{}
+	for i, b := range holders {
+		var before []*Group // who still held when b came
+		for _, a := range holders[:i] {
+			if a.last > b.Enter && (a.Mode != "read" || b.Mode != "read") {
+				before = append(before, a)
+			}
+		}
+		without := 0
+		for _, a := range before {
+			if a.until > b.Enter && b.until > b.Enter {
+				without++
+			}
+		}
+		if b.Mode == "permit" && len(before) < permits || len(before) == 0 {
+			continue
+		}
+		if b.Mode == "permit" && without >= permits || b.Mode != "permit" && without > 0 {
+			found = true
+			runs := []string{}
+			for _, a := range before {
+				if a.until > b.Enter {
+					runs = append(runs, a.ID)
+				}
+			}
+			j.violate(fmt.Sprintf("run twice: %s began, and %s went on for %.1f ms", b.ID, strings.Join(runs, ", "),
+				float64(before[len(before)-1].last-b.Enter)/1e6), name, b.Enter, append(runs, b.ID)...)
+			continue
+		}
+		for _, a := range before {
+			culprit := a
+			if a.until > b.Enter {
+				culprit = b
+			}
+			if !excused[culprit] && culprit.excuse != "" {
+				excused[culprit] = true
+				j.verdict.Excused[culprit.excuse]++
+			}
+		}
+	}
+	return found
+}
+
+// tokens only grow, and a stale one is refused.
+func (j *judge) tokens(name string) {
+	var history operations
+	lost := never // from when on the counter may have been lost
+	clockWentBack := false
+	for _, act := range j.Acts {
+		if act.At < lost && (isFailover(j.History, act) || j.Round.Forgets && (act.Kind == "restart" || act.Kind == "full-disk")) {
+			lost = act.At
+		}
+		clockWentBack = clockWentBack || act.Kind == "clock" && strings.HasPrefix(act.Detail, "-")
+	}
+	for _, g := range j.groups {
+		if len(g.Names) == 0 || sortedNames(g.Names)[0] != name {
+			continue
+		}
+		draws := append([]*Run{g.Run}, g.nested...)
+		for i, run := range draws {
+			if run.Token == 0 || i > 0 && run.Token == g.Token || clockWentBack && run.Enter > lost {
+				continue
+			}
+			j.verdict.Tokens++
+			called := run.Called
+			if i > 0 {
+				called = g.Enter
+			}
+			history.add(called, run.Enter, op{what: "draw", who: run.ID, n: run.Token})
+		}
+	}
+	for _, check := range j.Checks {
+		// That a token is refused can be due to a grant that never came to be, so only what is accepted counts.
+		if check.Lock == name && check.Status == 0 && check.Ended < lost {
+			j.verdict.Checks++
+			history.add(check.Began, check.Ended, op{what: "accept", n: check.Token})
+		}
+	}
+	switch history.check(tokenModel, j.limit) {
+	case "unknown":
+		j.verdict.Unknown = append(j.verdict.Unknown, "tokens of "+name)
+	case "illegal":
+		at, runs := j.Round.Began, []string{}
+		for i, a := range history {
+			for _, b := range history[i+1:] {
+				first, then := a.Input.(op), b.Input.(op)
+				if b.Return < a.Call {
+					first, then = then, first
+				} else if a.Return >= b.Call {
+					continue
+				}
+				if first.what == "draw" && (then.n < first.n || then.what == "draw" && then.n == first.n) {
+					at, runs = a.Call, []string{first.who, then.who}
+				}
+			}
+		}
+		j.violate("a stale token was accepted, or a token did not grow", name, at, runs...)
+	}
+}
+
+// order judges the queue of a fair lock: nobody passes one who was seen in it before, and lives.
+func (j *judge) order(name string) {
+	var history operations
+	byID := map[string]*Group{}
+	for _, g := range j.groups {
+		if g.wants(name) {
+			byID[g.ID] = g
+		}
+	}
+	seen := map[string]int64{}
+	for _, look := range j.Looks {
+		for _, id := range look.Runs {
+			if look.Lock == name && seen[id] == 0 {
+				seen[id] = look.Ended
+			}
+		}
+	}
+	for _, g := range byID {
+		end := g.Ended
+		if g.Enter > 0 {
+			end = g.Enter
+		}
+		if end == 0 {
+			end = never
+		}
+		at, isSeen := seen[g.ID]
+		isSeen = isSeen && at < end
+		isQuiet := j.quietInQueue(g.Run, g.Called, end)
+		switch {
+		case isSeen && g.Enter > 0 && isQuiet:
+			j.verdict.Ordered++
+			history.add(g.Called, at, op{what: "join", who: g.ID})
+			history.add(g.Called, g.Enter, op{what: "head", who: g.ID})
+		case isSeen && isQuiet: // it gave up in time
+			history.add(g.Called, at, op{what: "join", who: g.ID})
+			history.add(at, g.Ended, op{what: "quit", who: g.ID})
+		case isSeen: // it has no claim, and holds up nobody who has one
+			j.verdict.Disturbed++
+		case g.Enter > 0 && isQuiet && g.Enter-g.Called < second/20:
+			j.verdict.Ordered++
+			history.add(g.Called, g.Enter, op{what: "pass", who: g.ID})
+		}
+	}
+	switch history.check(queueModel, j.limit) {
+	case "unknown":
+		j.verdict.Unknown = append(j.verdict.Unknown, "order of "+name)
+	case "illegal":
+		j.passedBy(name, byID, seen)
+	}
+}
+
+// quietInQueue tells whether nothing that may cost a waiter its turn happened to it or to all.
+func (j *judge) quietInQueue(r *Run, from, to int64) bool {
+	if r.Limited {
+		return false
+	}
+	for _, act := range j.Acts {
+		if act.At > to || act.Until < from || !act.touches(r, from, to) {
+			continue
+		}
+		switch act.Kind {
+		case "kill-subscribers", "kill-clients", "force", "delete", "kill-command":
+			continue
+		case "stop-server", "pause-clients":
+			if act.Until-act.At < second {
+				continue
+			}
+		}
+		return false
+	}
+	return true
+}
+
+func (j *judge) passedBy(name string, byID map[string]*Group, seen map[string]int64) {
+	for _, first := range byID {
+		at, isSeen := seen[first.ID]
+		if !isSeen {
+			continue
+		}
+		for _, later := range byID {
+			if later.Called > at && later.Enter > 0 && (first.Enter == 0 && later.Enter < first.Ended || later.Enter < first.Enter) &&
+				j.quietInQueue(first.Run, first.Called, later.Enter) {
+				j.violate(fmt.Sprintf("%s stood in the queue before %s began to wait, and %s came first", first.ID, later.ID,
+					later.ID), name, later.Enter, first.ID, later.ID)
+				return
+			}
+		}
+	}
+	j.violate("no order of all who waited is one of a queue", name, j.Round.Began)
+}
+
+// status judges what a run said at its end.
+func (j *judge) status(r *Run) {
+	if r.Outer != "" || r.Args == nil {
+		return
+	}
+	if r.Status == r.Exit && r.Left {
+		j.verdict.Statuses["the command's"]++
+	} else {
+		j.verdict.Statuses[fmt.Sprint(r.Status)]++
+	}
+	bad := func(what string) {
+		j.violate(fmt.Sprintf("%s: status %d: %s (%s)", r.ID, r.Status, what, r.Stderr), "", r.Called, r.ID)
+	}
+	if r.Ended == 0 {
+		bad("it never ended")
+		return
+	}
+	isQuiet := j.quiet(r, r.Called-second, r.Ended+10*ms) && !r.Limited
+	hasRun := r.Enter > 0
+	switch {
+	case hasRun && r.Left && r.Status == r.Exit:
+	case r.Status == 0:
+		bad("the command has not run to its end")
+	case r.Status == 75:
+		if hasRun {
+			bad("the command has run")
+		} else if r.Ended-r.Called < r.Wait-ms {
+			bad("it gave up too early")
+		}
+	case r.Status == 69:
+		if hasRun && r.By != "shell" {
+			bad("the command has run")
+		} else if isQuiet {
+			bad("nothing was wrong with the server")
+		}
+	case r.Status == 79:
+		if isQuiet && !r.Fixed {
+			bad("nobody took the lock from it")
+		}
+	case r.Status == 124:
+		if r.AtMost == 0 {
+			bad("there was no --at-most")
+		}
+	case r.Status == 126 || r.Status == 127:
+		if !r.Limited {
+			bad("there is such a command")
+		}
+	case r.Status > 128:
+		number := r.Status - 128
+		if (number != 1 && number != 2 && number != 9 && number != 15) && !r.Limited {
+			bad("nobody sent such a signal")
+		} else if isQuiet && !(r.Fixed || r.AtMost > 0) {
+			bad("nobody sent it a signal")
+		}
+	case r.By == "shell" && r.Status == r.Exit:
+	case r.Limited:
+	default:
+		bad("no status that is documented, or not its command's")
+	}
+	limit := r.Wait + j.Round.Timeout + 3*second
+	if !hasRun && r.Wait >= 0 && isQuiet && r.Ended-r.Called > limit {
+		bad(fmt.Sprintf("it waited for %.1f s, and was to give up after %.1f s", float64(r.Ended-r.Called)/1e9, float64(r.Wait)/1e9))
+	}
+}
+
+// begin is from when on a run may have held the lock: also without having entered.
+func (g *Group) begin() int64 {
+	if g.Enter > 0 {
+		return g.Enter
+	}
+	return g.Called
+}
+
+// waiting judges that nobody sleeps beside a lock that is free: a lost message costs 6 s at the most.
+func (j *judge) waiting(w *Group) {
+	if len(w.Names) != 1 || w.Mode != "exclusive" || w.Called == 0 || j.Round.Lease > 3*second {
+		return
+	}
+	end := w.Ended
+	if w.Enter > 0 {
+		end = w.Enter
+	}
+	if end == 0 || !j.quietInQueue(w.Run, w.Called, end) {
+		return
+	}
+	free := w.Called // so long nobody has been known to hold it
+	const patience = 8 * second
+	others := append([]*Group{}, j.groups...)
+	sort.Slice(others, func(a, b int) bool { return others[a].begin() < others[b].begin() })
+	for _, g := range others {
+		if g == w || !g.wants(w.Names[0]) || g.Called > end {
+			continue
+		}
+		done := g.last + g.AtLeast
+		if g.Enter == 0 {
+			done = g.Ended
+		}
+		// Of who was killed or cut off, the lease goes on, and a fair place.
+		if !j.quiet(g.Run, g.Called, g.Ended) || g.Status == 79 || g.Fixed || g.Limited {
+			done += j.Round.Lease + 15*second
+			if g.Ended+j.Round.Lease > done {
+				done = g.Ended + j.Round.Lease
+			}
+		}
+		if g.begin() > free+patience {
+			break
+		}
+		if done > free {
+			free = done
+		}
+	}
+	if end > free+patience {
+		j.violate(fmt.Sprintf("%s waited for %.1f s beside a free lock", w.ID, float64(end-free)/1e9), w.Names[0], end, w.ID)
+	}
+}

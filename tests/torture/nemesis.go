@@ -1,0 +1,543 @@
+package main
+
+// The nemesis: one fault after the other, each ended again, all chosen from the seed.
+
+import (
+	"fmt"
+	"math/rand"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+)
+
+// A restart delay for several servers that is longer than any lease and any --at-least of the torture.
+const restartDelay = 4 * second
+
+type Nemesis struct {
+	fleet   *Fleet
+	choices *rand.Rand
+	ending  sync.WaitGroup // faults that last
+	busy    map[string]bool
+	mutex   sync.Mutex
+	forgot  map[int]bool // servers that have forgotten something in this round
+	stop    chan struct{}
+}
+
+type deed struct {
+	weight int
+	do     func(n *Nemesis) *Act
+}
+
+// Every deed returns what it did, or nil where it found nothing to do.
+var deeds = map[string]deed{
+	"kill-rlock":       {4, onProcess("kill-rlock", func(f Family) int { return f.rlock }, syscall.SIGKILL)},
+	"kill-guardian":    {2, onProcess("kill-guardian", func(f Family) int { return f.guardian }, syscall.SIGKILL)},
+	"kill-command":     {2, onProcess("kill-command", func(f Family) int { return f.command }, syscall.SIGKILL)},
+	"kill-nested":      {4, onProcess("kill-nested", func(f Family) int { return f.nested }, syscall.SIGKILL)},
+	"kill-both":        {1, (*Nemesis).killBoth},
+	"kill-watchdog":    {1, onProcess("kill-watchdog", func(f Family) int { return f.watchdog }, syscall.SIGKILL)},
+	"stop-rlock":       {4, pause("stop-rlock", func(f Family) int { return f.rlock })},
+	"stop-guardian":    {1, pause("stop-guardian", func(f Family) int { return f.guardian })},
+	"stop-command":     {1, pause("stop-command", func(f Family) int { return f.command })},
+	"stop-nested":      {2, pause("stop-nested", func(f Family) int { return f.nested })},
+	"term":             {2, onProcess("term", func(f Family) int { return f.rlock }, syscall.SIGTERM)},
+	"interrupt":        {1, onProcess("interrupt", func(f Family) int { return f.rlock }, syscall.SIGINT)},
+	"hang-up":          {1, onProcess("hang-up", func(f Family) int { return f.rlock }, syscall.SIGHUP)},
+	"continue":         {1, onProcess("continue", func(f Family) int { return f.rlock }, syscall.SIGCONT)},
+	"stop-host":        {1, (*Nemesis).stopHost},
+	"kill-host":        {1, (*Nemesis).killHost},
+	"stop-server":      {4, (*Nemesis).stopServer},
+	"restart":          {3, (*Nemesis).restart},
+	"pause-clients":    {2, (*Nemesis).pauseClients},
+	"kill-clients":     {2, onServer("kill-clients", "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "no")},
+	"kill-subscribers": {3, onServer("kill-subscribers", "CLIENT", "KILL", "TYPE", "pubsub")},
+	"flush-scripts":    {2, onServer("flush-scripts", "SCRIPT", "FLUSH")},
+	"no-memory":        {1, (*Nemesis).takeMemory},
+	"cut":              {3, onProxy("cut", func(*rand.Rand) Fault { return Fault{Cut: true} })},
+	"swallow":          {3, onProxy("swallow", func(*rand.Rand) Fault { return Fault{Swallow: true} })},
+	"swallow-answers":  {4, onProxy("swallow-answers", func(*rand.Rand) Fault { return Fault{SwallowAnswer: true} })},
+	"black-hole":       {2, onProxy("black-hole", func(*rand.Rand) Fault { return Fault{Swallow: true, SwallowAnswer: true} })},
+	"delay":            {3, onProxy("delay", func(c *rand.Rand) Fault { return Fault{Delay: time.Duration(20+c.Intn(400)) * time.Millisecond} })},
+	"split":            {1, onProxy("split", func(*rand.Rand) Fault { return Fault{Split: true} })},
+	"delete":           {1, (*Nemesis).deleteLock},
+	"force":            {1, (*Nemesis).force},
+	"evict":            {1, (*Nemesis).evict},
+	"repair":           {2, (*Nemesis).repair},
+	"failover":         {2, (*Nemesis).failover},
+	"clock":            {1, (*Nemesis).stepClock},
+	"full-disk":        {1, (*Nemesis).fillDisk},
+}
+
+// The order in which they are drawn: that of a map is not the seed's.
+var deedNames = sortedKeys(deeds)
+
+// run does one deed after the other until it is stopped, and then ends all that lasts.
+func (n *Nemesis) run() {
+	pace := []int{600, 2000}[n.choices.Intn(2)] // a round is wild, or calm enough to judge who came first
+	total := 0
+	for _, name := range deedNames {
+		total += deeds[name].weight
+	}
+	for {
+		select {
+		case <-n.stop:
+			n.ending.Wait()
+			return
+		case <-time.After(time.Duration(100+n.choices.Intn(pace)) * time.Millisecond):
+		}
+		drawn := n.choices.Intn(total)
+		for _, name := range deedNames {
+			if drawn -= deeds[name].weight; drawn < 0 {
+				if act := deeds[name].do(n); act != nil {
+					n.note(*act)
+				}
+				break
+			}
+		}
+	}
+}
+
+// note keeps an act; one that lasts is noted when it ends.
+func (n *Nemesis) note(act Act) {
+	if act.Until == never {
+		return
+	}
+	n.fleet.mutex.Lock()
+	n.fleet.acts = append(n.fleet.acts, act)
+	n.fleet.mutex.Unlock()
+}
+
+func newAct(kind string) *Act { return &Act{At: now(), Until: now(), Kind: kind, Server: -1, Host: -1} }
+
+// lasting ends a fault after a while, or when the nemesis is to stop. What it is done to is busy until then.
+func (n *Nemesis) lasting(act *Act, key string, span time.Duration, end func()) *Act {
+	act.Until = never
+	n.ending.Add(1)
+	go func() {
+		defer n.ending.Done()
+		select {
+		case <-time.After(span):
+		case <-n.stop:
+		}
+		end()
+		n.mutex.Lock()
+		delete(n.busy, key)
+		n.mutex.Unlock()
+		act.Until = now()
+		n.note(*act)
+	}()
+	return act
+}
+
+// claim makes something busy, or tells that it is.
+func (n *Nemesis) claim(key string) bool {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	if n.busy[key] {
+		return false
+	}
+	n.busy[key] = true
+	return true
+}
+
+// span is from a tenth of the lease to twice the lease, in most cases shorter than the lease.
+func (n *Nemesis) span() time.Duration {
+	lease := n.fleet.history.Round.Lease
+	if n.choices.Intn(3) > 0 {
+		return time.Duration(lease/10 + n.choices.Int63n(lease/2))
+	}
+	return time.Duration(lease/2 + n.choices.Int63n(lease*3/2))
+}
+
+// anyRun picks a run, mostly one that holds its lock. It is hit once only: what two faults do to one run
+// is another matter (kill-both).
+func (n *Nemesis) anyRun() *Run {
+	f := n.fleet
+	f.mutex.Lock()
+	var holding, all []*Run
+	for _, run := range f.live {
+		all = append(all, run)
+	}
+	f.mutex.Unlock()
+	sortRuns(all)
+	for _, run := range all {
+		if f.holds(run.ID) {
+			holding = append(holding, run)
+		}
+	}
+	if len(holding) > 0 && n.choices.Intn(4) > 0 {
+		all = holding
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	run := all[n.choices.Intn(len(all))]
+	if !n.claim(run.ID) {
+		return nil
+	}
+	return run
+}
+
+func onProcess(kind string, pick func(Family) int, number syscall.Signal) func(*Nemesis) *Act {
+	return func(n *Nemesis) *Act {
+		run := n.anyRun()
+		if run == nil {
+			return nil
+		}
+		pid := pick(n.fleet.familyOf(run))
+		if pid == 0 {
+			return nil
+		}
+		act := newAct(kind)
+		act.Run, act.Host = run.ID, run.Host
+		_ = syscall.Kill(pid, number)
+		return act
+	}
+}
+
+func pause(kind string, pick func(Family) int) func(*Nemesis) *Act {
+	return func(n *Nemesis) *Act {
+		run := n.anyRun()
+		if run == nil {
+			return nil
+		}
+		pid := pick(n.fleet.familyOf(run))
+		if pid == 0 {
+			return nil
+		}
+		act := newAct(kind)
+		act.Run, act.Host = run.ID, run.Host
+		_ = syscall.Kill(pid, syscall.SIGSTOP)
+		return n.lasting(act, run.ID, n.span(), func() { _ = syscall.Kill(pid, syscall.SIGCONT) })
+	}
+}
+
+func (n *Nemesis) killBoth() *Act {
+	run := n.anyRun()
+	if run == nil {
+		return nil
+	}
+	family := n.fleet.familyOf(run)
+	if family.rlock == 0 || family.guardian == 0 {
+		return nil
+	}
+	act := newAct("kill-both")
+	act.Run, act.Host = run.ID, run.Host
+	_ = syscall.Kill(family.guardian, syscall.SIGKILL)
+	_ = syscall.Kill(family.rlock, syscall.SIGKILL)
+	return act
+}
+
+func (n *Nemesis) stopHost() *Act {
+	act := newAct("stop-host")
+	act.Host = n.choices.Intn(hostCount)
+	key := fmt.Sprint("host", act.Host)
+	span := n.span()
+	if !n.claim(key) {
+		return nil
+	}
+	signalAll(hostVariable, n.fleet.hostMarker(act.Host), syscall.SIGSTOP)
+	return n.lasting(act, key, span, func() {
+		// What has been started meanwhile was not stopped, and bears it.
+		signalAll(hostVariable, n.fleet.hostMarker(act.Host), syscall.SIGCONT)
+	})
+}
+
+func (n *Nemesis) killHost() *Act {
+	act := newAct("kill-host")
+	act.Host = n.choices.Intn(hostCount)
+	signalAll(hostVariable, n.fleet.hostMarker(act.Host), syscall.SIGKILL)
+	act.Until = now()
+	return act
+}
+
+// anyServer picks a server that has no other fault.
+func (n *Nemesis) anyServer() (*Server, string) {
+	server := n.fleet.group.servers[n.choices.Intn(len(n.fleet.group.servers))]
+	key := fmt.Sprint("server", server.ID)
+	if !n.claim(key) {
+		return nil, ""
+	}
+	return server, key
+}
+
+func (n *Nemesis) release(key string) {
+	n.mutex.Lock()
+	delete(n.busy, key)
+	n.mutex.Unlock()
+}
+
+func (n *Nemesis) stopServer() *Act {
+	span := n.span()
+	server, key := n.anyServer()
+	if server == nil {
+		return nil
+	}
+	act := newAct("stop-server")
+	act.Server = server.ID
+	server.signal(syscall.SIGSTOP)
+	return n.lasting(act, key, span, func() { server.signal(syscall.SIGCONT) })
+}
+
+// mayForget tells whether one more of several servers may lose what it knows: a minority, as documented.
+func (n *Nemesis) mayForget(server *Server) bool {
+	if n.fleet.setup.Topology != "redlock" {
+		return true
+	}
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	if !n.forgot[server.ID] && len(n.forgot) >= n.fleet.history.Round.Minority {
+		return false
+	}
+	n.forgot[server.ID] = true
+	return true
+}
+
+func (n *Nemesis) restart() *Act {
+	away := time.Duration(n.choices.Intn(1500)) * time.Millisecond
+	server, key := n.anyServer()
+	if server == nil {
+		return nil
+	}
+	if !n.mayForget(server) {
+		n.release(key)
+		return nil
+	}
+	act := newAct("restart")
+	act.Server = server.ID
+	server.signal(syscall.SIGKILL)
+	return n.lasting(act, key, away, func() { n.mustStart(server) })
+}
+
+func (n *Nemesis) mustStart(server *Server) {
+	if err := server.start(); err != nil {
+		panic(err)
+	}
+}
+
+func (n *Nemesis) pauseClients() *Act {
+	span := n.span()
+	what := []string{"ALL", "WRITE"}[n.choices.Intn(2)]
+	server, key := n.anyServer()
+	if server == nil {
+		return nil
+	}
+	act := newAct("pause-clients")
+	act.Server, act.Detail = server.ID, what
+	_, _ = server.do("CLIENT", "PAUSE", int64(span/time.Millisecond), what)
+	return n.lasting(act, key, span, func() { _, _ = server.do("CLIENT", "UNPAUSE") })
+}
+
+func onServer(kind, command string, words ...any) func(*Nemesis) *Act {
+	return func(n *Nemesis) *Act {
+		server, key := n.anyServer()
+		if server == nil {
+			return nil
+		}
+		defer n.release(key)
+		act := newAct(kind)
+		act.Server = server.ID
+		_, _ = server.do(command, words...)
+		act.Until = now()
+		return act
+	}
+}
+
+func (n *Nemesis) takeMemory() *Act {
+	span := n.span()
+	server, key := n.anyServer()
+	if server == nil {
+		return nil
+	}
+	act := newAct("no-memory")
+	act.Server = server.ID
+	_, _ = server.do("CONFIG", "SET", "maxmemory", "1")
+	return n.lasting(act, key, span, func() { _, _ = server.do("CONFIG", "SET", "maxmemory", "0") })
+}
+
+func onProxy(kind string, draw func(*rand.Rand) Fault) func(*Nemesis) *Act {
+	return func(n *Nemesis) *Act {
+		span, fault := n.span(), draw(n.choices)
+		act := newAct(kind)
+		act.Host = n.choices.Intn(hostCount)
+		server := n.choices.Intn(len(n.fleet.group.servers))
+		if n.fleet.proxies == nil {
+			return nil
+		}
+		act.Server, act.Detail = server, fmt.Sprintf("%+v", fault)
+		key := fmt.Sprint("proxy", act.Host, "-", server)
+		if !n.claim(key) {
+			return nil
+		}
+		proxy := n.fleet.proxies[act.Host][server]
+		proxy.set(fault)
+		return n.lasting(act, key, span, func() { proxy.set(Fault{}) })
+	}
+}
+
+func (n *Nemesis) anyLock() string {
+	locks := n.fleet.history.Round.Locks
+	return locks[n.choices.Intn(len(locks))].Name
+}
+
+func (n *Nemesis) deleteLock() *Act {
+	lock := n.anyLock()
+	server, key := n.anyServer()
+	if server == nil {
+		return nil
+	}
+	defer n.release(key)
+	if !n.mayForget(server) {
+		return nil
+	}
+	act := newAct("delete")
+	act.Lock, act.Server = lock, server.ID
+	_, _ = server.do("DEL", lock)
+	act.Until = now()
+	return act
+}
+
+// command runs rlock as somebody on call does, past all proxies. Returns its output.
+func (n *Nemesis) command(args ...string) string {
+	url := n.fleet.group.url
+	if url == "" {
+		url = "unix://" + n.fleet.group.servers[0].socket
+	}
+	cmd := exec.Command("timeout", append([]string{"10", n.fleet.rlock}, args...)...)
+	cmd.Env = append(n.fleet.environ(0, "nemesis"), "RLOCK_REDIS="+url, hostVariable+"=none")
+	out, _ := cmd.CombinedOutput()
+	return string(out)
+}
+
+func (n *Nemesis) force() *Act {
+	if n.fleet.setup.Topology == "redlock" {
+		return nil
+	}
+	act := newAct("force")
+	act.Lock = n.anyLock()
+	act.Detail = n.command("unlock", "--force", "-y", act.Lock)
+	act.Until = now()
+	return act
+}
+
+func (n *Nemesis) repair() *Act {
+	if n.fleet.setup.Topology == "redlock" {
+		return nil
+	}
+	act := newAct("repair")
+	act.Lock = n.anyLock()
+	act.Detail = n.command("doctor", "--repair", act.Lock)
+	act.Until = now()
+	return act
+}
+
+func (n *Nemesis) evict() *Act {
+	if n.fleet.setup.Topology == "redlock" {
+		return nil
+	}
+	lock := n.anyLock()
+	var owners []string
+	for _, server := range n.fleet.group.servers {
+		found, err := redis.Strings(server.do("LRANGE", "redisson_lock_queue:{"+lock+"}", "0", "-1"))
+		if err == nil && len(found) > 0 {
+			owners = found
+			break
+		}
+	}
+	if len(owners) == 0 {
+		return nil
+	}
+	act := newAct("evict")
+	act.Lock = lock
+	owner := owners[n.choices.Intn(len(owners))]
+	act.Detail = owner + " " + n.command("evict", lock, owner)
+	act.Until = now()
+	return act
+}
+
+func (n *Nemesis) failover() *Act {
+	group := n.fleet.group
+	act := newAct("failover")
+	switch n.fleet.setup.Topology {
+	case "sentinel":
+		_, err := group.sentinels[n.choices.Intn(3)].do("SENTINEL", "FAILOVER", "mymaster")
+		act.Detail = fmt.Sprint(err)
+	case "cluster":
+		how := []string{"", "FORCE", "TAKEOVER"}[n.choices.Intn(3)]
+		var replicas []*Server
+		for _, server := range group.servers {
+			if !group.isMaster(server) {
+				replicas = append(replicas, server)
+			}
+		}
+		if len(replicas) == 0 {
+			return nil
+		}
+		words := []any{"FAILOVER"}
+		if how != "" {
+			words = append(words, how)
+		}
+		_, err := replicas[n.choices.Intn(len(replicas))].do("CLUSTER", words...)
+		act.Detail = fmt.Sprint(how, " ", err)
+	default:
+		return nil
+	}
+	// It takes its time.
+	act.Until = now() + 3*second
+	return act
+}
+
+func (n *Nemesis) stepClock() *Act {
+	group := n.fleet.group
+	step := int64(n.choices.Intn(6000) - 3000)
+	if group.clock == "" {
+		return nil
+	}
+	data, err := os.ReadFile(group.clock)
+	if err != nil {
+		return nil
+	}
+	var ahead int64
+	_, _ = fmt.Sscan(string(data), &ahead)
+	act := newAct("clock")
+	act.Server, act.Detail = 0, fmt.Sprintf("%+d ms", step)
+	if group.setClock(ahead+step) != nil {
+		return nil
+	}
+	act.Until = now()
+	return act
+}
+
+// fillDisk leaves no room for the log of changes: a server that writes always ends itself then.
+func (n *Nemesis) fillDisk() *Act {
+	span := n.span()
+	if !n.fleet.setup.Persists || n.fleet.setup.Topology != "single" {
+		return nil
+	}
+	server, key := n.anyServer()
+	if server == nil {
+		return nil
+	}
+	filler := filepath.Join(server.dir, "filler")
+	out, err := exec.Command("mountpoint", server.dir).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "is a mountpoint") {
+		n.release(key)
+		return nil
+	}
+	act := newAct("full-disk")
+	act.Server = server.ID
+	_ = exec.Command("dd", "if=/dev/zero", "of="+filler, "bs=64k").Run()
+	return n.lasting(act, key, span, func() {
+		os.Remove(filler)
+		if _, err := server.do("PING"); err != nil {
+			server.signal(syscall.SIGKILL)
+			n.mustStart(server)
+		}
+	})
+}

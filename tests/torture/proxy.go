@@ -1,0 +1,160 @@
+package main
+
+// The network between one host and one server.
+
+import (
+	"io"
+	"math/rand"
+	"net"
+	"sync"
+	"time"
+)
+
+// A Fault of a network. Bytes that it swallows are gone, so the connections that lost some are cut when
+// it ends.
+type Fault struct {
+	Cut           bool // connections are reset, and none can be made
+	Swallow       bool // requests are lost
+	SwallowAnswer bool // replies are lost
+	Delay         time.Duration
+	Split         bool // packets of one to three bytes
+}
+
+type Proxy struct {
+	listener net.Listener
+	network  string
+	address  string
+
+	mutex sync.Mutex
+	fault Fault
+	links map[*link]bool
+}
+
+type link struct {
+	client, server net.Conn
+	isDirty        bool
+}
+
+// newProxy listens on a port of the loopback for what is to reach the server.
+func newProxy(network, address string) (*Proxy, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	p := &Proxy{listener: listener, network: network, address: address, links: map[*link]bool{}}
+	go p.accept()
+	return p, nil
+}
+
+func (p *Proxy) url() string { return "redis://" + p.listener.Addr().String() }
+
+func (p *Proxy) close() {
+	p.listener.Close()
+	p.set(Fault{Cut: true})
+}
+
+// set makes a fault; the zero value ends it.
+func (p *Proxy) set(fault Fault) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.fault = fault
+	for l := range p.links {
+		if fault.Cut || l.isDirty {
+			l.close()
+			delete(p.links, l)
+		}
+	}
+}
+
+func (p *Proxy) current() Fault {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	return p.fault
+}
+
+func (p *Proxy) accept() {
+	for {
+		client, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		go p.connect(client)
+	}
+}
+
+func (p *Proxy) connect(client net.Conn) {
+	if p.current().Cut {
+		reset(client)
+		return
+	}
+	server, err := net.Dial(p.network, p.address)
+	if err != nil {
+		reset(client)
+		return
+	}
+	l := &link{client: client, server: server}
+	p.mutex.Lock()
+	if p.fault.Cut {
+		l.close()
+	}
+	p.links[l] = true
+	p.mutex.Unlock()
+	go p.pump(l, server, client, func(f Fault) bool { return f.Swallow })
+	p.pump(l, client, server, func(f Fault) bool { return f.SwallowAnswer })
+	p.mutex.Lock()
+	delete(p.links, l)
+	p.mutex.Unlock()
+}
+
+// pump carries bytes one way until either end closes, which closes the other.
+func (p *Proxy) pump(l *link, to, from net.Conn, isLost func(Fault) bool) {
+	defer l.close()
+	buffer := make([]byte, 16<<10)
+	for {
+		size, err := from.Read(buffer)
+		if err != nil {
+			return
+		}
+		fault := p.current()
+		if fault.Delay > 0 {
+			time.Sleep(fault.Delay)
+			fault = p.current()
+		}
+		p.mutex.Lock()
+		if isLost(fault) {
+			l.isDirty = true
+		}
+		isDirty := l.isDirty && isLost(p.fault)
+		p.mutex.Unlock()
+		if isDirty {
+			continue
+		}
+		if err := write(to, buffer[:size], fault.Split); err != nil {
+			return
+		}
+	}
+}
+
+func write(to io.Writer, data []byte, split bool) error {
+	for split && len(data) > 3 && len(data) < 2000 {
+		size := 1 + rand.Intn(3)
+		if _, err := to.Write(data[:size]); err != nil {
+			return err
+		}
+		data = data[size:]
+	}
+	_, err := to.Write(data)
+	return err
+}
+
+func (l *link) close() {
+	reset(l.client)
+	reset(l.server)
+}
+
+func reset(conn net.Conn) {
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	conn.Close()
+}

@@ -1,0 +1,416 @@
+package main
+
+// One round: servers, hosts and a nemesis are started, work, are healed, and end; what is left is looked for.
+
+import (
+	"bufio"
+	"fmt"
+	"math/rand"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sort"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+)
+
+// What a round is run with: all that does not come from its seed.
+type Tools struct {
+	rlock string
+	work  string
+	shim  string // the server's clock
+	peers [][]string
+	span  time.Duration // under the nemesis
+}
+
+// runRound leaves its history in dir. An error is a fault of the torture itself.
+func runRound(setup Setup, seed int64, dir string, tools Tools) (*History, error) {
+	choices := rand.New(rand.NewSource(seed))
+	h := &History{Dir: dir}
+	if err := os.MkdirAll(filepath.Join(dir, "life"), 0o700); err != nil {
+		return nil, err
+	}
+	h.Round = Round{Setup: setup.Name, Seed: seed, Servers: setup.Servers, Forgets: !setup.Persists,
+		Lease:   []int64{1200 * ms, 1500 * ms, 2 * second}[choices.Intn(3)],
+		Timeout: []int64{300 * ms, second, 3 * second}[choices.Intn(3)]}
+	if setup.Topology == "redlock" {
+		h.Round.Minority = setup.Servers / 2
+	}
+	for _, kind := range draw(choices, setup.Kinds, lockCount) {
+		lock := Lock{Name: kind, Kind: kind}
+		if kind == "semaphore" {
+			lock.Permits = 2
+		}
+		h.Round.Locks = append(h.Round.Locks, lock)
+	}
+	shim := ""
+	if choices.Intn(3) == 0 {
+		shim = tools.shim
+	}
+
+	fleet := &Fleet{history: h, setup: setup, rlock: tools.rlock, work: tools.work, live: map[string]*Run{}, tokens: map[string][]int64{}}
+	defer fleet.clear()
+	if setup.Persists && setup.Topology == "single" {
+		mountSmallDisk(filepath.Join(dir, "server0"))
+	}
+	group, err := startGroup(setup, dir, shim)
+	fleet.group = group
+	if err != nil {
+		return nil, err
+	}
+	if err := fleet.connect(); err != nil {
+		return nil, err
+	}
+	done := make(chan struct{})
+	for _, server := range group.servers {
+		go h.overhear(server, done)
+	}
+	if setup.Topology == "redlock" {
+		time.Sleep(time.Duration(restartDelay + 2*second)) // before that none of them votes
+	}
+
+	h.Round.Began = now()
+	fleet.start(seed)
+	nemesis := &Nemesis{fleet: fleet, choices: rand.New(rand.NewSource(seed + 7)), busy: map[string]bool{}, forgot: map[int]bool{},
+		stop: make(chan struct{})}
+	go fleet.watchStalls(done)
+	go fleet.lookAtQueues(done)
+	fleet.workers.Add(1)
+	go func() {
+		defer fleet.workers.Done()
+		fleet.checkTokens(rand.New(rand.NewSource(seed + 8)))
+	}()
+	stopPeers := fleet.startPeers(tools.peers)
+	over := make(chan struct{})
+	go func() { nemesis.run(); close(over) }()
+	time.Sleep(tools.span)
+	close(nemesis.stop)
+	<-over
+	h.Round.Healed = now()
+	time.Sleep(2 * time.Second)
+	fleet.mutex.Lock()
+	fleet.stopping = true
+	fleet.mutex.Unlock()
+	stopPeers()
+	fleet.drain(h)
+	h.Round.Ended = now()
+	h.findLeftovers(group)
+	close(done)
+	fleet.mutex.Lock()
+	h.Acts = fleet.acts
+	fleet.mutex.Unlock()
+	sort.Slice(h.Acts, func(a, b int) bool { return h.Acts[a].At < h.Acts[b].At })
+	return h, h.save()
+}
+
+// draw returns so many of the words, each once.
+func draw(choices *rand.Rand, words []string, count int) []string {
+	var drawn []string
+	for _, i := range choices.Perm(len(words)) {
+		if len(drawn) < count {
+			drawn = append(drawn, words[i])
+		}
+	}
+	sort.Strings(drawn)
+	return drawn
+}
+
+// mountSmallDisk gives a server a disk of its own, which can be filled. Without the right to do so, it is not.
+func mountSmallDisk(dir string) {
+	if os.MkdirAll(dir, 0o700) == nil {
+		_ = syscall.Mount("torture", dir, "tmpfs", 0, "size=48m")
+	}
+}
+
+func (f *Fleet) connect() error {
+	if f.group.url != "" {
+		return nil
+	}
+	for host := 0; host < hostCount; host++ {
+		var proxies []*Proxy
+		for _, server := range f.group.servers {
+			proxy, err := newProxy("unix", server.socket)
+			if err != nil {
+				return err
+			}
+			proxies = append(proxies, proxy)
+		}
+		f.proxies = append(f.proxies, proxies)
+	}
+	return nil
+}
+
+// startPeers starts programs of other libraries. The function that it returns ends them.
+func (f *Fleet) startPeers(peers [][]string) func() {
+	var ends []func()
+	for i, peer := range peers {
+		if !f.setup.Peers {
+			break
+		}
+		host := i % hostCount
+		var locks []string
+		for _, lock := range f.history.Round.Locks {
+			switch {
+			case (lock.Kind == "simple") != (peer[0] == "python3"):
+			case lock.Kind == "rw":
+				locks = append(locks, "read:rw", "write:rw")
+			case lock.Kind == "semaphore":
+				locks = append(locks, fmt.Sprintf("permits:%d:semaphore", lock.Permits))
+			case lock.Kind == "several":
+				locks = append(locks, "plain:several", "plain:several'")
+			default:
+				locks = append(locks, lock.Kind+":"+lock.Name)
+			}
+		}
+		if len(locks) == 0 {
+			continue
+		}
+		args := append(append([]string{}, peer[1:]...), "--redis", f.proxies[host][0].url(), "--history",
+			filepath.Join(f.history.Dir, "life"), "--host", fmt.Sprintf("peer%d", i), "--threads", "3", "--clock-offset",
+			fmt.Sprint(bootMinusMonotonic()))
+		cmd := exec.Command(peer[0], append(args, locks...)...)
+		cmd.Env = append(os.Environ(), roundVariable+"="+f.history.Dir)
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			panic(err)
+		}
+		log, err := os.Create(filepath.Join(f.history.Dir, fmt.Sprintf("peer%d.log", i)))
+		if err != nil {
+			panic(err)
+		}
+		cmd.Stderr, cmd.Stdout = log, log
+		if err := cmd.Start(); err != nil {
+			panic(err)
+		}
+		ends = append(ends, func() { in.Close(); _ = cmd.Wait(); log.Close() })
+	}
+	return func() {
+		for _, end := range ends {
+			end()
+		}
+	}
+}
+
+// watchStalls notes when this machine did not let a process run that wanted to.
+func (f *Fleet) watchStalls(done chan struct{}) {
+	for last := now(); ; last = now() {
+		select {
+		case <-done:
+			return
+		case <-time.After(10 * time.Millisecond):
+		}
+		if late := now() - last; late > 60*ms {
+			f.mutex.Lock()
+			f.acts = append(f.acts, Act{At: last, Until: now(), Kind: "stall", Server: -1, Host: -1})
+			f.mutex.Unlock()
+		}
+	}
+}
+
+// Returns the notes of those in the queue, which are the runs' names.
+const lookScript = `local found = {}
+for _, owner in ipairs(redis.call('lrange', KEYS[1], 0, -1)) do
+  local about = redis.call('hget', KEYS[2], owner)
+  found[#found + 1] = about and cjson.decode(about).note or '?'
+end
+return found`
+
+func (f *Fleet) lookAtQueues(done chan struct{}) {
+	var fair []string
+	for _, lock := range f.history.Round.Locks {
+		if lock.Kind == "fair" && f.setup.Topology == "single" && !f.setup.Peers {
+			fair = append(fair, lock.Name)
+		}
+	}
+	script := redis.NewScript(2, lookScript)
+	var conn redis.Conn
+	var last string
+	for len(fair) > 0 {
+		select {
+		case <-done:
+			return
+		case <-time.After(15 * time.Millisecond):
+		}
+		if conn == nil {
+			var err error
+			if conn, err = f.group.servers[0].dial(); err != nil {
+				conn = nil
+				continue
+			}
+		}
+		for _, lock := range fair {
+			look := Look{Began: now(), Lock: lock}
+			var err error
+			look.Runs, err = redis.Strings(script.Do(conn, "redisson_lock_queue:{"+lock+"}", "rlock_info:{"+lock+"}"))
+			look.Ended = now()
+			if err != nil {
+				conn.Close()
+				conn = nil
+				break
+			}
+			if said := strings.Join(look.Runs, " "); said != last {
+				last = said
+				f.mutex.Lock()
+				f.history.Looks = append(f.history.Looks, look)
+				f.mutex.Unlock()
+			}
+		}
+	}
+}
+
+// overhear writes down what a server is asked.
+func (h *History) overhear(server *Server, done chan struct{}) {
+	file, err := os.Create(filepath.Join(h.Dir, fmt.Sprintf("requests-%d.log", server.ID)))
+	if err != nil {
+		panic(err)
+	}
+	defer file.Close()
+	out := bufio.NewWriterSize(file, 1<<16)
+	defer out.Flush()
+	for {
+		select {
+		case <-done:
+			return
+		case <-time.After(50 * time.Millisecond):
+		}
+		conn, err := redis.Dial("unix", server.socket, redis.DialReadTimeout(500*time.Millisecond))
+		if err != nil {
+			continue
+		}
+		if _, err = conn.Do("MONITOR"); err == nil {
+			for {
+				text, err := redis.String(conn.Receive())
+				if err != nil {
+					break // also when nothing has been said for a while
+				}
+				// As the server says them: "1700000000.123456 [0 unix:/..] "EVALSHA" ...".
+				client, request, ok := strings.Cut(text, "] ")
+				if ok && !strings.HasSuffix(client, " lua") && !strings.HasPrefix(request, `"PING"`) {
+					fmt.Fprintf(out, "%d %.600s\n", now(), request)
+				}
+			}
+		}
+		conn.Close()
+	}
+}
+
+// drain waits until all have ended by themselves; who has not, is told of and killed.
+func (f *Fleet) drain(h *History) {
+	ended := make(chan struct{})
+	go func() { f.workers.Wait(); close(ended) }()
+	select {
+	case <-ended:
+	case <-time.After(45 * time.Second):
+		f.mutex.Lock()
+		for id, run := range f.live {
+			var states []string
+			for _, p := range processes(runVariable, f.marker(id)) {
+				states = append(states, fmt.Sprintf("%d %c %s", p.pid, p.state, filepath.Base(p.program)))
+			}
+			h.Leftovers = append(h.Leftovers, Leftover{"a run that does not end", fmt.Sprint(id, " pid ", run.Pid, " called ",
+				at(h, run.Called), "; ", states, "; ", strings.Join(run.Args, " "))})
+		}
+		f.mutex.Unlock()
+		f.killAll()
+		<-ended
+	}
+	// A guardian, and what a killed run has left, end with the lease.
+	limit := time.Duration(h.Round.Lease) + 10*time.Second
+	var left []Process
+	if until(limit, "", func() bool { left = f.ownProcesses(); return len(left) == 0 }) != nil {
+		for _, p := range left {
+			h.Leftovers = append(h.Leftovers, Leftover{"a process", fmt.Sprintf("%d %c %s, of %s", p.pid, p.state, p.program,
+				environOf(p.pid, runVariable))})
+		}
+	}
+}
+
+func environOf(pid int, name string) string {
+	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	for _, variable := range strings.Split(string(data), "\x00") {
+		if strings.HasPrefix(variable, name+"=") {
+			return variable
+		}
+	}
+	return "?"
+}
+
+func (f *Fleet) ownProcesses() []Process {
+	var own []Process
+	for host := 0; host < hostCount; host++ {
+		own = append(own, processes(hostVariable, f.hostMarker(host))...)
+	}
+	return own
+}
+
+func (f *Fleet) killAll() { signalAll(roundVariable, f.history.Dir, syscall.SIGKILL) }
+
+// clear leaves no process and no mount.
+func (f *Fleet) clear() {
+	f.mutex.Lock()
+	f.stopping = true
+	f.mutex.Unlock()
+	f.killAll()
+	if f.group != nil {
+		for _, server := range append(f.group.servers, f.group.sentinels...) {
+			server.signal(syscall.SIGKILL)
+		}
+	}
+	for _, proxies := range f.proxies {
+		for _, proxy := range proxies {
+			proxy.close()
+		}
+	}
+	_ = syscall.Unmount(filepath.Join(f.history.Dir, "server0"), syscall.MNT_DETACH)
+}
+
+// findLeftovers looks for keys that are still there once all leases have ended: a lock, or anything without
+// an end but the counter of tokens. What is kept on purpose has an end that is documented.
+func (h *History) findLeftovers(group *Backend) {
+	var found []Leftover
+	_ = until(time.Duration(h.Round.Lease)+8*time.Second, "", func() bool {
+		found = nil
+		for _, server := range group.servers {
+			if h.Round.Minority > 0 || h.Round.Servers == 1 || group.isMaster(server) {
+				found = append(found, h.leftoversOf(server)...)
+			}
+		}
+		return len(found) == 0
+	})
+	h.Leftovers = append(h.Leftovers, found...)
+}
+
+func (h *History) leftoversOf(server *Server) []Leftover {
+	keys, err := redis.Strings(server.do("KEYS", "*"))
+	if err != nil {
+		return []Leftover{{"a server that does not answer", err.Error()}}
+	}
+	var found []Leftover
+	for _, key := range keys {
+		left, err := redis.Int64(server.do("PTTL", key))
+		limit := int64(0)
+		switch {
+		case strings.HasPrefix(key, "redisson_lock_token:"):
+			continue
+		case strings.HasPrefix(key, "rlock_info:"):
+			limit = 24 * 3600 * 1000
+		case strings.HasPrefix(key, "redisson_unlock_latch:"):
+			limit = 180 * 1000
+		case strings.HasPrefix(key, "redisson_lock_queue:"), strings.HasPrefix(key, "redisson_lock_timeout:"):
+			limit = 330 * 1000
+		case strings.Contains(key, "semaphore"):
+			limit = 25 * 3600 * 1000
+			if h.Round.Setup == "mixed" && left == -1 {
+				continue // a service made it
+			}
+		}
+		if err != nil || left == -2 || (left >= 0 && left <= limit) {
+			continue
+		}
+		found = append(found, Leftover{"a key", fmt.Sprintf("%s on server %d, for %d ms", key, server.ID, left)})
+	}
+	return found
+}
