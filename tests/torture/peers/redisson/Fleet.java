@@ -27,7 +27,7 @@ public final class Fleet {
   private static final long WATCHDOG_MS = 6000;
   private static final double TRUSTED = 0.8; // so much of a lease is worked in
   private static final long BEAT_MS = 5;
-  private static final long TIME_TO_END_MS = 4000;
+  private static final long TIME_TO_END_MS = 3000; // for the turns, and once more
   private static final long PAUSE_AFTER_FAILURE_MS = 100;
 
   private static String redis;
@@ -60,18 +60,20 @@ public final class Fleet {
     for (int i = 0; redisson != null && i < threads; ++i) members.add(new Member(redisson, i));
     members.forEach(Thread::start);
     while (!isOver) Thread.sleep(20);
-    final long end = System.nanoTime() + TIME_TO_END_MS * 1_000_000;
-    for (Member member : members) {
-      member.join(Math.max(1, (end - System.nanoTime()) / 1_000_000));
-      member.stopWaiting();
-    }
-    for (Member member : members) member.join(TIME_TO_END_MS);
+    join(members);
+    members.forEach(Member::stopWaiting);
+    join(members);
     synchronized (FAILURES) {
       System.err.printf(
           "redisson %s: %d holds, %d not granted, failures %s%n", host, HOLDS.get(), REFUSALS.get(), FAILURES);
     }
     if (redisson != null) redisson.shutdown(0, 1, TimeUnit.SECONDS);
     System.exit(0);
+  }
+
+  private static void join(List<Member> members) throws InterruptedException {
+    final long end = System.nanoTime() + TIME_TO_END_MS * 1_000_000;
+    for (Member member : members) member.join(Math.max(1, (end - System.nanoTime()) / 1_000_000));
   }
 
   private static void parse(String[] args) {
