@@ -52,9 +52,10 @@ bool has_orphaned_guardian(pid_t own, pid_t command) {
   return false;
 }
 
-std::vector<pid_t> find_processes(const Tree& tree) {
-  std::vector<pid_t> found;
-  Search(tree).for_each_member([&](const ProcessStat& stat) { found.push_back(stat.pid); });
+bool has_processes(const Tree& tree) {
+  const Search search(tree);
+  bool found = !search.is_complete();
+  search.for_each_member([&](const ProcessStat&) { found = true; });
   return found;
 }
 
@@ -62,7 +63,8 @@ void terminate(const Tree& tree) {
   const Search search(tree);
   const std::set<pid_t> runs = inner_runs(search);
   std::vector<pid_t> alone;
-  bool has_group = false;  // without a process in it, the number may be another group's by now
+  // Without a process in it, the number may be another group's by now.
+  bool has_group = tree.keeps_group && tree.group != 0;
   search.for_each_member([&](const ProcessStat& stat) {
     if (search.is_in_group(stat)) {
       has_group = true;
@@ -85,8 +87,9 @@ Killed kill_now(const Tree& tree) {
   const auto kill_members = [&](const Tree& searched) {
     if (tree.keeps_group && tree.group != 0) ::kill(-tree.group, SIGKILL);  // needs no search
     bool any_new = false;
-    result.all = true;
-    Search(searched).for_each_member([&](const ProcessStat& stat) {
+    const Search search(searched);
+    result.all = search.is_complete();
+    search.for_each_member([&](const ProcessStat& stat) {
       result.all = false;
       const bool is_new = killed.insert(stat.pid).second;
       any_new = any_new || is_new;
@@ -117,7 +120,7 @@ Nanoseconds note_members(Tree& tree) {
   search.for_each_member([&](const ProcessStat& stat) {
     members.push_back({stat.pid, stat.start});
   });
-  tree.members = std::move(members);
+  if (search.is_complete()) tree.members = std::move(members);
   return used() - before;
 }
 

@@ -45,16 +45,17 @@ struct Tree {
 // guardian whose rlock has died: an inner run was killed, and its guardian still ends what is left.
 [[nodiscard]] bool has_orphaned_guardian(pid_t own, pid_t command);
 
-// Returns the living processes of `tree`, without zombies, `root` and `except`. Takes time in
-// proportion to the number of processes on the machine.
-[[nodiscard]] std::vector<pid_t> find_processes(const Tree& tree);
+// Returns whether a process of `tree` lives, apart from zombies, `root` and `except`, or may live:
+// true, too, where the system let us not see all. Takes time in proportion to the number of
+// processes on the machine.
+[[nodiscard]] bool has_processes(const Tree& tree);
 
 // Sends SIGTERM to every process of `tree` once, and SIGCONT so that a stopped one hears it. A
 // command that an inner run of rlock supervises is told by that.
 void terminate(const Tree& tree);
 
 struct Killed {
-  bool all = false;  // no process is left; one in the kernel may take a moment to die
+  bool all = false;  // all were seen, and none is left; one in the kernel may take a moment to die
   pid_t immune = 0;  // one that we may not kill: another user's
 };
 
@@ -62,8 +63,8 @@ struct Killed {
 // meanwhile.
 Killed kill_now(const Tree& tree);
 
-// Notes in `tree` which processes belong to it now: so that they are found when their origin can be
-// seen no longer. Returns the processor time that such a search takes.
+// Notes in `tree` which processes belong to it now, if all can be seen: so that they are found when
+// their origin can be seen no longer. Returns the processor time that such a search takes.
 Nanoseconds note_members(Tree& tree);
 
 }  // namespace rlock::process

@@ -16,6 +16,7 @@
 
 #include "base/error.hpp"
 #include "process/detach.hpp"
+#include "process/search.hpp"
 
 namespace rlock::process {
 
@@ -70,6 +71,7 @@ void kill_all(Tree tree, const Fd& life_line) {
 
 Guardian::Guardian(std::string marker, Milliseconds grace, std::vector<Identity> strangers)
     : marker_(std::move(marker)), grace_(grace), strangers_(std::move(strangers)) {
+  keep_room_for_search();
   void* memory =
       ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <climits>
 #include <dirent.h>
@@ -10,7 +11,9 @@
 #include <string>
 #include <string_view>
 #include <unistd.h>
+#include <utility>
 
+#include "base/error.hpp"
 #include "base/fd.hpp"
 #include "base/private_server.hpp"
 #include "process/background.hpp"
@@ -20,6 +23,40 @@ namespace rlock::process {
 namespace {
 
 using Directory = std::unique_ptr<DIR, int (*)(DIR*)>;
+
+// While one of these lives, the descriptors that were kept back are free.
+class Room {
+ public:
+  static constexpr int k_needed = 2;  // /proc, and a file in it
+
+  Room() { kept_.clear(); }
+  ~Room() {
+    if (is_kept_) keep();
+  }
+  Room(const Room&) = delete;
+  Room& operator=(const Room&) = delete;
+  Room(Room&&) = delete;
+  Room& operator=(Room&&) = delete;
+
+  // Returns whether all of it could be kept back.
+  static bool keep() {
+    is_kept_ = true;
+    while (kept_.size() < k_needed) {
+      Fd fd(::open("/", O_PATH | O_CLOEXEC));
+      if (!fd.valid()) return false;
+      kept_.push_back(std::move(fd));
+    }
+    return true;
+  }
+
+ private:
+  static inline std::vector<Fd> kept_;
+  static inline bool is_kept_ = false;
+};
+
+// Whether a file could not be opened for lack of something: otherwise its process has ended, or is
+// another user's and not for us to see.
+bool is_lack(int error) { return error == EMFILE || error == ENFILE || error == ENOMEM; }
 
 std::optional<std::string> try_read(const std::string& path, int folder = AT_FDCWD) {
   const Fd fd(::openat(folder, path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // or a pipe
@@ -49,9 +86,13 @@ bool is_background(const ProcessStat& stat) {
   return stat.name == k_background_name && stat.has_only_forked();
 }
 
-bool has_marker(pid_t pid, const std::string& marker, int proc) {
-  return !marker.empty() &&
-         read_file(std::to_string(pid) + "/environ", proc).find(marker) != std::string::npos;
+// Returns nothing if the system has no descriptor or memory to look.
+std::optional<bool> has_marker(pid_t pid, const std::string& marker, int proc) {
+  if (marker.empty()) return false;
+  const auto environment = try_read(std::to_string(pid) + "/environ", proc);
+  if (environment) return environment->find(marker) != std::string::npos;
+  if (is_lack(errno)) return std::nullopt;
+  return false;
 }
 
 std::string target_of(const std::string& link) {
@@ -74,14 +115,26 @@ bool is_guardian(const ProcessStat& stat) {
   return stat.name == k_guardian_name && stat.has_only_forked();
 }
 
+void keep_room_for_search() {
+  if (!Room::keep()) {
+    throw Error(ExitStatus::unavailable, "cannot look for processes: " + errno_text(errno));
+  }
+}
+
 Search::Search(const Tree& tree) : tree_(tree), self_(::getpid()) {
+  const Room room;
   const Directory directory(::opendir("/proc"), ::closedir);
   if (!directory) return;
+  is_complete_ = true;
   const int proc = ::dirfd(directory.get());
   while (const dirent* file = ::readdir(directory.get())) {
     const pid_t pid = parse_pid(file->d_name);
     if (pid <= 0) continue;
-    if (auto stat = read_process_stat(pid, proc)) all_.push_back(std::move(*stat));
+    if (auto stat = read_process_stat(pid, proc)) {
+      all_.push_back(std::move(*stat));
+    } else if (is_lack(errno)) {
+      is_complete_ = false;
+    }
   }
   std::sort(all_.begin(), all_.end(),
             [](const auto& one, const auto& other) { return one.pid < other.pid; });
@@ -97,10 +150,10 @@ Search::Search(const Tree& tree) : tree_(tree), self_(::getpid()) {
   }
   // What has got the run's environment is younger than the run. To look takes time.
   for (std::size_t i = 0; i < all_.size(); ++i) {
-    if (!belongs_[i] && !is_excluded(all_[i]) && all_[i].start >= since &&
-        has_marker(all_[i].pid, tree.marker, proc)) {
-      add(i);
-    }
+    if (belongs_[i] || is_excluded(all_[i]) || all_[i].start < since) continue;
+    const auto is_marked = has_marker(all_[i].pid, tree.marker, proc);
+    if (!is_marked) is_complete_ = false;
+    if (is_marked.value_or(false)) add(i);
   }
 }
 
@@ -161,6 +214,7 @@ void Search::add(std::size_t first) {
 }
 
 std::vector<pid_t> child_numbers() {
+  const Room room;
   std::vector<pid_t> children;
   if (auto list = try_read("/proc/self/task/" + std::to_string(::getpid()) + "/children")) {
     for (std::size_t end = 0; (end = list->find(' ')) != std::string::npos;

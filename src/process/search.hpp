@@ -15,10 +15,18 @@ namespace rlock::process {
 // Returns the children of this process, zombies included.
 [[nodiscard]] std::vector<pid_t> child_numbers();
 
+// Keeps so many descriptors back as a Search takes: it is needed most where there are none left,
+// since a process that is not found is not ended. Throws Error (unavailable) if there are too few.
+// Once is enough for a process.
+void keep_room_for_search();
+
 // All processes at one moment. To make one takes time in proportion to their number.
 class Search {
  public:
   explicit Search(const Tree& tree);
+
+  // Returns false if the system let us not see all: nobody knows then that no member is left.
+  [[nodiscard]] bool is_complete() const { return is_complete_; }
 
   // Returns a process, or null.
   [[nodiscard]] const ProcessStat* find(pid_t pid) const;
@@ -46,6 +54,7 @@ class Search {
   std::vector<ProcessStat> all_;        // by their numbers
   std::vector<std::size_t> by_parent_;  // places in `all_`
   std::vector<bool> belongs_;           // as in `all_`
+  bool is_complete_ = false;
 };
 
 }  // namespace rlock::process

@@ -26,7 +26,7 @@ using namespace rlock::test;
 namespace {
 
 std::string with_descriptors(int count, const std::string& script) {
-  return "ulimit -n " + std::to_string(count) + "; " + script;
+  return "ulimit -S -n " + std::to_string(count) + "; " + script;
 }
 
 // Runs `argv` where these two system calls fail with `error`. Returns nothing where there are no
@@ -77,6 +77,32 @@ TEST_CASE("exec with few descriptors runs the command and ends, or refuses befor
       }
       CHECK(wait_until([&] { return server.keys().empty(); }));
     }
+  }
+}
+
+// Looking through /proc takes descriptors, too: without any, nobody was found, and the lock was
+// given back.
+TEST_CASE("S3: exec with few descriptors ends all of its command, or refuses before it starts it") {
+  const Server server;
+  const Shells shells(server);
+  ProcessOptions options = shells.options();
+  const std::string mark = "few-" + server.directory();
+  options.env["MARK"] = mark;
+  const std::string command =
+      "ulimit -S -n 256; setsid sh -c \"trap : TERM; sleep 60; sleep 60; sleep 60\" >/dev/null "
+      "2>&1 & wait";
+  for (int count = 6; count <= 20; ++count) {
+    CAPTURE(count);
+    const Result result =
+        run(shells.argv(with_descriptors(
+                count, "exec \"$RLOCK\" exec --at-most 300ms --kill-after 100ms job -- sh -c '" +
+                           command + "'")),
+            options);
+    CAPTURE(result.err);
+    CHECK((result.status == 124 || (result.status == 69 && count < 20)));
+    CHECK(wait_until([&] { return processes_with(mark).empty(); }, std::chrono::seconds(5)));
+    for (const pid_t pid : processes_with(mark)) ::kill(pid, SIGKILL);
+    CHECK(server.keys().empty());
   }
 }
 

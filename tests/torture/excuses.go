@@ -28,6 +28,9 @@ var excuses = []excuse{
 	{"the lock was deleted or broken by hand", func(h *History, act Act, g *Group) bool {
 		return (act.Kind == "delete" || act.Kind == "force") && h.Round.Minority == 0 && g.wants(act.Lock)
 	}},
+	{"the lock of a bare quorum was deleted on one of its servers", func(h *History, act Act, g *Group) bool {
+		return act.Kind == "delete" && h.Round.Minority > 0 && g.wants(act.Lock) && hadBareQuorum(h, act.Server, g)
+	}},
 	{"a restart without persistence", func(h *History, act Act, _ *Group) bool {
 		return (act.Kind == "restart" || act.Kind == "full-disk") && h.Round.Forgets && h.Round.Minority == 0
 	}},
@@ -48,6 +51,9 @@ var excuses = []excuse{
 	}},
 }
 
+// A failover, and a cluster that finds itself again, take their time: that long what began it goes on.
+const failoverTime = 3 * second
+
 // isFailover tells whether a replica may have taken over, which had not heard of a lock.
 func isFailover(h *History, act Act) bool {
 	if h.Round.Setup != "sentinel" && h.Round.Setup != "cluster" {
@@ -58,6 +64,17 @@ func isFailover(h *History, act Act) bool {
 		return true
 	case "stop-server", "pause-clients":
 		return act.Until-act.At > second/2
+	}
+	return false
+}
+
+// hadBareQuorum tells whether, besides one, a server may have been without the lock: away when it was taken, or
+// without a vote after a restart.
+func hadBareQuorum(h *History, one int, g *Group) bool {
+	for _, act := range h.Acts {
+		if act.Server != one && isOutage(act, g.Run) && act.At < g.last && act.Until > g.Called-2*restartDelay {
+			return true
+		}
 	}
 	return false
 }
@@ -91,11 +108,7 @@ func (h *History) excused(g *Group) {
 		}
 	}
 	for _, act := range h.Acts {
-		until := act.Until
-		if isFailover(h, act) {
-			until += 3 * second
-		}
-		if act.At > g.last || until < from {
+		if act.At > g.last || act.Until < from {
 			continue
 		}
 		for _, e := range excuses {

@@ -219,7 +219,7 @@ func (f *Fleet) choose(choices *rand.Rand, host int) *Run {
 	switch choices.Intn(40) {
 	case 0: // a command whose file system is slow
 		run.Limited = true
-		run.Args = append([]string{"strace", "-f", "-q", "-o", "/dev/null", "-e", "trace=execve", "-e",
+		run.Args = append([]string{"strace", "-f", "--seccomp-bpf", "-q", "-o", "/dev/null", "-e", "trace=execve", "-e",
 			fmt.Sprintf("inject=execve:delay_enter=%d", (run.Lease/4+choices.Int63n(run.Lease))/1000)}, run.Args...)
 	case 1:
 		run.Limited = true

@@ -39,8 +39,11 @@ type judge struct {
 func judgeHistory(h *History, limit time.Duration) Verdict {
 	j := &judge{History: h, limit: limit}
 	j.verdict.Excused, j.verdict.Faults, j.verdict.Statuses = map[string]int{}, map[string]int{}, map[string]int{}
-	for _, act := range h.Acts {
+	for i, act := range h.Acts {
 		j.verdict.Faults[act.Kind]++
+		if isFailover(h, act) {
+			h.Acts[i].Until += failoverTime
+		}
 	}
 	j.group()
 	names := map[string]bool{}
@@ -105,7 +108,7 @@ func (j *judge) group() {
 		g.until = g.last
 		// --at-least counts from the start of the command, which comes a little before its first line. It is
 		// for runs that end in peace.
-		if kept := g.Enter + g.AtLeast - second/5; g.AtLeast > 0 && kept > g.until && g.Left &&
+		if kept := g.Enter + g.AtLeast - second/5; g.AtLeast > 0 && kept > g.until && g.Left && !g.Limited &&
 			j.quiet(g.Run, g.Enter-second, g.Ended+g.AtLeast) {
 			g.until = kept
 		}
@@ -165,7 +168,7 @@ func (j *judge) overlaps(name string, holders []*Group) bool {
 	for i, b := range holders {
 		var before []*Group // who still held when b came
 		for _, a := range holders[:i] {
-			if a.last > b.Enter && (a.Mode != "read" || b.Mode != "read") {
+			if (a.last > b.Enter || a.until > b.Enter) && (a.Mode != "read" || b.Mode != "read") {
 				before = append(before, a)
 			}
 		}

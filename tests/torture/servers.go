@@ -98,12 +98,21 @@ func (s *Server) do(command string, args ...any) (any, error) {
 	return conn.Do(command, args...)
 }
 
-// freePorts returns ports of the loopback that nobody listens on, nor, for a cluster, 10000 above.
+var (
+	portMutex sync.Mutex
+	nextPort  = 11000 + os.Getpid()%4000
+)
+
+// freePorts returns ports of the loopback that nobody listens on, nor, for a cluster, 10000 above. None is
+// returned twice: that of a server which is being restarted looks free. All are below those that
+// the system gives to clients.
 func freePorts(count int) ([]int, error) {
+	portMutex.Lock()
+	defer portMutex.Unlock()
 	var ports []int
-	for port := 21000 + os.Getpid()%8000; len(ports) < count && port < 50000; port++ {
-		if isFree(port) && isFree(port+10000) {
-			ports = append(ports, port)
+	for ; len(ports) < count && nextPort < 22000; nextPort++ {
+		if isFree(nextPort) && isFree(nextPort+10000) {
+			ports = append(ports, nextPort)
 		}
 	}
 	if len(ports) < count {
