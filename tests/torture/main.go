@@ -27,7 +27,7 @@ func main() {
 	rlock := flag.String("rlock", "", "the program")
 	tools := flag.String("tools", "", "the folder with work and clock.so")
 	out := flag.String("out", "", "the folder for histories")
-	peers := flag.String("peers", "", "commands of the peers, as JSON")
+	peers := flag.String("peers", "", "the folder with redisson and redis-py")
 	replay := flag.String("replay", "", "judge this history")
 	jobs := flag.Int("jobs", 2, "so many rounds at a time")
 	until := flag.Bool("until-violation", false, "stop at the first violation")
@@ -55,9 +55,7 @@ func main() {
 	t := Tools{rlock: *rlock, work: filepath.Join(*tools, "work"), shim: filepath.Join(*tools, "clock.so"),
 		span: time.Duration(*span * float64(time.Second))}
 	if *peers != "" {
-		if err := json.Unmarshal([]byte(*peers), &t.peers); err != nil {
-			fatal("--peers: %v", err)
-		}
+		t.peers = []string{filepath.Join(*peers, "redisson"), filepath.Join(*peers, "redis-py")}
 	}
 	interrupted := make(chan os.Signal, 1)
 	signal.Notify(interrupted, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)

@@ -22,7 +22,7 @@ type Tools struct {
 	rlock string
 	work  string
 	shim  string // the server's clock
-	peers [][]string
+	peers []string
 	span  time.Duration // under the nemesis
 }
 
@@ -144,7 +144,7 @@ func (f *Fleet) connect() error {
 }
 
 // startPeers starts programs of other libraries. The function that it returns ends them.
-func (f *Fleet) startPeers(peers [][]string) func() {
+func (f *Fleet) startPeers(peers []string) func() {
 	var ends []func()
 	for i, peer := range peers {
 		if !f.setup.Peers {
@@ -154,7 +154,7 @@ func (f *Fleet) startPeers(peers [][]string) func() {
 		var locks []string
 		for _, lock := range f.history.Round.Locks {
 			switch {
-			case (lock.Kind == "simple") != (peer[0] == "python3"):
+			case (lock.Kind == "simple") != (filepath.Base(peer) == "redis-py"):
 			case lock.Kind == "rw":
 				locks = append(locks, "read:rw", "write:rw")
 			case lock.Kind == "semaphore":
@@ -168,10 +168,10 @@ func (f *Fleet) startPeers(peers [][]string) func() {
 		if len(locks) == 0 {
 			continue
 		}
-		args := append(append([]string{}, peer[1:]...), "--redis", f.proxies[host][0].url(), "--history",
+		args := append([]string{"--redis", f.proxies[host][0].url(), "--history",
 			filepath.Join(f.history.Dir, "life"), "--host", fmt.Sprintf("peer%d", i), "--threads", "3", "--clock-offset",
-			fmt.Sprint(bootMinusMonotonic()))
-		cmd := exec.Command(peer[0], append(args, locks...)...)
+			fmt.Sprint(bootMinusMonotonic())}, locks...)
+		cmd := exec.Command(peer, args...)
 		cmd.Env = append(os.Environ(), roundVariable+"="+f.history.Dir)
 		in, err := cmd.StdinPipe()
 		if err != nil {
