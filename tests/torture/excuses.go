@@ -7,6 +7,7 @@ import "strings"
 // A Group is one run of rlock with the nested runs below it: one owner of the lock.
 type Group struct {
 	*Run
+	of     string // the run that was started: its own name, or that of the run around it
 	nested []*Run
 	last   int64 // the last sign of life of any of them
 	until  int64 // until when nobody else may hold the lock; at most `last`, except for --at-least
@@ -23,7 +24,7 @@ var excuses = []excuse{
 		return act.Kind == "stop-host" && act.Host == g.Host
 	}},
 	{"rlock and its guardian were killed", func(_ *History, act Act, g *Group) bool {
-		return (act.Kind == "kill-both" || act.Kind == "kill-watchdog") && act.Run == g.ID
+		return (act.Kind == "kill-both" || act.Kind == "kill-watchdog") && act.Run == g.of
 	}},
 	{"the lock was deleted or broken by hand", func(h *History, act Act, g *Group) bool {
 		return (act.Kind == "delete" || act.Kind == "force") && h.Round.Minority == 0 && g.wants(act.Lock)
@@ -41,7 +42,8 @@ var excuses = []excuse{
 	{"the command was ended, and left a process in the background", func(_ *History, act Act, g *Group) bool {
 		switch act.Kind {
 		case "kill-command", "term", "interrupt", "hang-up":
-			return act.Run == g.ID && (contains(g.Args, "fork-away") || contains(g.Args, "simple") && len(g.nested) > 0)
+			return act.Run == g.of && (contains(g.Args, "fork-away") || len(g.InnerNames) > 0 ||
+				contains(g.Args, "simple") && len(g.nested) > 0)
 		}
 		return false
 	}},
@@ -81,9 +83,9 @@ func hadBareQuorum(h *History, one int, g *Group) bool {
 
 func isOutage(act Act, r *Run) bool {
 	switch act.Kind {
-	case "stop-server", "pause-clients", "restart", "full-disk", "no-memory":
+	case "stop-server", "pause-clients", "restart", "full-disk", "no-memory", "no-right":
 		return true
-	case "cut", "swallow", "swallow-answers", "black-hole", "delay":
+	case "cut", "swallow", "swallow-answers", "black-hole", "delay", "late-then-away":
 		return act.Host == r.Host
 	}
 	return false
@@ -103,7 +105,7 @@ func (r *Run) wants(lock string) bool {
 func (h *History) excused(g *Group) {
 	from := g.Enter - second
 	for _, act := range h.Acts {
-		if act.Run == g.ID && act.Kind == "stop-rlock" {
+		if act.Run == g.of && act.Kind == "stop-rlock" {
 			from = g.Called
 		}
 	}
@@ -127,7 +129,7 @@ func (act Act) touches(r *Run, from, to int64) bool {
 	switch act.Kind {
 	case "flush-scripts", "repair", "split":
 		return false
-	case "kill-subscribers", "kill-clients", "stall":
+	case "kill-subscribers", "kill-clients", "stall", "stop-replicas":
 		return true
 	}
 	return act.Run == r.ID || (act.Run == "" && act.Host == r.Host) || (act.Lock != "" && r.wants(act.Lock)) ||

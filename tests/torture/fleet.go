@@ -41,9 +41,10 @@ var (
 )
 
 const (
-	hostCount   = 3
-	workerCount = 5 // a host
-	lockCount   = 3 // of which each is wanted by a third of the workers
+	hostCount      = 3
+	workerCount    = 5 // a host
+	longestAtLeast = 1500 * ms
+	lockCount      = 3 // of which each is wanted by a third of the workers
 )
 
 // A Fleet is what one round runs. Everything that it chooses comes from the seed.
@@ -126,42 +127,63 @@ func (f *Fleet) isStopping() bool {
 	return f.stopping
 }
 
+// newRun is one that takes a lock in the mode that goes with its kind.
+func (f *Fleet) newRun(host int, lock Lock) *Run {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	f.counter++
+	run := &Run{ID: fmt.Sprintf("r%d", f.counter), Host: host, By: "rlock", Names: []string{lock.Name}, Mode: "exclusive",
+		Lease: f.history.Round.Lease}
+	switch lock.Kind {
+	case "rw":
+		run.Mode = "write"
+	case "semaphore":
+		run.Mode = "permit"
+	}
+	return run
+}
+
+func kindOptions(run *Run, lock Lock) []string {
+	switch lock.Kind {
+	case "fair":
+		return []string{"--fair"}
+	case "simple":
+		return []string{"--kind", "simple"}
+	case "rw":
+		return []string{"--kind", run.Mode}
+	case "semaphore":
+		return []string{"--permits", fmt.Sprint(lock.Permits)}
+	}
+	return nil
+}
+
 // choose makes up what a worker runs next.
 func (f *Fleet) choose(choices *rand.Rand, host int) *Run {
 	round := f.history.Round
-	lock := round.Locks[choices.Intn(len(round.Locks))]
-	f.mutex.Lock()
-	f.counter++
-	run := &Run{ID: fmt.Sprintf("r%d", f.counter), Host: host, By: "rlock", Names: []string{lock.Name}, Mode: "exclusive",
-		Lease: round.Lease}
-	f.mutex.Unlock()
-	var args []string
 	one := func(n int) bool { return choices.Intn(n) == 0 }
-	option := func(words ...string) { args = append(args, words...) }
-	switch lock.Kind {
-	case "fair":
-		option("--fair")
-	case "simple":
-		option("--kind", "simple")
-	case "rw":
+	lock := round.Locks[choices.Intn(len(round.Locks))]
+	run := f.newRun(host, lock)
+	if lock.Kind == "rw" && one(2) {
 		run.Mode = "read"
-		if one(2) {
-			run.Mode = "write"
-		}
-		option("--kind", run.Mode)
-	case "semaphore":
-		run.Mode = "permit"
-		option("--permits", fmt.Sprint(lock.Permits))
-	case "several":
+	}
+	if lock.Kind == "several" {
 		// Those that want one of the two names meet those that want both, in either order.
-		second := lock.Name + "'"
-		run.Names = [][]string{{lock.Name}, {second}, {lock.Name, second}, {second, lock.Name}}[choices.Intn(4)]
+		other := lock.Name + "'"
+		run.Names = [][]string{{lock.Name}, {other}, {lock.Name, other}, {other, lock.Name}}[choices.Intn(4)]
 	}
+	args := kindOptions(run, lock)
+	option := func(words ...string) { args = append(args, words...) }
 	run.Wait = int64(3+choices.Intn(10)) * second
-	if one(8) {
+	switch choices.Intn(8) {
+	case 0:
 		run.Wait = 0
+		option("-n")
+	case 1, 2:
+		run.Wait = -1
+	default:
+		option("-w", seconds(run.Wait))
 	}
-	option("-w", seconds(run.Wait), "--lease", seconds(run.Lease), "--timeout", seconds(round.Timeout), "--note", run.ID)
+	option("--lease", seconds(run.Lease), "--timeout", seconds(round.Timeout), "--note", run.ID)
 	if run.Mode != "read" && run.Mode != "permit" && one(2) {
 		run.Fence = true
 		option("--fence")
@@ -173,23 +195,6 @@ func (f *Fleet) choose(choices *rand.Rand, host int) *Run {
 	if one(12) {
 		hold = (run.Lease/3 + choices.Int63n(2*run.Lease)) / ms
 	}
-	if !f.setup.Shells {
-		if one(12) {
-			run.AtLeast = int64(choices.Intn(1500)) * ms
-			option("--at-least", seconds(run.AtLeast))
-		}
-		if one(10) {
-			run.AtMost = run.AtLeast + int64(100+choices.Intn(900))*ms
-			option("--at-most", seconds(run.AtMost))
-		}
-		if f.setup.Topology == "sentinel" && one(4) {
-			option("--sync-replicas", "1")
-		}
-	}
-	if one(12) && !f.setup.Shells { // nobody ends what a shell does when its lease ends
-		run.Fixed = true
-		option("--no-watchdog")
-	}
 	work := []string{f.work, f.life(run.ID), fmt.Sprint(hold)}
 	if one(3) {
 		work = append(work, "ignore-term")
@@ -198,50 +203,103 @@ func (f *Fleet) choose(choices *rand.Rand, host int) *Run {
 		run.Exit = 1 + choices.Intn(60)
 		work = append(work, fmt.Sprintf("status=%d", run.Exit))
 	}
+	if f.setup.Topology == "sentinel" && one(4) {
+		run.Synced = true
+		option("--sync-replicas", "1")
+	}
+	if f.setup.Shells {
+		if one(6) {
+			work = append(work, "fork-away")
+		}
+		run.Args = f.shell(run, args, work, choices)
+		return run
+	}
+	inner := append([]string{}, args...) // of a nested run
+	if one(12) {
+		run.AtLeast = choices.Int63n(longestAtLeast/ms) * ms
+		option("--at-least", seconds(run.AtLeast))
+	}
+	if one(10) {
+		run.AtMost = run.AtLeast + int64(100+choices.Intn(900))*ms
+		option("--at-most", seconds(run.AtMost))
+	}
+	if one(3) {
+		run.KillAfter = 100 * ms
+		option("--kill-after", seconds(run.KillAfter))
+	}
+	if one(12) {
+		run.Fixed = true
+		option("--no-watchdog")
+	}
 	switch {
 	case one(6):
 		work = append(work, "fork-away")
-	case one(5) && len(run.Names) == 1 && !f.setup.Shells:
-		inner := []string{f.rlock, "exec", "-q"}
-		inner = append(append(inner, args...), run.Names[0], "--", f.work, f.life(run.ID+".n"),
-			fmt.Sprint(5+choices.Intn(int(run.Lease/ms))))
+	case one(4) && len(run.Names) == 1:
+		name := run.Names[0]
+		if one(3) {
+			run.InnerNames = []string{name + "/inner"}
+			name = run.InnerNames[0]
+		} else if one(4) {
+			run.InnerAtLeast = int64(300+choices.Intn(900)) * ms
+			inner = append(inner, "--at-least", seconds(run.InnerAtLeast))
+		}
+		inner = append([]string{f.rlock, "exec"}, inner...)
+		inner = append(inner, name, "--", f.work, f.life(run.ID+".n"), fmt.Sprint(5+choices.Intn(int(run.Lease/ms))))
 		if one(2) {
 			inner = append(inner, "ignore-term")
 		}
 		work = append(append(work, "--"), inner...)
 	}
-	if f.setup.Shells {
-		run.Args = f.shell(run, args, work)
-		return run
-	}
 	run.Args = append(append([]string{f.rlock, "exec"}, args...), run.Names...)
 	run.Args = append(append(run.Args, "--"), work...)
-	switch choices.Intn(40) {
-	case 0: // a command whose file system is slow
-		run.Limited = true
-		run.Args = append([]string{"strace", "-f", "--seccomp-bpf", "-q", "-o", "/dev/null", "-e", "trace=execve", "-e",
-			fmt.Sprintf("inject=execve:delay_enter=%d", (run.Lease/4+choices.Int63n(run.Lease))/1000)}, run.Args...)
-	case 1:
-		run.Limited = true
-		run.Args = append([]string{"prlimit", fmt.Sprintf("--nofile=%d", 5+choices.Intn(16))}, run.Args...)
-	case 2:
-		run.Limited = true
-		run.Args = append([]string{"prlimit", fmt.Sprintf("--as=%d", (8+choices.Intn(60))<<20)}, run.Args...)
-	}
+	f.hamper(run, choices)
 	return run
 }
 
-// shell returns a script that takes, may renew, works, and gives back.
-func (f *Fleet) shell(run *Run, args, work []string) []string {
+// hamper gives some runs a worse life than most.
+func (f *Fleet) hamper(run *Run, choices *rand.Rand) {
+	wrap := func(words ...string) {
+		run.Limited = true
+		run.Args = append(words, run.Args...)
+	}
+	switch choices.Intn(50) {
+	case 0: // a command whose file system is slow
+		wrap("strace", "-f", "--seccomp-bpf", "-q", "-o", "/dev/null", "-e", "trace=execve", "-e",
+			fmt.Sprintf("inject=execve:delay_enter=%d", (run.Lease/4+choices.Int63n(run.Lease*5/4))/1000))
+	case 1:
+		wrap("prlimit", fmt.Sprintf("--nofile=%d", 5+choices.Intn(16)))
+	case 2, 3:
+		wrap("prlimit", fmt.Sprintf("--as=%d", (4+choices.Intn(60))<<20))
+	case 4: // nobody reads what it says, and it says much
+		run.Args = append([]string{"bash", "-c", `exec "$@" 2> >(exec true)`, "torture", run.Args[0], run.Args[1], "-v"}, run.Args[2:]...)
+	case 5: // a process that was there before it is not its command's
+		run.Logger = true
+		run.Args = append([]string{"bash", "-c", `exec "$@" > >(cat >/dev/null; echo >"$0")`, strings.TrimSuffix(f.life(run.ID), ".h") + ".logger"}, run.Args...)
+	case 6: // the name is a key of another lock
+		run.Refused = true
+		run.Args = []string{f.rlock, "exec", "-n", "rlock_info:{" + run.Names[0] + "}", "--", f.work, f.life(run.ID), "5"}
+	}
+}
+
+// shell returns a script that takes, may take once more below, may renew, works, and may give back.
+func (f *Fleet) shell(run *Run, args, work []string, choices *rand.Rand) []string {
 	run.By = "shell"
-	script := `eval "$("$1" acquire --export ${3} "$2")" || exit
-"${@:4}"
+	below, release := "", `"$1" unlock "$2" || exit 79`
+	switch choices.Intn(5) {
+	case 0:
+		below = `(eval "$("$1" acquire --export ARGS "$2")" || exit; sleep 0.02; "$1" unlock "$2")`
+	case 1:
+		release = ""
+	}
+	script := `eval "$("$1" acquire --export ARGS "$2")" || exit
+` + below + `
+"${@:3}"
 status=$?
 "$1" renew "$2" >/dev/null 2>&1
-"$1" unlock "$2" || exit 79
+` + release + `
 exit $status`
-	script = strings.Replace(script, "${3}", strings.Join(args, " "), 1)
-	return append([]string{"bash", "-c", script, "torture", f.rlock, run.Names[0], "-"}, work...)
+	script = strings.ReplaceAll(script, "ARGS", strings.Join(args, " "))
+	return append([]string{"bash", "-c", script, "torture", f.rlock, run.Names[0]}, work...)
 }
 
 func seconds(ns int64) string { return fmt.Sprintf("%dms", ns/ms) }

@@ -54,31 +54,41 @@ type Lock struct {
 
 // A Run is one process of rlock, or one hold of a peer, or a nested run within another (Outer).
 type Run struct {
-	ID      string
-	Outer   string `json:",omitempty"`
-	Host    int
-	By      string // rlock, shell (acquire, unlock), redisson, redis-py
-	Names   []string
-	Mode    string // exclusive, read, write, permit
-	Lease   int64
-	Wait    int64 // -1: for ever
-	AtLeast int64 `json:",omitempty"`
-	AtMost  int64 `json:",omitempty"`
-	Fixed   bool  `json:",omitempty"` // --no-watchdog
-	Fence   bool  `json:",omitempty"`
-	Limited bool  `json:",omitempty"` // few descriptors, or an execve that stalls
-	Exit    int   // the status that the command ends with
-	Args    []string
-	Called  int64
-	Ended   int64 // 0: it was still there at the end
-	Status  int   // 128+N: signal N
-	Stderr  string
+	ID           string
+	Outer        string `json:",omitempty"`
+	Host         int
+	By           string // rlock, shell (acquire, unlock), redisson, redis-py
+	Names        []string
+	Mode         string // exclusive, read, write, permit
+	Lease        int64
+	Wait         int64    // -1: for ever
+	AtLeast      int64    `json:",omitempty"`
+	AtMost       int64    `json:",omitempty"`
+	InnerAtLeast int64    `json:",omitempty"` // of the nested run
+	InnerNames   []string `json:",omitempty"` // where they differ
+	KillAfter    int64    `json:",omitempty"` // 0: the default
+	Synced       bool     `json:",omitempty"` // --sync-replicas 1
+	Logger       bool     `json:",omitempty"` // a process that was there before it is to outlive it
+	Refused      bool     `json:",omitempty"` // it is to end with 64
+	Final        bool     `json:",omitempty"` // the lock is free, so it is to get it
+	Fixed        bool     `json:",omitempty"` // --no-watchdog
+	Fence        bool     `json:",omitempty"`
+	Limited      bool     `json:",omitempty"` // few descriptors, or an execve that stalls
+	Exit         int      // the status that the command ends with
+	Args         []string
+	Called       int64
+	Ended        int64 // 0: it was still there at the end
+	Status       int   // 128+N: signal N
+	Stderr       string
 
 	Enter, Last int64 // the first and the last sign of life under the lock; 0: none
 	Left        bool  // the command ended by itself
+	DoubleTerm  bool  // it got SIGTERM twice at once
 	Owner       string
 	Token       int64
 	Pid         int
+	lastTerm    int64
+	loggerEnded bool // by itself
 }
 
 // An Act of the nemesis, and for how long it lasted. What does not apply is -1 or "".
@@ -92,11 +102,13 @@ type Act struct {
 	Detail    string
 }
 
-// A Look at the queue of a fair lock: who stood in it, from the head on.
+// A Look at a lock on its server: who has it, and who stands in its queue, from the head on. The queue has
+// the names of runs, or the owners where another library waits.
 type Look struct {
 	Began, Ended int64
 	Lock         string
-	Runs         []string
+	Holders      []string
+	Queue        []string
 }
 
 // A Check is one 'rlock fence NAME TOKEN'.
@@ -195,6 +207,10 @@ func (h *History) readLife() error {
 	for _, run := range h.Runs {
 		known[run.ID] = run
 	}
+	for _, run := range h.Runs {
+		_, err := os.Stat(filepath.Join(h.Dir, "life", run.ID+".logger"))
+		run.loggerEnded = err == nil
+	}
 	files, err := filepath.Glob(filepath.Join(h.Dir, "life", "*.h"))
 	if err != nil {
 		return err
@@ -256,6 +272,9 @@ func (r *Run) readLife(file string) error {
 			}
 		case "beat":
 			r.Last = at
+		case "term":
+			r.DoubleTerm = r.DoubleTerm || at-r.lastTerm < 50*ms
+			r.lastTerm = at
 		case "leave":
 			r.Last, r.Left = at, true
 		case "released", "failed":

@@ -44,6 +44,9 @@ func judgeHistory(h *History, limit time.Duration) Verdict {
 		if isFailover(h, act) {
 			h.Acts[i].Until += failoverTime
 		}
+		if act.Kind == "restart" && h.Round.Minority > 0 { // until it has a vote again
+			h.Acts[i].Until += restartDelay + second
+		}
 	}
 	j.group()
 	names := map[string]bool{}
@@ -61,6 +64,7 @@ func judgeHistory(h *History, limit time.Duration) Verdict {
 			j.order(lock.Name)
 		}
 	}
+	j.outlived()
 	for _, run := range h.Runs {
 		j.status(run)
 	}
@@ -82,17 +86,22 @@ func (j *judge) group() {
 	known := map[string]*Group{}
 	for _, run := range j.Runs {
 		if !strings.HasSuffix(run.ID, ".n") {
-			known[run.ID] = &Group{Run: run, last: run.Last}
+			known[run.ID] = &Group{Run: run, of: run.ID, last: run.Last}
 			j.groups = append(j.groups, known[run.ID])
 		}
 	}
 	for _, run := range j.Runs {
 		if outer := known[strings.TrimSuffix(run.ID, ".n")]; outer.Run != run {
 			run.Outer, run.Names, run.Mode, run.Host, run.By = outer.ID, outer.Names, outer.Mode, outer.Host, outer.By
-			outer.nested = append(outer.nested, run)
-			if run.Last > outer.last {
+			if run.Last > outer.last { // what runs below counts on the lock of what is above
 				outer.last = run.Last
 			}
+			if len(outer.InnerNames) == 0 {
+				outer.nested = append(outer.nested, run)
+				continue
+			}
+			run.Names, run.Called = outer.InnerNames, outer.Enter
+			j.groups = append(j.groups, &Group{Run: run, of: outer.ID, last: run.Last})
 		}
 	}
 	sort.Slice(j.groups, func(a, b int) bool { return j.groups[a].Enter < j.groups[b].Enter })
@@ -108,8 +117,13 @@ func (j *judge) group() {
 		g.until = g.last
 		// --at-least counts from the start of the command, which comes a little before its first line. It is
 		// for runs that end in peace.
-		if kept := g.Enter + g.AtLeast - second/5; g.AtLeast > 0 && kept > g.until && g.Left && !g.Limited &&
-			j.quiet(g.Run, g.Enter-second, g.Ended+g.AtLeast) {
+		kept := g.Enter + g.AtLeast
+		for _, nested := range g.nested {
+			if nested.Left && g.InnerAtLeast > 0 && nested.Enter+g.InnerAtLeast > kept {
+				kept = nested.Enter + g.InnerAtLeast
+			}
+		}
+		if kept -= second / 5; kept > g.until && g.Left && !g.Limited && j.quiet(g.Run, g.Enter-second, kept+second/5) {
 			g.until = kept
 		}
 		j.excused(g)
@@ -189,8 +203,14 @@ func (j *judge) overlaps(name string, holders []*Group) bool {
 					runs = append(runs, a.ID)
 				}
 			}
-			j.violate(fmt.Sprintf("run twice: %s began, and %s went on for %.1f ms", b.ID, strings.Join(runs, ", "),
-				float64(before[len(before)-1].last-b.Enter)/1e6), name, b.Enter, append(runs, b.ID)...)
+			longest := int64(0)
+			for _, a := range before {
+				if a.until-b.Enter > longest {
+					longest = a.until - b.Enter
+				}
+			}
+			j.violate(fmt.Sprintf("run twice: %s began, and %s had the lock for %.1f ms more", b.ID, strings.Join(runs, ", "),
+				float64(longest)/1e6), name, b.Enter, append(runs, b.ID)...)
 			continue
 		}
 		for _, a := range before {
@@ -273,9 +293,16 @@ func (j *judge) order(name string) {
 			byID[g.ID] = g
 		}
 	}
+	waitingAs := map[string]waits{}
+	for _, g := range byID {
+		waitingAs[g.Owner] = append(waitingAs[g.Owner], g)
+	}
 	seen := map[string]int64{}
 	for _, look := range j.Looks {
-		for _, id := range look.Runs {
+		for _, id := range look.Queue {
+			if strings.Contains(id, ":") { // a thread of Redisson's waits under the same name each time
+				id = waitingAs[id].at(look.Began)
+			}
 			if look.Lock == name && seen[id] == 0 {
 				seen[id] = look.Ended
 			}
@@ -312,6 +339,42 @@ func (j *judge) order(name string) {
 		j.verdict.Unknown = append(j.verdict.Unknown, "order of "+name)
 	case "illegal":
 		j.passedBy(name, byID, seen)
+	}
+}
+
+type waits []*Group
+
+// at returns which of the runs waited then, or "".
+func (w waits) at(moment int64) string {
+	for _, g := range w {
+		if g.Called <= moment && moment <= g.Enter {
+			return g.ID
+		}
+	}
+	return ""
+}
+
+// outlived finds locks that were seen after their run had ended and said nothing: it has released them.
+func (j *judge) outlived() {
+	byOwner := map[string]*Group{}
+	for _, g := range j.groups {
+		isSilent := g.Ended > 0 && g.Left && g.Status == g.Exit && g.Stderr == "" && g.By == "rlock" && g.of == g.ID &&
+			g.AtLeast == 0 && g.InnerAtLeast == 0
+		for _, nested := range g.nested {
+			isSilent = isSilent && nested.Left
+		}
+		if isSilent && g.Owner != "" && g.Owner != "-" {
+			byOwner[g.Owner] = g
+		}
+	}
+	for _, look := range j.Looks {
+		for _, holder := range look.Holders {
+			g := byOwner[strings.TrimSuffix(holder, ":write")]
+			if g != nil && look.Began > g.Ended+20*ms && g.wants(look.Lock) {
+				j.violate(g.ID+" has ended without a word, and still has the lock", look.Lock, look.Began, g.ID)
+				delete(byOwner, g.Owner)
+			}
+		}
 	}
 }
 
@@ -355,6 +418,24 @@ func (j *judge) passedBy(name string, byID map[string]*Group, seen map[string]in
 	j.violate("no order of all who waited is one of a queue", name, j.Round.Began)
 }
 
+// ended tells which acts explain that a signal ended a run.
+var killers = map[int][]string{
+	1:  {"hang-up"},
+	2:  {"interrupt"},
+	9:  {"kill-rlock", "kill-command", "kill-both", "kill-group", "kill-host"},
+	15: {"term"},
+}
+
+// hit tells whether an act of one of these kinds struck a run while it lived.
+func (j *judge) hit(r *Run, kinds ...string) bool {
+	for _, act := range j.Acts {
+		if contains(kinds, act.Kind) && act.touches(r, r.Called, r.Ended) {
+			return true
+		}
+	}
+	return false
+}
+
 // status judges what a run said at its end.
 func (j *judge) status(r *Run) {
 	if r.Outer != "" || r.Args == nil {
@@ -368,20 +449,27 @@ func (j *judge) status(r *Run) {
 	bad := func(what string) {
 		j.violate(fmt.Sprintf("%s: status %d: %s (%s)", r.ID, r.Status, what, r.Stderr), "", r.Called, r.ID)
 	}
-	if r.Ended == 0 {
-		bad("it never ended")
-		return
-	}
 	isQuiet := j.quiet(r, r.Called-second, r.Ended+10*ms) && !r.Limited
 	hasRun := r.Enter > 0
 	switch {
+	case r.Ended == 0:
+		bad("it never ended")
+	case r.Refused:
+		if r.Status != 64 && r.Status <= 128 {
+			bad("the name is reserved")
+		}
+	case r.Final && (!r.Left || r.Status != 0):
+		bad("nobody has the lock, and it cannot be taken")
 	case hasRun && r.Left && r.Status == r.Exit:
+		if j.wasDeleted(r) {
+			bad("its lock was deleted while the command ran")
+		}
 	case r.Status == 0:
 		bad("the command has not run to its end")
 	case r.Status == 75:
 		if hasRun {
 			bad("the command has run")
-		} else if r.Ended-r.Called < r.Wait-ms {
+		} else if r.Wait < 0 || r.Ended-r.Called < r.Wait-ms {
 			bad("it gave up too early")
 		}
 	case r.Status == 69:
@@ -390,9 +478,13 @@ func (j *judge) status(r *Run) {
 		} else if isQuiet {
 			bad("nothing was wrong with the server")
 		}
+	case r.Status == 77:
+		if !j.hit(r, "no-right") {
+			bad("nobody took a right from it")
+		}
 	case r.Status == 79:
-		if isQuiet && !r.Fixed {
-			bad("nobody took the lock from it")
+		if !r.Fixed && !r.Limited && j.bearable(r) {
+			bad("nobody took the lock from it, nor was the server away for long")
 		}
 	case r.Status == 124:
 		if r.AtMost == 0 {
@@ -403,14 +495,9 @@ func (j *judge) status(r *Run) {
 			bad("there is such a command")
 		}
 	case r.Status > 128:
-		number := r.Status - 128
-		if (number != 1 && number != 2 && number != 9 && number != 15) && !r.Limited {
-			bad("nobody sent such a signal")
-		} else if isQuiet && !(r.Fixed || r.AtMost > 0) {
-			bad("nobody sent it a signal")
+		if !j.hit(r, killers[r.Status-128]...) {
+			bad("nobody sent it such a signal")
 		}
-	case r.By == "shell" && r.Status == r.Exit:
-	case r.Limited:
 	default:
 		bad("no status that is documented, or not its command's")
 	}
@@ -418,6 +505,68 @@ func (j *judge) status(r *Run) {
 	if !hasRun && r.Wait >= 0 && isQuiet && r.Ended-r.Called > limit {
 		bad(fmt.Sprintf("it waited for %.1f s, and was to give up after %.1f s", float64(r.Ended-r.Called)/1e9, float64(r.Wait)/1e9))
 	}
+	j.manners(r, isQuiet, bad)
+}
+
+// manners are promises that have nothing to do with the lock.
+func (j *judge) manners(r *Run, isQuiet bool, bad func(string)) {
+	for _, one := range j.Runs {
+		if (one == r || one.Outer == r.ID) && one.DoubleTerm && isQuiet {
+			bad(fmt.Sprintf("%s got SIGTERM twice at once", one.ID))
+		}
+	}
+	if r.Logger && isQuiet && !r.loggerEnded {
+		bad("a process that was there before it was ended with it")
+	}
+	if !r.Synced || r.Enter == 0 {
+		return
+	}
+	for _, act := range j.Acts {
+		if act.Kind == "stop-replicas" && act.At < r.Called && r.Enter < act.Until {
+			bad("no replica knew of its lock")
+		}
+	}
+}
+
+// wasDeleted tells whether the lock of a single server was deleted between two signs of life.
+func (j *judge) wasDeleted(r *Run) bool {
+	if j.Round.Servers > 1 || r.Mode != "exclusive" || r.By != "rlock" || len(r.InnerNames) > 0 {
+		return false
+	}
+	for _, one := range j.Runs {
+		if one.Outer == r.ID {
+			return false
+		}
+	}
+	for _, act := range j.Acts {
+		if act.Kind == "delete" && act.Detail == "deleted 1" && r.wants(act.Lock) && act.At > r.Enter && act.Until < r.Last-5*ms {
+			return true
+		}
+	}
+	return false
+}
+
+// bearable tells whether a run should have kept its lock: nothing happened to it but outages that end in time,
+// as rlock-exec(1) says: within two thirds of the lease, less --kill-after and --timeout.
+func (j *judge) bearable(r *Run) bool {
+	grace := r.KillAfter
+	if grace == 0 {
+		grace = r.Lease / 3
+	}
+	left := r.Lease*2/3 - grace - j.Round.Timeout - second/5
+	for _, act := range j.Acts {
+		if !act.touches(r, r.Called-second, r.Ended) {
+			continue
+		}
+		switch act.Kind {
+		case "continue", "kill-guardian", "kill-subscribers":
+		case "stop-server", "pause-clients":
+			left -= act.Until - act.At
+		default:
+			return false
+		}
+	}
+	return left > 0 || j.quiet(r, r.Called-second, r.Ended)
 }
 
 // begin is from when on a run may have held the lock: also without having entered.

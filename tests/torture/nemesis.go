@@ -36,42 +36,47 @@ type deed struct {
 
 // Every deed returns what it did, or nil where it found nothing to do.
 var deeds = map[string]deed{
-	"kill-rlock":       {4, onProcess("kill-rlock", func(f Family) int { return f.rlock }, syscall.SIGKILL)},
-	"kill-guardian":    {2, onProcess("kill-guardian", func(f Family) int { return f.guardian }, syscall.SIGKILL)},
-	"kill-command":     {2, onProcess("kill-command", func(f Family) int { return f.command }, syscall.SIGKILL)},
-	"kill-nested":      {4, onProcess("kill-nested", func(f Family) int { return f.nested }, syscall.SIGKILL)},
-	"kill-both":        {1, (*Nemesis).killBoth},
-	"kill-watchdog":    {1, onProcess("kill-watchdog", func(f Family) int { return f.watchdog }, syscall.SIGKILL)},
-	"stop-rlock":       {4, pause("stop-rlock", func(f Family) int { return f.rlock })},
-	"stop-guardian":    {1, pause("stop-guardian", func(f Family) int { return f.guardian })},
-	"stop-command":     {1, pause("stop-command", func(f Family) int { return f.command })},
-	"stop-nested":      {2, pause("stop-nested", func(f Family) int { return f.nested })},
-	"term":             {2, onProcess("term", func(f Family) int { return f.rlock }, syscall.SIGTERM)},
-	"interrupt":        {1, onProcess("interrupt", func(f Family) int { return f.rlock }, syscall.SIGINT)},
-	"hang-up":          {1, onProcess("hang-up", func(f Family) int { return f.rlock }, syscall.SIGHUP)},
-	"continue":         {1, onProcess("continue", func(f Family) int { return f.rlock }, syscall.SIGCONT)},
-	"stop-host":        {1, (*Nemesis).stopHost},
-	"kill-host":        {1, (*Nemesis).killHost},
-	"stop-server":      {4, (*Nemesis).stopServer},
-	"restart":          {3, (*Nemesis).restart},
-	"pause-clients":    {2, (*Nemesis).pauseClients},
-	"kill-clients":     {2, onServer("kill-clients", "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "no")},
-	"kill-subscribers": {3, onServer("kill-subscribers", "CLIENT", "KILL", "TYPE", "pubsub")},
-	"flush-scripts":    {2, onServer("flush-scripts", "SCRIPT", "FLUSH")},
-	"no-memory":        {1, (*Nemesis).takeMemory},
-	"cut":              {3, onProxy("cut", func(*rand.Rand) Fault { return Fault{Cut: true} })},
-	"swallow":          {3, onProxy("swallow", func(*rand.Rand) Fault { return Fault{Swallow: true} })},
-	"swallow-answers":  {4, onProxy("swallow-answers", func(*rand.Rand) Fault { return Fault{SwallowAnswer: true} })},
-	"black-hole":       {2, onProxy("black-hole", func(*rand.Rand) Fault { return Fault{Swallow: true, SwallowAnswer: true} })},
-	"delay":            {3, onProxy("delay", func(c *rand.Rand) Fault { return Fault{Delay: time.Duration(20+c.Intn(400)) * time.Millisecond} })},
-	"split":            {1, onProxy("split", func(*rand.Rand) Fault { return Fault{Split: true} })},
-	"delete":           {1, (*Nemesis).deleteLock},
-	"force":            {1, (*Nemesis).force},
-	"evict":            {1, (*Nemesis).evict},
-	"repair":           {2, (*Nemesis).repair},
-	"failover":         {2, (*Nemesis).failover},
-	"clock":            {1, (*Nemesis).stepClock},
-	"full-disk":        {1, (*Nemesis).fillDisk},
+	"kill-rlock":         {4, onProcess("kill-rlock", func(f Family) int { return f.rlock }, syscall.SIGKILL)},
+	"kill-guardian":      {2, onProcess("kill-guardian", func(f Family) int { return f.guardian }, syscall.SIGKILL)},
+	"kill-command":       {2, onProcess("kill-command", func(f Family) int { return f.command }, syscall.SIGKILL)},
+	"kill-nested":        {4, onProcess("kill-nested", func(f Family) int { return f.nested }, syscall.SIGKILL)},
+	"kill-both":          {1, (*Nemesis).killBoth},
+	"kill-group":         {1, (*Nemesis).killGroup},
+	"kill-watchdog":      {1, onProcess("kill-watchdog", func(f Family) int { return f.watchdog }, syscall.SIGKILL)},
+	"stop-rlock":         {4, pause("stop-rlock", func(f Family) int { return f.rlock })},
+	"stop-guardian":      {1, pause("stop-guardian", func(f Family) int { return f.guardian })},
+	"stop-command":       {1, pause("stop-command", func(f Family) int { return f.command })},
+	"stop-nested":        {2, pause("stop-nested", func(f Family) int { return f.nested })},
+	"term":               {2, onProcess("term", func(f Family) int { return f.rlock }, syscall.SIGTERM)},
+	"interrupt":          {1, onProcess("interrupt", func(f Family) int { return f.rlock }, syscall.SIGINT)},
+	"hang-up":            {1, onProcess("hang-up", func(f Family) int { return f.rlock }, syscall.SIGHUP)},
+	"continue":           {1, onProcess("continue", func(f Family) int { return f.rlock }, syscall.SIGCONT)},
+	"stop-host":          {1, (*Nemesis).stopHost},
+	"kill-host":          {1, (*Nemesis).killHost},
+	"stop-server":        {4, (*Nemesis).stopServer},
+	"restart":            {3, (*Nemesis).restart},
+	"pause-clients":      {2, (*Nemesis).pauseClients},
+	"kill-clients":       {2, onServer("kill-clients", "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "no")},
+	"kill-subscribers":   {3, onServer("kill-subscribers", "CLIENT", "KILL", "TYPE", "pubsub")},
+	"flush-scripts":      {2, onServer("flush-scripts", "SCRIPT", "FLUSH")},
+	"no-memory":          {1, (*Nemesis).takeMemory},
+	"cut":                {3, onProxy("cut", func(*rand.Rand) Fault { return Fault{Cut: true} })},
+	"swallow":            {3, onProxy("swallow", func(*rand.Rand) Fault { return Fault{Swallow: true} })},
+	"swallow-answers":    {4, onProxy("swallow-answers", func(*rand.Rand) Fault { return Fault{SwallowAnswer: true} })},
+	"black-hole":         {2, onProxy("black-hole", func(*rand.Rand) Fault { return Fault{Swallow: true, SwallowAnswer: true} })},
+	"delay":              {3, onProxy("delay", func(c *rand.Rand) Fault { return Fault{Delay: time.Duration(20+c.Intn(400)) * time.Millisecond} })},
+	"split":              {1, onProxy("split", func(*rand.Rand) Fault { return Fault{Split: true} })},
+	"delete":             {1, (*Nemesis).deleteLock},
+	"late-then-away":     {2, (*Nemesis).lateThenAway},
+	"no-right":           {1, (*Nemesis).takeRight},
+	"continue-in-outage": {1, (*Nemesis).continueInOutage},
+	"stop-replicas":      {2, (*Nemesis).stopReplicas},
+	"force":              {1, (*Nemesis).force},
+	"evict":              {1, (*Nemesis).evict},
+	"repair":             {2, (*Nemesis).repair},
+	"failover":           {2, (*Nemesis).failover},
+	"clock":              {1, (*Nemesis).stepClock},
+	"full-disk":          {1, (*Nemesis).fillDisk},
 }
 
 // The order in which they are drawn: that of a map is not the seed's.
@@ -223,6 +228,10 @@ func (n *Nemesis) killBoth() *Act {
 	if run == nil {
 		return nil
 	}
+	return n.killPair(run)
+}
+
+func (n *Nemesis) killPair(run *Run) *Act {
 	family := n.fleet.familyOf(run)
 	if family.rlock == 0 || family.guardian == 0 {
 		return nil
@@ -232,6 +241,133 @@ func (n *Nemesis) killBoth() *Act {
 	_ = syscall.Kill(family.guardian, syscall.SIGKILL)
 	_ = syscall.Kill(family.rlock, syscall.SIGKILL)
 	return act
+}
+
+// killGroup kills rlock's process group: the command has one of its own, and so has the guardian.
+func (n *Nemesis) killGroup() *Act {
+	run := n.anyRun()
+	if run == nil || run.By != "rlock" || run.Logger {
+		return nil
+	}
+	n.fleet.mutex.Lock()
+	defer n.fleet.mutex.Unlock()
+	if _, isLive := n.fleet.live[run.ID]; !isLive || run.Pid <= 0 {
+		return nil
+	}
+	act := newAct("kill-group")
+	act.Run, act.Host = run.ID, run.Host
+	_ = syscall.Kill(-run.Pid, syscall.SIGKILL)
+	return act
+}
+
+// partingShot kills those who hold locks, with their guardians: who waits still must find out.
+func (n *Nemesis) partingShot() {
+	f := n.fleet
+	f.mutex.Lock()
+	var live []*Run
+	for _, run := range f.live {
+		live = append(live, run)
+	}
+	f.mutex.Unlock()
+	for _, run := range live {
+		if run.By == "rlock" && f.holds(run.ID) {
+			if act := n.killPair(run); act != nil {
+				n.note(*act)
+			}
+		}
+	}
+}
+
+// lateThenAway delays the replies of all servers for one host, so that a lease is older than it looks, and
+// then loses them.
+func (n *Nemesis) lateThenAway() *Act {
+	lease := n.fleet.history.Round.Lease
+	late := time.Duration(lease/5 + n.choices.Int63n(lease/3))
+	act := newAct("late-then-away")
+	act.Host = n.choices.Intn(hostCount)
+	key := fmt.Sprint("late", act.Host)
+	if n.fleet.proxies == nil || !n.claim(key) {
+		return nil
+	}
+	act.Until = never
+	n.ending.Add(1)
+	go func() {
+		defer n.ending.Done()
+		for _, fault := range []Fault{{DelayAnswer: late}, {Swallow: true, SwallowAnswer: true}, {}} {
+			for _, proxy := range n.fleet.proxies[act.Host] {
+				proxy.set(fault)
+			}
+			if fault == (Fault{}) {
+				break
+			}
+			select {
+			case <-time.After(time.Duration(lease * 3 / 2)):
+			case <-n.stop:
+			}
+		}
+		n.release(key)
+		act.Until = now()
+		n.note(*act)
+	}()
+	return act
+}
+
+// takeRight takes the right to one of the commands that scripts use away from all.
+func (n *Nemesis) takeRight() *Act {
+	span := n.span()
+	rights := []string{"pexpire", "pttl", "hset", "hget", "hexists", "set", "del", "publish", "hincrby", "zadd", "zrem"}
+	right := rights[n.choices.Intn(len(rights))]
+	server, key := n.anyServer()
+	if server == nil {
+		return nil
+	}
+	act := newAct("no-right")
+	act.Server, act.Detail = server.ID, right
+	_, _ = server.do("ACL", "SETUSER", "default", "-"+right)
+	return n.lasting(act, key, span, func() { _, _ = server.do("ACL", "SETUSER", "default", "+@all") })
+}
+
+// continueInOutage sends SIGCONT to rlock while its server is away for less than a lease bears.
+func (n *Nemesis) continueInOutage() *Act {
+	run := n.anyRun()
+	if run == nil || run.By != "rlock" || n.fleet.setup.Topology != "single" {
+		return nil
+	}
+	family := n.fleet.familyOf(run)
+	if family.rlock == 0 {
+		return nil
+	}
+	server, key := n.anyServer()
+	if server == nil {
+		return nil
+	}
+	act := newAct("stop-server")
+	act.Server, act.Detail = server.ID, "and SIGCONT to "+run.ID
+	server.signal(syscall.SIGSTOP)
+	_ = syscall.Kill(family.rlock, syscall.SIGCONT)
+	return n.lasting(act, key, time.Duration(n.fleet.history.Round.Lease/4), func() { server.signal(syscall.SIGCONT) })
+}
+
+// stopReplicas leaves a master alone: what it grants then, nobody else knows.
+func (n *Nemesis) stopReplicas() *Act {
+	span := n.span()
+	if n.fleet.setup.Topology != "sentinel" || !n.claim("replicas") {
+		return nil
+	}
+	act := newAct("stop-replicas")
+	var stopped []*Server
+	for _, server := range n.fleet.group.servers {
+		if !n.fleet.group.isMaster(server) {
+			server.signal(syscall.SIGSTOP)
+			stopped = append(stopped, server)
+		}
+	}
+	act.At = now()
+	return n.lasting(act, "replicas", span, func() {
+		for _, server := range stopped {
+			server.signal(syscall.SIGCONT)
+		}
+	})
 }
 
 func (n *Nemesis) stopHost() *Act {
@@ -252,7 +388,9 @@ func (n *Nemesis) stopHost() *Act {
 func (n *Nemesis) killHost() *Act {
 	act := newAct("kill-host")
 	act.Host = n.choices.Intn(hostCount)
-	signalAll(hostVariable, n.fleet.hostMarker(act.Host), syscall.SIGKILL)
+	for _, p := range processes(hostVariable, n.fleet.hostMarker(act.Host)) {
+		_ = syscall.Kill(p.pid, syscall.SIGKILL)
+	}
 	act.Until = now()
 	return act
 }
@@ -395,8 +533,8 @@ func (n *Nemesis) deleteLock() *Act {
 	}
 	act := newAct("delete")
 	act.Lock, act.Server = lock, server.ID
-	_, _ = server.do("DEL", lock)
-	act.Until = now()
+	deleted, _ := redis.Int(server.do("DEL", lock))
+	act.Until, act.Detail = now(), fmt.Sprint("deleted ", deleted)
 	return act
 }
 

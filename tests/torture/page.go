@@ -65,7 +65,7 @@ func writePage(out io.Writer, h *History, v Violation) {
 	}
 	for _, look := range h.Looks {
 		if look.Lock == v.Lock && len(lines) < maxLines {
-			add(look.Ended, "queue of %s: %s", look.Lock, strings.Join(look.Runs, " "))
+			add(look.Ended, "%s is held by %v, and wanted by %v", look.Lock, look.Holders, look.Queue)
 		}
 	}
 	files, _ := filepath.Glob(filepath.Join(h.Dir, "requests-*.log"))

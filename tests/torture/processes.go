@@ -59,10 +59,11 @@ func look(dir string) (Process, bool) {
 	return p, true
 }
 
-// signalAll signals until nobody new is found: processes start others meanwhile.
+// signalAll signals until nobody new is found, a few times at most: processes start others meanwhile.
 func signalAll(name, value string, number syscall.Signal) {
 	seen := map[int]bool{}
-	for isNew := true; isNew; {
+	isNew := true
+	for i := 0; isNew && i < 4; i++ {
 		isNew = false
 		for _, p := range processes(name, value) {
 			if !seen[p.pid] || number == syscall.SIGKILL {

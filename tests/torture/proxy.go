@@ -17,6 +17,7 @@ type Fault struct {
 	Swallow       bool // requests are lost
 	SwallowAnswer bool // replies are lost
 	Delay         time.Duration
+	DelayAnswer   time.Duration
 	Split         bool // packets of one to three bytes
 }
 
@@ -99,15 +100,15 @@ func (p *Proxy) connect(client net.Conn) {
 	}
 	p.links[l] = true
 	p.mutex.Unlock()
-	go p.pump(l, server, client, func(f Fault) bool { return f.Swallow })
-	p.pump(l, client, server, func(f Fault) bool { return f.SwallowAnswer })
+	go p.pump(l, server, client, func(f Fault) (bool, time.Duration) { return f.Swallow, f.Delay })
+	p.pump(l, client, server, func(f Fault) (bool, time.Duration) { return f.SwallowAnswer, f.Delay + f.DelayAnswer })
 	p.mutex.Lock()
 	delete(p.links, l)
 	p.mutex.Unlock()
 }
 
 // pump carries bytes one way until either end closes, which closes the other.
-func (p *Proxy) pump(l *link, to, from net.Conn, isLost func(Fault) bool) {
+func (p *Proxy) pump(l *link, to, from net.Conn, oneWay func(Fault) (isLost bool, delay time.Duration)) {
 	defer l.close()
 	buffer := make([]byte, 16<<10)
 	for {
@@ -116,17 +117,14 @@ func (p *Proxy) pump(l *link, to, from net.Conn, isLost func(Fault) bool) {
 			return
 		}
 		fault := p.current()
-		if fault.Delay > 0 {
-			time.Sleep(fault.Delay)
+		if _, delay := oneWay(fault); delay > 0 {
+			time.Sleep(delay)
 			fault = p.current()
 		}
-		p.mutex.Lock()
-		if isLost(fault) {
+		if isLost, _ := oneWay(fault); isLost {
+			p.mutex.Lock()
 			l.isDirty = true
-		}
-		isDirty := l.isDirty && isLost(p.fault)
-		p.mutex.Unlock()
-		if isDirty {
+			p.mutex.Unlock()
 			continue
 		}
 		if err := write(to, buffer[:size], fault.Split); err != nil {

@@ -38,6 +38,8 @@ func runRound(setup Setup, seed int64, dir string, tools Tools) (*History, error
 		Timeout: []int64{300 * ms, second, 3 * second}[choices.Intn(3)]}
 	if setup.Topology == "redlock" {
 		h.Round.Minority = setup.Servers / 2
+	} else if choices.Intn(4) == 0 {
+		h.Round.Lease = 4 * second
 	}
 	for _, kind := range draw(choices, setup.Kinds, lockCount) {
 		lock := Lock{Name: kind, Kind: kind}
@@ -77,7 +79,7 @@ func runRound(setup Setup, seed int64, dir string, tools Tools) (*History, error
 	nemesis := &Nemesis{fleet: fleet, choices: rand.New(rand.NewSource(seed + 7)), busy: map[string]bool{}, forgot: map[int]bool{},
 		stop: make(chan struct{})}
 	go fleet.watchStalls(done)
-	go fleet.lookAtQueues(done)
+	go fleet.lookAtLocks(done)
 	fleet.workers.Add(1)
 	go func() {
 		defer fleet.workers.Done()
@@ -94,8 +96,10 @@ func runRound(setup Setup, seed int64, dir string, tools Tools) (*History, error
 	fleet.mutex.Lock()
 	fleet.stopping = true
 	fleet.mutex.Unlock()
+	nemesis.partingShot()
 	stopPeers()
 	fleet.drain(h)
+	fleet.takeAll(h)
 	h.Round.Ended = now()
 	h.findLeftovers(group)
 	close(done)
@@ -210,25 +214,29 @@ func (f *Fleet) watchStalls(done chan struct{}) {
 	}
 }
 
-// Returns the notes of those in the queue, which are the runs' names.
-const lookScript = `local found = {}
-for _, owner in ipairs(redis.call('lrange', KEYS[1], 0, -1)) do
-  local about = redis.call('hget', KEYS[2], owner)
-  found[#found + 1] = about and cjson.decode(about).note or '?'
+// Returns who has a lock, an owner each, and those in its queue: the notes, which are the runs' names, or the
+// owners where there is none.
+const lookScript = `local holders, queue = {}, {}
+local kind = redis.call('type', KEYS[1]).ok
+if kind == 'hash' then
+  for _, field in ipairs(redis.call('hkeys', KEYS[1])) do
+    if field ~= 'mode' then holders[#holders + 1] = field end
+  end
+elseif kind == 'string' then
+  holders = {redis.call('get', KEYS[1])}
 end
-return found`
+for _, owner in ipairs(redis.call('lrange', KEYS[2], 0, -1)) do
+  local about = redis.call('hget', KEYS[3], owner)
+  queue[#queue + 1] = about and cjson.decode(about).note or owner
+end
+return {holders, queue}`
 
-func (f *Fleet) lookAtQueues(done chan struct{}) {
-	var fair []string
-	for _, lock := range f.history.Round.Locks {
-		if lock.Kind == "fair" && f.setup.Topology == "single" && !f.setup.Peers {
-			fair = append(fair, lock.Name)
-		}
-	}
-	script := redis.NewScript(2, lookScript)
+// lookAtLocks notes each change that it sees, of single servers only.
+func (f *Fleet) lookAtLocks(done chan struct{}) {
+	script := redis.NewScript(3, lookScript)
 	var conn redis.Conn
-	var last string
-	for len(fair) > 0 {
+	last := map[string]string{}
+	for f.setup.Topology == "single" {
 		select {
 		case <-done:
 			return
@@ -241,18 +249,22 @@ func (f *Fleet) lookAtQueues(done chan struct{}) {
 				continue
 			}
 		}
-		for _, lock := range fair {
-			look := Look{Began: now(), Lock: lock}
-			var err error
-			look.Runs, err = redis.Strings(script.Do(conn, "redisson_lock_queue:{"+lock+"}", "rlock_info:{"+lock+"}"))
+		for _, lock := range f.history.Round.Locks {
+			look := Look{Began: now(), Lock: lock.Name}
+			both, err := redis.Values(script.Do(conn, look.Lock, "redisson_lock_queue:{"+look.Lock+"}", "rlock_info:{"+look.Lock+"}"))
 			look.Ended = now()
 			if err != nil {
 				conn.Close()
 				conn = nil
 				break
 			}
-			if said := strings.Join(look.Runs, " "); said != last {
-				last = said
+			look.Holders, _ = redis.Strings(both[0], nil)
+			look.Queue, _ = redis.Strings(both[1], nil)
+			if lock.Kind == "semaphore" {
+				look.Holders = nil
+			}
+			if said := fmt.Sprint(look.Holders, look.Queue); said != last[look.Lock] {
+				last[look.Lock] = said
 				f.mutex.Lock()
 				f.history.Looks = append(f.history.Looks, look)
 				f.mutex.Unlock()
@@ -303,7 +315,7 @@ func (f *Fleet) drain(h *History) {
 	go func() { f.workers.Wait(); close(ended) }()
 	select {
 	case <-ended:
-	case <-time.After(45 * time.Second):
+	case <-time.After(90 * time.Second):
 		f.mutex.Lock()
 		for id, run := range f.live {
 			var states []string
@@ -365,6 +377,25 @@ func (f *Fleet) clear() {
 		}
 	}
 	_ = syscall.Unmount(filepath.Join(f.history.Dir, "server0"), syscall.MNT_DETACH)
+}
+
+// takeAll takes each lock once more: nobody wants it, and the leases of the dead, and what is kept, have ended.
+func (f *Fleet) takeAll(h *History) {
+	time.Sleep(time.Duration(longestAtLeast))
+	time.Sleep(time.Duration(h.Round.Healed + 2*second + h.Round.Lease + second - now()))
+	for _, lock := range h.Round.Locks {
+		run := f.newRun(0, lock)
+		run.Wait, run.Final = second/2, true
+		if lock.Kind == "fair" { // dead waiters may still stand in the queue
+			run.Wait = 40 * second
+		}
+		run.Args = append([]string{f.rlock, "exec", "-w", seconds(run.Wait)}, kindOptions(run, lock)...)
+		if f.setup.Topology == "redlock" {
+			run.Args = append(run.Args, "--restart-delay", seconds(restartDelay))
+		}
+		run.Args = append(run.Args, lock.Name, "--", f.work, f.life(run.ID), "5")
+		f.execute(run)
+	}
 }
 
 // findLeftovers looks for keys that are still there once all leases have ended: a lock, or anything without

@@ -2,7 +2,7 @@
 //
 // Appends to FILE, one write a line: "enter NS pid=P owner=O token=T", "beat NS" every few ms for MS
 // milliseconds, and "leave NS" when it ends by itself. NS is CLOCK_BOOTTIME in nanoseconds. Words:
-//   ignore-term   SIGTERM, SIGINT and SIGHUP do nothing
+//   ignore-term   SIGTERM, SIGINT and SIGHUP do nothing; each SIGTERM is noted: "term NS"
 //   fork-away     a daemon of its own session beats, and work waits for it
 //   status=N      the exit status
 // COMMAND is run, and waited for, in the middle of the time.
@@ -35,6 +35,15 @@ void note(const char* what, const char* more = "") {
   const int size =
       snprintf(line, sizeof line, "%s %lld%s\n", what, static_cast<long long>(now_ns()), more);
   if (write(history, line, static_cast<size_t>(size)) != size) _exit(99);
+}
+
+void note_term(int) { note("term"); }
+
+void ignore_signals() {
+  struct sigaction action {};
+  action.sa_handler = note_term;
+  sigaction(SIGTERM, &action, nullptr);
+  for (int number : {SIGINT, SIGHUP}) signal(number, SIG_IGN);
 }
 
 void beat_for(int64_t span_ns) {
@@ -96,7 +105,7 @@ int main(int argc, char** argv) {
     } else if (strcmp(argv[i], "fork-away") == 0) {
       is_far_away = true;
     } else if (strcmp(argv[i], "ignore-term") == 0) {
-      for (int number : {SIGTERM, SIGINT, SIGHUP}) signal(number, SIG_IGN);
+      ignore_signals();
     } else if (strncmp(argv[i], "status=", 7) == 0) {
       status = atoi(argv[i] + 7);
     } else {
