@@ -13,7 +13,7 @@ build_packages=(g++ cmake ninja-build pkg-config libhiredis-dev libcli11-dev
 # What the tests take on top of it.
 # shellcheck disable=SC2034
 test_packages=(doctest-dev redis-server redis-tools mandoc zsh fish bash
-               bash-completion procps util-linux faketime openssl strace)
+               bash-completion procps util-linux faketime openssl strace python3)
 
 # What scripts/package takes on top of the build.
 # shellcheck disable=SC2034
