@@ -16,6 +16,11 @@ namespace {
 
 constexpr Milliseconds k_pause_without_memory{10};
 
+void pause_without_memory() noexcept {
+  const timespec pause{0, Nanoseconds(k_pause_without_memory).count()};
+  ::nanosleep(&pause, nullptr);
+}
+
 Fd checked(int fd, const char* what) {
   if (fd < 0) {
     throw Error(ExitStatus::unavailable, std::string(what) + ": " + errno_text(errno));
@@ -39,9 +44,16 @@ int poll_until(std::span<pollfd> polled, TimePoint until) noexcept {
     const int error = ready < 0 ? errno : EINTR;
     if (BootClock::now() >= until) return 0;
     if (error == EINTR) continue;
-    const timespec pause{0, Nanoseconds(k_pause_without_memory).count()};
-    ::nanosleep(&pause, nullptr);
+    pause_without_memory();
   }
+}
+
+short poll_now(const Fd& fd, short events) noexcept {
+  pollfd polled{fd.get(), events, 0};
+  while (::poll(&polled, 1, 0) < 0) {
+    if (errno != EINTR) pause_without_memory();
+  }
+  return polled.revents;
 }
 
 Event::Event() : fd_(checked(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd")) {}

@@ -9,6 +9,7 @@
 
 #include "base/clock.hpp"
 #include "cli/lock_follower.hpp"
+#include "cli/paint.hpp"
 #include "cli/terminal_size.hpp"
 
 namespace rlock::cli {

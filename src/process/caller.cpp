@@ -111,10 +111,7 @@ pid_t find_caller() {
 
 }  // namespace
 
-bool has_ended(const Fd& handle) {
-  pollfd polled{handle.get(), POLLIN, 0};
-  return ::poll(&polled, 1, 0) == 1;
-}
+bool has_ended(const Fd& handle) { return poll_now(handle, POLLIN) != 0; }
 
 void check_alive(const Watched& watched) {
   if (has_ended(watched.handle)) {

@@ -1,5 +1,6 @@
 #include "process/descendants.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <ctime>
 #include <optional>
@@ -7,6 +8,7 @@
 #include <signal.h>
 #include <utility>
 
+#include "base/error.hpp"
 #include "base/process_stat.hpp"
 #include "process/search.hpp"
 
@@ -36,27 +38,32 @@ bool is_told_by_inner_run(const Search& search, const std::set<pid_t>& runs,
 }  // namespace
 
 std::vector<Identity> children_of_this_process() {
+  const auto numbers = child_numbers();
+  if (!numbers) {
+    throw Error(ExitStatus::unavailable, "cannot look at the processes of this one");
+  }
   std::vector<Identity> children;
-  for (const pid_t pid : child_numbers()) {
+  for (const pid_t pid : *numbers) {
     if (const auto stat = read_process_stat(pid)) children.push_back({pid, stat->start});
   }
   return children;
 }
 
 bool has_orphaned_guardian(pid_t own, pid_t command) {
-  for (const pid_t pid : child_numbers()) {
-    if (pid == own || pid == command) continue;
+  const auto numbers = child_numbers();
+  if (!numbers) return true;
+  return std::any_of(numbers->begin(), numbers->end(), [&](pid_t pid) {
+    if (pid == own || pid == command) return false;
     const auto stat = read_process_stat(pid);
-    if (stat && !stat->is_dead() && is_guardian(*stat)) return true;
-  }
-  return false;
+    return !stat || (!stat->is_dead() && is_guardian(*stat));  // nobody else reaps our children
+  });
 }
 
-bool has_processes(const Tree& tree) {
+bool is_gone(const Tree& tree) {
   const Search search(tree);
-  bool found = !search.is_complete();
-  search.for_each_member([&](const ProcessStat&) { found = true; });
-  return found;
+  bool any = false;
+  search.for_each_member([&](const ProcessStat&) { any = true; });
+  return search.is_complete() && !any;
 }
 
 void terminate(const Tree& tree) {
@@ -64,7 +71,7 @@ void terminate(const Tree& tree) {
   const std::set<pid_t> runs = inner_runs(search);
   std::vector<pid_t> alone;
   // Without a process in it, the number may be another group's by now.
-  bool has_group = tree.keeps_group && tree.group != 0;
+  bool has_group = tree.group != 0 && tree.keeps_group && !search.is_complete();
   search.for_each_member([&](const ProcessStat& stat) {
     if (search.is_in_group(stat)) {
       has_group = true;
@@ -120,7 +127,11 @@ Nanoseconds note_members(Tree& tree) {
   search.for_each_member([&](const ProcessStat& stat) {
     members.push_back({stat.pid, stat.start});
   });
-  if (search.is_complete()) tree.members = std::move(members);
+  if (!search.is_complete()) {
+    members.insert(members.end(), tree.members.begin(), tree.members.end());
+    std::sort(members.begin(), members.end());
+  }
+  tree.members = std::move(members);
   return used() - before;
 }
 

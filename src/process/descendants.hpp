@@ -38,24 +38,26 @@ struct Tree {
   std::vector<Identity> members{};  // that were seen before, sorted
 };
 
-// Returns the children of this process, zombies included.
+// Returns the children of this process, zombies included. Throws Error (unavailable) if the machine
+// is short of what it takes to look, such as descriptors.
 [[nodiscard]] std::vector<Identity> children_of_this_process();
 
 // Returns whether a child of this process, other than its guardian `own` and its command, is a
 // guardian whose rlock has died: an inner run was killed, and its guardian still ends what is left.
+// True also as long as nobody can tell, because the machine is short of something.
 [[nodiscard]] bool has_orphaned_guardian(pid_t own, pid_t command);
 
-// Returns whether a process of `tree` lives, apart from zombies, `root` and `except`, or may live:
-// true, too, where the system let us not see all. Takes time in proportion to the number of
-// processes on the machine.
-[[nodiscard]] bool has_processes(const Tree& tree);
+// Returns whether no process of `tree` lives, zombies, `root` and `except` apart. False also as
+// long as nobody can tell, because the machine is short of something. Takes time in proportion to
+// the number of processes on the machine.
+[[nodiscard]] bool is_gone(const Tree& tree);
 
 // Sends SIGTERM to every process of `tree` once, and SIGCONT so that a stopped one hears it. A
 // command that an inner run of rlock supervises is told by that.
 void terminate(const Tree& tree);
 
 struct Killed {
-  bool all = false;  // all were seen, and none is left; one in the kernel may take a moment to die
+  bool all = false;  // it is certain that none is left; one in the kernel may take a moment to die
   pid_t immune = 0;  // one that we may not kill: another user's
 };
 
@@ -63,8 +65,9 @@ struct Killed {
 // meanwhile.
 Killed kill_now(const Tree& tree);
 
-// Notes in `tree` which processes belong to it now, if all can be seen: so that they are found when
-// their origin can be seen no longer. Returns the processor time that such a search takes.
+// Notes in `tree` which processes belong to it now: so that they are found when their origin can be
+// seen no longer. Where the machine is too short of something to see all, adds those that it saw.
+// Returns the processor time that such a search takes.
 Nanoseconds note_members(Tree& tree);
 
 }  // namespace rlock::process

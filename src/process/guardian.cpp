@@ -44,21 +44,13 @@ constexpr Milliseconds k_poll{50};  // between two looks whether a command has e
 constexpr int k_searches = 2;
 
 // Whether the other end of this pipe is open: nobody but the guardian has it.
-bool is_read(const Fd& pipe) {
-  pollfd polled{pipe.get(), 0, 0};
-  while (::poll(&polled, 1, 0) < 0 && errno == EINTR) {
-  }
-  return (polled.revents & POLLERR) == 0;
-}
+bool is_read(const Fd& pipe) { return (poll_now(pipe, 0) & POLLERR) == 0; }
 
 // Whether the end that rlock has of this pipe is closed.
-bool is_closed(const Fd& life_line) {
-  pollfd polled{life_line.get(), POLLIN, 0};
-  return ::poll(&polled, 1, 0) == 1;
-}
+bool is_closed(const Fd& life_line) { return poll_now(life_line, POLLIN) != 0; }
 
 // The alarm is not ours alone: rlock, should it go on, still sets it.
-void sleep_until(TimePoint when) { ::poll(nullptr, 0, poll_timeout(when)); }
+void sleep_until(TimePoint when) { static_cast<void>(poll_until({}, when)); }
 
 void kill_all(Tree tree, const Fd& life_line) {
   for (Milliseconds pause{10}; !kill_now(tree).all; pause = std::min(pause * 2, k_slowest_look)) {

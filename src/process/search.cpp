@@ -27,11 +27,13 @@ using Directory = std::unique_ptr<DIR, int (*)(DIR*)>;
 // While one of these lives, the descriptors that were kept back are free.
 class Room {
  public:
-  static constexpr int k_needed = 2;  // /proc, and a file in it
+  static constexpr std::size_t k_needed = 2;  // /proc, and a file in it
 
   Room() { kept_.clear(); }
   ~Room() {
+    const int error = errno;
     if (is_kept_) keep();
+    errno = error;
   }
   Room(const Room&) = delete;
   Room& operator=(const Room&) = delete;
@@ -54,24 +56,27 @@ class Room {
   static inline bool is_kept_ = false;
 };
 
-// Whether a file could not be opened for lack of something: otherwise its process has ended, or is
-// another user's and not for us to see.
-bool is_lack(int error) { return error == EMFILE || error == ENFILE || error == ENOMEM; }
-
 std::optional<std::string> try_read(const std::string& path, int folder = AT_FDCWD) {
   const Fd fd(::openat(folder, path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // or a pipe
   if (!fd.valid()) return std::nullopt;
   std::string content;
   std::array<char, 4096> buffer;  // NOLINT: read fills it
-  for (ssize_t got = 0; (got = ::read(fd.get(), buffer.data(), buffer.size())) > 0;) {
+  ssize_t got = 0;
+  while ((got = ::read(fd.get(), buffer.data(), buffer.size())) > 0) {
     content.append(buffer.data(), static_cast<std::size_t>(got));
   }
+  if (got < 0) return std::nullopt;
   return content;
 }
 
 std::string read_file(const std::string& path, int folder = AT_FDCWD) {
   return try_read(path, folder).value_or("");
 }
+
+// Returns whether what set errno, which was 0 before, may succeed soon: the machine, or this
+// process for a moment, is short of something. Otherwise the process has ended, or is hidden from
+// us.
+bool is_short() { return errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == EINTR; }
 
 // Returns 0 if it is none.
 pid_t parse_pid(std::string_view text) {
@@ -86,13 +91,9 @@ bool is_background(const ProcessStat& stat) {
   return stat.name == k_background_name && stat.has_only_forked();
 }
 
-// Returns nothing if the system has no descriptor or memory to look.
-std::optional<bool> has_marker(pid_t pid, const std::string& marker, int proc) {
-  if (marker.empty()) return false;
-  const auto environment = try_read(std::to_string(pid) + "/environ", proc);
-  if (environment) return environment->find(marker) != std::string::npos;
-  if (is_lack(errno)) return std::nullopt;
-  return false;
+bool has_marker(pid_t pid, const std::string& marker, int proc) {
+  return !marker.empty() &&
+         read_file(std::to_string(pid) + "/environ", proc).find(marker) != std::string::npos;
 }
 
 std::string target_of(const std::string& link) {
@@ -123,19 +124,20 @@ void keep_room_for_search() {
 
 Search::Search(const Tree& tree) : tree_(tree), self_(::getpid()) {
   const Room room;
+  errno = 0;
   const Directory directory(::opendir("/proc"), ::closedir);
-  if (!directory) return;
-  is_complete_ = true;
+  if (!directory) {
+    note_failure();
+    return;
+  }
   const int proc = ::dirfd(directory.get());
   while (const dirent* file = ::readdir(directory.get())) {
     const pid_t pid = parse_pid(file->d_name);
     if (pid <= 0) continue;
-    if (auto stat = read_process_stat(pid, proc)) {
-      all_.push_back(std::move(*stat));
-    } else if (is_lack(errno)) {
-      is_complete_ = false;
-    }
+    if (auto stat = read_process_stat(pid, proc)) all_.push_back(std::move(*stat));
+    note_failure();
   }
+  note_failure();
   std::sort(all_.begin(), all_.end(),
             [](const auto& one, const auto& other) { return one.pid < other.pid; });
   for (std::size_t i = 0; i < all_.size(); ++i) by_parent_.push_back(i);
@@ -150,11 +152,17 @@ Search::Search(const Tree& tree) : tree_(tree), self_(::getpid()) {
   }
   // What has got the run's environment is younger than the run. To look takes time.
   for (std::size_t i = 0; i < all_.size(); ++i) {
-    if (belongs_[i] || is_excluded(all_[i]) || all_[i].start < since) continue;
-    const auto is_marked = has_marker(all_[i].pid, tree.marker, proc);
-    if (!is_marked) is_complete_ = false;
-    if (is_marked.value_or(false)) add(i);
+    if (!belongs_[i] && !is_excluded(all_[i]) && all_[i].start >= since &&
+        has_marker(all_[i].pid, tree.marker, proc)) {
+      add(i);
+    }
+    note_failure();
   }
+}
+
+void Search::note_failure() {
+  is_complete_ = is_complete_ && !is_short();
+  errno = 0;
 }
 
 const ProcessStat* Search::find(pid_t pid) const {
@@ -213,7 +221,7 @@ void Search::add(std::size_t first) {
   }
 }
 
-std::vector<pid_t> child_numbers() {
+std::optional<std::vector<pid_t>> child_numbers() {
   const Room room;
   std::vector<pid_t> children;
   if (auto list = try_read("/proc/self/task/" + std::to_string(::getpid()) + "/children")) {
@@ -224,12 +232,15 @@ std::vector<pid_t> child_numbers() {
     return children;
   }
   // A kernel without that list.
+  errno = 0;
   const Directory directory(::opendir("/proc"), ::closedir);
   while (const dirent* file = directory ? ::readdir(directory.get()) : nullptr) {
     const pid_t pid = parse_pid(file->d_name);
     const auto stat = pid > 0 ? read_process_stat(pid) : std::nullopt;
     if (stat && stat->parent == ::getpid()) children.push_back(pid);
+    if (is_short()) return std::nullopt;
   }
+  if (is_short()) return std::nullopt;
   return children;
 }
 

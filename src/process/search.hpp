@@ -1,6 +1,7 @@
 // A look at all processes of the machine, and which of them belong to a command.
 #pragma once
 
+#include <optional>
 #include <sys/types.h>
 #include <vector>
 
@@ -12,8 +13,9 @@ namespace rlock::process {
 // Returns whether a process is a Guardian.
 [[nodiscard]] bool is_guardian(const ProcessStat& stat);
 
-// Returns the children of this process, zombies included.
-[[nodiscard]] std::vector<pid_t> child_numbers();
+// Returns the children of this process, zombies included. Returns nothing if the machine is short
+// of what it takes to look, such as descriptors.
+[[nodiscard]] std::optional<std::vector<pid_t>> child_numbers();
 
 // Keeps so many descriptors back as a Search takes: it is needed most where there are none left,
 // since a process that is not found is not ended. Throws Error (unavailable) if there are too few.
@@ -25,8 +27,9 @@ class Search {
  public:
   explicit Search(const Tree& tree);
 
-  // Returns false if the system let us not see all: nobody knows then that no member is left.
-  [[nodiscard]] bool is_complete() const { return is_complete_; }
+  // Returns false if the machine was short of what it takes to look at all processes, such as
+  // descriptors: one of the tree may have been overlooked.
+  [[nodiscard]] bool is_complete() const noexcept { return is_complete_; }
 
   // Returns a process, or null.
   [[nodiscard]] const ProcessStat* find(pid_t pid) const;
@@ -48,13 +51,14 @@ class Search {
   [[nodiscard]] bool is_excluded(const ProcessStat& stat) const;
   [[nodiscard]] bool is_first(const ProcessStat& stat) const;
   void add(std::size_t first);
+  void note_failure();
 
   const Tree& tree_;
   pid_t self_;
   std::vector<ProcessStat> all_;        // by their numbers
   std::vector<std::size_t> by_parent_;  // places in `all_`
   std::vector<bool> belongs_;           // as in `all_`
-  bool is_complete_ = false;
+  bool is_complete_ = true;
 };
 
 }  // namespace rlock::process

@@ -221,7 +221,7 @@ void Supervisor::end(Ended why) {
 
 void Supervisor::end_step() {
   if (BootClock::now() < std::min(kill_at_, guardian_.kill_time())) {
-    nothing_left_ = !has_processes(tree_);
+    nothing_left_ = is_gone(tree_);
     return;
   }
   const Killed killed = kill_now(tree_);

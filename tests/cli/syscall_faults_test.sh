@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A sample of tests/syscalls/run: one system call of rlock fails, and its promises hold all the same.
+# Samples of tests/syscalls/run: a system call of rlock fails, and its promises hold all the same.
 # Usage: syscall_faults_test.sh PROGRAM SOURCE_DIR
 set -uo pipefail
 
@@ -7,4 +7,9 @@ if ! command -v python3 >/dev/null; then
   echo "skipped: no python3"
   exit 77
 fi
-exec "$2"/tests/syscalls/run --program "$1" --sample 500 --seed 14 --jobs 3
+run=("$2"/tests/syscalls/run --program "$1" --seed 14 --jobs 3)
+"${run[@]}" --sample 450 || exit
+# A look whether the caller has ended, which the kernel cannot answer: the lock is released all the same.
+"${run[@]}" --only process1.process1:poll:.*EINTR acquire-caller || exit
+# A machine that is short of something stays so for a while, also where the command is to be killed.
+"${run[@]}" --sample 60 --lasting guardian-kill guardian-daemon exec-at-most-daemon

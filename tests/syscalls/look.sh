@@ -1,6 +1,6 @@
 #!/bin/sh
 # The command under the lock: notes how many servers have each of its names for its owner.
-# Usage: look.sh short|long|endless|stubborn
+# Usage: look.sh short|long|endless|stubborn|daemon
 look() {
   for name in $RLOCK_NAME; do
     count=0
@@ -10,6 +10,11 @@ look() {
     echo "$1 $count" >>"$FAULTS/notes"
   done
 }
+# In a session of its own, where no signal to a group finds it.
+if [ "$1" = daemon ]; then
+  setsid "$0" stubborn &
+  while :; do sleep 1; done
+fi
 [ "$1" != stubborn ] || trap '' TERM
 look start
 case $1 in

@@ -28,7 +28,7 @@ class Scenario:
     servers: int = 1
     statuses: tuple = (0, NOT_AVAILABLE)
     names: tuple = ("job",)
-    look: str = ""  # what the command does: "short", "long", "stubborn"; "" means that there is none
+    look: str = ""  # what the command does: see look.sh; "" means that there is none
     prepare: typing.Callable = lambda run: None
     act: typing.Callable = lambda run: None  # meanwhile, in a thread of its own
     check: typing.Callable = lambda run: None  # afterwards
@@ -79,7 +79,7 @@ def with_sleeper(run):
 def signal_when_started(number):
     def act(run):
         if run.wait_until(lambda: run.notes()):
-            os.kill(run.traced.pid, number)
+            run.signal(number)
     return act
 
 
@@ -88,7 +88,7 @@ def stand_still_when_started(run):
         run.traced.hold()
         # Its lease ends, and its command with it: so it never goes on.
         run.wait_until(lambda: not run.commands(), 20)
-        run.kill_itself()
+        run.signal(signal.SIGKILL)
 
 
 def unlock_by_owner(run):
@@ -164,11 +164,15 @@ SCENARIOS = [
              statuses=(AT_MOST, NOT_AVAILABLE), check=has_not_run_if_it_says_so),
     Scenario("exec-at-most-kill", EXEC + ["--at-most", "200ms", "--kill-after", "200ms", "job"], look="stubborn",
              statuses=(AT_MOST, NOT_AVAILABLE), check=has_not_run_if_it_says_so),
+    Scenario("exec-at-most-daemon", EXEC + ["--at-most", "200ms", "--kill-after", "200ms", "job"], look="daemon",
+             statuses=(AT_MOST, NOT_AVAILABLE), check=has_not_run_if_it_says_so),
     Scenario("exec-term", EXEC + ["job"], look="endless", act=signal_when_started(signal.SIGTERM),
              statuses=(128 + signal.SIGTERM, NOT_AVAILABLE), check=has_not_run_if_it_says_so),
     Scenario("guardian-term", EXEC + ["--lease", "3s", "job"], look="endless",
              act=signal_when_started(signal.SIGKILL), statuses=(-signal.SIGKILL, NOT_AVAILABLE), only=GUARDIAN),
     Scenario("guardian-kill", EXEC + ["--lease", "3s", "--kill-after", "300ms", "job"], look="stubborn",
+             act=signal_when_started(signal.SIGKILL), statuses=(-signal.SIGKILL, NOT_AVAILABLE), only=GUARDIAN),
+    Scenario("guardian-daemon", EXEC + ["--lease", "3s", "--kill-after", "300ms", "job"], look="daemon",
              act=signal_when_started(signal.SIGKILL), statuses=(-signal.SIGKILL, NOT_AVAILABLE), only=GUARDIAN),
     Scenario("guardian-strikes", EXEC + ["--lease", "2s", "job"], look="stubborn",
              act=stand_still_when_started, statuses=(-signal.SIGKILL, NOT_AVAILABLE), only=GUARDIAN),

@@ -124,8 +124,13 @@ class Run:
         if self.servers[0].ask("HEXISTS", "job", self.output().strip()) != 1:
             self.fail(f"status 0, and the lock is not held by '{self.output().strip()}'")
 
-    def kill_itself(self):
-        os.kill(self.traced.pid, signal.SIGKILL)
+    def signal(self, number):
+        """Of rlock itself, which nobody has reaped unless its status is known."""
+        try:
+            if self.traced.status is None:
+                os.kill(self.traced.pid, number)
+        except ProcessLookupError:
+            pass
 
     def processes(self):
         """Returns those of this run that live, and whether each is rlock."""
@@ -161,6 +166,12 @@ class Run:
                 self.kill_all()
             time.sleep(0.03)
 
+    def act(self):
+        try:
+            self.scenario.act(self)
+        except Exception as error:  # pylint: disable=broad-except
+            self.fail(f"the scenario: {error!r}")
+
     def kill_all(self):
         for pid in self.processes():
             try:
@@ -171,7 +182,7 @@ class Run:
     def run(self):
         try:
             self.traced = tracer.Traced(self.scenario.argv(self), self.environment, self.folder, self.fault)
-            threads = [threading.Thread(target=work) for work in (self.watch, lambda: self.scenario.act(self))]
+            threads = [threading.Thread(target=work) for work in (self.watch, self.act)]
             for thread in threads:
                 thread.start()
             self.traced.run()
