@@ -263,7 +263,7 @@ func (f *Fleet) hamper(run *Run, choices *rand.Rand) {
 		run.Args = append(words, run.Args...)
 	}
 	switch choices.Intn(50) {
-	case 0: // a command whose file system is slow
+	case 0, 7: // a command whose file system is slow
 		wrap("strace", "-f", "--seccomp-bpf", "-q", "-o", "/dev/null", "-e", "trace=execve", "-e",
 			fmt.Sprintf("inject=execve:delay_enter=%d", (run.Lease/4+choices.Int63n(run.Lease*5/4))/1000))
 	case 1:

@@ -131,6 +131,7 @@ func (j *judge) group() {
 }
 
 func (j *judge) permits(name string) int {
+	name = strings.TrimSuffix(name, "/inner")
 	for _, lock := range j.Round.Locks {
 		if lock.Name == name && lock.Permits > 0 {
 			return lock.Permits
@@ -422,7 +423,7 @@ func (j *judge) passedBy(name string, byID map[string]*Group, seen map[string]in
 var killers = map[int][]string{
 	1:  {"hang-up"},
 	2:  {"interrupt"},
-	9:  {"kill-rlock", "kill-command", "kill-both", "kill-group", "kill-host"},
+	9:  {"kill-rlock", "kill-command", "kill-both", "kill-group", "kill-stalled", "kill-host"},
 	15: {"term"},
 }
 

@@ -42,6 +42,7 @@ var deeds = map[string]deed{
 	"kill-nested":        {4, onProcess("kill-nested", func(f Family) int { return f.nested }, syscall.SIGKILL)},
 	"kill-both":          {1, (*Nemesis).killBoth},
 	"kill-group":         {1, (*Nemesis).killGroup},
+	"kill-stalled":       {3, (*Nemesis).killStalled},
 	"kill-watchdog":      {1, onProcess("kill-watchdog", func(f Family) int { return f.watchdog }, syscall.SIGKILL)},
 	"stop-rlock":         {4, pause("stop-rlock", func(f Family) int { return f.rlock })},
 	"stop-guardian":      {1, pause("stop-guardian", func(f Family) int { return f.guardian })},
@@ -241,6 +242,35 @@ func (n *Nemesis) killPair(run *Run) *Act {
 	_ = syscall.Kill(family.guardian, syscall.SIGKILL)
 	_ = syscall.Kill(family.rlock, syscall.SIGKILL)
 	return act
+}
+
+// killStalled kills or stops an rlock whose command is being started, and stalls.
+func (n *Nemesis) killStalled() *Act {
+	f := n.fleet
+	f.mutex.Lock()
+	var stalled []*Run
+	for _, run := range f.live {
+		if run.Args[0] == "strace" {
+			stalled = append(stalled, run)
+		}
+	}
+	f.mutex.Unlock()
+	sortRuns(stalled)
+	for _, run := range stalled {
+		family := f.familyOf(run)
+		if f.holds(run.ID) || family.rlock == 0 || family.children < 2 || !n.claim(run.ID) {
+			continue
+		}
+		act := newAct("kill-stalled")
+		act.Run, act.Host = run.ID, run.Host
+		if n.choices.Intn(2) == 0 {
+			_ = syscall.Kill(family.rlock, syscall.SIGKILL)
+			return act
+		}
+		_ = syscall.Kill(family.rlock, syscall.SIGSTOP)
+		return n.lasting(act, run.ID, time.Duration(2*f.history.Round.Lease), func() { _ = syscall.Kill(family.rlock, syscall.SIGCONT) })
+	}
+	return nil
 }
 
 // killGroup kills rlock's process group: the command has one of its own, and so has the guardian.

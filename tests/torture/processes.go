@@ -80,6 +80,7 @@ type Family struct {
 	rlock, guardian, command      int // process numbers; 0: none
 	nested, nestedGuardian, inner int
 	watchdog                      int // of acquire
+	children                      int // of rlock that are no other program yet: the guardian, and a command
 }
 
 func (fleet *Fleet) familyOf(run *Run) Family {
@@ -98,6 +99,7 @@ func (fleet *Fleet) familyOf(run *Run) Family {
 		case isRlock(p.pid) && isWork(p.parent):
 			f.nested = p.pid
 		case isRlock(p.pid) && isRlock(p.parent):
+			f.children++
 			if isWork(byPid[p.parent].parent) {
 				f.nestedGuardian = p.pid
 			} else {
