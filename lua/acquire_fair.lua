@@ -161,13 +161,7 @@ local function refresh(about, place, before, is_free)
   if wait ~= k_our_wait then about.wait = wait end
   tell(owner, about, math.max(lease, k_longest_silence))
   add(scores, 'zadd', scores, base + ahead + math.max(wait, until_due), owner)
-  for _, key in ipairs({queue, scores}) do
-    if all_ours then
-      redis.call('pexpire', key, k_queue_ttl)
-    else
-      redis.call('persist', key)  -- as Redisson knows it
-    end
-  end
+  set_queue_end(all_ours)
   return ask_after, place > 0 and is_first and redis.call('lindex', queue, 0) or ''
 end
 
@@ -211,7 +205,11 @@ end
 local place, ask_after, overheard = has_more and -2 or -1, 0, ''
 if wait > 0 and not has_more then
   -- Without an entry in the side key, a waiter looks like a service's waiter, whose queue never ends.
-  local untold = not before and tell(owner, me, lease)
+  -- One that comes too late has just been dropped, and its entry with it.
+  local is_told = before and (not is_free or redis.pcall('hexists', info, owner) == 1)
+  -- Nor is a waiter the last holder, whose entry does not count as a waiter's.
+  if not is_told and redis.pcall('hget', info, 'holder') == owner then redis.pcall('hdel', info, 'holder') end
+  local untold = not is_told and tell(owner, me, lease)
   if untold and not misused_info() then return untold end
   place = take_place(me, before)
   ask_after, overheard = refresh(me, place, before, is_free)

@@ -96,6 +96,18 @@ local function count_ours()
   return count
 end
 
+-- Queue and deadlines have an end where all waiters are ours, who extend it; and none otherwise, as
+-- Redisson's waiters know them.
+local function set_queue_end(all_ours)
+  for _, key in ipairs({queue, scores}) do
+    if all_ours then
+      redis.pcall('pexpire', key, k_queue_ttl)
+    else
+      redis.pcall('persist', key)
+    end
+  end
+end
+
 -- From `first` (0 is the head) on there is one waiter less, of ours or not, before Redisson's waiters:
 -- takes `wait` (ms) from their deadlines. Ours refresh theirs themselves, so that nothing has to be
 -- done where all are ours. Makes order in info.
@@ -122,9 +134,7 @@ local function shorten_deadlines(wait, first, was_ours)
       end
     end
   end
-  redis.pcall('persist', queue)  -- as Redisson's waiters know it
-  redis.pcall('persist', scores)
-  if ours <= #members then return end
+  if ours <= #members then return set_queue_end(false) end
   -- Holders that were killed, and waiters that others dropped; of these, who lives comes back.
   for _, field in ipairs(redis.call('hkeys', info)) do
     if not present[field] and field ~= 'holder' and redis.call('hexists', lock, field) == 0 then
@@ -132,6 +142,7 @@ local function shorten_deadlines(wait, first, was_ours)
       if not entry or entry.due < now then redis.call('hdel', info, field) end
     end
   end
+  set_queue_end(count_ours() >= #members)
 end
 
 -- Returns what a waiter of ours, told of in `entry`, adds to the deadline of one directly behind it.
@@ -165,8 +176,8 @@ local function live_head(in_time)
     if dead > 0 then
       redis.pcall('ltrim', queue, dead, -1)
       redis.pcall('zrem', scores, unpack(heads, 1, dead))
-      redis.pcall('persist', queue)  -- Redisson's may be all that are left
-      redis.pcall('persist', scores)
+      local left = redis.pcall('llen', queue)
+      set_queue_end(type(left) == 'number' and count_ours() >= left)
     end
     dropped = dropped + dead
     if dead < #heads then

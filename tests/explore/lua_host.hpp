@@ -1,0 +1,34 @@
+// Runs the scripts on a Store, as Redis does.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "explore/store.hpp"
+
+struct lua_State;
+
+namespace rlock::explore {
+
+class LuaHost {
+ public:
+  // Loads the scripts that rlock is built with; or those of a folder like lua/ where one is given.
+  // Throws std::runtime_error if one does not compile.
+  explicit LuaHost(const std::string& folder = "");
+
+  // Runs a script, by its name, on a store. What it returns is as a client sees it.
+  Reply run(const std::string& script, Store& store, const Words& keys, const Words& args);
+
+  [[nodiscard]] std::uint64_t calls() const { return calls_; }
+
+ private:
+  void load(const std::string& name, const std::string& text);
+
+  std::unique_ptr<lua_State, void (*)(lua_State*)> lua_;
+  std::map<std::string, int> scripts_;  // references to the compiled chunks
+  std::uint64_t calls_ = 0;
+};
+
+}  // namespace rlock::explore

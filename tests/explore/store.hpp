@@ -1,0 +1,71 @@
+// A model of the Redis commands that the scripts use, on a store that is a value: it can be copied,
+// compared, and moved in time.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace rlock::explore {
+
+// A reply of Redis.
+struct Reply {
+  enum class Type { nil, integer, bulk, status, error, array };
+  Type type = Type::nil;
+  std::int64_t integer = 0;
+  std::string text;
+  std::vector<Reply> items;
+
+  bool operator==(const Reply&) const = default;
+  static Reply number(std::int64_t value) { return {Type::integer, value, {}, {}}; }
+  static Reply bulk(std::string value) { return {Type::bulk, 0, std::move(value), {}}; }
+  static Reply status(std::string value) { return {Type::status, 0, std::move(value), {}}; }
+  static Reply error(std::string value) { return {Type::error, 0, std::move(value), {}}; }
+  static Reply array(std::vector<Reply> value = {}) { return {Type::array, 0, {}, std::move(value)}; }
+};
+
+using Words = std::vector<std::string>;
+
+struct Value {
+  enum class Kind { string, hash, list, zset };
+  Kind kind = Kind::string;
+  std::int64_t end_ms = 0;  // 0: no expiry
+  std::string text;
+  std::map<std::string, std::string> hash;
+  Words list;
+  std::vector<std::pair<double, std::string>> zset;  // in Redis' order
+};
+
+// Where all clocks of a store stand.
+constexpr std::int64_t k_now_ms = 1'800'000'000'000;
+
+class Store {
+ public:
+  // Carries out a command, as the server does within a script.
+  Reply run(const Words& command);
+
+  // Lets time pass: all moments in the store move back, so that "now" is always k_now_ms.
+  void pass(std::int64_t ms);
+
+  // Returns in how many milliseconds the next key expires, or nothing.
+  [[nodiscard]] std::optional<std::int64_t> next_expiry() const;
+
+  std::map<std::string, Value> keys;
+  std::vector<std::string> channels;  // that somebody listens to
+  std::vector<std::string> published; // since it was cleared: channels
+
+ private:
+  Value* find(const std::string& key);
+  Value& make(const std::string& key, Value::Kind kind);
+  void drop_if_empty(const std::string& key);
+  template <typename Action>
+  Reply with(const std::string& key, Value::Kind kind, Reply none, Action action);
+};
+
+[[nodiscard]] std::string format_score(double score);
+
+}  // namespace rlock::explore
