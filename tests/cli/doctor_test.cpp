@@ -86,6 +86,16 @@ void paste(const std::string& printed) {
 
 }  // namespace
 
+TEST_CASE("doctor: latches without an expiry are found among thousands of other keys") {
+  Server server(durable());
+  server.command({"EVAL",
+                  "for i = 1, 5000 do redis.call('set', 'app:' .. i, 1) end "
+                  "for i = 1, 50 do redis.call('set', 'redisson_unlock_latch:{job' .. i .. "
+                  "'}:0123456789abcdef', 'entered') end",
+                  "0"});
+  CHECK(findings(server).size() == 50);
+}
+
 TEST_CASE("doctor: a healthy server, and healthy locks") {
   Server server(durable());
   Result result = doctor(server);

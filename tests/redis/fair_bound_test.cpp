@@ -166,3 +166,23 @@ TEST_CASE("fair deadlines: 120 waiters that come and give up leave those behind 
   REQUIRE(f.asks(f.locks[1]));
   CHECK(test::deadline_ahead(f.server, "r:1") <= k_lease + Peer::k_wait.count() + k_slack);
 }
+
+TEST_CASE("fair deadlines: a grant takes its wait from each of thousands of Redisson's waiters") {
+  test::FairFixture f;
+  f.hold_by_other();
+  f.line_up({"u:1"});
+  const std::string first = std::to_string(test::server_time(f.server) + 100'000);
+  f.server.command({"EVAL",
+                    "for i = 1, 2500 do redis.call('rpush', KEYS[1], 'r:' .. i) "
+                    "redis.call('zadd', KEYS[2], ARGV[1] + i, 'r:' .. i) end",
+                    "2", test::k_queue, k_scores, first});
+  f.expire();
+  REQUIRE(f.asks(f.locks.front()));
+  CHECK(f.server.command({"EVAL",
+                          "local count = 0 for i = 1, 2500 do "
+                          "local score = tonumber(redis.call('zscore', KEYS[1], 'r:' .. i)) "
+                          "if score == ARGV[1] + i - ARGV[2] then count = count + 1 end end "
+                          "return count",
+                          "1", k_scores, first,
+                          std::to_string(lock::k_default_fair_wait.count())}) == "2500");
+}
