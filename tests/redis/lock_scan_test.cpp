@@ -76,6 +76,8 @@ TEST_CASE("find_locks: everything else is no lock") {
   server.command({"RPUSH", "list", k_owner});
   server.command({"ZADD", "zset", "1", k_owner});
   server.command({"SADD", "set", k_owner});
+  server.command({"ZADD", "zset:timeout", "1", k_owner});
+  server.command({"ZADD", "{set}:timeout", "1", k_owner});  // a semaphore's permits, were it a string
   server.command({"HSET", "", k_owner, "1"});
   server.command({"HSET", std::string(1025, 'x'), k_owner, "1"});
   server.command({"SET", "redisson_unlock_latch:{plain}:1", "1"});
