@@ -1,5 +1,5 @@
-// Explores every order in which clients, lost replies and time can act on a lock: breadth first, so that
-// what it finds is as short as can be. See tests/explore/run.
+// Explores every order in which clients, lost replies and time can act on a lock: breadth first, so
+// that what it finds is as short as can be. See tests/explore/run.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -62,8 +62,10 @@ World first_world(const Options& options) {
   return world;
 }
 
-// Prints how to get there, as a script for redis-cli: $LUA is a folder with the scripts as they are sent.
-void print_path(LuaHost& host, const Options& options, const std::vector<Step>& steps, std::uint32_t at, std::uint16_t last) {
+// Prints how to get there, as a script for redis-cli: $LUA is a folder with the scripts as they are
+// sent.
+void print_path(LuaHost& host, const Options& options, const std::vector<Step>& steps,
+                std::uint32_t at, std::uint16_t last) {
   std::vector<std::uint16_t> path{last};
   for (; at != 0; at = steps[at].from) path.push_back(steps[at].action);
   Rules rules(host, options.kind);
@@ -77,10 +79,12 @@ void print_path(LuaHost& host, const Options& options, const std::vector<Step>& 
       Rules::normalise(world);
     } catch (const Violation& violation) {
       text = "=> " + violation.what + "\n" + Rules::normalise(world);
-      for (std::size_t line = 0; (line = text.find('\n', line)) != std::string::npos; line += 3) text.replace(line, 1, "\n#   ");
+      for (std::size_t line = 0; (line = text.find('\n', line)) != std::string::npos; line += 3)
+        text.replace(line, 1, "\n#   ");
     }
     std::cout << "# " << text << "\n";
-    if (rules.passed_ms() > 0) std::printf("sleep %.3f\n", static_cast<double>(rules.passed_ms()) / 1000);
+    if (rules.passed_ms() > 0)
+      std::printf("sleep %.3f\n", static_cast<double>(rules.passed_ms()) / 1000);
     std::fflush(stdout);
     for (const Sent& sent : rules.sent()) {
       std::cout << "redis-cli --eval \"$LUA/" << sent.script << ".lua\"";
@@ -95,7 +99,9 @@ void print_path(LuaHost& host, const Options& options, const std::vector<Step>& 
 
 int explore(const Options& options) {
   const auto begin = std::chrono::steady_clock::now();
-  const auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
+  const auto elapsed = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
   LuaHost host(options.lua);
   Rules rules(host, options.kind);
   std::unordered_set<Hash128, Hasher> seen;
@@ -113,7 +119,8 @@ int explore(const Options& options) {
     const std::string text = Rules::normalise(world);
     if (!seen.insert(hash_of(text)).second) return;
     bool is_again = true;
-    for (const Client& client : world.clients) is_again = is_again && client.progress == Client::Progress::taken_again;
+    for (const Client& client : world.clients)
+      is_again = is_again && client.progress == Client::Progress::taken_again;
     all_taken_again += is_again ? 1 : 0;
     steps.push_back(step);
     open.push_back({std::move(world), static_cast<std::uint32_t>(steps.size() - 1), at_depth});
@@ -131,7 +138,8 @@ int explore(const Options& options) {
       try {
         rules.apply(next, actions[i]);
       } catch (const Violation& violation) {
-        std::printf("%s: VIOLATION: %s (%zu states, depth %d, %.1f s)\n", name, violation.what.c_str(), seen.size(), depth + 1, elapsed());
+        std::printf("%s: VIOLATION: %s (%zu states, depth %d, %.1f s)\n", name,
+                    violation.what.c_str(), seen.size(), depth + 1, elapsed());
         std::fflush(stdout);
         print_path(host, options, steps, current.id, step.action);
         return 1;
@@ -140,9 +148,12 @@ int explore(const Options& options) {
       add(std::move(next), step, current.depth + 1);
     }
   }
-  std::printf("%s, %d clients: %zu states%s, %llu transitions, %llu script calls, depth %d, %zu states in which each client has taken, lost and taken it again, %.1f s\n",
-              name, options.clients, seen.size(), open.empty() ? " (all)" : "", static_cast<unsigned long long>(transitions),
-              static_cast<unsigned long long>(host.calls()), depth, all_taken_again, elapsed());
+  std::printf(
+      "%s, %d clients: %zu states%s, %llu transitions, %llu script calls, depth %d, %zu states in "
+      "which each client has taken, lost and taken it again, %.1f s\n",
+      name, options.clients, seen.size(), open.empty() ? " (all)" : "",
+      static_cast<unsigned long long>(transitions), static_cast<unsigned long long>(host.calls()),
+      depth, all_taken_again, elapsed());
   return 0;
 }
 

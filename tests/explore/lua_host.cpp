@@ -4,10 +4,11 @@
 #include <filesystem>
 #include <fstream>
 #include <lua.hpp>
-#include <nlohmann/json.hpp>
 #include <regex>
 #include <sstream>
 #include <stdexcept>
+
+#include <nlohmann/json.hpp>
 
 #include "lua_scripts.hpp"
 
@@ -35,12 +36,23 @@ void push_field(lua_State* lua, const char* name, const std::string& text) {
 // As Redis makes Lua's values of replies.
 void push(lua_State* lua, const Reply& reply) {
   switch (reply.type) {
-    case Reply::Type::nil: lua_pushboolean(lua, 0); return;
-    case Reply::Type::integer: lua_pushnumber(lua, static_cast<lua_Number>(reply.integer)); return;
-    case Reply::Type::bulk: lua_pushlstring(lua, reply.text.data(), reply.text.size()); return;
-    case Reply::Type::status: push_field(lua, "ok", reply.text); return;
-    case Reply::Type::error: push_field(lua, "err", reply.text); return;
-    case Reply::Type::array: break;
+    case Reply::Type::nil:
+      lua_pushboolean(lua, 0);
+      return;
+    case Reply::Type::integer:
+      lua_pushnumber(lua, static_cast<lua_Number>(reply.integer));
+      return;
+    case Reply::Type::bulk:
+      lua_pushlstring(lua, reply.text.data(), reply.text.size());
+      return;
+    case Reply::Type::status:
+      push_field(lua, "ok", reply.text);
+      return;
+    case Reply::Type::error:
+      push_field(lua, "err", reply.text);
+      return;
+    case Reply::Type::array:
+      break;
   }
   lua_createtable(lua, static_cast<int>(reply.items.size()), 0);
   for (std::size_t i = 0; i < reply.items.size(); ++i) {
@@ -58,13 +70,19 @@ std::string text_at(lua_State* lua, int index) {
 // As Redis makes replies of Lua's values.
 Reply reply_at(lua_State* lua, int index) {
   switch (lua_type(lua, index)) {
-    case LUA_TNUMBER: return Reply::number(static_cast<std::int64_t>(lua_tonumber(lua, index)));
-    case LUA_TSTRING: return Reply::bulk(text_at(lua, index));
-    case LUA_TBOOLEAN: return lua_toboolean(lua, index) != 0 ? Reply::number(1) : Reply{};
-    case LUA_TTABLE: break;
-    default: return {};
+    case LUA_TNUMBER:
+      return Reply::number(static_cast<std::int64_t>(lua_tonumber(lua, index)));
+    case LUA_TSTRING:
+      return Reply::bulk(text_at(lua, index));
+    case LUA_TBOOLEAN:
+      return lua_toboolean(lua, index) != 0 ? Reply::number(1) : Reply{};
+    case LUA_TTABLE:
+      break;
+    default:
+      return {};
   }
-  for (const auto& [field, type] : {std::pair{"err", Reply::Type::error}, std::pair{"ok", Reply::Type::status}}) {
+  for (const auto& [field, type] :
+       {std::pair{"err", Reply::Type::error}, std::pair{"ok", Reply::Type::status}}) {
     lua_getfield(lua, index, field);
     const bool is_there = lua_isstring(lua, -1) != 0;
     Reply reply{type, 0, is_there ? text_at(lua, -1) : "", {}};
@@ -141,15 +159,20 @@ void push_json(lua_State* lua, const json& value) {
 
 json json_at(lua_State* lua, int index) {
   switch (lua_type(lua, index)) {
-    case LUA_TSTRING: return text_at(lua, index);
-    case LUA_TBOOLEAN: return lua_toboolean(lua, index) != 0;
-    case LUA_TTABLE: break;
+    case LUA_TSTRING:
+      return text_at(lua, index);
+    case LUA_TBOOLEAN:
+      return lua_toboolean(lua, index) != 0;
+    case LUA_TTABLE:
+      break;
     case LUA_TNUMBER: {
       const double number = lua_tonumber(lua, index);
-      if (number == std::floor(number) && std::abs(number) < 9e15) return static_cast<std::int64_t>(number);
+      if (number == std::floor(number) && std::abs(number) < 9e15)
+        return static_cast<std::int64_t>(number);
       return number;
     }
-    default: return nullptr;
+    default:
+      return nullptr;
   }
   const bool is_array = lua_objlen(lua, index) > 0;
   json value = is_array ? json::array() : json::object();
@@ -190,22 +213,23 @@ std::string read(const std::filesystem::path& file) {
 LuaHost::LuaHost(const std::string& folder) : lua_(luaL_newstate(), lua_close) {
   lua_State* lua = lua_.get();
   luaL_openlibs(lua);
-  const auto add_library = [&](const char* name, const std::vector<std::pair<const char*, lua_CFunction>>& functions) {
-    lua_newtable(lua);
-    for (const auto& [function, code] : functions) {
-      lua_pushcfunction(lua, code);
-      lua_setfield(lua, -2, function);
-    }
-    lua_setglobal(lua, name);
-  };
+  const auto add_library =
+      [&](const char* name, const std::vector<std::pair<const char*, lua_CFunction>>& functions) {
+        lua_newtable(lua);
+        for (const auto& [function, code] : functions) {
+          lua_pushcfunction(lua, code);
+          lua_setfield(lua, -2, function);
+        }
+        lua_setglobal(lua, name);
+      };
   add_library("redis", {{"call", redis_call}, {"pcall", redis_pcall}});
   add_library("cjson", {{"encode", json_encode}, {"decode", json_decode}});
   // What is packed is only read by the same library: any form will do.
   add_library("cmsgpack", {{"pack", json_encode}, {"unpack", json_decode}});
   if (folder.empty()) {
     for (const redis::Script* script :
-         {&lua::acquire, &lua::acquire_fair, &lua::acquire_simple, &lua::reenter, &lua::renew, &lua::release,
-          &lua::force_release, &lua::evict, &lua::check_token}) {
+         {&lua::acquire, &lua::acquire_fair, &lua::acquire_simple, &lua::reenter, &lua::renew,
+          &lua::release, &lua::force_release, &lua::evict, &lua::check_token}) {
       load(std::string(script->name), std::string(script->text));
     }
     return;

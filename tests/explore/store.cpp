@@ -21,10 +21,14 @@ const Reply k_syntax = Reply::error("ERR syntax error");
 
 const char* name_of(Kind kind) {
   switch (kind) {
-    case Kind::string: return "string";
-    case Kind::hash: return "hash";
-    case Kind::list: return "list";
-    case Kind::zset: return "zset";
+    case Kind::string:
+      return "string";
+    case Kind::hash:
+      return "hash";
+    case Kind::list:
+      return "list";
+    case Kind::zset:
+      return "zset";
   }
   return "";
 }
@@ -47,7 +51,8 @@ std::optional<double> to_double(const std::string& text) {
 }
 
 std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
   return text;
 }
 
@@ -62,10 +67,12 @@ std::pair<std::size_t, std::size_t> range(std::int64_t first, std::int64_t last,
 }
 
 auto find_member(std::vector<std::pair<double, std::string>>& zset, const std::string& member) {
-  return std::find_if(zset.begin(), zset.end(), [&](const auto& one) { return one.second == member; });
+  return std::find_if(zset.begin(), zset.end(),
+                      [&](const auto& one) { return one.second == member; });
 }
 
-void set_score(std::vector<std::pair<double, std::string>>& zset, const std::string& member, double score) {
+void set_score(std::vector<std::pair<double, std::string>>& zset, const std::string& member,
+               double score) {
   if (auto found = find_member(zset, member); found != zset.end()) zset.erase(found);
   const std::pair<double, std::string> entry{score, member};
   zset.insert(std::lower_bound(zset.begin(), zset.end(), entry), entry);
@@ -125,7 +132,8 @@ void Store::pass(std::int64_t ms) {
 std::optional<std::int64_t> Store::next_expiry() const {
   std::optional<std::int64_t> next;
   for (const auto& [name, value] : keys) {
-    if (value.end_ms != 0) next = std::min(next.value_or(value.end_ms - k_now_ms), value.end_ms - k_now_ms);
+    if (value.end_ms != 0)
+      next = std::min(next.value_or(value.end_ms - k_now_ms), value.end_ms - k_now_ms);
   }
   return next;
 }
@@ -156,7 +164,8 @@ Reply Store::run(const Words& words) {
   }
   if (name == "del") {
     std::int64_t count = 0;
-    for (std::size_t i = 1; i < words.size(); ++i) count += static_cast<std::int64_t>(keys.erase(words[i]));
+    for (std::size_t i = 1; i < words.size(); ++i)
+      count += static_cast<std::int64_t>(keys.erase(words[i]));
     return Reply::number(count);
   }
   if (name == "pttl") {
@@ -189,8 +198,9 @@ Reply Store::run(const Words& words) {
     return with(key, Kind::string, k_nil, [](Value& value) { return Reply::bulk(value.text); });
   }
   if (name == "strlen") {
-    return with(key, Kind::string, Reply::number(0),
-                [](Value& value) { return Reply::number(static_cast<std::int64_t>(value.text.size())); });
+    return with(key, Kind::string, Reply::number(0), [](Value& value) {
+      return Reply::number(static_cast<std::int64_t>(value.text.size()));
+    });
   }
   if (name == "set") {
     std::optional<std::int64_t> span;
@@ -241,7 +251,8 @@ Reply Store::run(const Words& words) {
                 [&](Value& value) { return Reply::number(value.hash.count(arg(2)) != 0 ? 1 : 0); });
   }
   if (name == "hset") {
-    if (const Value* value = find(key); value != nullptr && value->kind != Kind::hash) return k_wrong_type;
+    if (const Value* value = find(key); value != nullptr && value->kind != Kind::hash)
+      return k_wrong_type;
     std::int64_t added = 0;
     for (std::size_t i = 2; i + 1 < words.size(); i += 2) {
       Value& value = make(key, Kind::hash);
@@ -250,11 +261,13 @@ Reply Store::run(const Words& words) {
     return Reply::number(added);
   }
   if (name == "hincrby") {
-    if (const Value* value = find(key); value != nullptr && value->kind != Kind::hash) return k_wrong_type;
+    if (const Value* value = find(key); value != nullptr && value->kind != Kind::hash)
+      return k_wrong_type;
     const auto step = to_integer(arg(3));
     if (!step) return k_no_integer;
     const Value* there = find(key);
-    const auto field = there == nullptr ? std::map<std::string, std::string>::const_iterator() : there->hash.find(arg(2));
+    const auto field = there == nullptr ? std::map<std::string, std::string>::const_iterator()
+                                        : there->hash.find(arg(2));
     const bool is_new = there == nullptr || field == there->hash.end();
     const auto number = is_new ? std::optional<std::int64_t>(0) : to_integer(field->second);
     if (!number) return Reply::error("ERR hash value is not an integer");
@@ -264,13 +277,15 @@ Reply Store::run(const Words& words) {
   if (name == "hdel") {
     return with(key, Kind::hash, Reply::number(0), [&](Value& value) {
       std::int64_t count = 0;
-      for (std::size_t i = 2; i < words.size(); ++i) count += static_cast<std::int64_t>(value.hash.erase(words[i]));
+      for (std::size_t i = 2; i < words.size(); ++i)
+        count += static_cast<std::int64_t>(value.hash.erase(words[i]));
       return Reply::number(count);
     });
   }
   if (name == "hlen") {
-    return with(key, Kind::hash, Reply::number(0),
-                [](Value& value) { return Reply::number(static_cast<std::int64_t>(value.hash.size())); });
+    return with(key, Kind::hash, Reply::number(0), [](Value& value) {
+      return Reply::number(static_cast<std::int64_t>(value.hash.size()));
+    });
   }
   if (name == "hkeys" || name == "hgetall") {
     return with(key, Kind::hash, Reply::array(), [&](Value& value) {
@@ -297,11 +312,13 @@ Reply Store::run(const Words& words) {
 
   // Lists.
   if (name == "llen") {
-    return with(key, Kind::list, Reply::number(0),
-                [](Value& value) { return Reply::number(static_cast<std::int64_t>(value.list.size())); });
+    return with(key, Kind::list, Reply::number(0), [](Value& value) {
+      return Reply::number(static_cast<std::int64_t>(value.list.size()));
+    });
   }
   if (name == "rpush") {
-    if (const Value* value = find(key); value != nullptr && value->kind != Kind::list) return k_wrong_type;
+    if (const Value* value = find(key); value != nullptr && value->kind != Kind::list)
+      return k_wrong_type;
     Value& value = make(key, Kind::list);
     value.list.insert(value.list.end(), words.begin() + 2, words.end());
     return Reply::number(static_cast<std::int64_t>(value.list.size()));
@@ -320,9 +337,12 @@ Reply Store::run(const Words& words) {
     if (!first || !last) return k_no_integer;
     const Reply none = name == "lindex" ? k_nil : name == "lrange" ? Reply::array() : k_ok;
     return with(key, Kind::list, none, [&](Value& value) {
-      const bool is_outside = name == "lindex" && -*first > static_cast<std::int64_t>(value.list.size());
-      const auto [from, to] = is_outside ? std::pair<std::size_t, std::size_t>{0, 0} : range(*first, *last, value.list.size());
-      const Words part(value.list.begin() + static_cast<std::ptrdiff_t>(from), value.list.begin() + static_cast<std::ptrdiff_t>(to));
+      const bool is_outside =
+          name == "lindex" && -*first > static_cast<std::int64_t>(value.list.size());
+      const auto [from, to] = is_outside ? std::pair<std::size_t, std::size_t>{0, 0}
+                                         : range(*first, *last, value.list.size());
+      const Words part(value.list.begin() + static_cast<std::ptrdiff_t>(from),
+                       value.list.begin() + static_cast<std::ptrdiff_t>(to));
       if (name == "ltrim") {
         value.list = part;
         return k_ok;
@@ -368,8 +388,9 @@ Reply Store::run(const Words& words) {
 
   // Sorted sets.
   if (name == "zcard") {
-    return with(key, Kind::zset, Reply::number(0),
-                [](Value& value) { return Reply::number(static_cast<std::int64_t>(value.zset.size())); });
+    return with(key, Kind::zset, Reply::number(0), [](Value& value) {
+      return Reply::number(static_cast<std::int64_t>(value.zset.size()));
+    });
   }
   if (name == "zadd") {
     std::size_t i = 2;
@@ -386,7 +407,8 @@ Reply Store::run(const Words& words) {
     }
     const auto score = to_double(arg(i));
     if (!score) return Reply::error("ERR value is not a valid float");
-    if (const Value* value = find(key); value != nullptr && value->kind != Kind::zset) return k_wrong_type;
+    if (const Value* value = find(key); value != nullptr && value->kind != Kind::zset)
+      return k_wrong_type;
     if (needs_one && find(key) == nullptr) return Reply::number(0);
     Value& value = make(key, Kind::zset);
     const auto found = find_member(value.zset, arg(i + 1));
@@ -400,7 +422,8 @@ Reply Store::run(const Words& words) {
   if (name == "zincrby") {
     const auto step = to_double(arg(2));
     if (!step) return Reply::error("ERR value is not a valid float");
-    if (const Value* value = find(key); value != nullptr && value->kind != Kind::zset) return k_wrong_type;
+    if (const Value* value = find(key); value != nullptr && value->kind != Kind::zset)
+      return k_wrong_type;
     Value& value = make(key, Kind::zset);
     const auto found = find_member(value.zset, arg(3));
     const double score = (found == value.zset.end() ? 0 : found->first) + *step;
@@ -427,12 +450,15 @@ Reply Store::run(const Words& words) {
     if (name == "zscore") {
       return with(key, Kind::zset, k_nil, [&](Value& value) { return score_of(value, arg(2)); });
     }
-    if (words.size() < 3) return Reply::error("ERR wrong number of arguments for 'zmscore' command");
-    return with(key, Kind::zset, Reply::array(std::vector<Reply>(words.size() - 2)), [&](Value& value) {
-      Reply reply = Reply::array();
-      for (std::size_t i = 2; i < words.size(); ++i) reply.items.push_back(score_of(value, words[i]));
-      return reply;
-    });
+    if (words.size() < 3)
+      return Reply::error("ERR wrong number of arguments for 'zmscore' command");
+    return with(key, Kind::zset, Reply::array(std::vector<Reply>(words.size() - 2)),
+                [&](Value& value) {
+                  Reply reply = Reply::array();
+                  for (std::size_t i = 2; i < words.size(); ++i)
+                    reply.items.push_back(score_of(value, words[i]));
+                  return reply;
+                });
   }
   if (name == "zrange" || name == "zrevrange") {
     const auto first = to_integer(arg(2)), last = to_integer(arg(3));
@@ -444,7 +470,8 @@ Reply Store::run(const Words& words) {
       Reply reply = Reply::array();
       for (std::size_t i = from; i < to; ++i) {
         reply.items.push_back(Reply::bulk(sorted[i].second));
-        if (lower(arg(4)) == "withscores") reply.items.push_back(Reply::bulk(format_score(sorted[i].first)));
+        if (lower(arg(4)) == "withscores")
+          reply.items.push_back(Reply::bulk(format_score(sorted[i].first)));
       }
       return reply;
     });
@@ -458,7 +485,8 @@ Reply Store::run(const Words& words) {
   if (name == "pubsub") {
     Reply reply = Reply::array();
     for (std::size_t i = 2; i < words.size(); ++i) {
-      const auto count = arg(1) == "numsub" ? std::count(channels.begin(), channels.end(), words[i]) : 0;
+      const auto count =
+          arg(1) == "numsub" ? std::count(channels.begin(), channels.end(), words[i]) : 0;
       reply.items.push_back(Reply::bulk(words[i]));
       reply.items.push_back(Reply::number(count));
     }

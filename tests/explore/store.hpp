@@ -25,7 +25,9 @@ struct Reply {
   static Reply bulk(std::string value) { return {Type::bulk, 0, std::move(value), {}}; }
   static Reply status(std::string value) { return {Type::status, 0, std::move(value), {}}; }
   static Reply error(std::string value) { return {Type::error, 0, std::move(value), {}}; }
-  static Reply array(std::vector<Reply> value = {}) { return {Type::array, 0, {}, std::move(value)}; }
+  static Reply array(std::vector<Reply> value = {}) {
+    return {Type::array, 0, {}, std::move(value)};
+  }
 };
 
 using Words = std::vector<std::string>;
@@ -55,8 +57,8 @@ class Store {
   [[nodiscard]] std::optional<std::int64_t> next_expiry() const;
 
   std::map<std::string, Value> keys;
-  std::vector<std::string> channels;  // that somebody listens to
-  std::vector<std::string> published; // since it was cleared: channels
+  std::vector<std::string> channels;   // that somebody listens to
+  std::vector<std::string> published;  // since it was cleared: channels
 
  private:
   Value* find(const std::string& key);

@@ -1,8 +1,9 @@
 #include "explore/world.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
+
+#include <nlohmann/json.hpp>
 
 namespace rlock::explore {
 namespace {
@@ -28,9 +29,11 @@ constexpr std::int64_t k_oldest_ms = 61'000;
 
 bool is_known(const Store& store, const std::string& text) {
   for (const auto& [name, value] : store.keys) {
-    if (name.find(text) != std::string::npos || value.text.find(text) != std::string::npos) return true;
+    if (name.find(text) != std::string::npos || value.text.find(text) != std::string::npos)
+      return true;
     for (const auto& [field, content] : value.hash) {
-      if (field.find(text) != std::string::npos || content.find(text) != std::string::npos) return true;
+      if (field.find(text) != std::string::npos || content.find(text) != std::string::npos)
+        return true;
     }
     for (const auto& member : value.list) {
       if (member == text) return true;
@@ -42,7 +45,8 @@ bool is_known(const Store& store, const std::string& text) {
   return false;
 }
 
-// Returns a name that nothing in the store tells of: a fresh UUID, with as few different ones as can be.
+// Returns a name that nothing in the store tells of: a fresh UUID, with as few different ones as
+// can be.
 std::string fresh(const World& world, char letter, const std::string& suffix) {
   for (int i = 1;; ++i) {
     std::string name = std::string(1, letter) + std::to_string(i) + suffix;
@@ -73,14 +77,15 @@ void change_info(Store& store, Change change) {
   }
 }
 
-// Exception: a waiter that was silent for so long that nothing tells of it any more looks like one of another
-// library, whose queues have no end. The next of its waiters that asks mends that.
+// Exception: a waiter that was silent for so long that nothing tells of it any more looks like one
+// of another library, whose queues have no end. The next of its waiters that asks mends that.
 bool looks_foreign(const Store& store) {
   const auto queue = store.keys.find(k_queue), info = store.keys.find(k_info);
   if (queue == store.keys.end()) return false;
-  return std::any_of(queue->second.list.begin(), queue->second.list.end(), [&](const std::string& owner) {
-    return info == store.keys.end() || info->second.hash.count(owner) == 0;
-  });
+  return std::any_of(queue->second.list.begin(), queue->second.list.end(),
+                     [&](const std::string& owner) {
+                       return info == store.keys.end() || info->second.hash.count(owner) == 0;
+                     });
 }
 
 bool is_endless(const Store& store) {
@@ -96,17 +101,19 @@ void shift(json& about, const char* name, std::int64_t by) {
 
 }  // namespace
 
-Reply Rules::send(World& world, const std::string& script, const Words& keys, const Words& args, bool is_lost) {
+Reply Rules::send(World& world, const std::string& script, const Words& keys, const Words& args,
+                  bool is_lost) {
   world.store.channels.clear();
   for (const Client& client : world.clients) {
     if (client.phase != Phase::waiting) continue;
-    world.store.channels.push_back(kind_ == Kind::fair ? k_channel + ":" + client.owner : k_channel);
+    world.store.channels.push_back(kind_ == Kind::fair ? k_channel + ":" + client.owner
+                                                       : k_channel);
   }
   sent_.push_back({script, keys, args});
   Reply reply = host_.run(script, world.store, keys, args);
   if (reply.type == Reply::Type::error) throw Violation{"a script failed: " + reply.text};
-  // A request that is sent again at once, as after a lost reply, changes nothing but what it prolongs. A
-  // waiter that asks again may have its turn.
+  // A request that is sent again at once, as after a lost reply, changes nothing but what it
+  // prolongs. A waiter that asks again may have its turn.
   const bool is_waiting = script.starts_with("acquire") && reply.items.at(0).integer == 0;
   if (is_lost && !is_waiting) {
     Store again = world.store;
@@ -116,7 +123,8 @@ Reply Rules::send(World& world, const std::string& script, const Words& keys, co
     for (World* copy : {&one, &other}) {
       for (auto& [name, value] : copy->store.keys) value.end_ms = value.end_ms == 0 ? 0 : 1;
     }
-    if (Rules::normalise(one) != Rules::normalise(other)) throw Violation{"sent again, " + script + " changed something"};
+    if (Rules::normalise(one) != Rules::normalise(other))
+      throw Violation{"sent again, " + script + " changed something"};
     if (second != reply) {
       throw Violation{"sent again, " + script + " answered something else"};
     }
@@ -154,28 +162,34 @@ std::vector<Action> Rules::actions(const World& world) const {
     }
   }
   if (world.faults > 0 && world.store.keys.count(k_lock) != 0) all.push_back({What::force});
-  if (const auto queue = world.store.keys.find(k_queue); world.faults > 0 && queue != world.store.keys.end()) {
-    for (const std::string& owner : queue->second.list) all.push_back({What::evict, -1, false, owner});
+  if (const auto queue = world.store.keys.find(k_queue);
+      world.faults > 0 && queue != world.store.keys.end()) {
+    for (const std::string& owner : queue->second.list)
+      all.push_back({What::evict, -1, false, owner});
   }
   all.push_back({What::pass});
   return all;
 }
 
 std::string Rules::apply(World& world, const Action& action) {
-  static const char* const names[] = {"takes", "asks again", "gives up", "renews", "re-enters", "releases",
-                                      "sends again", "crashes", "unlock --force", "evict", "time passes"};
+  static const char* const names[] = {"takes",          "asks again", "gives up",    "renews",
+                                      "re-enters",      "releases",   "sends again", "crashes",
+                                      "unlock --force", "evict",      "time passes"};
   sent_.clear();
   passed_ms_ = 0;
-  const bool is_fault = action.is_lost || action.what == What::crash || action.what == What::force || action.what == What::evict;
+  const bool is_fault = action.is_lost || action.what == What::crash ||
+                        action.what == What::force || action.what == What::evict;
   if (is_fault) --world.faults;
-  world.looked_foreign = (world.looked_foreign && is_endless(world.store)) || looks_foreign(world.store);
+  world.looked_foreign =
+      (world.looked_foreign && is_endless(world.store)) || looks_foreign(world.store);
   std::string text = names[static_cast<int>(action.what)];
   if (action.client < 0) {
     if (action.what == What::force) force(world);
     if (action.what == What::evict) evict(world, action.target);
     if (action.what == What::pass) pass(world);
     check(world);
-    return text + (action.what == What::pass ? ": " + std::to_string(passed_ms_) + " ms" : " " + action.target);
+    return text + (action.what == What::pass ? ": " + std::to_string(passed_ms_) + " ms"
+                                             : " " + action.target);
   }
   Client& client = world.clients[static_cast<std::size_t>(action.client)];
   switch (action.what) {
@@ -185,24 +199,45 @@ std::string Rules::apply(World& world, const Action& action) {
       client.phase = Phase::waiting;
       client.is_late = false;
       [[fallthrough]];
-    case What::ask: acquire(world, client, action.is_lost); break;
-    case What::renew: renew(world, client, action.is_lost); break;
-    case What::reenter: reenter(world, client, action.is_lost); break;
+    case What::ask:
+      acquire(world, client, action.is_lost);
+      break;
+    case What::renew:
+      renew(world, client, action.is_lost);
+      break;
+    case What::reenter:
+      reenter(world, client, action.is_lost);
+      break;
     case What::give_up:
-    case What::release: release(world, client, action.is_lost); break;
-    case What::crash: end(client, true); break;
+    case What::release:
+      release(world, client, action.is_lost);
+      break;
+    case What::crash:
+      end(client, true);
+      break;
     case What::resend:
       switch (std::exchange(client.pending, Pending::nothing)) {
-        case Pending::acquire: acquire(world, client, false); break;
-        case Pending::reenter: reenter(world, client, false); break;
-        case Pending::renew: renew(world, client, false); break;
-        case Pending::release: release(world, client, false); break;
-        case Pending::nothing: break;
+        case Pending::acquire:
+          acquire(world, client, false);
+          break;
+        case Pending::reenter:
+          reenter(world, client, false);
+          break;
+        case Pending::renew:
+          renew(world, client, false);
+          break;
+        case Pending::release:
+          release(world, client, false);
+          break;
+        case Pending::nothing:
+          break;
       }
       break;
-    default: break;
+    default:
+      break;
   }
-  text = "client " + std::to_string(action.client + 1) + " " + text + (action.is_lost ? ", and the reply is lost" : "");
+  text = "client " + std::to_string(action.client + 1) + " " + text +
+         (action.is_lost ? ", and the reply is lost" : "");
   check(world);
   return text;
 }
@@ -214,7 +249,8 @@ void Rules::acquire(World& world, Client& client, bool is_lost) {
   if (kind_ == Kind::fair) {
     Words args = common;
     args.insert(args.end(), {k_channel, std::to_string(k_fair_wait_ms)});
-    reply = send(world, "acquire_fair", {k_lock, k_info, latch, k_queue, k_scores, k_token}, args, is_lost);
+    reply = send(world, "acquire_fair", {k_lock, k_info, latch, k_queue, k_scores, k_token}, args,
+                 is_lost);
   } else {
     reply = send(world, "acquire", {k_lock, k_info, latch, k_queue, k_token}, common, is_lost);
   }
@@ -249,12 +285,14 @@ void Rules::granted(World& world, Client& client, const Reply& reply) {
   const std::int64_t token = std::stoll(reply.items.at(3).text);
   const bool is_repeated = client.has_grant;  // whose reply was lost
   client.has_grant = true;
-  if (token < world.last_token || (token == world.last_token && !is_repeated)) throw Violation{"a token did not grow"};
+  if (token < world.last_token || (token == world.last_token && !is_repeated))
+    throw Violation{"a token did not grow"};
   if (is_repeated && token == world.last_token) return;
   world.last_token = token;
   for (const Client& other : world.clients) {
     if (&other != &client && other.believes()) throw Violation{"granted while another holds it"};
-    if (kind_ == Kind::fair && &other != &client && other.phase == Phase::waiting && other.arrival != 0 && !other.is_late && !other.has_grant &&
+    if (kind_ == Kind::fair && &other != &client && other.phase == Phase::waiting &&
+        other.arrival != 0 && !other.is_late && !other.has_grant &&
         (client.arrival == 0 || client.arrival > other.arrival)) {
       throw Violation{"a waiter that lives was passed by one who came later"};
     }
@@ -265,8 +303,9 @@ void Rules::reenter(World& world, Client& client, bool is_lost) {
   const bool is_again = client.holds.back().is_reentered;
   if (!is_again) client.holds.push_back({fresh(world, 'h', "."), true});
   const std::string latch = k_latch + client.holds.back().id;
-  const Reply reply = send(world, "reenter", {k_lock, latch, k_info, k_token},
-                           {std::to_string(k_lease_ms), client.owner, std::to_string(k_memory_ms), "1"}, is_lost);
+  const Reply reply =
+      send(world, "reenter", {k_lock, latch, k_info, k_token},
+           {std::to_string(k_lease_ms), client.owner, std::to_string(k_memory_ms), "1"}, is_lost);
   if (is_lost) {
     client.pending = Pending::reenter;
     return;
@@ -281,7 +320,8 @@ void Rules::reenter(World& world, Client& client, bool is_lost) {
 }
 
 void Rules::renew(World& world, Client& client, bool is_lost) {
-  const Reply reply = send(world, "renew", {k_lock}, {std::to_string(k_lease_ms), client.owner, k_info, ""}, is_lost);
+  const Reply reply = send(world, "renew", {k_lock},
+                           {std::to_string(k_lease_ms), client.owner, k_info, ""}, is_lost);
   if (is_lost) {
     client.pending = Pending::renew;
   } else if (reply.integer == 1) {
@@ -300,7 +340,8 @@ void Rules::release(World& world, Client& client, bool is_lost) {
   const bool is_clean = client.pending == Pending::nothing;
   const Reply reply = send(world, "release", {k_lock, k_channel, k_info, latch, k_queue, k_scores},
                            {client.owner, std::to_string(k_memory_ms), "0",
-                            kind_ == Kind::fair ? std::to_string(k_fair_wait_ms) : "0", hold.is_reentered ? "reentered" : "", "1", "0"},
+                            kind_ == Kind::fair ? std::to_string(k_fair_wait_ms) : "0",
+                            hold.is_reentered ? "reentered" : "", "1", "0"},
                            is_lost);
   client.is_late = true;  // who gives up has no claim any more
   if (is_lost) {
@@ -310,13 +351,15 @@ void Rules::release(World& world, Client& client, bool is_lost) {
   }
   if (is_clean) world.store.run({"del", latch});
   client.pending = Pending::nothing;
-  if (was_holding && believed && reply.items.at(0).integer == 2) throw Violation{"a holder's release is told that it had no lock"};
+  if (was_holding && believed && reply.items.at(0).integer == 2)
+    throw Violation{"a holder's release is told that it had no lock"};
   client.holds.pop_back();
   if (client.holds.empty()) end(client, was_holding && !believed);
 }
 
 void Rules::end(Client& client, bool is_loss) const {
-  const Progress progress = client.progress == Progress::taken && is_loss ? Progress::lost : client.progress;
+  const Progress progress =
+      client.progress == Progress::taken && is_loss ? Progress::lost : client.progress;
   client = Client{};
   client.progress = progress;
 }
@@ -330,16 +373,19 @@ void Rules::force(World& world) {
   }();
   args.insert(args.end(), owners.begin(), owners.end());
   const std::string latch = k_latch + "force";
-  send(world, "force_release", {k_lock, k_channel, k_info, latch, k_queue, k_scores, k_rw_channel}, args, true);
+  send(world, "force_release", {k_lock, k_channel, k_info, latch, k_queue, k_scores, k_rw_channel},
+       args, true);
   world.store.run({"del", latch});
   for (Client& client : world.clients) {
-    if (std::find(owners.begin(), owners.end(), client.owner) != owners.end()) client.is_revoked = true;
+    if (std::find(owners.begin(), owners.end(), client.owner) != owners.end())
+      client.is_revoked = true;
   }
 }
 
 void Rules::evict(World& world, const std::string& owner) {
   const std::string latch = k_latch + "evict";
-  send(world, "evict", {k_lock, k_channel, k_info, latch, k_queue, k_scores}, {std::to_string(k_memory_ms), owner}, true);
+  send(world, "evict", {k_lock, k_channel, k_info, latch, k_queue, k_scores},
+       {std::to_string(k_memory_ms), owner}, true);
   world.store.run({"del", latch});
   for (Client& client : world.clients) {
     if (client.owner == owner) client.arrival = 0;  // it comes as if for the first time
@@ -389,10 +435,13 @@ void Rules::check(const World& world) const {
     if (!client.believes()) continue;
     if (++believers > 1) throw Violation{"two holders"};
     const auto lock = world.store.keys.find(k_lock);
-    if (lock == world.store.keys.end() || lock->second.hash.count(client.owner) == 0) throw Violation{"a holder has no lock"};
-    if (lock->second.end_ms - k_now_ms < client.left_ms) throw Violation{"the lock ends before its holder's lease"};
+    if (lock == world.store.keys.end() || lock->second.hash.count(client.owner) == 0)
+      throw Violation{"a holder has no lock"};
+    if (lock->second.end_ms - k_now_ms < client.left_ms)
+      throw Violation{"the lock ends before its holder's lease"};
     const auto count = static_cast<std::size_t>(std::stoi(lock->second.hash.at(client.owner)));
-    if (client.pending == Pending::nothing && count != client.holds.size()) throw Violation{"the count is not that of the holds"};
+    if (client.pending == Pending::nothing && count != client.holds.size())
+      throw Violation{"the count is not that of the holds"};
   }
   for (const auto& [name, value] : world.store.keys) {
     if (value.end_ms != 0 || name == k_token) continue;
@@ -409,7 +458,9 @@ void Rules::check(const World& world) const {
 std::string Rules::normalise(World& world) {
   // Only the order counts of tokens, and of moments at which waiters came.
   std::set<std::string> tokens, cames;
-  const auto longer_last = [](const std::string& text) { return std::string(20 - std::min<std::size_t>(text.size(), 20), '0') + text; };
+  const auto longer_last = [](const std::string& text) {
+    return std::string(20 - std::min<std::size_t>(text.size(), 20), '0') + text;
+  };
   Store& store = world.store;
   const auto counter = store.keys.find(k_token);
   if (counter != store.keys.end()) tokens.insert(longer_last(counter->second.text));
@@ -435,14 +486,18 @@ std::string Rules::normalise(World& world) {
   for (Client& client : world.clients) {
     if (client.arrival != 0) waiters.push_back(&client);
   }
-  std::sort(waiters.begin(), waiters.end(), [](const Client* one, const Client* other) { return one->arrival < other->arrival; });
+  std::sort(waiters.begin(), waiters.end(),
+            [](const Client* one, const Client* other) { return one->arrival < other->arrival; });
   world.arrivals = 0;
   for (Client* client : waiters) client->arrival = ++world.arrivals;
   store.published.clear();
   store.channels.clear();
 
   std::string text;
-  const auto add = [&](const std::string& part) { text += part; text += '\n'; };
+  const auto add = [&](const std::string& part) {
+    text += part;
+    text += '\n';
+  };
   for (const auto& [name, value] : store.keys) {
     add(name + std::to_string(value.end_ms) + value.text);
     for (const auto& [field, content] : value.hash) add(field + "=" + content);
@@ -450,12 +505,16 @@ std::string Rules::normalise(World& world) {
     for (const auto& [score, member] : value.zset) add(member + format_score(score));
   }
   for (const Client& client : world.clients) {
-    add(client.owner + std::to_string(static_cast<int>(client.phase)) + std::to_string(static_cast<int>(client.pending)) +
-        std::to_string(static_cast<int>(client.progress)) + std::to_string(client.arrival) + (client.is_revoked ? "r" : "") +
-        (client.is_late ? "l" : "") + (client.has_grant ? "g" : "") + " " + std::to_string(client.left_ms) + " " + std::to_string(client.ask_within_ms));
+    add(client.owner + std::to_string(static_cast<int>(client.phase)) +
+        std::to_string(static_cast<int>(client.pending)) +
+        std::to_string(static_cast<int>(client.progress)) + std::to_string(client.arrival) +
+        (client.is_revoked ? "r" : "") + (client.is_late ? "l" : "") +
+        (client.has_grant ? "g" : "") + " " + std::to_string(client.left_ms) + " " +
+        std::to_string(client.ask_within_ms));
     for (const Hold& hold : client.holds) add(hold.id + (hold.is_reentered ? "+" : ""));
   }
-  add(std::to_string(world.last_token) + " " + std::to_string(world.faults) + (world.looked_foreign ? "f" : ""));
+  add(std::to_string(world.last_token) + " " + std::to_string(world.faults) +
+      (world.looked_foreign ? "f" : ""));
   return text;
 }
 

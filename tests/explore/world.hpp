@@ -1,4 +1,5 @@
-// A lock on a store, and clients that send what rlock sends, in any order, with replies that are lost.
+// A lock on a store, and clients that send what rlock sends, in any order, with replies that are
+// lost.
 #pragma once
 
 #include <cstdint>
@@ -35,21 +36,33 @@ struct Client {
   Progress progress = Progress::none;
   std::string owner;
   std::vector<Hold> holds;
-  std::int64_t left_ms = 0;       // of the lease, counted from before the request; below 0: it has ended
+  std::int64_t left_ms = 0;  // of the lease, counted from before the request; below 0: it has ended
   std::int64_t ask_within_ms = 0;  // a waiter's
   int arrival = 0;                 // place in the order in which waiters came; 0: none
   bool has_grant = false;          // whether its reply has arrived or not
   bool is_revoked = false;         // somebody broke its lock
-  bool is_late = false;            // it did not ask in time, or was evicted: it has no claim to its place
+  bool is_late = false;  // it did not ask in time, or was evicted: it has no claim to its place
 
   // Whether its command runs in the belief that nobody else's does.
-  [[nodiscard]] bool believes() const { return phase == Phase::holding && left_ms > 0 && !is_revoked; }
+  [[nodiscard]] bool believes() const {
+    return phase == Phase::holding && left_ms > 0 && !is_revoked;
+  }
 };
 
 // What can happen next.
 struct Action {
   enum class What {
-    take, ask, give_up, renew, reenter, release, resend, crash, force, evict, pass
+    take,
+    ask,
+    give_up,
+    renew,
+    reenter,
+    release,
+    resend,
+    crash,
+    force,
+    evict,
+    pass
   };
   What what;
   int client = -1;
@@ -63,7 +76,7 @@ struct World {
   std::int64_t last_token = 0;
   int arrivals = 0;
   bool looked_foreign = false;  // see there
-  int faults = 0;  // that may still happen: lost replies, crashes, interference
+  int faults = 0;               // that may still happen: lost replies, crashes, interference
 };
 
 // One script call, as it was sent.
@@ -87,7 +100,8 @@ class Rules {
   [[nodiscard]] std::int64_t passed_ms() const { return passed_ms_; }
 
  private:
-  Reply send(World& world, const std::string& script, const Words& keys, const Words& args, bool is_lost);
+  Reply send(World& world, const std::string& script, const Words& keys, const Words& args,
+             bool is_lost);
   void acquire(World& world, Client& client, bool is_lost);
   void reenter(World& world, Client& client, bool is_lost);
   void renew(World& world, Client& client, bool is_lost);
