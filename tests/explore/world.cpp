@@ -88,6 +88,11 @@ bool looks_foreign(const Store& store) {
                      });
 }
 
+bool has_lock(const Store& store, const std::string& owner) {
+  const auto lock = store.keys.find(k_lock);
+  return lock != store.keys.end() && lock->second.hash.count(owner) != 0;
+}
+
 bool is_endless(const Store& store) {
   const auto queue = store.keys.find(k_queue);
   return queue != store.keys.end() && queue->second.end_ms == 0;
@@ -303,6 +308,7 @@ void Rules::reenter(World& world, Client& client, bool is_lost) {
   const bool is_again = client.holds.back().is_reentered;
   if (!is_again) client.holds.push_back({fresh(world, 'h', "."), true});
   const std::string latch = k_latch + client.holds.back().id;
+  const bool was_held = has_lock(world.store, client.owner);
   const Reply reply =
       send(world, "reenter", {k_lock, latch, k_info, k_token},
            {std::to_string(k_lease_ms), client.owner, std::to_string(k_memory_ms), "1"}, is_lost);
@@ -315,6 +321,7 @@ void Rules::reenter(World& world, Client& client, bool is_lost) {
     if (client.believes()) throw Violation{"a holder cannot re-enter"};
     return;
   }
+  if (!was_held) throw Violation{"who does not hold the lock has re-entered it"};
   if (!is_again) world.store.run({"del", latch});  // every request was answered
   if (client.left_ms > 0) client.left_ms = k_lease_ms;
 }
@@ -324,6 +331,8 @@ void Rules::renew(World& world, Client& client, bool is_lost) {
                            {std::to_string(k_lease_ms), client.owner, k_info, ""}, is_lost);
   if (is_lost) {
     client.pending = Pending::renew;
+  } else if (reply.integer == 1 && !has_lock(world.store, client.owner)) {
+    throw Violation{"who does not hold the lock has renewed it"};
   } else if (reply.integer == 1) {
     if (client.left_ms > 0) client.left_ms = k_lease_ms;
   } else {
@@ -354,7 +363,21 @@ void Rules::release(World& world, Client& client, bool is_lost) {
   if (was_holding && believed && reply.items.at(0).integer == 2)
     throw Violation{"a holder's release is told that it had no lock"};
   client.holds.pop_back();
-  if (client.holds.empty()) end(client, was_holding && !believed);
+  if (!client.holds.empty()) return;
+  for (const auto& name : {k_lock, k_queue, k_scores}) {
+    const auto found = world.store.keys.find(name);
+    if (found == world.store.keys.end()) continue;
+    const Value& value = found->second;
+    const bool is_listed =
+        std::find(value.list.begin(), value.list.end(), client.owner) != value.list.end();
+    const bool is_scored =
+        std::any_of(value.zset.begin(), value.zset.end(),
+                    [&](const auto& entry) { return entry.second == client.owner; });
+    if (value.hash.count(client.owner) != 0 || is_listed || is_scored) {
+      throw Violation{"who has released or given up is still in " + name};
+    }
+  }
+  end(client, was_holding && !believed);
 }
 
 void Rules::end(Client& client, bool is_loss) const {

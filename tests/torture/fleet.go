@@ -102,6 +102,12 @@ func (f *Fleet) holds(run string) bool {
 
 // start has all workers work, each with a source of choices of its own.
 func (f *Fleet) start(seed int64) {
+	for _, lock := range f.history.Round.Locks {
+		if lock.Kind == "fair" && f.setup.Topology == "single" {
+			f.workers.Add(1)
+			go f.barge(lock)
+		}
+	}
 	for host := 0; host < hostCount; host++ {
 		for worker := 0; worker < workerCount; worker++ {
 			f.workers.Add(1)
@@ -121,10 +127,22 @@ func (f *Fleet) start(seed int64) {
 	}
 }
 
+// barge asks for a fair lock over and over, and does not wait: who waits is not to be passed.
+func (f *Fleet) barge(lock Lock) {
+	defer f.workers.Done()
+	for !f.isStopping() {
+		run := f.newRun(0, lock)
+		run.Args = []string{f.rlock, "exec", "-n", "-q", "--fair", "--lease", seconds(run.Lease), "--timeout",
+			seconds(f.history.Round.Timeout), lock.Name, "--", f.work, f.life(run.ID), "3"}
+		f.execute(run)
+		time.Sleep(30 * time.Millisecond)
+	}
+}
+
 func (f *Fleet) isStopping() bool {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	return f.stopping
+	return f.stopping || isOver.Load()
 }
 
 // newRun is one that takes a lock in the mode that goes with its kind.

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"sort"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -96,6 +97,7 @@ func main() {
 		case r := <-results:
 			delete(playing, r.number)
 			if r.err != nil {
+				isOver.Store(true)
 				clearAll(*out)
 				fatal("round %d (%s, seed %d): %v", r.number, r.setup.Name, *seed+r.number, r.err)
 			}
@@ -107,7 +109,11 @@ func main() {
 				os.RemoveAll(r.dir)
 			}
 		case <-interrupted:
+			isOver.Store(true)
 			clearAll(*out)
+			for number := range playing {
+				os.RemoveAll(filepath.Join(*out, fmt.Sprintf("%d-%d-%s", *seed, number, chosen[number%int64(len(chosen))].Name)))
+			}
 			report.print(os.Stdout)
 			os.Exit(130)
 		}
@@ -116,11 +122,18 @@ func main() {
 	os.Exit(report.status())
 }
 
-// clearAll ends what rounds have started, and removes what they mounted.
+// isOver is true once nothing is to be started any more.
+var isOver atomic.Bool
+
+// clearAll ends what rounds have started, and removes what they mounted. What was being started meanwhile is
+// found the second time.
 func clearAll(out string) {
 	dirs, _ := filepath.Glob(filepath.Join(out, "*"))
-	for _, dir := range dirs {
-		(&Fleet{history: &History{Dir: dir}}).clear()
+	for i := 0; i < 2; i++ {
+		for _, dir := range dirs {
+			(&Fleet{history: &History{Dir: dir}}).clear()
+		}
+		time.Sleep(200 * time.Millisecond)
 	}
 }
 

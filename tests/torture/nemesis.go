@@ -190,14 +190,25 @@ func (n *Nemesis) anyRun() *Run {
 	return run
 }
 
-func onProcess(kind string, pick func(Family) int, number syscall.Signal) func(*Nemesis) *Act {
-	return func(n *Nemesis) *Act {
+// anyProcess picks a process of some run that has one such.
+func (n *Nemesis) anyProcess(pick func(Family) int) (*Run, int) {
+	for tries := 0; tries < 6; tries++ {
 		run := n.anyRun()
 		if run == nil {
-			return nil
+			continue
 		}
-		pid := pick(n.fleet.familyOf(run))
-		if pid == 0 {
+		if pid := pick(n.fleet.familyOf(run)); pid != 0 {
+			return run, pid
+		}
+		n.release(run.ID)
+	}
+	return nil, 0
+}
+
+func onProcess(kind string, pick func(Family) int, number syscall.Signal) func(*Nemesis) *Act {
+	return func(n *Nemesis) *Act {
+		run, pid := n.anyProcess(pick)
+		if run == nil {
 			return nil
 		}
 		act := newAct(kind)
@@ -209,12 +220,8 @@ func onProcess(kind string, pick func(Family) int, number syscall.Signal) func(*
 
 func pause(kind string, pick func(Family) int) func(*Nemesis) *Act {
 	return func(n *Nemesis) *Act {
-		run := n.anyRun()
+		run, pid := n.anyProcess(pick)
 		if run == nil {
-			return nil
-		}
-		pid := pick(n.fleet.familyOf(run))
-		if pid == 0 {
 			return nil
 		}
 		act := newAct(kind)
@@ -481,7 +488,7 @@ func (n *Nemesis) restart() *Act {
 }
 
 func (n *Nemesis) mustStart(server *Server) {
-	if err := server.start(); err != nil {
+	if err := server.start(); err != nil && !isOver.Load() {
 		panic(err)
 	}
 }

@@ -326,7 +326,9 @@ func (f *Fleet) drain(h *History) {
 				at(h, run.Called), "; ", states, "; ", strings.Join(run.Args, " "))})
 		}
 		f.mutex.Unlock()
-		f.killAll()
+		for host := 0; host < hostCount; host++ {
+			signalAll(hostVariable, f.hostMarker(host), syscall.SIGKILL)
+		}
 		<-ended
 	}
 	// A guardian, and what a killed run has left, end with the lease.
@@ -358,19 +360,12 @@ func (f *Fleet) ownProcesses() []Process {
 	return own
 }
 
-func (f *Fleet) killAll() { signalAll(roundVariable, f.history.Dir, syscall.SIGKILL) }
-
-// clear leaves no process and no mount.
+// clear leaves no process and no mount, also of a round that goes on in this process.
 func (f *Fleet) clear() {
 	f.mutex.Lock()
 	f.stopping = true
 	f.mutex.Unlock()
-	f.killAll()
-	if f.group != nil {
-		for _, server := range append(f.group.servers, f.group.sentinels...) {
-			server.signal(syscall.SIGKILL)
-		}
-	}
+	signalAll(roundVariable, f.history.Dir, syscall.SIGKILL)
 	for _, proxies := range f.proxies {
 		for _, proxy := range proxies {
 			proxy.close()

@@ -40,6 +40,7 @@ func program() string {
 func newServer(id int, dir string, port int, args ...string) (*Server, error) {
 	s := &Server{ID: id, dir: filepath.Join(dir, fmt.Sprintf("server%d", id)), port: port}
 	s.socket = filepath.Join(s.dir, "s")
+	s.environ = []string{roundVariable + "=" + dir}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -50,6 +51,9 @@ func newServer(id int, dir string, port int, args ...string) (*Server, error) {
 
 // start returns when the server answers.
 func (s *Server) start() error {
+	if isOver.Load() {
+		return fmt.Errorf("server %d is not started any more", s.ID)
+	}
 	s.mutex.Lock()
 	cmd := exec.Command(program(), s.args...)
 	cmd.Env = append(os.Environ(), s.environ...)
@@ -174,7 +178,7 @@ func startGroup(setup Setup, dir, shim string) (*Backend, error) {
 			if err := g.setClock(0); err != nil {
 				return g, err
 			}
-			s.environ = []string{"LD_PRELOAD=" + shim, "TORTURE_CLOCK=" + g.clock}
+			s.environ = append(s.environ, "LD_PRELOAD="+shim, "TORTURE_CLOCK="+g.clock)
 		}
 		g.servers = append(g.servers, s)
 		if err := s.start(); err != nil {
