@@ -60,14 +60,10 @@ bool has_orphaned_guardian(pid_t own, pid_t command) {
 }
 
 bool is_gone(const Tree& tree) {
-  // Twice: a look that has failed for want of a descriptor may have missed a process.
-  for (int look = 0; look < 2; ++look) {
-    const Search search(tree);
-    bool any = false;
-    search.for_each_member([&](const ProcessStat&) { any = true; });
-    if (any || !search.is_complete()) return false;
-  }
-  return true;
+  const Search search(tree);
+  bool any = false;
+  search.for_each_member([&](const ProcessStat&) { any = true; });
+  return search.is_complete() && !any;
 }
 
 void terminate(const Tree& tree) {
