@@ -366,6 +366,7 @@ func (f *Fleet) clear() {
 	f.stopping = true
 	f.mutex.Unlock()
 	signalAll(roundVariable, f.history.Dir, syscall.SIGKILL)
+	killServers(f.history.Dir)
 	for _, proxies := range f.proxies {
 		for _, proxy := range proxies {
 			proxy.close()

@@ -40,7 +40,6 @@ func program() string {
 func newServer(id int, dir string, port int, args ...string) (*Server, error) {
 	s := &Server{ID: id, dir: filepath.Join(dir, fmt.Sprintf("server%d", id)), port: port}
 	s.socket = filepath.Join(s.dir, "s")
-	s.environ = []string{roundVariable + "=" + dir}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -61,6 +60,7 @@ func (s *Server) start() error {
 	err := cmd.Start()
 	s.cmd = cmd
 	s.mutex.Unlock()
+	started.Store(s, true)
 	if err != nil {
 		return err
 	}
@@ -71,6 +71,19 @@ func (s *Server) start() error {
 		}
 	}
 	return fmt.Errorf("server %d does not answer; see %s", s.ID, filepath.Join(s.dir, "log"))
+}
+
+// All servers that were ever started: a server's own environment, which it overwrites, does not tell its round.
+var started sync.Map
+
+// killServers ends those whose files are below a folder.
+func killServers(dir string) {
+	started.Range(func(server, _ any) bool {
+		if s := server.(*Server); strings.HasPrefix(s.dir, dir+"/") {
+			s.signal(syscall.SIGKILL)
+		}
+		return true
+	})
 }
 
 func (s *Server) signal(number syscall.Signal) {
@@ -178,7 +191,7 @@ func startGroup(setup Setup, dir, shim string) (*Backend, error) {
 			if err := g.setClock(0); err != nil {
 				return g, err
 			}
-			s.environ = append(s.environ, "LD_PRELOAD="+shim, "TORTURE_CLOCK="+g.clock)
+			s.environ = []string{"LD_PRELOAD=" + shim, "TORTURE_CLOCK=" + g.clock}
 		}
 		g.servers = append(g.servers, s)
 		if err := s.start(); err != nil {
