@@ -360,7 +360,7 @@ func (j *judge) outlived() {
 	byOwner := map[string]*Group{}
 	for _, g := range j.groups {
 		isSilent := g.Ended > 0 && g.Left && g.Status == g.Exit && g.Stderr == "" && g.By == "rlock" && g.of == g.ID &&
-			g.AtLeast == 0 && g.InnerAtLeast == 0
+			g.AtLeast == 0 && g.InnerAtLeast == 0 && !j.hit(g.Run, "kill-nested", "kill-host") // whose hold ends with its lease
 		for _, nested := range g.nested {
 			isSilent = isSilent && nested.Left
 		}
