@@ -287,7 +287,7 @@ func (f *Fleet) hamper(run *Run, choices *rand.Rand) {
 	case 1:
 		wrap("prlimit", fmt.Sprintf("--nofile=%d", 5+choices.Intn(16)))
 	case 2, 3:
-		wrap("prlimit", fmt.Sprintf("--as=%d", (4+choices.Intn(60))<<20))
+		wrap("prlimit", fmt.Sprintf("--as=%d", (16+choices.Intn(50))<<20))
 	case 4: // nobody reads what it says, and it says much
 		run.Args = append([]string{"bash", "-c", `exec "$@" 2> >(exec true)`, "torture", run.Args[0], run.Args[1], "-v"}, run.Args[2:]...)
 	case 5: // a process that was there before it is not its command's
