@@ -53,7 +53,11 @@ bool is_closed(const Fd& life_line) { return poll_now(life_line, POLLIN) != 0; }
 void sleep_until(TimePoint when) { static_cast<void>(poll_until({}, when)); }
 
 void kill_all(Tree tree, const Fd& life_line) {
-  for (Milliseconds pause{10}; !kill_now(tree).all; pause = std::min(pause * 2, k_slowest_look)) {
+  // One look can miss a process whose parent ends meanwhile.
+  int clean_looks = 0;
+  for (Milliseconds pause{10};; pause = std::min(pause * 2, k_slowest_look)) {
+    clean_looks = kill_now(tree).all ? clean_looks + 1 : 0;
+    if (clean_looks == 2) return;
     sleep_until(after(BootClock::now(), pause));
     tree.keeps_group = tree.keeps_group && !is_closed(life_line);
   }

@@ -123,6 +123,11 @@ void keep_room_for_search() {
 }
 
 Search::Search(const Tree& tree) : tree_(tree), self_(::getpid()) {
+  look_at_all();
+  if (tree.root == self_) look_at_children();
+}
+
+void Search::look_at_all() {
   const Room room;
   errno = 0;
   const Directory directory(::opendir("/proc"), ::closedir);
@@ -145,18 +150,33 @@ Search::Search(const Tree& tree) : tree_(tree), self_(::getpid()) {
     return all_[one].parent < all_[other].parent;
   });
   belongs_.resize(all_.size());
-  const ProcessStat* root = find(tree.root);
-  const std::uint64_t since = root == nullptr ? tree.since : root->start;
+  const ProcessStat* root = find(tree_.root);
+  const std::uint64_t since = root == nullptr ? tree_.since : root->start;
   for (std::size_t i = 0; i < all_.size(); ++i) {
     if (is_first(all_[i])) add(i);
   }
   // What has got the run's environment is younger than the run. To look takes time.
   for (std::size_t i = 0; i < all_.size(); ++i) {
     if (!belongs_[i] && !is_excluded(all_[i]) && all_[i].start >= since &&
-        has_marker(all_[i].pid, tree.marker, proc)) {
+        has_marker(all_[i].pid, tree_.marker, proc)) {
       add(i);
     }
     note_failure();
+  }
+}
+
+// A process whose parent ends between the listing of /proc and the look at that parent cannot be
+// traced back to the command. Whatever is left of it has become our child by now.
+void Search::look_at_children() {
+  const auto children = child_numbers();
+  if (!children) is_complete_ = false;
+  const Room room;
+  for (const pid_t pid : children.value_or(std::vector<pid_t>())) {
+    const ProcessStat* before = find(pid);
+    if (is_member(pid) || (before != nullptr && before->is_dead())) continue;
+    // One that has ended may have left us another child.
+    const auto now = read_process_stat(pid);
+    if (!now || now->is_dead() || is_first(*now)) is_complete_ = false;
   }
 }
 

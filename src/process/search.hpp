@@ -27,8 +27,9 @@ class Search {
  public:
   explicit Search(const Tree& tree);
 
-  // Returns false if the machine was short of what it takes to look at all processes, such as
-  // descriptors: one of the tree may have been overlooked.
+  // Returns false if one of the tree may have been overlooked: the machine was short of what it
+  // takes to look at all processes, such as descriptors, or a child of this process, where that is
+  // the tree's root, came while it looked.
   [[nodiscard]] bool is_complete() const noexcept { return is_complete_; }
 
   // Returns a process, or null.
@@ -51,6 +52,8 @@ class Search {
   [[nodiscard]] bool is_excluded(const ProcessStat& stat) const;
   [[nodiscard]] bool is_first(const ProcessStat& stat) const;
   void add(std::size_t first);
+  void look_at_all();
+  void look_at_children();
   void note_failure();
 
   const Tree& tree_;

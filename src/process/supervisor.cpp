@@ -230,4 +230,11 @@ void Supervisor::end_step() {
   if (killed.immune != 0) tell_immune(killed.immune);
 }
 
+void Supervisor::kill_command() {
+  kill_at_ = BootClock::now();
+  for (end_step(); !nothing_left_; end_step()) {
+    static_cast<void>(poll_until({}, after(BootClock::now(), pause_)));
+  }
+}
+
 }  // namespace rlock::process

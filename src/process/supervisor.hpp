@@ -59,8 +59,9 @@ class Supervisor {
   // this process but the guardian.
   [[nodiscard]] Result run();
 
-  // Kills the command's processes: for when `run` cannot be called, or has thrown.
-  void kill_command() const { kill_now(tree_); }
+  // Kills the command's processes, and returns when none is left: for when `run` cannot be called,
+  // has thrown, or has left some.
+  void kill_command();
 
  private:
   [[nodiscard]] bool is_over();
