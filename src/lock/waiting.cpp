@@ -35,7 +35,8 @@ class Wait {
       : lock_(lock),
         session_(session),
         options_(options),
-        outage_(options.deadline, options.on_outage) {}
+        outage_(options.deadline, options.on_outage),
+        silence_(options.deadline, options.on_outage) {}
 
   std::optional<Lease> run() {
     // The first request decides whether the server is there at all: no patience with it.
@@ -43,8 +44,8 @@ class Wait {
                                             : lock_.try_acquire(session_, Join::no);
     while (true) {
       if (const Lease* lease = std::get_if<Lease>(&answer)) {
-        // One of a master of old is none, nor is one that ended on its way here: ask again, which
-        // extends it if it is ours.
+        // One of a master of old is none, nor is one that nobody confirms or that ended on its way
+        // here: ask again, which extends it if it is ours.
         if (!is_of_master(*lease)) {
           listener_.reset();  // it listens there
         } else if (BootClock::now() <
@@ -90,11 +91,23 @@ class Wait {
   // only keeps others from the same mistake.
   bool is_of_master(const Lease& lease) {
     try {
-      const TimePoint until = after(BootClock::now(), lease.length / 10);
-      return session_.client().confirm_master(k_age_of_word, until);
-    } catch (const redis::Interrupted&) {
+      return is_confirmed(lease);
+    } catch (...) {
       give_back();
       throw;
+    }
+  }
+
+  // Without a word of the sentinels nobody knows whether it is a master of old.
+  bool is_confirmed(const Lease& lease) {
+    try {
+      const TimePoint until = after(BootClock::now(), lease.length / 10);
+      const bool is_it = session_.client().confirm_master(k_age_of_word, until);
+      silence_.over();
+      return is_it;
+    } catch (const Error& error) {
+      silence_.bear(error, session_.wake_fd());
+      return false;
     }
   }
 
@@ -148,6 +161,7 @@ class Wait {
   const WaitOptions& options_;
   TimePoint used_up_;  // when as many messages as may come at once have a waiter ask at once again
   Outage outage_;
+  Outage silence_;  // of all sentinels
   int late_ = 0;
   bool has_doubted_ = false;
   std::optional<Listener> listener_;

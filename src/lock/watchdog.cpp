@@ -107,9 +107,8 @@ std::optional<Watchdog::Verdict> Watchdog::renew(Kept& kept, Session& session) {
   // not use up the time for ending the command.
   TimePoint deadline = late ? now + (lease.deadline - now) / 4 : give_up;
   try {
-    // One who still reaches a master of old would renew there for ever. Half of the time is left.
-    session.client().confirm_master(
-        lease.length / 10, std::min(after(now, lease.length / 10), now + (deadline - now) / 2));
+    // Half of the time is left for the renewal.
+    hear_of_failovers(session, lease.length / 10, now + (deadline - now) / 2);
     if (request(kept, session, deadline) == Renewal::lost) {
       return Verdict{Verdict::Kind::lost, kept.lock,
                      "it was deleted or evicted, or somebody else has it"};
@@ -129,6 +128,17 @@ std::optional<Watchdog::Verdict> Watchdog::renew(Kept& kept, Session& session) {
     set_due(kept, late ? now : std::min(after(BootClock::now(), retry), give_up));
   }
   return std::nullopt;
+}
+
+// One who still reaches a master of old would renew there for ever. That no sentinel answers is no
+// news, unless there was nothing to ask them with.
+void Watchdog::hear_of_failovers(Session& session, Milliseconds bound, TimePoint deadline) {
+  try {
+    const TimePoint until = std::min(after(BootClock::now(), bound), deadline);
+    session.client().confirm_master(bound, until);
+  } catch (const redis::Unavailable&) {
+    const Event answers, socket;  // throws Error where there are no descriptors left
+  }
 }
 
 Renewal Watchdog::request(const Kept& kept, Session& session, TimePoint& deadline) const {

@@ -79,6 +79,7 @@ class Watchdog {
   // Sleeps until a lock is to be renewed. Throws redis::Interrupted when the thread is to end.
   [[nodiscard]] Kept& next();
   [[nodiscard]] TimePoint next_renewal(const Lock& lock, const Lease& lease, TimePoint last) const;
+  static void hear_of_failovers(Session& session, Milliseconds bound, TimePoint deadline);
   [[nodiscard]] Renewal request(const Kept& kept, Session& session, TimePoint& deadline) const;
   void set_due(Kept& kept, TimePoint when);
   // The lock is ours: a request that was sent at `sent` has said so.

@@ -10,10 +10,15 @@
 
 #include "base/error.hpp"
 #include "base/process_stat.hpp"
+#include "process/guardian.hpp"
 #include "process/search.hpp"
 
 namespace rlock::process {
 namespace {
+
+bool is_guardian(const ProcessStat& stat) {
+  return stat.name == k_guardian_name && stat.has_only_forked();
+}
 
 // Returns those inner runs of rlock that live, and forward signals to their commands: a guardian's
 // parent is its rlock, as long as that lives.

@@ -17,7 +17,6 @@
 #include "base/fd.hpp"
 #include "base/private_server.hpp"
 #include "process/background.hpp"
-#include "process/guardian.hpp"
 
 namespace rlock::process {
 namespace {
@@ -37,8 +36,6 @@ class Room {
   }
   Room(const Room&) = delete;
   Room& operator=(const Room&) = delete;
-  Room(Room&&) = delete;
-  Room& operator=(Room&&) = delete;
 
   // Returns whether all of it could be kept back.
   static bool keep() {
@@ -111,10 +108,6 @@ bool is_private_server(pid_t pid) {
 }
 
 }  // namespace
-
-bool is_guardian(const ProcessStat& stat) {
-  return stat.name == k_guardian_name && stat.has_only_forked();
-}
 
 void keep_room_for_search() {
   if (!Room::keep()) {

@@ -10,9 +10,6 @@
 
 namespace rlock::process {
 
-// Returns whether a process is a Guardian.
-[[nodiscard]] bool is_guardian(const ProcessStat& stat);
-
 // Returns the children of this process, zombies included. Returns nothing if the machine is short
 // of what it takes to look, such as descriptors.
 [[nodiscard]] std::optional<std::vector<pid_t>> child_numbers();

@@ -55,8 +55,8 @@ class Links {
   [[nodiscard]] bool is_cluster() const noexcept { return cluster_.has_value(); }
 
   // With sentinels: asks them for failovers, unless they were asked within `age`. Returns whether
-  // the last connection is one to the master of now, as far as they answer; otherwise `open` opens
-  // another. Throws Interrupted.
+  // the last connection is one to the master of now, as far as they know; otherwise `open` opens
+  // another. Throws as hear_of_failovers.
   bool confirm_master(Milliseconds age, const Patience& patience);
 
   // Returns what tells apart where requests about a slot go; empty where there is no cluster.

@@ -116,7 +116,7 @@ std::optional<Appointment> choose(const std::vector<Appointment>& said, std::int
 [[noreturn]] void throw_silence(const std::exception_ptr& failure, const std::string& whole) {
   try {
     std::rethrow_exception(failure);
-  } catch (const Unavailable& error) {
+  } catch (const Error& error) {
     throw Unavailable(whole + ": no sentinel answers: " + error.what());
   }
 }
@@ -220,7 +220,14 @@ Master connect_master(const NodeOptions& options, const Patience& patience) {
 }
 
 void hear_of_failovers(const NodeOptions& options, const Patience& patience) {
-  newest_epoch(options.endpoint, ask_all(options, patience, patience.deadline).said);
+  const Answers answers = ask_all(options, patience, patience.deadline);
+  newest_epoch(options.endpoint, answers.said);
+  if (!answers.said.empty()) return;
+  const std::string whole = options.endpoint.display();
+  for (const auto* failures : {&answers.silent, &answers.refusals}) {
+    if (!failures->empty()) throw_silence(failures->front(), whole);
+  }
+  throw Unavailable(whole + ": no sentinel tells of the master " + in_time(patience));
 }
 
 bool is_outdated(const Endpoint& whole, std::int64_t epoch) {

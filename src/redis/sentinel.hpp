@@ -22,8 +22,8 @@ struct Master {
 // Interrupted.
 [[nodiscard]] Master connect_master(const NodeOptions& options, const Patience& patience);
 
-// Asks the sentinels for failovers, which is_outdated then knows of; that none answers is no news.
-// Throws Interrupted.
+// Asks the sentinels for failovers, which is_outdated then knows of. Throws Unavailable if none of
+// them tells of the master; Error (unavailable) without a descriptor to ask with; Interrupted.
 void hear_of_failovers(const NodeOptions& options, const Patience& patience);
 
 // Returns whether this process has heard of a failover of the group since the one of `epoch`.

@@ -1,7 +1,9 @@
 // Sentinel: a master of old that still runs grants nothing that the new one has granted.
+#include <filesystem>
 #include <memory>
 #include <sstream>
 #include <string>
+#include <sys/resource.h>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -67,6 +69,16 @@ struct Stubborn {
 bool is_listened_to(const Server& server) {
   const std::string channel = "redisson_lock__channel:{job}";
   return server.command({"PUBSUB", "NUMSUB", channel}) == channel + "\n1";
+}
+
+// From now on a process can have one more descriptor, too few to ask anybody.
+void leave_one_descriptor(pid_t pid) {
+  rlim_t lowest = 0;
+  const std::string folder = "/proc/" + std::to_string(pid) + "/fd/";
+  while (std::filesystem::exists(std::filesystem::symlink_status(folder + std::to_string(lowest))))
+    ++lowest;
+  const rlimit limit{lowest + 1, lowest + 1};
+  REQUIRE(::prlimit(pid, RLIMIT_NOFILE, &limit, nullptr) == 0);
 }
 
 // One sentinel was cut off before a failover, another was not; both masters run.
@@ -170,4 +182,53 @@ TEST_CASE("sentinel: what a master of old grants to one who waits is none") {
     waiter.close_stdin();
     CHECK(waiter.wait().status == 0);
   }
+}
+
+TEST_CASE("sentinel: who waits takes nothing while no sentinel answers") {
+  Stubborn split;
+  split.take(split.old);
+  Process waiter(
+      at(split.url, {"-v", "--timeout", "5s", "exec", "-w", "60s", "job", "--", "echo", "got"}));
+  Process other(
+      at(split.url, {"-v", "--timeout", "5s", "exec", "-w", "60s", "job", "--", "echo", "got"}));
+  const std::string channel = "redisson_lock__channel:{job}";
+  REQUIRE(wait_until([&] {
+    return split.old.command({"PUBSUB", "NUMSUB", channel}) == channel + "\n2";
+  }));
+  // What the sentinels have told half a second ago still counts.
+  REQUIRE(wait_until([&] { return !has(split.old.command({"CLIENT", "LIST"}), " age=0 "); }));
+  for (std::size_t i : {0, 1, 2}) split.group.sentinel(i).pause();
+  split.old.command({"DEL", "job"});
+  split.old.command({"PUBLISH", channel, "0"});
+  Process* first = nullptr;
+  REQUIRE(wait_until([&] {
+    for (Process* one : {&waiter, &other}) {
+      static_cast<void>(one->running());
+      if (has(one->err(), "no sentinel")) first = one;
+    }
+    return first != nullptr;
+  }));
+  CAPTURE(waiter.err());
+  CHECK(waiter.out().empty());
+  CHECK(other.out().empty());
+  for (std::size_t i : {0, 1, 2}) split.group.sentinel(i).resume();
+  CHECK(waiter.wait().out == "got\n");
+  CHECK(other.wait().out == "got\n");
+  CHECK(!has_key(split.old, "job"));
+}
+
+TEST_CASE("sentinel: who cannot ask them for want of descriptors does not renew for ever") {
+  Stubborn split;
+  Process holder(cat(split.url, "job", "6s"), {.hold_stdin = true});
+  holder.wait_for_stdout("got");
+  const auto left = [&] { return std::stol(split.old.command({"PTTL", "job"})); };
+  REQUIRE(wait_until([&] { return left() < 5000; }));
+  REQUIRE(wait_until([&] { return left() > 5000; }));  // its watchdog is at work
+  leave_one_descriptor(holder.pid());
+  split.fail_over();
+  CHECK(wait_until([&] { return !holder.running(); }));
+  holder.close_stdin();
+  const Result result = holder.wait();
+  CAPTURE(result.err);
+  CHECK(result.status == 79);
 }
