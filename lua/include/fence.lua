@@ -21,7 +21,7 @@ local function read_counter()
   if kind == 'none' then return '0' end
   if kind ~= 'string' then return nil, 'it is a ' .. kind end
   local value = redis.call('get', token)
-  local digits = value:match('^%-?(%d+)$')
+  local digits = value:match('^0$') or value:match('^%-?([1-9]%d*)$')  -- as INCR has it
   if not digits or #digits > 19 or is_lower('9223372036854775807', digits) then
     return nil, 'it is no number'
   end

@@ -357,6 +357,7 @@ TEST_CASE("check_token, raise_token: a counter that is none accepts nothing and 
   for (const Words& maker :
        {Words{"RPUSH", k_counter, "1"}, Words{"HSET", k_counter, "a", "1"},
         Words{"SET", k_counter, "x"}, Words{"SET", k_counter, ""}, Words{"SET", k_counter, "1.5"},
+        Words{"SET", k_counter, "007"}, Words{"SET", k_counter, "-0"},
         Words{"SET", k_counter, "9223372036854775808"}}) {
     CAPTURE(maker[2]);
     server.command({"DEL", k_counter});
