@@ -137,9 +137,12 @@ func (act Act) touches(r *Run, from, to int64) bool {
 }
 
 // quiet tells whether nothing touched a run between two moments.
-func (h *History) quiet(r *Run, from, to int64) bool {
+func (h *History) quiet(r *Run, from, to int64) bool { return h.quietBut(r, from, to) }
+
+// quietBut does not count acts of some kinds.
+func (h *History) quietBut(r *Run, from, to int64, kinds ...string) bool {
 	for _, act := range h.Acts {
-		if act.touches(r, from, to) {
+		if act.touches(r, from, to) && !contains(kinds, act.Kind) {
 			return false
 		}
 	}

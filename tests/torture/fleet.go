@@ -213,6 +213,7 @@ func (f *Fleet) choose(choices *rand.Rand, host int) *Run {
 	if one(12) {
 		hold = (run.Lease/3 + choices.Int63n(2*run.Lease)) / ms
 	}
+	run.Hold = hold * ms
 	work := []string{f.work, f.life(run.ID), fmt.Sprint(hold)}
 	if one(3) {
 		work = append(work, "ignore-term")
@@ -289,6 +290,7 @@ func (f *Fleet) hamper(run *Run, choices *rand.Rand) {
 	case 2, 3:
 		wrap("prlimit", fmt.Sprintf("--as=%d", (16+choices.Intn(50))<<20))
 	case 4: // nobody reads what it says, and it says much
+		run.Unheard = true
 		run.Args = append([]string{"bash", "-c", `exec "$@" 2> >(exec true)`, "torture", run.Args[0], run.Args[1], "-v"}, run.Args[2:]...)
 	case 5: // a process that was there before it is not its command's
 		run.Logger = true

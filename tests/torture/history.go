@@ -74,6 +74,8 @@ type Run struct {
 	Fixed        bool     `json:",omitempty"` // --no-watchdog
 	Fence        bool     `json:",omitempty"`
 	Limited      bool     `json:",omitempty"` // few descriptors, or an execve that stalls
+	Unheard      bool     `json:",omitempty"` // nobody reads what it says
+	Hold         int64    `json:",omitempty"` // so long its command works
 	Exit         int      // the status that the command ends with
 	Args         []string
 	Called       int64
@@ -102,12 +104,14 @@ type Act struct {
 	Detail    string
 }
 
-// A Look at a lock on its server: who has it, and who stands in its queue, from the head on. The queue has
-// the names of runs, or the owners where another library waits.
+// A Look at a lock on a server: who has it (owners, and as far as they tell the names of runs), and who
+// stands in its queue, from the head on: the names of runs, or the owners where another library waits.
 type Look struct {
 	Began, Ended int64
+	Server       int
 	Lock         string
 	Holders      []string
+	Notes        []string
 	Queue        []string
 }
 

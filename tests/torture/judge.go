@@ -65,6 +65,8 @@ func judgeHistory(h *History, limit time.Duration) Verdict {
 		}
 	}
 	j.outlived()
+	j.votes()
+	j.wentOn()
 	for _, run := range h.Runs {
 		j.status(run)
 	}
@@ -324,7 +326,7 @@ func (j *judge) order(name string) {
 		case isSeen && g.Enter > 0 && isQuiet:
 			j.verdict.Ordered++
 			history.add(g.Called, at, op{what: "join", who: g.ID})
-			history.add(g.Called, g.Enter, op{what: "head", who: g.ID})
+			history.add(freeSince(g, byID), g.Enter, op{what: "head", who: g.ID})
 		case isSeen && isQuiet: // it gave up in time
 			history.add(g.Called, at, op{what: "join", who: g.ID})
 			history.add(at, g.Ended, op{what: "quit", who: g.ID})
@@ -332,7 +334,7 @@ func (j *judge) order(name string) {
 			j.verdict.Disturbed++
 		case g.Enter > 0 && isQuiet && g.Enter-g.Called < second/20:
 			j.verdict.Ordered++
-			history.add(g.Called, g.Enter, op{what: "pass", who: g.ID})
+			history.add(freeSince(g, byID), g.Enter, op{what: "pass", who: g.ID})
 		}
 	}
 	switch history.check(queueModel, j.limit) {
@@ -341,6 +343,17 @@ func (j *judge) order(name string) {
 	case "illegal":
 		j.passedBy(name, byID, seen)
 	}
+}
+
+// freeSince returns from when on a run can have got the lock: nobody had it any more.
+func freeSince(g *Group, all map[string]*Group) int64 {
+	since := g.Called
+	for _, before := range all {
+		if before.Enter > 0 && before.Enter < g.Enter && before.until <= g.Enter && before.until > since && before.excuse == "" {
+			since = before.until
+		}
+	}
+	return since
 }
 
 type waits []*Group
@@ -358,8 +371,11 @@ func (w waits) at(moment int64) string {
 // outlived finds locks that were seen after their run had ended and said nothing: it has released them.
 func (j *judge) outlived() {
 	byOwner := map[string]*Group{}
+	if j.Round.Servers > 1 {
+		return
+	}
 	for _, g := range j.groups {
-		isSilent := g.Ended > 0 && g.Left && g.Status == g.Exit && g.Stderr == "" && g.By == "rlock" && g.of == g.ID &&
+		isSilent := !g.Unheard && g.Ended > 0 && g.Left && g.Status == g.Exit && g.Stderr == "" && g.By == "rlock" && g.of == g.ID &&
 			g.AtLeast == 0 && g.InnerAtLeast == 0 && !j.hit(g.Run, "kill-nested", "kill-host") // whose hold ends with its lease
 		for _, nested := range g.nested {
 			isSilent = isSilent && nested.Left
@@ -377,6 +393,53 @@ func (j *judge) outlived() {
 			}
 		}
 	}
+}
+
+// votes finds servers that still have a lock for a run that did not get it from a majority.
+func (j *judge) votes() {
+	told := map[string]bool{}
+	byID := map[string]*Run{}
+	for _, r := range j.Runs {
+		if r.Status == 75 && r.Ended > 0 && j.Round.Minority > 0 && !r.Limited && j.quiet(r, r.Called-second, r.Ended+second) {
+			byID[r.ID] = r
+		}
+	}
+	for _, look := range j.Looks {
+		for _, note := range look.Notes {
+			if r := byID[note]; r != nil && look.Began > r.Ended+second/2 && !told[note] && j.quiet(r, r.Ended, look.Began) {
+				told[note] = true
+				j.violate(fmt.Sprintf("%s gave up, and server %d keeps its vote", note, look.Server), look.Lock, look.Began, note)
+			}
+		}
+	}
+}
+
+// wentOn finds commands that went on although their lock was deleted: at the next renewal that is noticed.
+func (j *judge) wentOn() {
+	for _, act := range j.Acts {
+		if act.Kind != "delete" || act.Detail != "deleted 1" || j.Round.Servers > 1 {
+			continue
+		}
+		for _, g := range j.groups {
+			if g.By != "rlock" || g.of != g.ID || g.Mode == "permit" || g.Fixed || g.Limited || !g.wants(act.Lock) ||
+				len(g.InnerNames) > 0 || g.Enter == 0 || act.At < g.Enter {
+				continue
+			}
+			ended := act.Until + g.Lease/3 + j.Round.Timeout + g.killAfter() + second
+			if g.last > ended && j.quietBut(g.Run, act.At-second, ended, "delete", "force") {
+				j.violate(fmt.Sprintf("%s went on for %.1f s after its lock was deleted", g.ID, float64(g.last-act.Until)/1e9),
+					act.Lock, act.Until, g.ID)
+			}
+		}
+	}
+}
+
+// killAfter is from SIGTERM to SIGKILL.
+func (r *Run) killAfter() int64 {
+	if r.KillAfter == 0 {
+		return r.Lease / 3
+	}
+	return r.KillAfter
 }
 
 // quietInQueue tells whether nothing that may cost a waiter its turn happened to it or to all.
@@ -452,6 +515,9 @@ func (j *judge) status(r *Run) {
 	}
 	isQuiet := j.quiet(r, r.Called-second, r.Ended+10*ms) && !r.Limited
 	hasRun := r.Enter > 0
+	if strings.Contains(r.Stderr, "strace: ") { // it could not trace, or died
+		return
+	}
 	switch {
 	case r.Ended == 0:
 		bad("it never ended")
@@ -476,7 +542,7 @@ func (j *judge) status(r *Run) {
 	case r.Status == 69:
 		if hasRun && r.By != "shell" {
 			bad("the command has run")
-		} else if isQuiet {
+		} else if isQuiet && !strings.Contains(r.Stderr, " within ") { // this machine may be too busy for an answer
 			bad("nothing was wrong with the server")
 		}
 	case r.Status == 77:
@@ -523,10 +589,20 @@ func (j *judge) manners(r *Run, isQuiet bool, bad func(string)) {
 		return
 	}
 	for _, act := range j.Acts {
-		if act.Kind == "stop-replicas" && act.At < r.Called && r.Enter < act.Until {
+		if act.Kind == "stop-replicas" && act.At < r.Called && r.Enter < act.Until && !j.mayFailOver(act.At-second, r.Enter) {
 			bad("no replica knew of its lock")
 		}
 	}
+}
+
+// mayFailOver tells whether another server may have become the master between two moments.
+func (j *judge) mayFailOver(from, to int64) bool {
+	for _, act := range j.Acts {
+		if isFailover(j.History, act) && act.At < to && act.Until > from {
+			return true
+		}
+	}
+	return false
 }
 
 // wasDeleted tells whether the lock of a single server was deleted between two signs of life.
@@ -550,11 +626,7 @@ func (j *judge) wasDeleted(r *Run) bool {
 // bearable tells whether a run should have kept its lock: nothing happened to it but outages that end in time,
 // as rlock-exec(1) says: within two thirds of the lease, less --kill-after and --timeout.
 func (j *judge) bearable(r *Run) bool {
-	grace := r.KillAfter
-	if grace == 0 {
-		grace = r.Lease / 3
-	}
-	left := r.Lease*2/3 - grace - j.Round.Timeout - second/5
+	left := r.Lease*2/3 - r.killAfter() - j.Round.Timeout - second/5
 	for _, act := range j.Acts {
 		if !act.touches(r, r.Called-second, r.Ended) {
 			continue

@@ -56,6 +56,7 @@ var deeds = map[string]deed{
 	"kill-host":          {1, (*Nemesis).killHost},
 	"stop-server":        {4, (*Nemesis).stopServer},
 	"restart":            {3, (*Nemesis).restart},
+	"restart-most":       {1, (*Nemesis).restartMost},
 	"pause-clients":      {2, (*Nemesis).pauseClients},
 	"kill-clients":       {2, onServer("kill-clients", "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "no")},
 	"kill-subscribers":   {3, onServer("kill-subscribers", "CLIENT", "KILL", "TYPE", "pubsub")},
@@ -67,12 +68,12 @@ var deeds = map[string]deed{
 	"black-hole":         {2, onProxy("black-hole", func(*rand.Rand) Fault { return Fault{Swallow: true, SwallowAnswer: true} })},
 	"delay":              {3, onProxy("delay", func(c *rand.Rand) Fault { return Fault{Delay: time.Duration(20+c.Intn(400)) * time.Millisecond} })},
 	"split":              {1, onProxy("split", func(*rand.Rand) Fault { return Fault{Split: true} })},
-	"delete":             {1, (*Nemesis).deleteLock},
+	"delete":             {2, (*Nemesis).deleteLock},
 	"late-then-away":     {2, (*Nemesis).lateThenAway},
 	"no-right":           {1, (*Nemesis).takeRight},
 	"continue-in-outage": {1, (*Nemesis).continueInOutage},
 	"stop-replicas":      {2, (*Nemesis).stopReplicas},
-	"force":              {1, (*Nemesis).force},
+	"force":              {3, (*Nemesis).force},
 	"evict":              {1, (*Nemesis).evict},
 	"repair":             {2, (*Nemesis).repair},
 	"failover":           {2, (*Nemesis).failover},
@@ -487,6 +488,27 @@ func (n *Nemesis) restart() *Act {
 	return n.lasting(act, key, away, func() { n.mustStart(server) })
 }
 
+// restartMost has a majority of several servers forget at once.
+func (n *Nemesis) restartMost() *Act {
+	away := time.Duration(n.choices.Intn(1500)) * time.Millisecond
+	order := n.choices.Perm(len(n.fleet.group.servers))
+	if n.fleet.setup.Topology != "redlock" {
+		return nil
+	}
+	for _, i := range order[:n.fleet.history.Round.Minority+1] {
+		server := n.fleet.group.servers[i]
+		key := fmt.Sprint("server", server.ID)
+		if !n.claim(key) {
+			continue
+		}
+		act := newAct("restart")
+		act.Server = server.ID
+		server.signal(syscall.SIGKILL)
+		n.lasting(act, key, away, func() { n.mustStart(server) })
+	}
+	return nil
+}
+
 func (n *Nemesis) mustStart(server *Server) {
 	if err := server.start(); err != nil && !isOver.Load() {
 		panic(err)
@@ -553,9 +575,26 @@ func onProxy(kind string, draw func(*rand.Rand) Fault) func(*Nemesis) *Act {
 	}
 }
 
+// anyLock picks a lock, mostly one that somebody will still want to have for a while.
 func (n *Nemesis) anyLock() string {
-	locks := n.fleet.history.Round.Locks
-	return locks[n.choices.Intn(len(locks))].Name
+	f := n.fleet
+	locks := f.history.Round.Locks
+	lock := locks[n.choices.Intn(len(locks))].Name
+	f.mutex.Lock()
+	var long []*Run
+	for _, run := range f.live {
+		if run.Hold > f.history.Round.Lease/3 && !run.Limited {
+			long = append(long, run)
+		}
+	}
+	f.mutex.Unlock()
+	sortRuns(long)
+	for _, run := range long {
+		if f.holds(run.ID) {
+			return run.Names[0]
+		}
+	}
+	return lock
 }
 
 func (n *Nemesis) deleteLock() *Act {

@@ -79,7 +79,9 @@ func runRound(setup Setup, seed int64, dir string, tools Tools) (*History, error
 	nemesis := &Nemesis{fleet: fleet, choices: rand.New(rand.NewSource(seed + 7)), busy: map[string]bool{}, forgot: map[int]bool{},
 		stop: make(chan struct{})}
 	go fleet.watchStalls(done)
-	go fleet.lookAtLocks(done)
+	for _, server := range group.servers {
+		go fleet.lookAtLocks(server, done)
+	}
 	fleet.workers.Add(1)
 	go func() {
 		defer fleet.workers.Done()
@@ -216,7 +218,11 @@ func (f *Fleet) watchStalls(done chan struct{}) {
 
 // Returns who has a lock, an owner each, and those in its queue: the notes, which are the runs' names, or the
 // owners where there is none.
-const lookScript = `local holders, queue = {}, {}
+const lookScript = `local holders, notes, queue = {}, {}, {}
+local function note_of(owner)
+  local about = redis.call('hget', KEYS[3], owner)
+  return about and cjson.decode(about).note
+end
 local kind = redis.call('type', KEYS[1]).ok
 if kind == 'hash' then
   for _, field in ipairs(redis.call('hkeys', KEYS[1])) do
@@ -225,18 +231,18 @@ if kind == 'hash' then
 elseif kind == 'string' then
   holders = {redis.call('get', KEYS[1])}
 end
+for _, owner in ipairs(holders) do notes[#notes + 1] = note_of(owner) end
 for _, owner in ipairs(redis.call('lrange', KEYS[2], 0, -1)) do
-  local about = redis.call('hget', KEYS[3], owner)
-  queue[#queue + 1] = about and cjson.decode(about).note or owner
+  queue[#queue + 1] = note_of(owner) or owner
 end
-return {holders, queue}`
+return {holders, notes, queue}`
 
-// lookAtLocks notes each change that it sees, of single servers only.
-func (f *Fleet) lookAtLocks(done chan struct{}) {
+// lookAtLocks notes each change that it sees at a server, where no other takes over.
+func (f *Fleet) lookAtLocks(server *Server, done chan struct{}) {
 	script := redis.NewScript(3, lookScript)
 	var conn redis.Conn
 	last := map[string]string{}
-	for f.setup.Topology == "single" {
+	for f.setup.Topology == "single" || f.setup.Topology == "redlock" {
 		select {
 		case <-done:
 			return
@@ -244,26 +250,27 @@ func (f *Fleet) lookAtLocks(done chan struct{}) {
 		}
 		if conn == nil {
 			var err error
-			if conn, err = f.group.servers[0].dial(); err != nil {
+			if conn, err = server.dial(); err != nil {
 				conn = nil
 				continue
 			}
 		}
 		for _, lock := range f.history.Round.Locks {
-			look := Look{Began: now(), Lock: lock.Name}
-			both, err := redis.Values(script.Do(conn, look.Lock, "redisson_lock_queue:{"+look.Lock+"}", "rlock_info:{"+look.Lock+"}"))
+			look := Look{Began: now(), Server: server.ID, Lock: lock.Name}
+			parts, err := redis.Values(script.Do(conn, look.Lock, "redisson_lock_queue:{"+look.Lock+"}", "rlock_info:{"+look.Lock+"}"))
 			look.Ended = now()
 			if err != nil {
 				conn.Close()
 				conn = nil
 				break
 			}
-			look.Holders, _ = redis.Strings(both[0], nil)
-			look.Queue, _ = redis.Strings(both[1], nil)
+			look.Holders, _ = redis.Strings(parts[0], nil)
+			look.Notes, _ = redis.Strings(parts[1], nil)
+			look.Queue, _ = redis.Strings(parts[2], nil)
 			if lock.Kind == "semaphore" {
 				look.Holders = nil
 			}
-			if said := fmt.Sprint(look.Holders, look.Queue); said != last[look.Lock] {
+			if said := fmt.Sprint(look.Holders, look.Notes, look.Queue); said != last[look.Lock] {
 				last[look.Lock] = said
 				f.mutex.Lock()
 				f.history.Looks = append(f.history.Looks, look)
@@ -315,7 +322,7 @@ func (f *Fleet) drain(h *History) {
 	go func() { f.workers.Wait(); close(ended) }()
 	select {
 	case <-ended:
-	case <-time.After(90 * time.Second):
+	case <-time.After(150 * time.Second):
 		f.mutex.Lock()
 		for id, run := range f.live {
 			var states []string
@@ -423,7 +430,7 @@ func (h *History) leftoversOf(server *Server) []Leftover {
 		case strings.HasPrefix(key, "redisson_lock_token:"):
 			continue
 		case strings.HasPrefix(key, "rlock_info:"):
-			limit = 24 * 3600 * 1000
+			limit = 25 * 3600 * 1000
 		case strings.HasPrefix(key, "redisson_unlock_latch:"):
 			limit = 180 * 1000
 		case strings.HasPrefix(key, "redisson_lock_queue:"), strings.HasPrefix(key, "redisson_lock_timeout:"):
