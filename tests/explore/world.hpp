@@ -3,27 +3,16 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "explore/layout.hpp"
 #include "explore/lua_host.hpp"
 #include "explore/store.hpp"
 
 namespace rlock::explore {
 
-enum class Kind { plain, fair };
-
-constexpr std::int64_t k_lease_ms = 10'000;
-constexpr std::int64_t k_timeout_ms = 1'000;
-constexpr std::int64_t k_memory_ms = 2 * k_timeout_ms + 60'000 + 30'000;  // as lock/question.hpp
-constexpr std::int64_t k_fair_wait_ms = 15'000;
-constexpr int k_most_holds = 2;
-
-struct Hold {
-  std::string id;
-  bool is_reentered = false;
-};
+constexpr std::size_t k_most_holds = 2;
 
 // One process of rlock that takes the lock, over and over. A run has an owner of its own.
 struct Client {
@@ -33,6 +22,7 @@ struct Client {
 
   Phase phase = Phase::idle;
   Pending pending = Pending::nothing;
+  int pending_hold = 0;  // of which hold
   Progress progress = Progress::none;
   std::string owner;
   std::vector<Hold> holds;
@@ -46,6 +36,13 @@ struct Client {
   // Whether its command runs in the belief that nobody else's does.
   [[nodiscard]] bool believes() const {
     return phase == Phase::holding && left_ms > 0 && !is_revoked;
+  }
+  // Whether it was told that it has to wait, and has subscribed.
+  [[nodiscard]] bool listens() const { return phase == Phase::waiting && ask_within_ms != 0; }
+  [[nodiscard]] bool writes() const;
+  // Whether this hold is to be there: not where a release is under way.
+  [[nodiscard]] bool counts_on(int hold) const {
+    return pending != Pending::release || pending_hold != hold;
   }
 };
 
@@ -67,6 +64,8 @@ struct Action {
   What what;
   int client = -1;
   bool is_lost = false;  // the reply is
+  int hold = 0;          // which one, of renew and release
+  bool writes = false;   // of take and reenter
   std::string target{};  // of evict
 };
 
@@ -79,48 +78,38 @@ struct World {
   int faults = 0;               // that may still happen: lost replies, crashes, interference
 };
 
-// One script call, as it was sent.
-struct Sent {
-  std::string script;
-  Words keys, args;
-};
+[[nodiscard]] World first_world(const Layout& layout, int clients, int faults);
 
 // Carries out actions, and judges what they did. Throws Violation.
 class Rules {
  public:
-  Rules(LuaHost& host, Kind kind) : host_(host), kind_(kind) {}
+  Rules(LuaHost& host, const Layout& layout) : host_(host), layout_(layout) {}
 
   [[nodiscard]] std::vector<Action> actions(const World& world) const;
-  // Returns what was sent, and how long time passed, for those who read.
+  // Returns what was done, for those who read.
   std::string apply(World& world, const Action& action);
-  // Makes worlds equal that differ in nothing that matters; returns a text of all that matters.
-  static std::string normalise(World& world);
   // All scripts that were sent by the last apply.
   [[nodiscard]] const std::vector<Sent>& sent() const { return sent_; }
   [[nodiscard]] std::int64_t passed_ms() const { return passed_ms_; }
 
  private:
-  Reply send(World& world, const std::string& script, const Words& keys, const Words& args,
-             bool is_lost);
+  Reply send(World& world, const Sent& sent, bool is_lost);
+  void take(World& world, Client& client, bool writes);
   void acquire(World& world, Client& client, bool is_lost);
-  void reenter(World& world, Client& client, bool is_lost);
-  void renew(World& world, Client& client, bool is_lost);
-  void release(World& world, Client& client, bool is_lost);
-  void granted(World& world, Client& client, const Reply& reply);
-  void end(Client& client, bool is_loss) const;
+  void reenter(World& world, Client& client, int hold, bool is_lost);
+  void renew(World& world, Client& client, int hold, bool is_lost);
+  void give_up(World& world, Client& client, bool is_lost);
+  void release(World& world, Client& client, int hold, bool is_lost);
+  void resend(World& world, Client& client);
   void force(World& world);
   void evict(World& world, const std::string& owner);
-  void pass(World& world);
-  void check(const World& world) const;
+  // Has the server forget a request that was answered, with all those before it.
+  static void forget(World& world, const Hold& hold);
 
   LuaHost& host_;
-  Kind kind_;
+  Layout layout_;
   std::vector<Sent> sent_;
   std::int64_t passed_ms_ = 0;
-};
-
-struct Violation {
-  std::string what;
 };
 
 }  // namespace rlock::explore
