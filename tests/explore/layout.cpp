@@ -163,25 +163,25 @@ Sent Layout::release(const std::string& owner, const Hold& hold) const {
            standing(hold), "1", k_known}};
 }
 
-Sent Layout::force(const Words& owners) const {
-  const std::string memory = std::to_string(k_memory_ms), request = k_latch + "force";
+Sent Layout::force(const std::string& request, const Words& owners) const {
+  const std::string memory = std::to_string(k_memory_ms), answer = k_latch + request;
   Sent sent;
   if (is_semaphore(kind)) {
     sent = {"force_release_semaphore",
-            {k_lock, k_info, request, k_permits},
+            {k_lock, k_info, answer, k_permits},
             {memory, k_semaphore_channel, "only"}};
   } else {
     sent = {"force_release",
-            {k_lock, k_channel, k_info, request, k_queue, k_scores, k_rw_channel},
+            {k_lock, k_channel, k_info, answer, k_queue, k_scores, k_rw_channel},
             {memory, k_reader_prefix, is_string(kind) ? "simple" : "lock", "only"}};
   }
   sent.args.insert(sent.args.end(), owners.begin(), owners.end());
   return sent;
 }
 
-Sent Layout::evict(const std::string& waiter) const {
+Sent Layout::evict(const std::string& request, const std::string& waiter) const {
   return {"evict",
-          {k_lock, k_channel, k_info, k_latch + "evict", k_queue, k_scores},
+          {k_lock, k_channel, k_info, k_latch + request, k_queue, k_scores},
           {std::to_string(k_memory_ms), waiter}};
 }
 

@@ -37,7 +37,7 @@ inline const std::string k_reader_prefix = "{L}:";
 
 // One hold of an owner: a run, or one that is nested in it.
 struct Hold {
-  std::string id;
+  std::string id{};
   bool writes = false;         // of the two sides of a read/write lock
   bool is_reentered = false;   // the owner had the lock before
   bool is_outer = false;       // a string that belongs to the outer hold
@@ -60,9 +60,9 @@ class Layout {
   // A lease of 0 only asks.
   [[nodiscard]] Sent renew(const std::string& owner, const Hold& hold, std::int64_t lease) const;
   [[nodiscard]] Sent release(const std::string& owner, const Hold& hold) const;
-  // Breaks the lock if nobody else than these has it.
-  [[nodiscard]] Sent force(const Words& owners) const;
-  [[nodiscard]] Sent evict(const std::string& waiter) const;
+  // Breaks the lock if nobody else than these has it. `request`: its identifier.
+  [[nodiscard]] Sent force(const std::string& request, const Words& owners) const;
+  [[nodiscard]] Sent evict(const std::string& request, const std::string& waiter) const;
   // Where a waiter listens.
   [[nodiscard]] std::string channel(const std::string& waiter) const;
 

@@ -33,6 +33,12 @@ bool is_known(const Store& store, const std::string& text) {
   return false;
 }
 
+bool names(const Flight& flight, const std::string& text) {
+  const auto has = [&](const std::string& word) { return word.find(text) != std::string::npos; };
+  return std::any_of(flight.sent.keys.begin(), flight.sent.keys.end(), has) ||
+         std::any_of(flight.sent.args.begin(), flight.sent.args.end(), has) || has(flight.run);
+}
+
 std::int64_t field_ms(const json& about, const char* name) {
   const auto found = about.find(name);
   return found != about.end() && found->is_number() ? found->get<std::int64_t>() : 0;
@@ -125,6 +131,19 @@ std::string text_of(const Client& client) {
   return text;
 }
 
+std::string text_of(const Flight& flight) {
+  if (!flight.is_there()) return "";
+  std::string text = flight.sent.script + " " + flight.run + " " + flight.owner + " " +
+                     text_of(flight.hold) + " " + std::to_string(flight.left_ms) +
+                     (flight.was_queued ? "q" : "") + (flight.is_over ? "o" : "") +
+                     (flight.is_ended ? "e" : "");
+  if (flight.what == Client::Pending::nothing) {  // the others follow from what is told already
+    for (const std::string& word : flight.sent.keys) text += " " + word;
+    for (const std::string& word : flight.sent.args) text += " " + word;
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string fresh(const World& world, char letter, const std::string& suffix) {
@@ -135,6 +154,7 @@ std::string fresh(const World& world, char letter, const std::string& suffix) {
       is_used = is_used || client.owner == name;
       for (const Hold& hold : client.holds) is_used = is_used || hold.id == name;
     }
+    for (const Flight& flight : world.flights) is_used = is_used || names(flight, name);
     if (!is_used) return name;
   }
 }
@@ -149,6 +169,7 @@ std::int64_t pass(World& world) {
     if (client.phase == Phase::holding) consider(client.left_ms);
     if (client.phase == Phase::waiting) consider(client.ask_within_ms + 1);
   }
+  for (const Flight& flight : world.flights) consider(flight.left_ms);
   change_info(world.store, [&](json& about) {
     if (about.contains("due")) consider(field_ms(about, "due") + 1 - k_now_ms);
     if (about.contains("at")) {
@@ -167,9 +188,15 @@ std::int64_t pass(World& world) {
   });
   for (Client& client : world.clients) {
     client.left_ms = std::max<std::int64_t>(client.left_ms - next, -1);
+    // Nobody sends a renewal after the end of the lease.
+    if (client.left_ms <= 0 && client.pending == Client::Pending::renew)
+      client.pending = Client::Pending::nothing;
     if (client.phase != Phase::waiting) continue;
     client.ask_within_ms = std::max<std::int64_t>(client.ask_within_ms - next, -1);
     client.is_late = client.is_late || client.ask_within_ms < 0;
+  }
+  for (Flight& flight : world.flights) {
+    if (flight.is_there() && (flight.left_ms -= next) <= 0) flight = Flight{};
   }
   return next;
 }
@@ -193,6 +220,7 @@ std::string normalise(World& world) {
     for (const auto& [score, member] : value.zset) add(member + format_score(score));
   }
   for (const Client& client : world.clients) add(text_of(client));
+  for (const Flight& flight : world.flights) add(text_of(flight));
   add(std::to_string(world.last_token) + " " + std::to_string(world.faults) +
       (world.looked_foreign ? "f" : ""));
   return text;

@@ -174,26 +174,34 @@ void check_grant(const Layout& layout, World& world, Client& client, const Reply
   }
 }
 
-void check_gone(const Layout& layout, const World& world, const Client& client, const Hold& last,
-                bool is_freed) {
+void check_still_gone(const Layout& layout, const World& world, const Flight& flight) {
   const Store& store = world.store;
   for (const bool writes : {false, true}) {
-    Hold hold = last;
+    Hold hold = flight.hold;
     hold.writes = writes;
     // What is left of a permit whose time is over keeps nobody out.
-    if (layout.left(store, client.owner, hold) > 0)
-      throw Violation{"who has released or given up still has the lock"};
+    if (layout.left(store, flight.owner, hold) > 0)
+      throw Violation{"who has released or given up has the lock"};
   }
-  const auto is_owner = [&](const std::string& member) { return member == client.owner; };
+  const auto is_owner = [&](const std::string& member) { return member == flight.owner; };
   if (const Value* queue = find(store, k_queue); queue != nullptr) {
     if (std::any_of(queue->list.begin(), queue->list.end(), is_owner))
-      throw Violation{"who has released or given up is still in " + k_queue};
+      throw Violation{"who has released or given up is in " + k_queue};
   }
   if (const Value* scores = find(store, k_scores); scores != nullptr) {
     if (std::any_of(scores->zset.begin(), scores->zset.end(),
                     [&](const auto& one) { return is_owner(one.second); }))
-      throw Violation{"who has released or given up is still in " + k_scores};
+      throw Violation{"who has released or given up is in " + k_scores};
   }
+}
+
+void check_gone(const Layout& layout, const World& world, const Client& client, const Hold& last,
+                bool is_freed) {
+  const Store& store = world.store;
+  Flight nothing;
+  nothing.owner = client.owner;
+  nothing.hold = last;
+  check_still_gone(layout, world, nothing);
   // With the last holder, where nobody waits, what makes up the lock goes.
   const bool is_last = is_freed && layout.kind != Kind::service && layout.holders(store).empty() &&
                        find(store, k_queue) == nullptr &&

@@ -15,9 +15,18 @@ using Pending = Client::Pending;
 using Progress = Client::Progress;
 
 const char* name_of(What what) {
-  static const char* const names[] = {"takes",          "asks again", "gives up",    "renews",
-                                      "re-enters",      "releases",   "sends again", "crashes",
-                                      "unlock --force", "evict",      "time passes"};
+  static const char* const names[] = {"takes",
+                                      "asks again",
+                                      "gives up",
+                                      "renews",
+                                      "re-enters",
+                                      "releases",
+                                      "sends again",
+                                      "crashes",
+                                      "unlock --force",
+                                      "evict",
+                                      "late request arrives",
+                                      "time passes"};
   return names[static_cast<int>(what)];
 }
 
@@ -42,6 +51,17 @@ void extend(const Layout& layout, Client& client, const Hold& hold) {
 
 Hold& hold_of(Client& client, int hold) { return client.holds[static_cast<std::size_t>(hold)]; }
 
+// A request of this hold's has got no answer.
+void await(Client& client, Pending what, int hold) {
+  client.pending = what;
+  client.pending_hold = hold;
+  // A renewal counts nothing: late, it does no harm.
+  if (what != Pending::renew) hold_of(client, hold).is_unanswered = true;
+  if (what != Pending::release || client.holds.size() > 1) return;
+  client.is_late = true;  // it has no claim to its place any more
+  client.left_ms = std::min<std::int64_t>(client.left_ms, 0);  // its command has ended
+}
+
 }  // namespace
 
 bool Client::writes() const {
@@ -54,6 +74,7 @@ bool Client::writes() const {
 World first_world(const Layout& layout, int clients, int faults) {
   World world;
   world.clients.resize(static_cast<std::size_t>(clients));
+  world.flights.resize(static_cast<std::size_t>(clients) + 1);
   world.faults = faults;
   if (layout.kind == Kind::service)
     world.store.run({"set", k_lock, std::to_string(layout.permits)});
@@ -93,8 +114,11 @@ std::vector<Action> Rules::actions(const World& world) const {
   const bool has_sides = layout_.kind == Kind::read_write;
   const auto both = [&](Action action) {
     all.push_back(action);
-    action.is_lost = true;
-    if (world.faults > 0) all.push_back(action);
+    if (world.faults == 0) return;
+    action.fate = Fate::lost;
+    all.push_back(action);
+    action.fate = Fate::late;
+    if (!world.flights[static_cast<std::size_t>(action.client)].is_there()) all.push_back(action);
   };
   for (int i = 0; i < static_cast<int>(world.clients.size()); ++i) {
     const Client& client = world.clients[static_cast<std::size_t>(i)];
@@ -133,10 +157,19 @@ std::vector<Action> Rules::actions(const World& world) const {
     for (int hold = 0; hold <= last; ++hold)
       both({.what = What::release, .client = i, .hold = hold});
   }
-  if (world.faults > 0 && !layout_.holders(world.store).empty()) all.push_back({What::force});
-  if (const Value* queue = find(world.store, k_queue); world.faults > 0 && queue != nullptr) {
-    for (const std::string& owner : queue->list)
-      all.push_back({.what = What::evict, .target = owner});
+  const auto interfere = [&](Action action) {
+    if (world.faults == 0) return;
+    all.push_back(action);
+    action.fate = Fate::late;
+    if (!world.flights.back().is_there()) all.push_back(action);
+  };
+  if (!layout_.holders(world.store).empty()) interfere({.what = What::force});
+  if (const Value* queue = find(world.store, k_queue); queue != nullptr) {
+    for (const std::string& owner : queue->list) interfere({.what = What::evict, .target = owner});
+  }
+  for (int i = 0; i < static_cast<int>(world.flights.size()); ++i) {
+    if (world.flights[static_cast<std::size_t>(i)].is_there())
+      all.push_back({.what = What::arrive, .client = i});
   }
   all.push_back({What::pass});
   return all;
@@ -145,21 +178,29 @@ std::vector<Action> Rules::actions(const World& world) const {
 std::string Rules::apply(World& world, const Action& action) {
   sent_.clear();
   passed_ms_ = 0;
-  const bool is_fault = action.is_lost || action.what == What::crash ||
+  const bool is_fault = action.fate != Fate::answered || action.what == What::crash ||
                         action.what == What::force || action.what == What::evict;
   if (is_fault) --world.faults;
   world.looked_foreign =
       (world.looked_foreign && is_endless(world.store)) || looks_foreign(world.store);
   std::string text = name_of(action.what);
+  const char* const fate = action.fate == Fate::lost   ? ", and the reply is lost"
+                           : action.fate == Fate::late ? ", but that request is late"
+                                                       : "";
+  if (action.what == What::arrive) {
+    arrive(world, action.client);
+    check(layout_, world);
+    return "a " + text + ": " + sent_.at(0).script;
+  }
   if (action.client < 0) {
-    if (action.what == What::force) force(world);
-    if (action.what == What::evict) evict(world, action.target);
+    if (action.what == What::force) force(world, action.fate);
+    if (action.what == What::evict) evict(world, action.target, action.fate);
     if (action.what == What::pass) {
       passed_ms_ = pass(world);
       text += ": " + std::to_string(passed_ms_) + " ms";
     }
     check(layout_, world);
-    return text + " " + action.target;
+    return text + " " + action.target + fate;
   }
   Client& client = world.clients[static_cast<std::size_t>(action.client)];
   switch (action.what) {
@@ -167,23 +208,23 @@ std::string Rules::apply(World& world, const Action& action) {
       take(world, client, action.writes);
       [[fallthrough]];
     case What::ask:
-      acquire(world, client, action.is_lost);
+      acquire(world, client, action.fate);
       break;
     case What::renew:
-      renew(world, client, action.hold, action.is_lost);
+      renew(world, client, action.hold, action.fate);
       break;
     case What::reenter:
       client.holds.push_back({.id = fresh(world, 'h', "."),
                               .writes = action.writes,
                               .is_reentered = true,
                               .is_unproven = true});
-      reenter(world, client, static_cast<int>(client.holds.size()) - 1, action.is_lost);
+      reenter(world, client, static_cast<int>(client.holds.size()) - 1, action.fate);
       break;
     case What::give_up:
-      give_up(world, client, action.is_lost);
+      give_up(world, client, action.fate);
       break;
     case What::release:
-      release(world, client, action.hold, action.is_lost);
+      release(world, client, action.hold, action.fate);
       break;
     case What::crash:
       end(client, true);
@@ -196,7 +237,7 @@ std::string Rules::apply(World& world, const Action& action) {
   }
   check(layout_, world);
   return "client " + std::to_string(action.client + 1) + " " + text +
-         (action.writes ? " to write" : "") + (action.is_lost ? ", and the reply is lost" : "");
+         (action.writes ? " to write" : "") + fate;
 }
 
 void Rules::take(World& world, Client& client, bool writes) {
@@ -211,13 +252,13 @@ void Rules::resend(World& world, Client& client) {
   const int hold = client.pending_hold;
   switch (std::exchange(client.pending, Pending::nothing)) {
     case Pending::acquire:
-      return acquire(world, client, false);
+      return acquire(world, client, Fate::answered);
     case Pending::reenter:
-      return reenter(world, client, hold, false);
+      return reenter(world, client, hold, Fate::answered);
     case Pending::renew:
-      return renew(world, client, hold, false);
+      return renew(world, client, hold, Fate::answered);
     case Pending::release:
-      return release(world, client, hold, false);
+      return release(world, client, hold, Fate::answered);
     case Pending::nothing:
       break;
   }
@@ -227,8 +268,10 @@ void Rules::forget(World& world, const Hold& hold) {
   if (!hold.is_unanswered) world.store.run({"del", k_latch + hold.id});
 }
 
-void Rules::acquire(World& world, Client& client, bool is_lost) {
-  const Reply reply = send(world, layout_.take(client.owner, client.holds[0]), is_lost);
+void Rules::acquire(World& world, Client& client, Fate fate) {
+  const Sent request = layout_.take(client.owner, client.holds[0]);
+  if (fate == Fate::late) return depart(world, client, Pending::acquire, 0, request);
+  const Reply reply = send(world, request, fate == Fate::lost);
   const std::int64_t code = reply.items.at(0).integer;
   if (code == 1) {
     if (!layout_.has(world.store, client.owner, client.holds[0]))
@@ -244,11 +287,8 @@ void Rules::acquire(World& world, Client& client, bool is_lost) {
   } else if (code != 2) {
     throw Violation{"the lock is refused: " + reply.items.at(1).text};
   }
-  if (is_lost) {
-    client.pending = Pending::acquire;
-    client.pending_hold = 0;
-    client.holds[0].is_unanswered = true;
-    return;
+  if (fate == Fate::lost) {
+    return await(client, Pending::acquire, 0);
   }
   if (code == 1) {
     client.phase = Phase::holding;
@@ -263,18 +303,17 @@ void Rules::acquire(World& world, Client& client, bool is_lost) {
   }
 }
 
-void Rules::reenter(World& world, Client& client, int hold, bool is_lost) {
+void Rules::reenter(World& world, Client& client, int hold, Fate fate) {
   const auto holds_any = [&] {
     return layout_.count(world.store, client.owner, false) > 0 ||
            layout_.count(world.store, client.owner, true) > 0;
   };
   const bool was_held = holds_any();
-  const Reply reply = send(world, layout_.reenter(client.owner, hold_of(client, hold)), is_lost);
-  if (is_lost) {
-    client.pending = Pending::reenter;
-    client.pending_hold = hold;
-    hold_of(client, hold).is_unanswered = true;
-    return;
+  const Sent request = layout_.reenter(client.owner, hold_of(client, hold));
+  if (fate == Fate::late) return depart(world, client, Pending::reenter, hold, request);
+  const Reply reply = send(world, request, fate == Fate::lost);
+  if (fate == Fate::lost) {
+    return await(client, Pending::reenter, hold);
   }
   if (reply.items.at(0).integer != 1) {
     client.holds.pop_back();
@@ -289,12 +328,12 @@ void Rules::reenter(World& world, Client& client, int hold, bool is_lost) {
   extend(layout_, client, inner);
 }
 
-void Rules::renew(World& world, Client& client, int hold, bool is_lost) {
-  const Reply reply =
-      send(world, layout_.renew(client.owner, hold_of(client, hold), k_lease_ms), is_lost);
-  if (is_lost) {
-    client.pending = Pending::renew;
-    client.pending_hold = hold;
+void Rules::renew(World& world, Client& client, int hold, Fate fate) {
+  const Sent request = layout_.renew(client.owner, hold_of(client, hold), k_lease_ms);
+  if (fate == Fate::late) return depart(world, client, Pending::renew, hold, request);
+  const Reply reply = send(world, request, fate == Fate::lost);
+  if (fate == Fate::lost) {
+    await(client, Pending::renew, hold);
   } else if (reply.integer == 1) {
     if (!layout_.has(world.store, client.owner, hold_of(client, hold)))
       throw Violation{"who does not hold the lock has renewed it"};
@@ -305,17 +344,17 @@ void Rules::renew(World& world, Client& client, int hold, bool is_lost) {
   }
 }
 
-void Rules::give_up(World& world, Client& client, bool is_lost) {
+void Rules::give_up(World& world, Client& client, Fate fate) {
   const bool is_inner = client.pending == Pending::reenter;
   const int hold = is_inner ? client.pending_hold : 0;
   client.pending = Pending::nothing;
   // There is nothing to take back where no request is without an answer, except a place in a queue.
   if (layout_.kind == Kind::fair || hold_of(client, hold).is_unanswered)
-    return release(world, client, hold, is_lost);
+    return release(world, client, hold, fate);
   end(client, false);
 }
 
-void Rules::release(World& world, Client& client, int index, bool is_lost) {
+void Rules::release(World& world, Client& client, int index, Fate fate) {
   const Hold hold = hold_of(client, index);
   const bool was_holding = client.phase == Phase::holding, believed = client.believes();
   // Nobody gives up what it has been granted but one hold that it had not heard of.
@@ -330,19 +369,15 @@ void Rules::release(World& world, Client& client, int index, bool is_lost) {
       throw Violation{"a holder is told that it has lost the lock"};
     return drop();
   }
+  const Sent request = layout_.release(client.owner, hold);
+  if (fate == Fate::late) return depart(world, client, Pending::release, index, request);
   const bool had_it = layout_.has(world.store, client.owner, hold);
-  const Reply reply = send(world, layout_.release(client.owner, hold), is_lost);
+  const Reply reply = send(world, request, fate == Fate::lost);
+  give_back(world, client, hold);
   const std::int64_t code = reply.items.at(0).integer;
   if (had_it && code == 1) check_woken(layout_, world, client);
+  if (fate == Fate::lost) return await(client, Pending::release, index);
   client.is_late = client.is_late || client.holds.size() == 1;  // it has no claim any more
-  if (is_lost) {
-    client.pending = Pending::release;
-    client.pending_hold = index;
-    hold_of(client, index).is_unanswered = true;
-    // The command has ended.
-    if (client.holds.size() == 1) client.left_ms = std::min<std::int64_t>(client.left_ms, 0);
-    return;
-  }
   forget(world, hold);
   if (is_sure && code == 2) throw Violation{"a holder's release is told that it had no lock"};
   drop();
@@ -351,24 +386,102 @@ void Rules::release(World& world, Client& client, int index, bool is_lost) {
   end(client, was_holding && !believed);
 }
 
-void Rules::force(World& world) {
+std::string Rules::run_of(const Client& client) const {
+  if (client.holds.empty()) return "";
+  return layout_.kind == Kind::value ? client.holds[0].id : client.owner;
+}
+
+// The server has carried out a release of this hold.
+void Rules::give_back(World& world, const Client& client, const Hold& hold) const {
+  for (std::size_t i = 0; i < world.clients.size(); ++i) {
+    Flight& flight = world.flights[i];
+    if (&world.clients[i] != &client || !flight.is_there()) continue;
+    flight.is_over = flight.is_over || flight.hold.id == hold.id;
+    flight.is_ended = flight.is_ended || (client.holds.size() == 1 && flight.run == run_of(client));
+  }
+}
+
+void Rules::depart(World& world, Client& client, Pending what, int hold, const Sent& sent) {
+  for (std::size_t i = 0; i < world.clients.size(); ++i) {
+    if (&world.clients[i] != &client) continue;
+    world.flights[i] = {.sent = sent,
+                        .what = what,
+                        .run = run_of(client),
+                        .owner = client.owner,
+                        .hold = hold_of(client, hold),
+                        .left_ms = k_longest_way_ms,
+                        .was_queued = client.arrival != 0};
+  }
+  await(client, what, hold);
+}
+
+void Rules::arrive(World& world, int index) {
+  const auto at = static_cast<std::size_t>(index);
+  const Flight flight = std::exchange(world.flights[at], Flight{});
+  if (flight.sent.script == "evict") return evicted(world, flight.sent);
+  if (flight.what == Pending::nothing) return forced(world, flight.sent);
+  Client& client = world.clients[at];
+  const bool is_same = run_of(client) == flight.run;  // it did not crash, nor end, meanwhile
+  const bool had_it = layout_.has(world.store, flight.owner, flight.hold);
+  const Reply reply = send(world, flight.sent, false);
+  const std::int64_t code =
+      flight.what == Pending::renew ? reply.integer : reply.items.at(0).integer;
+  if (flight.what == Pending::acquire && code == 1) {
+    if (flight.is_over) throw Violation{"a hold that was given back is granted"};
+    Client gone;
+    gone.owner = flight.owner;
+    gone.holds = {flight.hold};
+    gone.has_grant = had_it;
+    gone.arrival = flight.was_queued ? -1 : 0;  // before all others, which is not judged
+    check_grant(layout_, world, is_same ? client : gone, reply);
+  }
+  if (flight.what == Pending::acquire && code == 0 && is_same && layout_.kind == Kind::fair) {
+    if (client.arrival == 0) client.arrival = ++world.arrivals;
+    if (client.pending != Pending::release) client.is_late = false;
+    client.ask_within_ms = reply.items.at(7).integer * 6 / 5;
+  }
+  if (flight.what == Pending::release && had_it && code == 1) check_woken(layout_, world, client);
+  if (flight.is_ended) check_still_gone(layout_, world, flight);
+}
+
+void Rules::force(World& world, Fate fate) {
+  const std::string id = fresh(world, 'f', ".");
+  const Sent sent = layout_.force(id, layout_.holders(world.store));
+  if (fate == Fate::late) {
+    world.flights.back() = {.sent = sent, .left_ms = k_longest_way_ms};
+    return;
+  }
+  forced(world, sent);
+  world.store.run({"del", k_latch + id});
+  if (!layout_.holders(world.store).empty()) throw Violation{"a broken lock still has holders"};
+}
+
+void Rules::forced(World& world, const Sent& sent) {
   std::vector<bool> is_hit;
   for (const Client& client : world.clients)
     is_hit.push_back(has_any(layout_, world.store, client));
-  const Reply reply = send(world, layout_.force(layout_.holders(world.store)), true);
-  world.store.run({"del", k_latch + "force"});
-  if (reply.items.at(0).integer != 1) throw Violation{"unlock --force has not broken the lock"};
-  if (!layout_.holders(world.store).empty()) throw Violation{"a broken lock still has holders"};
+  const Reply reply = send(world, sent, true);
+  if (reply.items.at(0).integer != 1) return;  // it came late, and others have the lock now
   for (std::size_t i = 0; i < is_hit.size(); ++i) {
     if (is_hit[i]) world.clients[i].is_revoked = true;
   }
 }
 
-void Rules::evict(World& world, const std::string& owner) {
-  send(world, layout_.evict(owner), true);
-  world.store.run({"del", k_latch + "evict"});
+void Rules::evict(World& world, const std::string& owner, Fate fate) {
+  const std::string id = fresh(world, 'e', ".");
+  const Sent sent = layout_.evict(id, owner);
+  if (fate == Fate::late) {
+    world.flights.back() = {.sent = sent, .left_ms = k_longest_way_ms};
+    return;
+  }
+  evicted(world, sent);
+  world.store.run({"del", k_latch + id});
+}
+
+void Rules::evicted(World& world, const Sent& sent) {
+  send(world, sent, true);
   for (Client& client : world.clients) {
-    if (client.owner == owner) client.arrival = 0;  // it comes as if for the first time
+    if (client.owner == sent.args.at(1)) client.arrival = 0;  // it comes as if for the first time
   }
 }
 

@@ -46,6 +46,25 @@ struct Client {
   }
 };
 
+// What becomes of a request: its reply arrives, or is lost, or it is itself under way for longer
+// than its client waits.
+enum class Fate { answered, lost, late };
+
+// A request that its client has given up on, and that may arrive all the same.
+struct Flight {
+  Sent sent;                                        // without a script: there is none
+  Client::Pending what = Client::Pending::nothing;  // nothing: of a person, not of a client
+  std::string run{};                                // see run_of
+  std::string owner{};
+  Hold hold{};
+  std::int64_t left_ms = 0;  // within which it arrives, or never
+  bool was_queued = false;
+  bool is_over = false;   // its hold was given back since
+  bool is_ended = false;  // and all others of its run
+
+  [[nodiscard]] bool is_there() const { return !sent.script.empty(); }
+};
+
 // What can happen next.
 struct Action {
   enum class What {
@@ -59,11 +78,12 @@ struct Action {
     crash,
     force,
     evict,
+    arrive,
     pass
   };
   What what;
   int client = -1;
-  bool is_lost = false;  // the reply is
+  Fate fate = Fate::answered;
   int hold = 0;          // which one, of renew and release
   bool writes = false;   // of take and reenter
   std::string target{};  // of evict
@@ -72,10 +92,11 @@ struct Action {
 struct World {
   Store store;
   std::vector<Client> clients;
+  std::vector<Flight> flights;  // one of each client, and one of a person
   std::int64_t last_token = 0;
   int arrivals = 0;
   bool looked_foreign = false;  // see there
-  int faults = 0;               // that may still happen: lost replies, crashes, interference
+  int faults = 0;  // that may still happen: lost replies, late requests, crashes, interference
 };
 
 [[nodiscard]] World first_world(const Layout& layout, int clients, int faults);
@@ -95,16 +116,25 @@ class Rules {
  private:
   Reply send(World& world, const Sent& sent, bool is_lost);
   void take(World& world, Client& client, bool writes);
-  void acquire(World& world, Client& client, bool is_lost);
-  void reenter(World& world, Client& client, int hold, bool is_lost);
-  void renew(World& world, Client& client, int hold, bool is_lost);
-  void give_up(World& world, Client& client, bool is_lost);
-  void release(World& world, Client& client, int hold, bool is_lost);
+  void acquire(World& world, Client& client, Fate fate);
+  void reenter(World& world, Client& client, int hold, Fate fate);
+  void renew(World& world, Client& client, int hold, Fate fate);
+  void give_up(World& world, Client& client, Fate fate);
+  void release(World& world, Client& client, int hold, Fate fate);
   void resend(World& world, Client& client);
-  void force(World& world);
-  void evict(World& world, const std::string& owner);
+  void force(World& world, Fate fate);
+  void evict(World& world, const std::string& owner, Fate fate);
+  void forced(World& world, const Sent& sent);
+  void evicted(World& world, const Sent& sent);
+  // A request of this hold's is on its way, for longer than the client waits.
+  void depart(World& world, Client& client, Client::Pending what, int hold, const Sent& sent);
+  void arrive(World& world, int flight);
   // Has the server forget a request that was answered, with all those before it.
   static void forget(World& world, const Hold& hold);
+
+  // Which run of a client something belongs to: its owner, where that is its own.
+  [[nodiscard]] std::string run_of(const Client& client) const;
+  void give_back(World& world, const Client& client, const Hold& hold) const;
 
   LuaHost& host_;
   Layout layout_;
