@@ -64,7 +64,11 @@ else
 end
 redis.call('zadd', permits, 'gt', now + lease, owner)
 if is_ours and out == 1 then redis.call('pexpire', permits, lease + k_idle) end
-if not holds and ARGV[3] ~= '' then tell(owner, about_owner('semaphore'), lease) end
+if holds then
+  note_seen(owner, lease)  -- what is told of the owner lasts as long as the permit
+elseif ARGV[3] ~= '' then
+  tell(owner, about_owner('semaphore'), lease)
+end
 if not is_new or out > 1 then keep_alive() end
 if most - out > math.max(before, 0) then announce(most - out) end
 return {1, 1, twin_mark(), '', ''}

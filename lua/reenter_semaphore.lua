@@ -22,6 +22,8 @@ if not seen and not noted then
   if not note_holds(owner, (count_holds(owner) or 1) + 1) then return {1, 1, '', 1} end
   redis.call('set', latch, 'entered', 'px', ARGV[3])
   note(owner, 'entered', hold, tonumber(ARGV[1]))
+else
+  note_seen(owner, tonumber(ARGV[1]))  -- what is noted with the owner lasts as long as the permit
 end
 keep_alive()
 return {1, count_holds(owner) or 1, '', 0}

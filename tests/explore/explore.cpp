@@ -9,6 +9,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include "explore/moments.hpp"
+#include "explore/promises.hpp"
 #include "explore/world.hpp"
 
 using namespace rlock::explore;
@@ -42,6 +44,7 @@ struct Step {
 struct Options {
   Kind kind = Kind::plain;
   int clients = 2;
+  int permits = 1;
   std::size_t states = 1'000'000;
   double seconds = 600;
   int faults = 3;
@@ -54,31 +57,25 @@ std::string quoted(const std::string& text) {
   return result + "'";
 }
 
-World first_world(const Options& options) {
-  World world;
-  world.clients.resize(static_cast<std::size_t>(options.clients));
-  world.faults = options.faults;
-  Rules::normalise(world);
-  return world;
-}
-
 // Prints how to get there, as a script for redis-cli: $LUA is a folder with the scripts as they are
 // sent.
 void print_path(LuaHost& host, const Options& options, const std::vector<Step>& steps,
                 std::uint32_t at, std::uint16_t last) {
   std::vector<std::uint16_t> path{last};
   for (; at != 0; at = steps[at].from) path.push_back(steps[at].action);
-  Rules rules(host, options.kind);
-  World world = first_world(options);
+  const Layout layout(options.kind, options.permits);
+  Rules rules(host, layout);
+  World world = first_world(layout, options.clients, options.faults);
   std::cout << "#!/bin/sh\n# Moments are those of a server; names of owners and holds are short.\n";
+  if (options.kind == Kind::service) std::cout << "redis-cli set L " << options.permits << "\n";
   for (auto it = path.rbegin(); it != path.rend(); ++it) {
     const Action action = rules.actions(world).at(*it);
     std::string text;
     try {
       text = rules.apply(world, action);
-      Rules::normalise(world);
+      normalise(world);
     } catch (const Violation& violation) {
-      text = "=> " + violation.what + "\n" + Rules::normalise(world);
+      text = "=> " + violation.what + "\n" + normalise(world);
       for (std::size_t line = 0; (line = text.find('\n', line)) != std::string::npos; line += 3)
         text.replace(line, 1, "\n#   ");
     }
@@ -103,7 +100,8 @@ int explore(const Options& options) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   };
   LuaHost host(options.lua);
-  Rules rules(host, options.kind);
+  const Layout layout(options.kind, options.permits);
+  Rules rules(host, layout);
   std::unordered_set<Hash128, Hasher> seen;
   std::vector<Step> steps;
   struct Open {
@@ -116,7 +114,7 @@ int explore(const Options& options) {
   int depth = 0;
   std::size_t all_taken_again = 0;
   const auto add = [&](World world, Step step, int at_depth) {
-    const std::string text = Rules::normalise(world);
+    const std::string text = normalise(world);
     if (!seen.insert(hash_of(text)).second) return;
     bool is_again = true;
     for (const Client& client : world.clients)
@@ -125,8 +123,8 @@ int explore(const Options& options) {
     steps.push_back(step);
     open.push_back({std::move(world), static_cast<std::uint32_t>(steps.size() - 1), at_depth});
   };
-  add(first_world(options), {0, 0}, 0);
-  const char* name = options.kind == Kind::plain ? "plain" : "fair";
+  add(first_world(layout, options.clients, options.faults), {0, 0}, 0);
+  const char* name = name_of(options.kind);
   while (!open.empty() && seen.size() < options.states && elapsed() < options.seconds) {
     const Open current = std::move(open.front());
     open.pop_front();
@@ -164,7 +162,14 @@ int main(int argc, char** argv) {
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string name = argv[i], value = argv[i + 1];
     if (name == "--kind") {
-      options.kind = value == "fair" ? Kind::fair : Kind::plain;
+      const auto kind = kind_of(value);
+      if (!kind) {
+        std::fprintf(stderr, "unknown kind %s\n", value.c_str());
+        return 2;
+      }
+      options.kind = *kind;
+    } else if (name == "--permits") {
+      options.permits = std::atoi(value.c_str());
     } else if (name == "--clients") {
       options.clients = std::atoi(value.c_str());
     } else if (name == "--states") {

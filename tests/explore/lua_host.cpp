@@ -228,8 +228,11 @@ LuaHost::LuaHost(const std::string& folder) : lua_(luaL_newstate(), lua_close) {
   add_library("cmsgpack", {{"pack", json_encode}, {"unpack", json_decode}});
   if (folder.empty()) {
     for (const redis::Script* script :
-         {&lua::acquire, &lua::acquire_fair, &lua::acquire_simple, &lua::reenter, &lua::renew,
-          &lua::release, &lua::force_release, &lua::evict, &lua::check_token}) {
+         {&lua::acquire, &lua::acquire_fair, &lua::acquire_simple, &lua::acquire_read,
+          &lua::acquire_write, &lua::acquire_semaphore, &lua::reenter, &lua::reenter_read_write,
+          &lua::reenter_semaphore, &lua::renew, &lua::renew_read_write, &lua::renew_semaphore,
+          &lua::release, &lua::release_read_write, &lua::release_semaphore, &lua::force_release,
+          &lua::force_release_semaphore, &lua::evict, &lua::check_token}) {
       load(std::string(script->name), std::string(script->text));
     }
     return;

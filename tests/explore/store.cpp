@@ -460,6 +460,30 @@ Reply Store::run(const Words& words) {
                   return reply;
                 });
   }
+  if (name == "zrange" && lower(arg(4)) == "byscore") {
+    // Either end may be open, as in "(5"; infinities are numbers.
+    const auto bound = [](std::string text, bool& is_open) {
+      is_open = !text.empty() && text[0] == '(';
+      if (is_open) text.erase(0, 1);
+      return to_double(text);
+    };
+    bool opens = false, closes = false;
+    const auto least = bound(arg(2), opens), most = bound(arg(3), closes);
+    if (!least || !most) return Reply::error("ERR min or max is not a float");
+    const bool is_limited = lower(arg(5)) == "limit";
+    const auto count = is_limited ? to_integer(arg(7)) : std::optional<std::int64_t>(-1);
+    if (!count || (is_limited && arg(6) != "0")) return k_syntax;
+    return with(key, Kind::zset, Reply::array(), [&](Value& value) {
+      Reply reply = Reply::array();
+      for (const auto& [score, member] : value.zset) {
+        if (score < *least || (opens && score == *least)) continue;
+        if (score > *most || (closes && score == *most)) continue;
+        if (*count >= 0 && static_cast<std::int64_t>(reply.items.size()) == *count) break;
+        reply.items.push_back(Reply::bulk(member));
+      }
+      return reply;
+    });
+  }
   if (name == "zrange" || name == "zrevrange") {
     const auto first = to_integer(arg(2)), last = to_integer(arg(3));
     if (!first || !last) return k_no_integer;

@@ -1,276 +1,294 @@
 #include "explore/world.hpp"
 
 #include <algorithm>
-#include <set>
+#include <utility>
 
-#include <nlohmann/json.hpp>
+#include "explore/moments.hpp"
+#include "explore/promises.hpp"
 
 namespace rlock::explore {
 namespace {
 
-using nlohmann::json;
 using What = Action::What;
 using Phase = Client::Phase;
 using Pending = Client::Pending;
 using Progress = Client::Progress;
 
-const std::string k_lock = "L";
-const std::string k_info = "rlock_info:{L}";
-const std::string k_channel = "redisson_lock__channel:{L}";
-const std::string k_queue = "redisson_lock_queue:{L}";
-const std::string k_scores = "redisson_lock_timeout:{L}";
-const std::string k_token = "redisson_lock_token:{L}";
-const std::string k_latch = "redisson_unlock_latch:{L}:";
-const std::string k_rw_channel = "redisson_rwlock:{L}";
-
-constexpr std::int64_t k_now_us = k_now_ms * 1000;
-// Older moments make no difference to any script.
-constexpr std::int64_t k_oldest_ms = 61'000;
-
-bool is_known(const Store& store, const std::string& text) {
-  for (const auto& [name, value] : store.keys) {
-    if (name.find(text) != std::string::npos || value.text.find(text) != std::string::npos)
-      return true;
-    for (const auto& [field, content] : value.hash) {
-      if (field.find(text) != std::string::npos || content.find(text) != std::string::npos)
-        return true;
-    }
-    for (const auto& member : value.list) {
-      if (member == text) return true;
-    }
-    for (const auto& [score, member] : value.zset) {
-      if (member == text) return true;
-    }
-  }
-  return false;
+const char* name_of(What what) {
+  static const char* const names[] = {"takes",
+                                      "asks again",
+                                      "gives up",
+                                      "renews",
+                                      "re-enters",
+                                      "releases",
+                                      "sends again",
+                                      "crashes",
+                                      "unlock --force",
+                                      "evict",
+                                      "late request arrives",
+                                      "time passes"};
+  return names[static_cast<int>(what)];
 }
 
-// Returns a name that nothing in the store tells of: a fresh UUID, with as few different ones as
-// can be.
-std::string fresh(const World& world, char letter, const std::string& suffix) {
-  for (int i = 1;; ++i) {
-    std::string name = std::string(1, letter) + std::to_string(i) + suffix;
-    bool is_used = is_known(world.store, name);
-    for (const Client& client : world.clients) {
-      is_used = is_used || client.owner == name;
-      for (const Hold& hold : client.holds) is_used = is_used || hold.id == name;
-    }
-    if (!is_used) return name;
-  }
+bool has_any(const Layout& layout, const Store& store, const Client& client) {
+  return std::any_of(client.holds.begin(), client.holds.end(),
+                     [&](const Hold& hold) { return layout.has(store, client.owner, hold); });
 }
 
-std::int64_t field_ms(const json& about, const char* name) {
-  const auto found = about.find(name);
-  return found != about.end() && found->is_number() ? found->get<std::int64_t>() : 0;
+void end(Client& client, bool is_loss) {
+  const Progress progress =
+      client.progress == Progress::taken && is_loss ? Progress::lost : client.progress;
+  client = Client{};
+  client.progress = progress;
 }
 
-// Moves or forgets all moments that stand in the side key.
-template <typename Change>
-void change_info(Store& store, Change change) {
-  const auto found = store.keys.find(k_info);
-  if (found == store.keys.end()) return;
-  for (auto& [field, text] : found->second.hash) {
-    if (field == "holder") continue;
-    json about = json::parse(text);
-    change(about);
-    text = about.dump();
-  }
+// A request of this hold's has prolonged the lease. Where the outer hold is proven by its latch,
+// only its own requests prolong that.
+void extend(const Layout& layout, Client& client, const Hold& hold) {
+  if (layout.kind == Kind::value && hold.is_outer) return;
+  if (client.left_ms > 0) client.left_ms = k_lease_ms;
 }
 
-// Exception: a waiter that was silent for so long that nothing tells of it any more looks like one
-// of another library, whose queues have no end. The next of its waiters that asks mends that.
-bool looks_foreign(const Store& store) {
-  const auto queue = store.keys.find(k_queue), info = store.keys.find(k_info);
-  if (queue == store.keys.end()) return false;
-  return std::any_of(queue->second.list.begin(), queue->second.list.end(),
-                     [&](const std::string& owner) {
-                       return info == store.keys.end() || info->second.hash.count(owner) == 0;
-                     });
-}
+Hold& hold_of(Client& client, int hold) { return client.holds[static_cast<std::size_t>(hold)]; }
 
-bool has_lock(const Store& store, const std::string& owner) {
-  const auto lock = store.keys.find(k_lock);
-  return lock != store.keys.end() && lock->second.hash.count(owner) != 0;
-}
-
-bool is_endless(const Store& store) {
-  const auto queue = store.keys.find(k_queue);
-  return queue != store.keys.end() && queue->second.end_ms == 0;
-}
-
-void shift(json& about, const char* name, std::int64_t by) {
-  const auto found = about.find(name);
-  if (found == about.end() || !found->is_number()) return;
-  *found = std::max(found->get<std::int64_t>() - by, k_now_ms - k_oldest_ms);
+// A request of this hold's has got no answer.
+void await(Client& client, Pending what, int hold) {
+  client.pending = what;
+  client.pending_hold = hold;
+  // A renewal counts nothing: late, it does no harm.
+  if (what != Pending::renew) hold_of(client, hold).is_unanswered = true;
+  if (what != Pending::release || client.holds.size() > 1) return;
+  client.is_late = true;  // it has no claim to its place any more
+  client.left_ms = std::min<std::int64_t>(client.left_ms, 0);  // its command has ended
 }
 
 }  // namespace
 
-Reply Rules::send(World& world, const std::string& script, const Words& keys, const Words& args,
-                  bool is_lost) {
-  world.store.channels.clear();
-  for (const Client& client : world.clients) {
-    if (client.phase != Phase::waiting) continue;
-    world.store.channels.push_back(kind_ == Kind::fair ? k_channel + ":" + client.owner
-                                                       : k_channel);
+bool Client::writes() const {
+  for (std::size_t i = 0; i < holds.size(); ++i) {
+    if (holds[i].writes && counts_on(static_cast<int>(i))) return true;
   }
-  sent_.push_back({script, keys, args});
-  Reply reply = host_.run(script, world.store, keys, args);
+  return false;
+}
+
+World first_world(const Layout& layout, int clients, int faults) {
+  World world;
+  world.clients.resize(static_cast<std::size_t>(clients));
+  world.flights.resize(static_cast<std::size_t>(clients) + 1);
+  world.faults = faults;
+  if (layout.kind == Kind::service)
+    world.store.run({"set", k_lock, std::to_string(layout.permits)});
+  normalise(world);
+  return world;
+}
+
+Reply Rules::send(World& world, const Sent& sent, bool is_lost) {
+  world.store.channels.clear();
+  world.store.published.clear();
+  for (const Client& client : world.clients) {
+    if (client.listens()) world.store.channels.push_back(layout_.channel(client.owner));
+  }
+  sent_.push_back(sent);
+  Reply reply = host_.run(sent.script, world.store, sent.keys, sent.args);
   if (reply.type == Reply::Type::error) throw Violation{"a script failed: " + reply.text};
   // A request that is sent again at once, as after a lost reply, changes nothing but what it
   // prolongs. A waiter that asks again may have its turn.
-  const bool is_waiting = script.starts_with("acquire") && reply.items.at(0).integer == 0;
+  const bool is_waiting = sent.script.starts_with("acquire") && reply.items.at(0).integer == 0;
   if (is_lost && !is_waiting) {
     Store again = world.store;
-    const Reply second = host_.run(script, again, keys, args);
+    const Reply second = host_.run(sent.script, again, sent.keys, sent.args);
     World one = world, other = world;
     other.store = again;
     for (World* copy : {&one, &other}) {
       for (auto& [name, value] : copy->store.keys) value.end_ms = value.end_ms == 0 ? 0 : 1;
     }
-    if (Rules::normalise(one) != Rules::normalise(other))
-      throw Violation{"sent again, " + script + " changed something"};
-    if (second != reply) {
-      throw Violation{"sent again, " + script + " answered something else"};
-    }
+    if (normalise(one) != normalise(other))
+      throw Violation{"sent again, " + sent.script + " changed something"};
+    if (second != reply) throw Violation{"sent again, " + sent.script + " answered something else"};
   }
   return reply;
 }
 
 std::vector<Action> Rules::actions(const World& world) const {
   std::vector<Action> all;
+  const bool has_sides = layout_.kind == Kind::read_write;
+  const auto both = [&](Action action) {
+    all.push_back(action);
+    if (world.faults == 0) return;
+    action.fate = Fate::lost;
+    all.push_back(action);
+    action.fate = Fate::late;
+    if (!world.flights[static_cast<std::size_t>(action.client)].is_there()) all.push_back(action);
+  };
   for (int i = 0; i < static_cast<int>(world.clients.size()); ++i) {
     const Client& client = world.clients[static_cast<std::size_t>(i)];
-    const auto both = [&](What what) {
-      all.push_back({what, i, false});
-      if (world.faults > 0) all.push_back({what, i, true});
-    };
     if (client.phase == Phase::idle) {
-      both(What::take);
+      both({.what = What::take, .client = i});
+      if (has_sides) both({.what = What::take, .client = i, .writes = true});
       continue;
     }
-    if (world.faults > 0) all.push_back({What::crash, i});
+    if (world.faults > 0) all.push_back({.what = What::crash, .client = i});
     if (client.pending != Pending::nothing) {
-      all.push_back({What::resend, i});
-      if (client.pending == Pending::acquire) both(What::give_up);
+      all.push_back({.what = What::resend, .client = i});
+      if (client.pending == Pending::acquire || client.pending == Pending::reenter)
+        both({.what = What::give_up, .client = i});
       continue;
     }
     if (client.phase == Phase::waiting) {
-      both(What::ask);
-      both(What::give_up);
-    } else if (client.left_ms > 0) {
-      both(What::renew);
-      if (client.holds.size() < k_most_holds) both(What::reenter);
-      both(What::release);
-    } else {
-      both(What::release);
+      both({.what = What::ask, .client = i});
+      both({.what = What::give_up, .client = i});
+      continue;
     }
+    const int last = static_cast<int>(client.holds.size()) - 1;
+    const Hold& inner = client.holds.back();
+    if (client.left_ms > 0) {
+      both({.what = What::renew, .client = i});
+      const bool is_other = inner.writes != client.holds[0].writes || inner.is_outer;
+      if (last > 0 && is_other) both({.what = What::renew, .client = i, .hold = last});
+      if (client.holds.size() < k_most_holds) {
+        both({.what = What::reenter, .client = i});
+        if (client.writes()) both({.what = What::reenter, .client = i, .writes = true});
+      }
+    }
+    if (inner.is_outer) {  // it only asks
+      all.push_back({.what = What::release, .client = i, .hold = last});
+      continue;
+    }
+    for (int hold = 0; hold <= last; ++hold)
+      both({.what = What::release, .client = i, .hold = hold});
   }
-  if (world.faults > 0 && world.store.keys.count(k_lock) != 0) all.push_back({What::force});
-  if (const auto queue = world.store.keys.find(k_queue);
-      world.faults > 0 && queue != world.store.keys.end()) {
-    for (const std::string& owner : queue->second.list)
-      all.push_back({What::evict, -1, false, owner});
+  const auto interfere = [&](Action action) {
+    if (world.faults == 0) return;
+    all.push_back(action);
+    action.fate = Fate::late;
+    if (!world.flights.back().is_there()) all.push_back(action);
+  };
+  if (!layout_.holders(world.store).empty()) interfere({.what = What::force});
+  if (const Value* queue = find(world.store, k_queue); queue != nullptr) {
+    for (const std::string& owner : queue->list) interfere({.what = What::evict, .target = owner});
+  }
+  for (int i = 0; i < static_cast<int>(world.flights.size()); ++i) {
+    if (world.flights[static_cast<std::size_t>(i)].is_there())
+      all.push_back({.what = What::arrive, .client = i});
   }
   all.push_back({What::pass});
   return all;
 }
 
 std::string Rules::apply(World& world, const Action& action) {
-  static const char* const names[] = {"takes",          "asks again", "gives up",    "renews",
-                                      "re-enters",      "releases",   "sends again", "crashes",
-                                      "unlock --force", "evict",      "time passes"};
   sent_.clear();
   passed_ms_ = 0;
-  const bool is_fault = action.is_lost || action.what == What::crash ||
+  const bool is_fault = action.fate != Fate::answered || action.what == What::crash ||
                         action.what == What::force || action.what == What::evict;
   if (is_fault) --world.faults;
   world.looked_foreign =
       (world.looked_foreign && is_endless(world.store)) || looks_foreign(world.store);
-  std::string text = names[static_cast<int>(action.what)];
+  std::string text = name_of(action.what);
+  const char* const fate = action.fate == Fate::lost   ? ", and the reply is lost"
+                           : action.fate == Fate::late ? ", but that request is late"
+                                                       : "";
+  if (action.what == What::arrive) {
+    arrive(world, action.client);
+    check(layout_, world);
+    return "a " + text + ": " + sent_.at(0).script;
+  }
   if (action.client < 0) {
-    if (action.what == What::force) force(world);
-    if (action.what == What::evict) evict(world, action.target);
-    if (action.what == What::pass) pass(world);
-    check(world);
-    return text + (action.what == What::pass ? ": " + std::to_string(passed_ms_) + " ms"
-                                             : " " + action.target);
+    if (action.what == What::force) force(world, action.fate);
+    if (action.what == What::evict) evict(world, action.target, action.fate);
+    if (action.what == What::pass) {
+      passed_ms_ = pass(world);
+      text += ": " + std::to_string(passed_ms_) + " ms";
+    }
+    check(layout_, world);
+    return text + " " + action.target + fate;
   }
   Client& client = world.clients[static_cast<std::size_t>(action.client)];
   switch (action.what) {
     case What::take:
-      client.owner = fresh(world, 'o', ":1");
-      client.holds = {{fresh(world, 'h', "."), false}};
-      client.phase = Phase::waiting;
-      client.is_late = false;
+      take(world, client, action.writes);
       [[fallthrough]];
     case What::ask:
-      acquire(world, client, action.is_lost);
+      acquire(world, client, action.fate);
       break;
     case What::renew:
-      renew(world, client, action.is_lost);
+      renew(world, client, action.hold, action.fate);
       break;
     case What::reenter:
-      reenter(world, client, action.is_lost);
+      client.holds.push_back({.id = fresh(world, 'h', "."),
+                              .writes = action.writes,
+                              .is_reentered = true,
+                              .is_unproven = true});
+      reenter(world, client, static_cast<int>(client.holds.size()) - 1, action.fate);
       break;
     case What::give_up:
+      give_up(world, client, action.fate);
+      break;
     case What::release:
-      release(world, client, action.is_lost);
+      release(world, client, action.hold, action.fate);
       break;
     case What::crash:
       end(client, true);
       break;
     case What::resend:
-      switch (std::exchange(client.pending, Pending::nothing)) {
-        case Pending::acquire:
-          acquire(world, client, false);
-          break;
-        case Pending::reenter:
-          reenter(world, client, false);
-          break;
-        case Pending::renew:
-          renew(world, client, false);
-          break;
-        case Pending::release:
-          release(world, client, false);
-          break;
-        case Pending::nothing:
-          break;
-      }
+      resend(world, client);
       break;
     default:
       break;
   }
-  text = "client " + std::to_string(action.client + 1) + " " + text +
-         (action.is_lost ? ", and the reply is lost" : "");
-  check(world);
-  return text;
+  check(layout_, world);
+  return "client " + std::to_string(action.client + 1) + " " + text +
+         (action.writes ? " to write" : "") + fate;
 }
 
-void Rules::acquire(World& world, Client& client, bool is_lost) {
-  const std::string latch = k_latch + client.holds[0].id;
-  const Words common{std::to_string(k_lease_ms), client.owner, R"({"host":"h"})", "1", ""};
-  Reply reply;
-  if (kind_ == Kind::fair) {
-    Words args = common;
-    args.insert(args.end(), {k_channel, std::to_string(k_fair_wait_ms)});
-    reply = send(world, "acquire_fair", {k_lock, k_info, latch, k_queue, k_scores, k_token}, args,
-                 is_lost);
-  } else {
-    reply = send(world, "acquire", {k_lock, k_info, latch, k_queue, k_token}, common, is_lost);
+void Rules::take(World& world, Client& client, bool writes) {
+  const bool is_given = layout_.kind == Kind::value;
+  client.owner = is_given ? "given:1" : fresh(world, 'o', ":1");
+  client.holds = {{.id = fresh(world, 'h', "."), .writes = writes, .is_unproven = is_given}};
+  client.phase = Phase::waiting;
+  client.is_late = false;
+}
+
+void Rules::resend(World& world, Client& client) {
+  const int hold = client.pending_hold;
+  switch (std::exchange(client.pending, Pending::nothing)) {
+    case Pending::acquire:
+      return acquire(world, client, Fate::answered);
+    case Pending::reenter:
+      return reenter(world, client, hold, Fate::answered);
+    case Pending::renew:
+      return renew(world, client, hold, Fate::answered);
+    case Pending::release:
+      return release(world, client, hold, Fate::answered);
+    case Pending::nothing:
+      break;
   }
+}
+
+void Rules::forget(World& world, const Hold& hold) {
+  if (!hold.is_unanswered) world.store.run({"del", k_latch + hold.id});
+}
+
+void Rules::acquire(World& world, Client& client, Fate fate) {
+  const Sent request = layout_.take(client.owner, client.holds[0]);
+  if (fate == Fate::late) return depart(world, client, Pending::acquire, 0, request);
+  const Reply reply = send(world, request, fate == Fate::lost);
   const std::int64_t code = reply.items.at(0).integer;
-  if (code == 1) granted(world, client, reply);
-  if (code == 0 && kind_ == Kind::fair) {
-    if (client.arrival == 0) client.arrival = ++world.arrivals;
-    client.is_late = false;
-    client.ask_within_ms = reply.items.at(7).integer * 6 / 5;
+  if (code == 1) {
+    if (!layout_.has(world.store, client.owner, client.holds[0]))
+      throw Violation{"granted, but the keys say nothing of it"};
+    check_grant(layout_, world, client, reply);
   } else if (code == 0) {
     client.ask_within_ms = 6'000;
+    if (layout_.kind == Kind::fair) {
+      if (client.arrival == 0) client.arrival = ++world.arrivals;
+      client.is_late = false;
+      client.ask_within_ms = reply.items.at(7).integer * 6 / 5;
+    }
+  } else if (code != 2) {
+    throw Violation{"the lock is refused: " + reply.items.at(1).text};
   }
-  if (is_lost) {
-    client.pending = Pending::acquire;
-    return;
+  if (fate == Fate::lost) {
+    return await(client, Pending::acquire, 0);
   }
   if (code == 1) {
     client.phase = Phase::holding;
@@ -281,40 +299,21 @@ void Rules::acquire(World& world, Client& client, bool is_lost) {
                       : client.progress == Progress::lost ? Progress::taken_again
                                                           : client.progress;
   } else if (code != 0) {
-    end(client, false);  // this hold has ended
+    throw Violation{"a client that waits is told that its hold has ended"};
   }
 }
 
-// What holds at each grant, whether its reply arrives or not.
-void Rules::granted(World& world, Client& client, const Reply& reply) {
-  const std::int64_t token = std::stoll(reply.items.at(3).text);
-  const bool is_repeated = client.has_grant;  // whose reply was lost
-  client.has_grant = true;
-  if (token < world.last_token || (token == world.last_token && !is_repeated))
-    throw Violation{"a token did not grow"};
-  if (is_repeated && token == world.last_token) return;
-  world.last_token = token;
-  for (const Client& other : world.clients) {
-    if (&other != &client && other.believes()) throw Violation{"granted while another holds it"};
-    if (kind_ == Kind::fair && &other != &client && other.phase == Phase::waiting &&
-        other.arrival != 0 && !other.is_late && !other.has_grant &&
-        (client.arrival == 0 || client.arrival > other.arrival)) {
-      throw Violation{"a waiter that lives was passed by one who came later"};
-    }
-  }
-}
-
-void Rules::reenter(World& world, Client& client, bool is_lost) {
-  const bool is_again = client.holds.back().is_reentered;
-  if (!is_again) client.holds.push_back({fresh(world, 'h', "."), true});
-  const std::string latch = k_latch + client.holds.back().id;
-  const bool was_held = has_lock(world.store, client.owner);
-  const Reply reply =
-      send(world, "reenter", {k_lock, latch, k_info, k_token},
-           {std::to_string(k_lease_ms), client.owner, std::to_string(k_memory_ms), "1"}, is_lost);
-  if (is_lost) {
-    client.pending = Pending::reenter;
-    return;
+void Rules::reenter(World& world, Client& client, int hold, Fate fate) {
+  const auto holds_any = [&] {
+    return layout_.count(world.store, client.owner, false) > 0 ||
+           layout_.count(world.store, client.owner, true) > 0;
+  };
+  const bool was_held = holds_any();
+  const Sent request = layout_.reenter(client.owner, hold_of(client, hold));
+  if (fate == Fate::late) return depart(world, client, Pending::reenter, hold, request);
+  const Reply reply = send(world, request, fate == Fate::lost);
+  if (fate == Fate::lost) {
+    return await(client, Pending::reenter, hold);
   }
   if (reply.items.at(0).integer != 1) {
     client.holds.pop_back();
@@ -322,223 +321,168 @@ void Rules::reenter(World& world, Client& client, bool is_lost) {
     return;
   }
   if (!was_held) throw Violation{"who does not hold the lock has re-entered it"};
-  if (!is_again) world.store.run({"del", latch});  // every request was answered
-  if (client.left_ms > 0) client.left_ms = k_lease_ms;
+  Hold& inner = hold_of(client, hold);
+  inner.is_outer = reply.items.at(3).integer == 1;
+  inner.is_unproven = layout_.kind == Kind::value && !inner.is_outer;
+  if (layout_.kind != Kind::value) forget(world, inner);
+  extend(layout_, client, inner);
 }
 
-void Rules::renew(World& world, Client& client, bool is_lost) {
-  const Reply reply = send(world, "renew", {k_lock},
-                           {std::to_string(k_lease_ms), client.owner, k_info, ""}, is_lost);
-  if (is_lost) {
-    client.pending = Pending::renew;
-  } else if (reply.integer == 1 && !has_lock(world.store, client.owner)) {
-    throw Violation{"who does not hold the lock has renewed it"};
+void Rules::renew(World& world, Client& client, int hold, Fate fate) {
+  const Sent request = layout_.renew(client.owner, hold_of(client, hold), k_lease_ms);
+  if (fate == Fate::late) return depart(world, client, Pending::renew, hold, request);
+  const Reply reply = send(world, request, fate == Fate::lost);
+  if (fate == Fate::lost) {
+    await(client, Pending::renew, hold);
   } else if (reply.integer == 1) {
-    if (client.left_ms > 0) client.left_ms = k_lease_ms;
+    if (!layout_.has(world.store, client.owner, hold_of(client, hold)))
+      throw Violation{"who does not hold the lock has renewed it"};
+    extend(layout_, client, hold_of(client, hold));
   } else {
     if (client.believes()) throw Violation{"a holder is told that it has lost the lock"};
     end(client, true);
   }
 }
 
-void Rules::release(World& world, Client& client, bool is_lost) {
-  const bool was_holding = client.phase == Phase::holding;
-  const Hold hold = client.holds.back();
-  const std::string latch = k_latch + hold.id;
-  const bool believed = client.believes();
-  const bool is_clean = client.pending == Pending::nothing;
-  const Reply reply = send(world, "release", {k_lock, k_channel, k_info, latch, k_queue, k_scores},
-                           {client.owner, std::to_string(k_memory_ms), "0",
-                            kind_ == Kind::fair ? std::to_string(k_fair_wait_ms) : "0",
-                            hold.is_reentered ? "reentered" : "", "1", "0"},
-                           is_lost);
-  client.is_late = true;  // who gives up has no claim any more
-  if (is_lost) {
-    client.pending = Pending::release;
-    client.left_ms = std::min<std::int64_t>(client.left_ms, 0);  // the command has ended
-    return;
-  }
-  if (is_clean) world.store.run({"del", latch});
+void Rules::give_up(World& world, Client& client, Fate fate) {
+  const bool is_inner = client.pending == Pending::reenter;
+  const int hold = is_inner ? client.pending_hold : 0;
   client.pending = Pending::nothing;
-  if (was_holding && believed && reply.items.at(0).integer == 2)
-    throw Violation{"a holder's release is told that it had no lock"};
-  client.holds.pop_back();
-  if (!client.holds.empty()) return;
-  for (const auto& name : {k_lock, k_queue, k_scores}) {
-    const auto found = world.store.keys.find(name);
-    if (found == world.store.keys.end()) continue;
-    const Value& value = found->second;
-    const bool is_listed =
-        std::find(value.list.begin(), value.list.end(), client.owner) != value.list.end();
-    const bool is_scored =
-        std::any_of(value.zset.begin(), value.zset.end(),
-                    [&](const auto& entry) { return entry.second == client.owner; });
-    if (value.hash.count(client.owner) != 0 || is_listed || is_scored) {
-      throw Violation{"who has released or given up is still in " + name};
-    }
+  // There is nothing to take back where no request is without an answer, except a place in a queue.
+  if (layout_.kind == Kind::fair || hold_of(client, hold).is_unanswered)
+    return release(world, client, hold, fate);
+  end(client, false);
+}
+
+void Rules::release(World& world, Client& client, int index, Fate fate) {
+  const Hold hold = hold_of(client, index);
+  const bool was_holding = client.phase == Phase::holding, believed = client.believes();
+  // Nobody gives up what it has been granted but one hold that it had not heard of.
+  const bool is_sure = was_holding && believed && !(hold.is_reentered && hold.is_unproven);
+  const auto drop = [&] {
+    client.holds.erase(client.holds.begin() + index);
+    client.pending = Pending::nothing;
+  };
+  if (hold.is_outer) {
+    const Reply reply = send(world, layout_.renew(client.owner, hold, 0), false);
+    if (believed && reply.integer != 1)
+      throw Violation{"a holder is told that it has lost the lock"};
+    return drop();
   }
+  const Sent request = layout_.release(client.owner, hold);
+  if (fate == Fate::late) return depart(world, client, Pending::release, index, request);
+  const bool had_it = layout_.has(world.store, client.owner, hold);
+  const Reply reply = send(world, request, fate == Fate::lost);
+  give_back(world, client, hold);
+  const std::int64_t code = reply.items.at(0).integer;
+  if (had_it && code == 1) check_woken(layout_, world, client);
+  if (fate == Fate::lost) return await(client, Pending::release, index);
+  client.is_late = client.is_late || client.holds.size() == 1;  // it has no claim any more
+  forget(world, hold);
+  if (is_sure && code == 2) throw Violation{"a holder's release is told that it had no lock"};
+  drop();
+  if (!client.holds.empty()) return;
+  check_gone(layout_, world, client, hold, had_it && code == 1);
   end(client, was_holding && !believed);
 }
 
-void Rules::end(Client& client, bool is_loss) const {
-  const Progress progress =
-      client.progress == Progress::taken && is_loss ? Progress::lost : client.progress;
-  client = Client{};
-  client.progress = progress;
+std::string Rules::run_of(const Client& client) const {
+  if (client.holds.empty()) return "";
+  return layout_.kind == Kind::value ? client.holds[0].id : client.owner;
 }
 
-void Rules::force(World& world) {
-  Words args{std::to_string(k_memory_ms), "{L}:", "lock", "only"};
-  const Words owners = [&] {
-    Words found;
-    for (const auto& [owner, count] : world.store.keys.at(k_lock).hash) found.push_back(owner);
-    return found;
-  }();
-  args.insert(args.end(), owners.begin(), owners.end());
-  const std::string latch = k_latch + "force";
-  send(world, "force_release", {k_lock, k_channel, k_info, latch, k_queue, k_scores, k_rw_channel},
-       args, true);
-  world.store.run({"del", latch});
+// The server has carried out a release of this hold.
+void Rules::give_back(World& world, const Client& client, const Hold& hold) const {
+  for (std::size_t i = 0; i < world.clients.size(); ++i) {
+    Flight& flight = world.flights[i];
+    if (&world.clients[i] != &client || !flight.is_there()) continue;
+    flight.is_over = flight.is_over || flight.hold.id == hold.id;
+    flight.is_ended = flight.is_ended || (client.holds.size() == 1 && flight.run == run_of(client));
+  }
+}
+
+void Rules::depart(World& world, Client& client, Pending what, int hold, const Sent& sent) {
+  for (std::size_t i = 0; i < world.clients.size(); ++i) {
+    if (&world.clients[i] != &client) continue;
+    world.flights[i] = {.sent = sent,
+                        .what = what,
+                        .run = run_of(client),
+                        .owner = client.owner,
+                        .hold = hold_of(client, hold),
+                        .left_ms = k_longest_way_ms,
+                        .was_queued = client.arrival != 0};
+  }
+  await(client, what, hold);
+}
+
+void Rules::arrive(World& world, int index) {
+  const auto at = static_cast<std::size_t>(index);
+  const Flight flight = std::exchange(world.flights[at], Flight{});
+  if (flight.sent.script == "evict") return evicted(world, flight.sent);
+  if (flight.what == Pending::nothing) return forced(world, flight.sent);
+  Client& client = world.clients[at];
+  const bool is_same = run_of(client) == flight.run;  // it did not crash, nor end, meanwhile
+  const bool had_it = layout_.has(world.store, flight.owner, flight.hold);
+  const Reply reply = send(world, flight.sent, false);
+  const std::int64_t code =
+      flight.what == Pending::renew ? reply.integer : reply.items.at(0).integer;
+  if (flight.what == Pending::acquire && code == 1) {
+    if (flight.is_over) throw Violation{"a hold that was given back is granted"};
+    Client gone;
+    gone.owner = flight.owner;
+    gone.holds = {flight.hold};
+    gone.has_grant = had_it;
+    gone.arrival = flight.was_queued ? -1 : 0;  // before all others, which is not judged
+    check_grant(layout_, world, is_same ? client : gone, reply);
+  }
+  if (flight.what == Pending::acquire && code == 0 && is_same && layout_.kind == Kind::fair) {
+    if (client.arrival == 0) client.arrival = ++world.arrivals;
+    if (client.pending != Pending::release) client.is_late = false;
+    client.ask_within_ms = reply.items.at(7).integer * 6 / 5;
+  }
+  if (flight.what == Pending::release && had_it && code == 1) check_woken(layout_, world, client);
+  if (flight.is_ended) check_still_gone(layout_, world, flight);
+}
+
+void Rules::force(World& world, Fate fate) {
+  const std::string id = fresh(world, 'f', ".");
+  const Sent sent = layout_.force(id, layout_.holders(world.store));
+  if (fate == Fate::late) {
+    world.flights.back() = {.sent = sent, .left_ms = k_longest_way_ms};
+    return;
+  }
+  forced(world, sent);
+  world.store.run({"del", k_latch + id});
+  if (!layout_.holders(world.store).empty()) throw Violation{"a broken lock still has holders"};
+}
+
+void Rules::forced(World& world, const Sent& sent) {
+  std::vector<bool> is_hit;
+  for (const Client& client : world.clients)
+    is_hit.push_back(has_any(layout_, world.store, client));
+  const Reply reply = send(world, sent, true);
+  if (reply.items.at(0).integer != 1) return;  // it came late, and others have the lock now
+  for (std::size_t i = 0; i < is_hit.size(); ++i) {
+    if (is_hit[i]) world.clients[i].is_revoked = true;
+  }
+}
+
+void Rules::evict(World& world, const std::string& owner, Fate fate) {
+  const std::string id = fresh(world, 'e', ".");
+  const Sent sent = layout_.evict(id, owner);
+  if (fate == Fate::late) {
+    world.flights.back() = {.sent = sent, .left_ms = k_longest_way_ms};
+    return;
+  }
+  evicted(world, sent);
+  world.store.run({"del", k_latch + id});
+}
+
+void Rules::evicted(World& world, const Sent& sent) {
+  send(world, sent, true);
   for (Client& client : world.clients) {
-    if (std::find(owners.begin(), owners.end(), client.owner) != owners.end())
-      client.is_revoked = true;
+    if (client.owner == sent.args.at(1)) client.arrival = 0;  // it comes as if for the first time
   }
-}
-
-void Rules::evict(World& world, const std::string& owner) {
-  const std::string latch = k_latch + "evict";
-  send(world, "evict", {k_lock, k_channel, k_info, latch, k_queue, k_scores},
-       {std::to_string(k_memory_ms), owner}, true);
-  world.store.run({"del", latch});
-  for (Client& client : world.clients) {
-    if (client.owner == owner) client.arrival = 0;  // it comes as if for the first time
-  }
-}
-
-// Lets time pass until something may be different.
-void Rules::pass(World& world) {
-  std::int64_t next = 3'600'000;
-  const auto consider = [&](std::int64_t in) {
-    if (in > 0) next = std::min(next, in);
-  };
-  if (const auto expiry = world.store.next_expiry()) consider(*expiry);
-  for (const Client& client : world.clients) {
-    if (client.phase == Phase::holding) consider(client.left_ms);
-    if (client.phase == Phase::waiting) consider(client.ask_within_ms + 1);
-  }
-  change_info(world.store, [&](json& about) {
-    if (about.contains("due")) consider(field_ms(about, "due") + 1 - k_now_ms);
-    if (about.contains("at")) {
-      consider(field_ms(about, "at") + 8'001 - k_now_ms);
-      consider(field_ms(about, "at") + 15'001 - k_now_ms);
-    }
-  });
-  passed_ms_ = next;
-  world.store.pass(next);
-  if (const auto scores = world.store.keys.find(k_scores); scores != world.store.keys.end()) {
-    for (auto& [score, member] : scores->second.zset) {
-      score = std::max(score - static_cast<double>(next), static_cast<double>(k_now_ms - 1'000));
-    }
-    std::sort(scores->second.zset.begin(), scores->second.zset.end());
-  }
-  change_info(world.store, [&](json& about) {
-    for (const char* name : {"due", "at", "kept", "outlived"}) shift(about, name, next);
-  });
-  for (Client& client : world.clients) {
-    client.left_ms = std::max<std::int64_t>(client.left_ms - next, -1);
-    if (client.phase != Phase::waiting) continue;
-    client.ask_within_ms = std::max<std::int64_t>(client.ask_within_ms - next, -1);
-    client.is_late = client.is_late || client.ask_within_ms < 0;
-  }
-}
-
-void Rules::check(const World& world) const {
-  int believers = 0;
-  for (const Client& client : world.clients) {
-    if (!client.believes()) continue;
-    if (++believers > 1) throw Violation{"two holders"};
-    const auto lock = world.store.keys.find(k_lock);
-    if (lock == world.store.keys.end() || lock->second.hash.count(client.owner) == 0)
-      throw Violation{"a holder has no lock"};
-    if (lock->second.end_ms - k_now_ms < client.left_ms)
-      throw Violation{"the lock ends before its holder's lease"};
-    const auto count = static_cast<std::size_t>(std::stoi(lock->second.hash.at(client.owner)));
-    if (client.pending == Pending::nothing && count != client.holds.size())
-      throw Violation{"the count is not that of the holds"};
-  }
-  for (const auto& [name, value] : world.store.keys) {
-    if (value.end_ms != 0 || name == k_token) continue;
-    if ((name == k_queue || name == k_scores) && world.looked_foreign) continue;
-    throw Violation{name + " has no end"};
-  }
-  const auto queue = world.store.keys.find(k_queue), scores = world.store.keys.find(k_scores);
-  const std::size_t length = queue == world.store.keys.end() ? 0 : queue->second.list.size();
-  if (length != (scores == world.store.keys.end() ? 0 : scores->second.zset.size())) {
-    throw Violation{"queue and deadlines differ"};
-  }
-}
-
-std::string Rules::normalise(World& world) {
-  // Only the order counts of tokens, and of moments at which waiters came.
-  std::set<std::string> tokens, cames;
-  const auto longer_last = [](const std::string& text) {
-    return std::string(20 - std::min<std::size_t>(text.size(), 20), '0') + text;
-  };
-  Store& store = world.store;
-  const auto counter = store.keys.find(k_token);
-  if (counter != store.keys.end()) tokens.insert(longer_last(counter->second.text));
-  tokens.insert(longer_last(std::to_string(world.last_token)));
-  change_info(store, [&](json& about) {
-    if (about.contains("token")) tokens.insert(longer_last(about["token"].get<std::string>()));
-    if (about.contains("came")) cames.insert(longer_last(about["came"].get<std::string>()));
-    for (const char* name : {"since", "seen"}) {
-      if (about.contains(name)) about[name] = 0;
-    }
-  });
-  const auto rank = [&](const std::set<std::string>& all, const std::string& text) {
-    const auto at = std::distance(all.find(longer_last(text)), all.end());
-    return std::to_string(k_now_us - at);
-  };
-  change_info(store, [&](json& about) {
-    if (about.contains("token")) about["token"] = rank(tokens, about["token"].get<std::string>());
-    if (about.contains("came")) about["came"] = rank(cames, about["came"].get<std::string>());
-  });
-  if (counter != store.keys.end()) counter->second.text = rank(tokens, counter->second.text);
-  world.last_token = std::stoll(rank(tokens, std::to_string(world.last_token)));
-  std::vector<Client*> waiters;
-  for (Client& client : world.clients) {
-    if (client.arrival != 0) waiters.push_back(&client);
-  }
-  std::sort(waiters.begin(), waiters.end(),
-            [](const Client* one, const Client* other) { return one->arrival < other->arrival; });
-  world.arrivals = 0;
-  for (Client* client : waiters) client->arrival = ++world.arrivals;
-  store.published.clear();
-  store.channels.clear();
-
-  std::string text;
-  const auto add = [&](const std::string& part) {
-    text += part;
-    text += '\n';
-  };
-  for (const auto& [name, value] : store.keys) {
-    add(name + std::to_string(value.end_ms) + value.text);
-    for (const auto& [field, content] : value.hash) add(field + "=" + content);
-    for (const auto& member : value.list) add(member);
-    for (const auto& [score, member] : value.zset) add(member + format_score(score));
-  }
-  for (const Client& client : world.clients) {
-    add(client.owner + std::to_string(static_cast<int>(client.phase)) +
-        std::to_string(static_cast<int>(client.pending)) +
-        std::to_string(static_cast<int>(client.progress)) + std::to_string(client.arrival) +
-        (client.is_revoked ? "r" : "") + (client.is_late ? "l" : "") +
-        (client.has_grant ? "g" : "") + " " + std::to_string(client.left_ms) + " " +
-        std::to_string(client.ask_within_ms));
-    for (const Hold& hold : client.holds) add(hold.id + (hold.is_reentered ? "+" : ""));
-  }
-  add(std::to_string(world.last_token) + " " + std::to_string(world.faults) +
-      (world.looked_foreign ? "f" : ""));
-  return text;
 }
 
 }  // namespace rlock::explore

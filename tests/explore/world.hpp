@@ -3,27 +3,16 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "explore/layout.hpp"
 #include "explore/lua_host.hpp"
 #include "explore/store.hpp"
 
 namespace rlock::explore {
 
-enum class Kind { plain, fair };
-
-constexpr std::int64_t k_lease_ms = 10'000;
-constexpr std::int64_t k_timeout_ms = 1'000;
-constexpr std::int64_t k_memory_ms = 2 * k_timeout_ms + 60'000 + 30'000;  // as lock/question.hpp
-constexpr std::int64_t k_fair_wait_ms = 15'000;
-constexpr int k_most_holds = 2;
-
-struct Hold {
-  std::string id;
-  bool is_reentered = false;
-};
+constexpr std::size_t k_most_holds = 2;
 
 // One process of rlock that takes the lock, over and over. A run has an owner of its own.
 struct Client {
@@ -33,6 +22,7 @@ struct Client {
 
   Phase phase = Phase::idle;
   Pending pending = Pending::nothing;
+  int pending_hold = 0;  // of which hold
   Progress progress = Progress::none;
   std::string owner;
   std::vector<Hold> holds;
@@ -47,6 +37,32 @@ struct Client {
   [[nodiscard]] bool believes() const {
     return phase == Phase::holding && left_ms > 0 && !is_revoked;
   }
+  // Whether it was told that it has to wait, and has subscribed.
+  [[nodiscard]] bool listens() const { return phase == Phase::waiting && ask_within_ms != 0; }
+  [[nodiscard]] bool writes() const;
+  // Whether this hold is to be there: not where a release is under way.
+  [[nodiscard]] bool counts_on(int hold) const {
+    return pending != Pending::release || pending_hold != hold;
+  }
+};
+
+// What becomes of a request: its reply arrives, or is lost, or it is itself under way for longer
+// than its client waits.
+enum class Fate { answered, lost, late };
+
+// A request that its client has given up on, and that may arrive all the same.
+struct Flight {
+  Sent sent;                                        // without a script: there is none
+  Client::Pending what = Client::Pending::nothing;  // nothing: of a person, not of a client
+  std::string run{};                                // see run_of
+  std::string owner{};
+  Hold hold{};
+  std::int64_t left_ms = 0;  // within which it arrives, or never
+  bool was_queued = false;
+  bool is_over = false;   // its hold was given back since
+  bool is_ended = false;  // and all others of its run
+
+  [[nodiscard]] bool is_there() const { return !sent.script.empty(); }
 };
 
 // What can happen next.
@@ -62,65 +78,68 @@ struct Action {
     crash,
     force,
     evict,
+    arrive,
     pass
   };
   What what;
   int client = -1;
-  bool is_lost = false;  // the reply is
+  Fate fate = Fate::answered;
+  int hold = 0;          // which one, of renew and release
+  bool writes = false;   // of take and reenter
   std::string target{};  // of evict
 };
 
 struct World {
   Store store;
   std::vector<Client> clients;
+  std::vector<Flight> flights;  // one of each client, and one of a person
   std::int64_t last_token = 0;
   int arrivals = 0;
   bool looked_foreign = false;  // see there
-  int faults = 0;               // that may still happen: lost replies, crashes, interference
+  int faults = 0;  // that may still happen: lost replies, late requests, crashes, interference
 };
 
-// One script call, as it was sent.
-struct Sent {
-  std::string script;
-  Words keys, args;
-};
+[[nodiscard]] World first_world(const Layout& layout, int clients, int faults);
 
 // Carries out actions, and judges what they did. Throws Violation.
 class Rules {
  public:
-  Rules(LuaHost& host, Kind kind) : host_(host), kind_(kind) {}
+  Rules(LuaHost& host, const Layout& layout) : host_(host), layout_(layout) {}
 
   [[nodiscard]] std::vector<Action> actions(const World& world) const;
-  // Returns what was sent, and how long time passed, for those who read.
+  // Returns what was done, for those who read.
   std::string apply(World& world, const Action& action);
-  // Makes worlds equal that differ in nothing that matters; returns a text of all that matters.
-  static std::string normalise(World& world);
   // All scripts that were sent by the last apply.
   [[nodiscard]] const std::vector<Sent>& sent() const { return sent_; }
   [[nodiscard]] std::int64_t passed_ms() const { return passed_ms_; }
 
  private:
-  Reply send(World& world, const std::string& script, const Words& keys, const Words& args,
-             bool is_lost);
-  void acquire(World& world, Client& client, bool is_lost);
-  void reenter(World& world, Client& client, bool is_lost);
-  void renew(World& world, Client& client, bool is_lost);
-  void release(World& world, Client& client, bool is_lost);
-  void granted(World& world, Client& client, const Reply& reply);
-  void end(Client& client, bool is_loss) const;
-  void force(World& world);
-  void evict(World& world, const std::string& owner);
-  void pass(World& world);
-  void check(const World& world) const;
+  Reply send(World& world, const Sent& sent, bool is_lost);
+  void take(World& world, Client& client, bool writes);
+  void acquire(World& world, Client& client, Fate fate);
+  void reenter(World& world, Client& client, int hold, Fate fate);
+  void renew(World& world, Client& client, int hold, Fate fate);
+  void give_up(World& world, Client& client, Fate fate);
+  void release(World& world, Client& client, int hold, Fate fate);
+  void resend(World& world, Client& client);
+  void force(World& world, Fate fate);
+  void evict(World& world, const std::string& owner, Fate fate);
+  void forced(World& world, const Sent& sent);
+  void evicted(World& world, const Sent& sent);
+  // A request of this hold's is on its way, for longer than the client waits.
+  void depart(World& world, Client& client, Client::Pending what, int hold, const Sent& sent);
+  void arrive(World& world, int flight);
+  // Has the server forget a request that was answered, with all those before it.
+  static void forget(World& world, const Hold& hold);
+
+  // Which run of a client something belongs to: its owner, where that is its own.
+  [[nodiscard]] std::string run_of(const Client& client) const;
+  void give_back(World& world, const Client& client, const Hold& hold) const;
 
   LuaHost& host_;
-  Kind kind_;
+  Layout layout_;
   std::vector<Sent> sent_;
   std::int64_t passed_ms_ = 0;
-};
-
-struct Violation {
-  std::string what;
 };
 
 }  // namespace rlock::explore

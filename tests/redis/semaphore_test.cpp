@@ -438,6 +438,25 @@ TEST_CASE("semaphore: one that a service made keeps its number, has no expiry an
   CHECK(ttl(server) == -1);
 }
 
+TEST_CASE(
+    "semaphore: what is told of a holder lasts as long as its permit, if a request came twice") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  server.command({"SET", "job", "2"});  // of a service: only the lease keeps the side key
+  lock::Semaphore semaphore = make_semaphore("u:1", 2), nested = make_semaphore("u:1", 2);
+  const auto comes_again = [&](const auto& request) {
+    request();
+    server.command({"PEXPIRE", k_info, "5000"});
+    request();
+    CHECK(ttl(server, k_info) > 5000);
+    CHECK(server.command({"HGET", k_info, "u:1"}).find("web1") != std::string::npos);
+  };
+  comes_again([&] { REQUIRE(takes(semaphore, client)); });
+  comes_again([&] { REQUIRE(nested.reenter(client)); });
+  CHECK(nested.release(client) == Release::still_held);
+  CHECK(semaphore.release(client) == Release::freed);
+}
+
 TEST_CASE("semaphore: the keys outlive a permit that a service has in one that rlock made") {
   test::Server server;
   redis::Client client = client_of(server);

@@ -1,0 +1,90 @@
+// What each kind of lock sends, as src/lock does, and what its keys say.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "explore/store.hpp"
+
+namespace rlock::explore {
+
+// simple: a string with a value of this run's alone. value: the user gave the value, and all
+// clients have the same. service: a semaphore that another client created.
+enum class Kind { plain, fair, simple, value, read_write, semaphore, service };
+
+[[nodiscard]] std::optional<Kind> kind_of(const std::string& name);
+[[nodiscard]] const char* name_of(Kind kind);
+[[nodiscard]] bool is_semaphore(Kind kind);
+[[nodiscard]] bool is_string(Kind kind);
+
+constexpr std::int64_t k_lease_ms = 10'000;
+constexpr std::int64_t k_timeout_ms = 1'000;
+// As in lock/question.hpp.
+constexpr std::int64_t k_longest_way_ms = 30'000;
+constexpr std::int64_t k_memory_ms = 2 * k_timeout_ms + 60'000 + k_longest_way_ms;
+constexpr std::int64_t k_fair_wait_ms = 15'000;
+
+inline const std::string k_lock = "L";
+inline const std::string k_info = "rlock_info:{L}";
+inline const std::string k_queue = "redisson_lock_queue:{L}";
+inline const std::string k_scores = "redisson_lock_timeout:{L}";
+inline const std::string k_token = "redisson_lock_token:{L}";
+inline const std::string k_permits = "{L}:timeout";
+inline const std::string k_latch = "redisson_unlock_latch:{L}:";
+inline const std::string k_reader_prefix = "{L}:";
+
+// One hold of an owner: a run, or one that is nested in it.
+struct Hold {
+  std::string id{};
+  bool writes = false;         // of the two sides of a read/write lock
+  bool is_reentered = false;   // the owner had the lock before
+  bool is_outer = false;       // a string that belongs to the outer hold
+  bool is_unproven = false;    // only the latch tells whether it was granted
+  bool is_unanswered = false;  // a request of its was: it may still be under way
+};
+
+// One script call, as it was sent.
+struct Sent {
+  std::string script;
+  Words keys, args;
+};
+
+class Layout {
+ public:
+  Layout(Kind of, int count_of_permits) : kind(of), permits(count_of_permits) {}
+
+  [[nodiscard]] Sent take(const std::string& owner, const Hold& hold) const;
+  [[nodiscard]] Sent reenter(const std::string& owner, const Hold& hold) const;
+  // A lease of 0 only asks.
+  [[nodiscard]] Sent renew(const std::string& owner, const Hold& hold, std::int64_t lease) const;
+  [[nodiscard]] Sent release(const std::string& owner, const Hold& hold) const;
+  // Breaks the lock if nobody else than these has it. `request`: its identifier.
+  [[nodiscard]] Sent force(const std::string& request, const Words& owners) const;
+  [[nodiscard]] Sent evict(const std::string& request, const std::string& waiter) const;
+  // Where a waiter listens.
+  [[nodiscard]] std::string channel(const std::string& waiter) const;
+
+  // Everybody who has the lock, by the names that the keys have.
+  [[nodiscard]] Words holders(const Store& store) const;
+  // How many holds the keys count for an owner, on one side of a read/write lock.
+  [[nodiscard]] int count(const Store& store, const std::string& owner, bool writes) const;
+  // Whether the keys say that this hold is there.
+  [[nodiscard]] bool has(const Store& store, const std::string& owner, const Hold& hold) const;
+  // How long (ms) the keys keep it.
+  [[nodiscard]] std::int64_t left(const Store& store, const std::string& owner,
+                                  const Hold& hold) const;
+
+  const Kind kind;
+  const int permits;  // of a semaphore
+
+ private:
+  [[nodiscard]] bool fences(const Hold& hold) const;
+};
+
+// Returns the key with this name, or null.
+[[nodiscard]] const Value* find(const Store& store, const std::string& name);
+[[nodiscard]] std::string hold_key(const std::string& reader, int hold);
+
+}  // namespace rlock::explore

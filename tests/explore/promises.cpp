@@ -1,0 +1,229 @@
+#include "explore/promises.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace rlock::explore {
+namespace {
+
+using Phase = Client::Phase;
+using Pending = Client::Pending;
+
+// Whether two clients may believe at once that they have the lock.
+bool share(const Layout& layout, const Client& one, const Client& other) {
+  if (is_semaphore(layout.kind)) return layout.permits > 1;
+  return layout.kind == Kind::read_write && !one.writes() && !other.writes();
+}
+
+// Which keys may be there without an end.
+bool may_stay(const Layout& layout, const World& world, const std::string& key) {
+  // Tokens grow for ever.
+  if (key == k_token) return true;
+  // Another client created the semaphore: it stays as it was.
+  if (layout.kind == Kind::service && (key == k_lock || key == k_permits)) return true;
+  return world.looked_foreign && (key == k_queue || key == k_scores);
+}
+
+void check_believers(const Layout& layout, const World& world) {
+  int believers = 0;
+  for (const Client& client : world.clients) {
+    if (!client.believes()) continue;
+    ++believers;
+    for (const Client& other : world.clients) {
+      if (&other != &client && other.believes() && !share(layout, client, other))
+        throw Violation{"two holders"};
+    }
+  }
+  if (is_semaphore(layout.kind) && believers > layout.permits)
+    throw Violation{"more holders than permits"};
+}
+
+void check_counts(const Layout& layout, const World& world, const Client& client) {
+  if (client.pending != Pending::nothing) return;
+  for (const bool writes : {false, true}) {
+    if (writes && layout.kind != Kind::read_write) continue;
+    auto expected = static_cast<int>(
+        std::count_if(client.holds.begin(), client.holds.end(),
+                      [&](const Hold& hold) { return hold.writes == writes && !hold.is_outer; }));
+    if (layout.count(world.store, client.owner, writes) != expected)
+      throw Violation{"the count is not that of the holds"};
+  }
+}
+
+void check_holders(const Layout& layout, const World& world) {
+  for (const Client& client : world.clients) {
+    if (!client.believes()) continue;
+    for (std::size_t i = 0; i < client.holds.size(); ++i) {
+      if (!client.counts_on(static_cast<int>(i))) continue;
+      const Hold& hold = client.holds[i];
+      if (client.pending == Pending::reenter && client.pending_hold == static_cast<int>(i))
+        continue;  // perhaps it is there
+      if (!layout.has(world.store, client.owner, hold)) throw Violation{"a holder has no lock"};
+      if (layout.left(world.store, client.owner, hold) < client.left_ms)
+        throw Violation{"the lock ends before its holder's lease"};
+    }
+    check_counts(layout, world, client);
+  }
+}
+
+// Of a read/write lock: what the keys say.
+void check_readers(const World& world) {
+  const Value* lock = find(world.store, k_lock);
+  std::set<std::string> readers, writers;
+  if (lock != nullptr) {
+    const auto mode = lock->hash.find("mode");
+    for (const auto& [field, count] : lock->hash) {
+      if (field == "mode") continue;
+      if (field.ends_with(":write")) {
+        writers.insert(field.substr(0, field.size() - 6));
+      } else {
+        readers.insert(field);
+      }
+    }
+    if (mode == lock->hash.end()) throw Violation{"the lock has no mode"};
+    if ((mode->second == "write") != (writers.size() == 1) || writers.size() > 1)
+      throw Violation{"the mode is not that of the holders"};
+    for (const std::string& reader : readers) {
+      if (!writers.empty() && writers.count(reader) == 0)
+        throw Violation{"a reader beside a writer"};
+    }
+    if (readers.empty() && writers.empty()) throw Violation{"a lock of nobody"};
+  }
+  for (const auto& [name, value] : world.store.keys) {
+    const std::size_t part = name.find(":rwlock_timeout:");
+    if (part == std::string::npos) continue;
+    const std::string reader = name.substr(k_reader_prefix.size(), part - k_reader_prefix.size());
+    const int hold = std::stoi(name.substr(part + 16));
+    if (readers.count(reader) == 0 || std::stoi(lock->hash.at(reader)) < hold)
+      throw Violation{"the key of a reader's hold that is not there: " + name};
+  }
+}
+
+// Of a semaphore: no permit is lost, and none is made.
+void check_permits(const Layout& layout, const World& world) {
+  const Value *lock = find(world.store, k_lock), *out = find(world.store, k_permits);
+  if (lock == nullptr) {
+    if (layout.kind == Kind::service) throw Violation{"the semaphore of another client is gone"};
+    if (out != nullptr) throw Violation{"permits are out of a semaphore that is not there"};
+    return;
+  }
+  const int count = out == nullptr ? 0 : static_cast<int>(out->zset.size());
+  const int total = std::stoi(lock->text) + count;
+  if (total < layout.permits) throw Violation{"a permit is lost"};
+  if (total > layout.permits) throw Violation{"a permit was given back twice"};
+  if (count > layout.permits) throw Violation{"more permits are out than there are"};
+}
+
+void check_queue(const World& world) {
+  const Value *queue = find(world.store, k_queue), *scores = find(world.store, k_scores);
+  if ((queue == nullptr ? 0 : queue->list.size()) != (scores == nullptr ? 0 : scores->zset.size()))
+    throw Violation{"queue and deadlines differ"};
+}
+
+}  // namespace
+
+bool looks_foreign(const Store& store) {
+  const Value *queue = find(store, k_queue), *info = find(store, k_info);
+  if (queue == nullptr) return false;
+  return std::any_of(queue->list.begin(), queue->list.end(), [&](const std::string& owner) {
+    return info == nullptr || info->hash.count(owner) == 0;
+  });
+}
+
+bool is_endless(const Store& store) {
+  const Value* queue = find(store, k_queue);
+  return queue != nullptr && queue->end_ms == 0;
+}
+
+void check(const Layout& layout, const World& world) {
+  check_believers(layout, world);
+  check_holders(layout, world);
+  if (layout.kind == Kind::read_write) check_readers(world);
+  if (is_semaphore(layout.kind)) check_permits(layout, world);
+  for (const auto& [name, value] : world.store.keys) {
+    if (value.end_ms == 0 && !may_stay(layout, world, name)) throw Violation{name + " has no end"};
+  }
+  check_queue(world);
+}
+
+void check_grant(const Layout& layout, World& world, Client& client, const Reply& reply) {
+  int others = 0;
+  for (const Client& other : world.clients) {
+    if (&other == &client || !other.believes()) continue;
+    ++others;
+    if (!share(layout, client, other)) throw Violation{"granted while another holds it"};
+  }
+  if (is_semaphore(layout.kind) && others >= layout.permits)
+    throw Violation{"granted while others have all permits"};
+  const bool is_repeated = client.has_grant;  // whose reply was lost
+  client.has_grant = true;
+  if (const std::string& text = reply.items.at(3).text; !text.empty()) {
+    const std::int64_t token = std::stoll(text);
+    if (token < world.last_token || (token == world.last_token && !is_repeated))
+      throw Violation{"a token did not grow"};
+    if (is_repeated && token == world.last_token) return;
+    world.last_token = token;
+  }
+  if (layout.kind != Kind::fair) return;
+  for (const Client& other : world.clients) {
+    if (&other != &client && other.phase == Phase::waiting && other.arrival != 0 &&
+        !other.is_late && !other.has_grant &&
+        (client.arrival == 0 || client.arrival > other.arrival)) {
+      throw Violation{"a waiter that lives was passed by one who came later"};
+    }
+  }
+}
+
+void check_still_gone(const Layout& layout, const World& world, const Flight& flight) {
+  const Store& store = world.store;
+  for (const bool writes : {false, true}) {
+    Hold hold = flight.hold;
+    hold.writes = writes;
+    // What is left of a permit whose time is over keeps nobody out.
+    if (layout.left(store, flight.owner, hold) > 0)
+      throw Violation{"who has released or given up has the lock"};
+  }
+  const auto is_owner = [&](const std::string& member) { return member == flight.owner; };
+  if (const Value* queue = find(store, k_queue); queue != nullptr) {
+    if (std::any_of(queue->list.begin(), queue->list.end(), is_owner))
+      throw Violation{"who has released or given up is in " + k_queue};
+  }
+  if (const Value* scores = find(store, k_scores); scores != nullptr) {
+    if (std::any_of(scores->zset.begin(), scores->zset.end(),
+                    [&](const auto& one) { return is_owner(one.second); }))
+      throw Violation{"who has released or given up is in " + k_scores};
+  }
+}
+
+void check_gone(const Layout& layout, const World& world, const Client& client, const Hold& last,
+                bool is_freed) {
+  const Store& store = world.store;
+  Flight nothing;
+  nothing.owner = client.owner;
+  nothing.hold = last;
+  check_still_gone(layout, world, nothing);
+  // With the last holder, where nobody waits, what makes up the lock goes.
+  const bool is_last = is_freed && layout.kind != Kind::service && layout.holders(store).empty() &&
+                       find(store, k_queue) == nullptr &&
+                       std::none_of(world.clients.begin(), world.clients.end(),
+                                    [](const Client& other) { return other.listens(); });
+  if (!is_last) return;
+  for (const auto& [name, value] : store.keys) {
+    if (name != k_info && name != k_token && !name.starts_with(k_latch))
+      throw Violation{"after the last release there is still " + name};
+  }
+}
+
+// Messages are hints, but who waits asks only every few seconds.
+void check_woken(const Layout& layout, const World& world, const Client& client) {
+  if (layout.kind == Kind::fair) return;  // it calls the head, and only once
+  if (!is_semaphore(layout.kind) && !layout.holders(world.store).empty()) return;
+  const auto& told = world.store.published;
+  for (const Client& other : world.clients) {
+    if (&other == &client || !other.listens()) continue;
+    if (std::find(told.begin(), told.end(), layout.channel(other.owner)) == told.end())
+      throw Violation{"a release that told nobody who waits"};
+  }
+}
+
+}  // namespace rlock::explore
