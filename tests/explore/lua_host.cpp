@@ -251,9 +251,25 @@ void LuaHost::load(const std::string& name, const std::string& text) {
     throw std::runtime_error(text_at(lua_.get(), -1));
   }
   scripts_[name] = luaL_ref(lua_.get(), LUA_REGISTRYINDEX);
+  texts_[name] = text;
 }
 
 Reply LuaHost::run(const std::string& script, Store& target, const Words& keys, const Words& args) {
+  lua_rawgeti(lua_.get(), LUA_REGISTRYINDEX, scripts_.at(script));
+  return run_loaded(target, keys, args);
+}
+
+Reply LuaHost::eval(const std::string& code, Store& target, const Words& keys, const Words& args) {
+  if (luaL_loadbuffer(lua_.get(), code.data(), code.size(), "@user_script") != 0) {
+    Reply reply = Reply::error("ERR " + text_at(lua_.get(), -1));
+    lua_settop(lua_.get(), 0);
+    return reply;
+  }
+  return run_loaded(target, keys, args);
+}
+
+// Runs the chunk on top of the stack.
+Reply LuaHost::run_loaded(Store& target, const Words& keys, const Words& args) {
   ++calls_;
   lua_State* lua = lua_.get();
   store = &target;
@@ -261,7 +277,6 @@ Reply LuaHost::run(const std::string& script, Store& target, const Words& keys, 
   lua_setglobal(lua, "KEYS");
   push_words(lua, args);
   lua_setglobal(lua, "ARGV");
-  lua_rawgeti(lua, LUA_REGISTRYINDEX, scripts_.at(script));
   const int failed = lua_pcall(lua, 0, 1, 0);
   Reply reply;
   if (failed != 0 && lua_isstring(lua, -1) != 0) {
