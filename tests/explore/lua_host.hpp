@@ -19,6 +19,7 @@ class LuaHost {
   explicit LuaHost(const std::string& folder = "");
 
   // Runs a script, by its name, on a store. What it returns is as a client sees it.
+  // Throws std::logic_error if it uses what the model does not know.
   Reply run(const std::string& script, Store& store, const Words& keys, const Words& args);
 
   // The same of a piece of Lua, which may not compile.

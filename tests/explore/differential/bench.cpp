@@ -79,7 +79,9 @@ void arrange(const Step& step, Reply& reply) {
   const auto sort_item = [&](std::size_t i, std::size_t size) {
     if (reply.type == Type::array && reply.items.size() > i) sort_groups(reply.items[i], size);
   };
-  const std::string& name = step.name;
+  // Two pieces of Lua run one command and return its reply as it is.
+  const bool is_reply = step.name == "command" || step.name == "raised";
+  const std::string name = is_reply ? step.words.at(0) : step.name;
   if (name == "hkeys" || name == "hrandfield") sort_groups(reply, 1);
   if (name == "hgetall") sort_groups(reply, 2);
   if (name == "scan" || name == "find_leftovers") sort_item(1, 1);
@@ -122,7 +124,7 @@ std::string quoted(const std::string& text) {
   if (!is_plain) result = "$'";
   for (const char c : text) {
     char hex[8];
-    std::snprintf(hex, sizeof hex, "\\x%02x", static_cast<unsigned char>(c));
+    std::snprintf(hex, sizeof hex, c == '\n' ? "\\n" : "\\x%02x", static_cast<unsigned char>(c));
     if (is_plain) {
       result += c == '\'' ? "'\\''" : std::string(1, c);
     } else {

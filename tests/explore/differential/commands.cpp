@@ -342,6 +342,8 @@ Words known_commands() {
   return names;
 }
 
+Words random_command(Random& r) { return r.pick(makers()).second(r); }
+
 History random_commands(Random& r) {
   static const Words fillers{"set", "hset", "rpush", "zadd"};
   History history;

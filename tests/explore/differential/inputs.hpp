@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <random>
 #include <string>
 #include <vector>
@@ -22,7 +23,7 @@ class Random {
   bool chance(std::size_t percent) { return below(100) < percent; }
   template <typename List>
   const auto& pick(const List& list) {
-    return *(list.begin() + static_cast<std::ptrdiff_t>(below(list.size())));
+    return *(std::begin(list) + static_cast<std::ptrdiff_t>(below(std::size(list))));
   }
 
  private:
@@ -51,6 +52,12 @@ struct History {
 [[nodiscard]] std::string odd_number(Random& random);
 [[nodiscard]] std::string odd_text(Random& random);
 
+// JSON, as a rule.
+[[nodiscard]] std::string odd_json(Random& random);
+// A random command, as a text of words.
+[[nodiscard]] Words random_command(Random& random);
+
 [[nodiscard]] History random_commands(Random& random);
+[[nodiscard]] History random_codes(Random& random);
 
 }  // namespace rlock::explore
