@@ -59,5 +59,6 @@ struct History {
 
 [[nodiscard]] History random_commands(Random& random);
 [[nodiscard]] History random_codes(Random& random);
+[[nodiscard]] History random_scripts(Random& random);
 
 }  // namespace rlock::explore

@@ -42,7 +42,7 @@ int compare(const Options& options) {
   Bench bench(server, host);
   std::cout << "seed " << options.seed << "\n" << std::flush;
   using Make = History (*)(Random&);
-  const Make makers[] = {random_commands, random_codes};
+  const Make makers[] = {random_commands, random_codes, random_scripts, random_scripts};
   for (std::uint64_t round = 0; elapsed() < options.seconds && !is_interrupted; ++round) {
     // Each round has a seed of its own, made of this one.
     Random random(options.seed * 1'000'003 + round);
@@ -57,6 +57,7 @@ int compare(const Options& options) {
   const Counts& counts = bench.counts();
   print("commands", counts.commands);
   print("pieces of Lua", counts.codes);
+  for (const auto& [name, answers] : counts.scripts) print(("script " + name).c_str(), answers);
   std::cout << "compared: " << counts.replies << " replies, " << counts.stores << " stores, "
             << counts.messages << " messages, in " << static_cast<int>(elapsed()) << " s\n";
   return is_interrupted ? 130 : 0;
