@@ -148,16 +148,17 @@ Reply with(Store& store, const Words& words, Kind kind, const Reply& none, Actio
 
 // The server.
 
-Reply time(Store& /*store*/, const Words& /*words*/) {
-  return Reply::array({Reply::bulk(std::to_string(k_now_ms / 1000)), Reply::bulk("0")});
+Reply time(Store& store, const Words& /*words*/) {
+  return Reply::array({Reply::bulk(std::to_string(store.now_ms / 1000)),
+                       Reply::bulk(std::to_string(store.now_ms % 1000 * 1000))});
 }
 
 // Only what the scripts look for.
 Reply info(Store& store, const Words& words) {
   const std::string section = words.size() == 2 ? lower(words[1]) : "";
   if (section == "server") {
-    return Reply::bulk("# Server\r\nrun_id:" + store.run_id +
-                       "\r\nuptime_in_seconds:" + std::to_string(Store::k_up_s) + "\r\n");
+    return Reply::bulk("# Server\r\nrun_id:" + store.run_id + "\r\nuptime_in_seconds:" +
+                       std::to_string(Store::k_up_s + (store.now_ms - k_now_ms) / 1000) + "\r\n");
   }
   if (section == "replication") return Reply::bulk("# Replication\r\nconnected_slaves:0\r\n");
   if (section == "cluster") return Reply::bulk("# Cluster\r\ncluster_enabled:0\r\n");
@@ -227,7 +228,7 @@ Reply del(Store& store, const Words& words) {
 Reply pttl(Store& store, const Words& words) {
   const Value* value = find(store, words[1]);
   if (value == nullptr) return Reply::number(-2);
-  return Reply::number(value->end_ms == 0 ? -1 : value->end_ms - k_now_ms);
+  return Reply::number(value->end_ms == 0 ? -1 : value->end_ms - store.now_ms);
 }
 
 Reply pexpire(Store& store, const Words& words) {
@@ -238,14 +239,14 @@ Reply pexpire(Store& store, const Words& words) {
   }
   const auto span = to_integer(words[2]);
   if (!span) return k_no_integer;
-  if (*span > INT64_MAX - k_now_ms)
+  if (*span > INT64_MAX - store.now_ms)
     return Reply::error("ERR invalid expire time in 'pexpire' command");
   Value* value = find(store, words[1]);
   if (value == nullptr) return k_zero;
   if (*span <= 0) {
     store.keys.erase(words[1]);
   } else {
-    value->end_ms = k_now_ms + *span;
+    value->end_ms = store.now_ms + *span;
   }
   return Reply::number(1);
 }
@@ -289,13 +290,15 @@ Reply set(Store& store, const Words& words) {
   }
   const auto span = px == nullptr ? std::optional<std::int64_t>(1) : to_integer(*px);
   if (!span) return k_no_integer;
-  if (*span <= 0 || *span > INT64_MAX - k_now_ms)
+  if (*span <= 0 || *span > INT64_MAX - store.now_ms)
     return Reply::error("ERR invalid expire time in 'set' command");
   const Value* there = find(store, words[1]);
   if ((needs_none && there != nullptr) || (needs_one && there == nullptr)) return k_nil;
   Value value;
   value.text = words[2];
-  value.end_ms = px != nullptr ? k_now_ms + *span : keeps && there != nullptr ? there->end_ms : 0;
+  value.end_ms = px != nullptr               ? store.now_ms + *span
+                 : keeps && there != nullptr ? there->end_ms
+                                             : 0;
   store.keys[words[1]] = std::move(value);
   return k_ok;
 }
@@ -782,14 +785,19 @@ std::string format_score(double score) {
 }
 
 // What ends now is still there, with nothing left of its time, as on a server.
-void Store::pass(std::int64_t ms) {
+void Store::advance(std::int64_t ms) {
+  now_ms += ms;
   for (auto it = keys.begin(); it != keys.end();) {
-    Value& value = it->second;
-    if (value.end_ms != 0 && (value.end_ms -= ms) < k_now_ms) {
-      it = keys.erase(it);
-    } else {
-      ++it;
-    }
+    const std::int64_t end_ms = it->second.end_ms;
+    it = end_ms != 0 && end_ms < now_ms ? keys.erase(it) : std::next(it);
+  }
+}
+
+void Store::pass(std::int64_t ms) {
+  advance(ms);
+  now_ms -= ms;
+  for (auto& [name, value] : keys) {
+    if (value.end_ms != 0) value.end_ms -= ms;
   }
 }
 
@@ -797,7 +805,7 @@ std::optional<std::int64_t> Store::next_expiry() const {
   std::optional<std::int64_t> next;
   for (const auto& [name, value] : keys) {
     if (value.end_ms == 0) continue;
-    const std::int64_t left = std::max<std::int64_t>(value.end_ms - k_now_ms, 1);
+    const std::int64_t left = std::max<std::int64_t>(value.end_ms - now_ms, 1);
     next = std::min(next.value_or(left), left);
   }
   return next;

@@ -42,7 +42,7 @@ struct Value {
   std::vector<std::pair<double, std::string>> zset;  // in Redis' order
 };
 
-// Where all clocks of a store stand.
+// Where the clocks of all stores stand first.
 constexpr std::int64_t k_now_ms = 1'800'000'000'000;
 
 class Store {
@@ -50,18 +50,21 @@ class Store {
   // Carries out a command, as the server does within a script.
   Reply run(const Words& command);
 
-  // Lets time pass: all moments in the store move back, so that "now" is always k_now_ms.
+  // Lets time pass: the clock stays, and the ends of all keys move back.
   void pass(std::int64_t ms);
+  // Lets time pass: the clock moves on.
+  void advance(std::int64_t ms);
 
   // Returns in how many milliseconds something changes for the next key that expires, or nothing:
   // its time is over, or it is gone, which is a millisecond later.
   [[nodiscard]] std::optional<std::int64_t> next_expiry() const;
 
-  static constexpr std::int64_t k_up_s = 1'000'000;  // how long the server has been up
+  static constexpr std::int64_t k_up_s = 1'000'000;  // how long the server has been up first
 
   std::map<std::string, Value> keys;
   Words channels, shard_channels;       // that somebody listens to
   Words published, published_in_shard;  // since they were cleared: channels
+  std::int64_t now_ms = k_now_ms;
   std::string run_id = std::string(40, '0');
 };
 

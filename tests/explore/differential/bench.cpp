@@ -57,7 +57,7 @@ Reply dump_of(const Store& store) {
     }
     // Lua, which tells it of the server's store, has no other numbers.
     const auto left = static_cast<std::int64_t>(
-        value.end_ms == 0 ? -1 : static_cast<double>(value.end_ms - k_now_ms));
+        value.end_ms == 0 ? -1 : static_cast<double>(value.end_ms - store.now_ms));
     dump.items.push_back(
         Reply::array({Reply::bulk(key), Reply::bulk(names[static_cast<int>(value.kind)]),
                       Reply::number(left), std::move(content)}));
@@ -97,14 +97,27 @@ void arrange(const Step& step, Reply& reply) {
   }
 }
 
-// JSON is the same in any order of its members, which Lua has no order for. In a packed answer it
-// has bytes before and behind it.
+// Any bytes are UTF-8 then, and what differs still does.
+json parse(const std::string& text) {
+  std::string valid;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x80) valid += static_cast<char>(0xc0 | byte >> 6);
+    valid += byte >= 0x80 ? static_cast<char>(0x80 | (byte & 0x3f)) : c;
+  }
+  return json::parse(valid, nullptr, false);
+}
+
+// JSON is the same in any order of its members, which Lua has no order for; and an answer that is
+// packed in a latch, in any order of the owners in it, which are a hash's fields.
 bool is_same_text(const std::string& one, const std::string& other) {
   if (one == other) return true;
-  if (one.size() != other.size() || one.find('{') == std::string::npos) return false;
-  const json first = json::parse(one, nullptr, false);
-  if (!first.is_discarded()) return first == json::parse(other, nullptr, false);
-  return std::is_permutation(one.begin(), one.end(), other.begin());
+  if (one.size() != other.size() || one.empty()) return false;
+  const bool is_packed_list = (static_cast<unsigned char>(one[0]) & 0xf0) == 0x90;
+  if (is_packed_list) return std::is_permutation(one.begin(), one.end(), other.begin());
+  if (one[0] != '{' && one[0] != '[') return false;
+  const json first = parse(one);
+  return !first.is_discarded() && first == parse(other);
 }
 
 std::string first_word(const std::string& text) { return text.substr(0, text.find(' ')); }
@@ -115,6 +128,10 @@ bool is_same(const Reply& one, const Reply& other) {
   return is_same_text(one.text, other.text) &&
          std::equal(one.items.begin(), one.items.end(), other.items.begin(), other.items.end(),
                     is_same);
+}
+
+bool lets_time_pass(const Step& step) {
+  return step.what == Step::What::pass || step.what == Step::What::advance;
 }
 
 std::string quoted(const std::string& text) {
@@ -153,6 +170,14 @@ std::string shown(const Reply& reply) {
   std::string text = "{";
   for (const Reply& item : reply.items) text += (text.size() > 1 ? ", " : "") + shown(item);
   return text + "}";
+}
+
+// Returns what a script has answered, roughly.
+std::string sort_of(const Reply& reply) {
+  const Reply& code = reply.type == Type::array && !reply.items.empty() ? reply.items[0] : reply;
+  if (code.type == Type::error) return first_word(code.text);
+  const bool is_code = code.type == Type::integer && code.integer >= 0 && code.integer <= 6;
+  return is_code ? std::to_string(code.integer) : "else";
 }
 
 std::string versus(const std::string& what, const Reply& model, const Reply& server) {
@@ -240,7 +265,7 @@ std::optional<Difference> Bench::compare(const History& history, std::size_t fro
   std::optional<Difference> difference;
   for (std::size_t i = from; i < to; ++i) {
     const Step& step = history.steps[i];
-    if (step.what == Step::What::pass) continue;
+    if (lets_time_pass(step)) continue;
     Reply reply = main_.read();
     arrange(step, reply);
     Reply& model = answers_[i];
@@ -250,11 +275,7 @@ std::optional<Difference> Bench::compare(const History& history, std::size_t fro
       if (step.what == Step::What::command) ++counts_.commands[step.name];
       if (step.what == Step::What::code) ++counts_.codes[step.name];
       if (step.what == Step::What::script) {
-        const Reply& code =
-            reply.type == Type::array && !reply.items.empty() ? reply.items[0] : reply;
-        ++counts_.scripts[step.name][code.type == Type::integer ? std::to_string(code.integer)
-                                     : code.type == Type::error ? "error"
-                                                                : "other"];
+        ++counts_.scripts[step.name][sort_of(reply)];
       }
     }
     if (!difference && !is_same(model, reply))
@@ -292,7 +313,7 @@ std::optional<Difference> Bench::run(const History& history) {
   };
   for (std::size_t i = 0; i < history.steps.size() && !difference; ++i) {
     const Step& step = history.steps[i];
-    if (step.what == Step::What::pass) {
+    if (lets_time_pass(step)) {
       judge(i);
       passed_ms += step.ms;
       server_.set_clock(k_now_ms + passed_ms);
@@ -300,18 +321,18 @@ std::optional<Difference> Bench::run(const History& history) {
       Words look{"exists"};
       for (const auto& [key, value] : store_.keys) look.push_back(key);
       if (look.size() > 1) (void)main_.ask(look);
-      store_.pass(step.ms);
+      step.what == Step::What::pass ? store_.pass(step.ms) : store_.advance(step.ms);
       continue;
     }
     main_.send(request_of(step));
     answers_[i] = on_model(step);
     if (step.name == "time" && answers_[i].items.size() == 2) {
-      // The model's clock always shows the same.
+      // The model's clock may have stayed.
       const std::int64_t now = k_now_ms + passed_ms;
       answers_[i].items = {Reply::bulk(std::to_string(now / 1000)),
                            Reply::bulk(std::to_string(now % 1000 * 1000))};
     }
-    if (step.what == Step::What::script || i % 8 == 7) judge(i + 1);
+    if (i % 8 == 7) judge(i + 1);
   }
   judge(history.steps.size());
   if (difference) return difference;
@@ -381,8 +402,9 @@ std::string to_shell(const History& history) {
     text << " &\n";
   }
   for (const Step& step : history.steps) {
-    if (step.what == Step::What::pass) {
-      text << "sleep 0." << std::to_string(1000 + step.ms).substr(1) << "\n";
+    if (lets_time_pass(step)) {
+      text << "sleep " << step.ms / 1000 << "." << std::to_string(1000 + step.ms % 1000).substr(1)
+           << "\n";
       continue;
     }
     text << "redis-cli";

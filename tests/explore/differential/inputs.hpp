@@ -31,7 +31,8 @@ class Random {
 };
 
 struct Step {
-  enum class What { command, script, code, pass };  // code: a piece of Lua
+  // code: a piece of Lua; pass: as Store's; advance: so, too
+  enum class What { command, script, code, pass, advance };
   What what = What::command;
   std::string name;  // of the command or script, or what the code tests
   Words keys{};      // of a script or code

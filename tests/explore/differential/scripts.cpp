@@ -47,15 +47,17 @@ std::int64_t moment(Random& r) {
   return k_now_ms + (r.chance(50) ? span : -span);
 }
 
-std::string lease(Random& r) { return r.pick(Words{"1", "1000", "10000", "30000", "86400000"}); }
+// Of readers whose holds end together, the first field of the hash would count.
+std::string lease(Random& r) {
+  static const std::vector<std::int64_t> leases{1, 10000, 30000, 30000, 86400000};
+  return number(r.pick(leases) + (r.chance(90) ? r.between(0, 997) : 0));
+}
 
-std::string owner(Random& r) {
+std::string odd_owner(Random& r) {
   const std::size_t sort = r.below(40);
   if (sort == 0) return "plain text";
   if (sort == 1) return r.pick(k_owners) + ":write";
-  if (sort == 2)
-    return std::string("\x01\x02garbage\xff 16", 13) +
-           "abc";  // 16 bytes, as a permit of Redisson's
+  if (sort == 2) return "\x01\x02 16 bytes \xff\xfe\xfd\x7f";  // as a permit of Redisson's
   return r.pick(k_owners);
 }
 
@@ -123,7 +125,11 @@ std::string sent_json(Random& r) {
 // Makes the random store, and the scripts' arguments.
 class Maker {
  public:
-  explicit Maker(Random& random) : r_(random), names_(some_names(random)) {}
+  explicit Maker(Random& random)
+      : r_(random),
+        names_(some_names(random)),
+        hero_(random.pick(k_owners)),
+        kind_(static_cast<Kind>(random.below(5))) {}
 
   History make() {
     listen();
@@ -137,11 +143,31 @@ class Maker {
       if (r_.chance(40)) make_beside(twin);
     }
     const std::size_t calls = 1 + r_.below(5);
-    for (std::size_t i = 0; i < calls; ++i) call();
+    for (std::size_t i = 0; i < calls; ++i) {
+      const bool is_fitting = r_.chance(75);
+      while (true) {
+        const std::size_t which = r_.below(k_calls);
+        if (is_fitting && !fits(which)) continue;
+        call(which);
+        break;
+      }
+      if (r_.chance(10)) history_.steps.push_back(history_.steps.back());  // sent again
+      if (r_.chance(25)) pass();
+    }
     return std::move(history_);
   }
 
  private:
+  enum class Kind { plain, fair, simple, read_write, semaphore };
+
+  // Mostly the one that the history is about.
+  std::string owner() { return r_.chance(85) ? hero_ : odd_owner(r_); }
+
+  void pass() {
+    const std::int64_t ms = r_.chance(30) ? std::abs(moment(r_) - k_now_ms) : r_.between(1, 3000);
+    history_.steps.push_back({Step::What::advance, "pass", {}, {}, {}, ms});
+  }
+
   void command(const Words& words) {
     history_.steps.push_back({Step::What::command, words[0], {}, words});
   }
@@ -165,7 +191,7 @@ class Maker {
   void end(const std::string& key, std::size_t percent = 80) {
     if (r_.chance(percent))
       command({"pexpire", key,
-               number(r_.chance(50) ? r_.between(1, 70000) : r_.between(1, 100000000))});
+               number(r_.chance(25) ? r_.between(1, 70000) : r_.between(1, 100000000))});
   }
 
   void garbage(const std::string& key) {
@@ -173,29 +199,31 @@ class Maker {
       case 0:
         return command({"set", key, odd_text(r_)});
       case 1:
-        return command({"hset", key, r_.chance(50) ? owner(r_) : odd_text(r_), odd_text(r_)});
+        return command({"hset", key, r_.chance(50) ? owner() : odd_text(r_), odd_text(r_)});
       case 2:
-        return command({"rpush", key, owner(r_)});
+        return command({"rpush", key, owner()});
       default:
-        return command({"zadd", key, number(moment(r_)), owner(r_)});
+        return command({"zadd", key, number(moment(r_)), owner()});
     }
   }
 
   void make_lock(const Names& names) {
-    const std::size_t sort = r_.below(20);
-    if (sort < 5) return;
-    if (sort == 5) {
-      garbage(names.lock);
-    } else if (sort < 11) {
-      command({"hset", names.lock, r_.pick(k_owners), number(r_.between(1, 3))});
-      if (r_.chance(8))
-        command({"hset", names.lock, owner(r_), r_.chance(50) ? "2" : odd_text(r_)});
-    } else if (sort < 14) {
-      command({"set", names.lock, r_.chance(85) ? owner(r_) : odd_text(r_)});
-    } else if (sort < 17) {
-      return make_read_write(names);
-    } else {
-      return make_semaphore(names);
+    if (r_.chance(15)) return;
+    if (r_.chance(3)) return garbage(names.lock);
+    switch (r_.chance(92) ? kind_ : static_cast<Kind>(r_.below(5))) {
+      case Kind::plain:
+      case Kind::fair:
+        command({"hset", names.lock, owner(), number(r_.between(1, 3))});
+        if (r_.chance(8))
+          command({"hset", names.lock, owner(), r_.chance(50) ? "2" : odd_text(r_)});
+        break;
+      case Kind::simple:
+        command({"set", names.lock, r_.chance(90) ? owner() : odd_text(r_)});
+        break;
+      case Kind::read_write:
+        return make_read_write(names);
+      case Kind::semaphore:
+        return make_semaphore(names);
     }
     end(names.lock, 85);
   }
@@ -206,9 +234,10 @@ class Maker {
     command(
         {"hset", names.lock, "mode", r_.chance(95) ? is_read ? "read" : "write" : odd_text(r_)});
     if (!is_read)
-      command({"hset", names.lock, r_.pick(k_owners) + ":write", number(r_.between(1, 2))});
+      command({"hset", names.lock, (r_.chance(75) ? hero_ : r_.pick(k_owners)) + ":write",
+               number(r_.between(1, 2))});
     for (const std::string& reader : k_owners) {
-      if (!r_.chance(is_read ? 45 : 15)) continue;
+      if (!r_.chance(!is_read ? 15 : reader == hero_ ? 80 : 40)) continue;
       const std::int64_t holds = r_.between(r_.chance(90) ? 1 : 0, 3);
       command({"hset", names.lock, reader, r_.chance(96) ? number(holds) : odd_text(r_)});
       for (std::int64_t i = 1; i <= holds; ++i) {
@@ -224,9 +253,9 @@ class Maker {
     if (r_.chance(90))
       command({"set", names.lock, r_.chance(95) ? number(r_.between(-1, 3)) : odd_text(r_)});
     Words members = k_owners;
-    members.push_back(owner(r_));
+    members.push_back(owner());
     for (const std::string& member : members) {
-      if (!r_.chance(45)) continue;
+      if (!r_.chance(member == hero_ ? 85 : 40)) continue;
       const std::string ends =
           r_.chance(93)
               ? number(moment(r_))
@@ -241,13 +270,13 @@ class Maker {
   }
 
   void make_beside(const Names& names) {
-    if (r_.chance(60)) make_queue(names);
+    if (r_.chance(kind_ == Kind::fair ? 85 : 15)) make_queue(names);
     if (r_.chance(4)) garbage(names.info);
     for (const std::string& of : k_owners) {
       if (r_.chance(25))
         command({"hset", names.info, r_.chance(85) ? of : of + ":write", told_json(r_)});
     }
-    if (r_.chance(15)) command({"hset", names.info, "holder", owner(r_)});
+    if (r_.chance(15)) command({"hset", names.info, "holder", owner()});
     if (r_.chance(35)) command({"hset", names.info, "called", called_json(r_)});
     end(names.info, 85);
     if (r_.chance(60)) {
@@ -266,7 +295,7 @@ class Maker {
       garbage(names.token);
     }
     for (const std::string& hold : k_holds) {
-      if (!r_.chance(25)) continue;
+      if (!r_.chance(15)) continue;
       const std::string key = names.latch(hold);
       if (r_.chance(3)) {
         garbage(key);
@@ -313,7 +342,7 @@ class Maker {
     Words keys{names_.lock, names_.info, latch()};
     keys.insert(keys.end(), more_keys.begin(), more_keys.end());
     if (fence != "0") keys.push_back(names_.token);
-    Words args{lease(r_), owner(r_), sent_json(r_), fence, delay};
+    Words args{lease(r_), owner(), sent_json(r_), fence, delay};
     args.insert(args.end(), more.begin(), more.end());
     script(name, keys, args, publishes);
   }
@@ -322,7 +351,7 @@ class Maker {
   void reenter(const char* name, Words keys, const Words& more) {
     const std::string fence = r_.pick(Words{"0", "1", "noted"});
     if (fence != "0") keys.push_back(names_.token);
-    Words args{lease(r_), owner(r_), memory(), fence};
+    Words args{lease(r_), owner(), memory(), fence};
     args.insert(args.end(), more.begin(), more.end());
     script(name, keys, args);
   }
@@ -335,9 +364,31 @@ class Maker {
     return args;
   }
 
-  void call() {
+  static constexpr std::size_t k_calls = 30;
+
+  // Whether a call is one for locks of this kind.
+  bool fits(std::size_t which) const {
+    switch (kind_) {
+      case Kind::plain:
+        return which <= 1 || which == 18 || which == 19 || which == 22 || which == 26;
+      case Kind::fair:
+        return (which >= 2 && which <= 5) || which == 11 || which == 12 || which == 15 ||
+               which == 19 || which == 22 || which == 23 || which == 26 || which == 27;
+      case Kind::simple:
+        return which == 6 || which == 15 || which == 18 || which == 19 || which == 22 ||
+               which == 26;
+      case Kind::read_write:
+        return which == 7 || which == 8 || which == 15 || which == 20 || which == 24 || which == 26;
+      case Kind::semaphore:
+        return which == 9 || which == 16 || which == 21 || which == 25 || which == 26 ||
+               which == 28;
+    }
+    return false;
+  }
+
+  void call(std::size_t which) {
     const Names& n = names_;
-    switch (r_.below(30)) {
+    switch (which) {
       case 0:
       case 1:
         return acquire("acquire", {n.queue}, {}, true);
@@ -362,7 +413,7 @@ class Maker {
       case 11:
       case 12:
         return script("evict", {n.lock, n.channel, n.info, latch(), n.queue, n.scores},
-                      {memory(), owner(r_)}, true);
+                      {memory(), owner()}, true);
       case 13:
         return script("find_leftovers", {},
                       {"1000", n.latch_prefix + "*", "0", "rlock_info:*", r_.chance(80) ? "0" : "",
@@ -374,7 +425,8 @@ class Maker {
         return script("find_locks", {}, args);
       }
       case 15: {
-        const Words args{memory(), n.reader_prefix, r_.chance(25) ? "simple" : "lock",
+        const Words args{memory(), n.reader_prefix,
+                         r_.chance(kind_ == Kind::simple ? 80 : 5) ? "simple" : "lock",
                          r_.chance(25) ? "look" : "only"};
         return script("force_release",
                       {n.lock, n.channel, n.info, latch(), n.queue, n.scores, n.read_write_channel},
@@ -385,30 +437,29 @@ class Maker {
                       with_owners({memory(), n.semaphore_channel, r_.chance(25) ? "look" : "only"}),
                       true);
       case 17:
-        return script("held_kind", {n.lock}, {owner(r_), n.permits});
+        return script("held_kind", {n.lock}, {owner(), n.permits});
       case 18:
-        return script("raise_token", {n.lock, n.info, n.token}, {owner(r_), token()});
+        return script("raise_token", {n.lock, n.info, n.token}, {owner(), token()});
       case 19:
         return reenter("reenter", {n.lock, latch(), n.info}, {});
       case 20:
         return reenter("reenter_read_write", {n.lock, latch(), n.info}, {n.reader_prefix, side()});
       case 21:
         return script("reenter_semaphore", {n.lock, latch(), n.info, n.permits},
-                      {lease(r_), owner(r_), memory()});
+                      {lease(r_), owner(), memory()});
       case 22:
       case 23:
         return script("release", {n.lock, n.channel, n.info, latch(), n.queue, n.scores},
-                      {owner(r_), memory(), span(), r_.pick(Words{"0", "15000", "5000", "300000"}),
+                      {owner(), memory(), span(), r_.pick(Words{"0", "15000", "5000", "300000"}),
                        standing(), shared(), shared()},
                       true);
       case 24:
         return script("release_read_write", {n.lock, n.read_write_channel, n.info, latch()},
-                      {owner(r_), memory(), span(), n.reader_prefix, standing(), side(), shared()},
+                      {owner(), memory(), span(), n.reader_prefix, standing(), side(), shared()},
                       true);
       case 25:
         return script("release_semaphore", {n.lock, n.info, latch(), n.permits},
-                      {owner(r_), memory(), span(), standing(), n.semaphore_channel, shared()},
-                      true);
+                      {owner(), memory(), span(), standing(), n.semaphore_channel, shared()}, true);
       case 26:
         return renew();
       case 27:
@@ -427,20 +478,23 @@ class Maker {
 
   void renew() {
     const Names& n = names_;
-    switch (r_.below(3)) {
-      case 0:
-        return script("renew", {n.lock}, {span(), owner(r_), n.info, r_.chance(50) ? "" : latch()});
-      case 1:
+    const Kind kind = r_.chance(85) ? kind_ : static_cast<Kind>(r_.below(5));
+    switch (kind) {
+      case Kind::plain:
+      case Kind::fair:
+      case Kind::simple:
+        return script("renew", {n.lock}, {span(), owner(), n.info, r_.chance(50) ? "" : latch()});
+      case Kind::read_write:
         return script("renew_read_write", {n.lock},
-                      {span(), owner(r_), n.info, n.reader_prefix, side()}, true);
-      default:
-        return script("renew_semaphore", {n.permits}, {span(), owner(r_), n.info, n.lock});
+                      {span(), owner(), n.info, n.reader_prefix, side()}, true);
+      case Kind::semaphore:
+        return script("renew_semaphore", {n.permits}, {span(), owner(), n.info, n.lock});
     }
   }
 
   void look() {
     const Names& n = names_;
-    if (r_.chance(10))
+    if (r_.chance(30))
       return script("rights", {},
                     {n.channel, n.lock, n.info, n.queue, n.scores, n.latch("doctor")});
     script("snapshot", {n.lock, n.info, n.queue, n.scores, n.token},
@@ -450,6 +504,8 @@ class Maker {
 
   Random& r_;
   Names names_;
+  std::string hero_;
+  Kind kind_;
   History history_;
 };
 
