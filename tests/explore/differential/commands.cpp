@@ -19,12 +19,14 @@ std::string any_key(Random& r) { return key(r, r.pick(std::string("shlz"))); }
 
 std::string field(Random& r) {
   static const Words fields{"f", "g", "h", "i", "mode", "", "\xff"};
-  return r.chance(95) ? r.pick(fields) : odd_text(r);
+  return r.chance(60) ? fields[r.below(2)] : r.chance(90) ? r.pick(fields) : odd_text(r);
 }
 
 std::string text(Random& r) {
+  static const Words nearly{"007", "+1", " 1", "1 ", "-0", "1e3", "", "9223372036854775807"};
+  if (r.chance(30)) return r.pick(nearly);
   const std::size_t sort = r.below(10);
-  return sort < 4 ? std::to_string(r.between(-2, 12)) : sort < 7 ? field(r) : odd_text(r);
+  return sort < 3 ? std::to_string(r.between(-2, 12)) : sort < 5 ? field(r) : odd_text(r);
 }
 
 std::string place(Random& r) {
@@ -75,6 +77,8 @@ Words set(Random& r) {
   }
   return words;
 }
+
+Words hincrby(Random& r) { return {"hincrby", key(r, 'h'), field(r), place(r)}; }
 
 Words zadd(Random& r) {
   Words words{"zadd", key(r, 'z')};
@@ -172,10 +176,9 @@ const std::vector<std::pair<const char*, Maker>>& makers() {
          } while (r.chance(40));
          return words;
        }},
-      {"hincrby",
-       [](Random& r) {
-         return Words{"hincrby", key(r, 'h'), field(r), place(r)};
-       }},
+      {"hincrby", hincrby},
+      {"hincrby", hincrby},
+      {"hincrby", hincrby},
       {"hdel",
        [](Random& r) {
          return some(r, {"hdel", key(r, 'h')}, field, 3);

@@ -60,12 +60,12 @@ int compare(const Options& options) {
   Bench bench(server, host);
   std::cout << "seed " << options.seed << "\n" << std::flush;
   using Make = History (*)(Random&);
-  const Make makers[] = {random_commands, random_codes};
+  const Make makers[] = {random_commands, random_commands, random_commands, random_codes,
+                         random_scripts,  random_scripts,  random_scripts,  random_scripts};
   for (std::uint64_t round = 0; elapsed() < options.seconds && !is_interrupted; ++round) {
     // Each round has a seed of its own, made of this one.
     Random random(options.seed * 1'000'003 + round);
-    const Make make = round % 8 < std::size(makers) ? makers[round % 8] : random_scripts;
-    const History history = make(random);
+    const History history = makers[round % std::size(makers)](random);
     auto difference = bench.run(history);
     if (!difference) continue;
     const History shortest = bench.shorten(history, *difference);
