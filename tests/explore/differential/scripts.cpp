@@ -365,6 +365,8 @@ class Maker {
   }
 
   static constexpr std::size_t k_calls = 30;
+  // Keys that a step of a search looks at: so every search ends in one step, on the model as well.
+  static constexpr const char* k_all = "100000";
 
   // Whether a call is one for locks of this kind.
   bool fits(std::size_t which) const {
@@ -416,10 +418,10 @@ class Maker {
                       {memory(), owner()}, true);
       case 13:
         return script("find_leftovers", {},
-                      {"1000", n.latch_prefix + "*", "0", "rlock_info:*", r_.chance(80) ? "0" : "",
+                      {k_all, n.latch_prefix + "*", "0", "rlock_info:*", r_.chance(80) ? "0" : "",
                        "redisson_unlock_latch:*", "0"});
       case 14: {
-        Words args{"500", r_.pick(Words{"*", "L", "?", "[{]*", "x*"}),
+        Words args{k_all, r_.pick(Words{"*", "L", "?", "[{]*", "x*"}),
                    r_.pick(Words{"", "*", "L*"})};
         if (r_.chance(20)) args.insert(args.end(), {"0", "", "0", ""});
         return script("find_locks", {}, args);
