@@ -1,6 +1,5 @@
 #include "explore/lua_host.hpp"
 
-#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <lua.hpp>
@@ -8,16 +7,14 @@
 #include <sstream>
 #include <stdexcept>
 
-#include <nlohmann/json.hpp>
-
+#include "explore/codecs.hpp"
 #include "lua_scripts.hpp"
 
 namespace rlock::explore {
 namespace {
 
-using nlohmann::json;
-
 thread_local Store* store = nullptr;
+thread_local std::string unknown;  // what a script wanted of the model in vain
 
 void push_words(lua_State* lua, const Words& words) {
   lua_createtable(lua, static_cast<int>(words.size()), 0);
@@ -83,8 +80,9 @@ Reply reply_at(lua_State* lua, int index) {
   }
   for (const auto& [field, type] :
        {std::pair{"err", Reply::Type::error}, std::pair{"ok", Reply::Type::status}}) {
-    lua_getfield(lua, index, field);
-    const bool is_there = lua_isstring(lua, -1) != 0;
+    lua_pushstring(lua, field);
+    lua_rawget(lua, index);
+    const bool is_there = lua_type(lua, -1) == LUA_TSTRING;
     Reply reply{type, 0, is_there ? text_at(lua, -1) : "", {}};
     lua_pop(lua, 1);
     if (is_there) return reply;
@@ -107,99 +105,86 @@ std::string argument_at(lua_State* lua, int index) {
   return text;
 }
 
-int call(lua_State* lua, bool raises) {
-  Words words;
+// Lua leaves a function that fails by a jump, which passes destructors over: so who owns something
+// only pushes the failure.
+bool push_answer(lua_State* lua) {
   const int count = lua_gettop(lua);
-  for (int i = 1; i <= count; ++i) {
-    if (lua_isstring(lua, i) == 0) {
-      push_field(lua, "err", "ERR Lua redis lib command arguments must be strings or integers");
-      return raises ? lua_error(lua) : 1;
-    }
+  Words words;
+  for (int i = 1; i <= count && lua_isstring(lua, i) != 0; ++i)
     words.push_back(argument_at(lua, i));
-  }
   Reply reply;
-  bool is_known = true;
-  try {
-    reply = store->run(words);
-  } catch (const std::logic_error&) {
-    is_known = false;
-  }
-  if (!is_known) return luaL_error(lua, "the model does not know %s", words[0].c_str());
-  push(lua, reply);
-  return raises && reply.type == Reply::Type::error ? lua_error(lua) : 1;
-}
-
-int redis_call(lua_State* lua) { return call(lua, true); }
-int redis_pcall(lua_State* lua) { return call(lua, false); }
-
-void push_json(lua_State* lua, const json& value) {
-  if (value.is_object()) {
-    lua_createtable(lua, 0, static_cast<int>(value.size()));
-    for (const auto& [name, item] : value.items()) {
-      push_json(lua, item);
-      lua_setfield(lua, -2, name.c_str());
-    }
-  } else if (value.is_array()) {
-    lua_createtable(lua, static_cast<int>(value.size()), 0);
-    for (std::size_t i = 0; i < value.size(); ++i) {
-      push_json(lua, value[i]);
-      lua_rawseti(lua, -2, static_cast<int>(i) + 1);
-    }
-  } else if (value.is_string()) {
-    const auto& text = value.get_ref<const std::string&>();
-    lua_pushlstring(lua, text.data(), text.size());
-  } else if (value.is_number()) {
-    lua_pushnumber(lua, value.get<double>());
-  } else if (value.is_boolean()) {
-    lua_pushboolean(lua, value.get<bool>() ? 1 : 0);
+  if (words.empty() && count == 0) {
+    reply = Reply::error("ERR Please specify at least one argument for this redis lib call");
+  } else if (words.size() < static_cast<std::size_t>(count)) {
+    reply = Reply::error("ERR Lua redis lib command arguments must be strings or integers");
   } else {
-    lua_pushlightuserdata(lua, nullptr);
+    try {
+      reply = store->run(words);
+    } catch (const std::logic_error& error) {
+      unknown = error.what();
+      reply = Reply::error(unknown);
+    }
   }
+  push(lua, reply);
+  return reply.type != Reply::Type::error;
 }
 
-json json_at(lua_State* lua, int index) {
-  switch (lua_type(lua, index)) {
-    case LUA_TSTRING:
-      return text_at(lua, index);
-    case LUA_TBOOLEAN:
-      return lua_toboolean(lua, index) != 0;
-    case LUA_TTABLE:
-      break;
-    case LUA_TNUMBER: {
-      const double number = lua_tonumber(lua, index);
-      if (number == std::floor(number) && std::abs(number) < 9e15)
-        return static_cast<std::int64_t>(number);
-      return number;
-    }
-    default:
-      return nullptr;
+int redis_call(lua_State* lua) { return push_answer(lua) ? 1 : lua_error(lua); }
+int redis_pcall(lua_State* lua) { return push_answer(lua) || unknown.empty() ? 1 : lua_error(lua); }
+
+int reply_of(lua_State* lua, const char* field) {
+  if (lua_gettop(lua) != 1 || lua_type(lua, 1) != LUA_TSTRING) {
+    push_field(lua, "err", "ERR wrong number or type of arguments");
+    return lua_error(lua);
   }
-  const bool is_array = lua_objlen(lua, index) > 0;
-  json value = is_array ? json::array() : json::object();
-  lua_pushnil(lua);
-  while (lua_next(lua, index) != 0) {
-    json item = json_at(lua, lua_gettop(lua));
-    if (is_array) {
-      value.push_back(std::move(item));
+  lua_createtable(lua, 0, 1);
+  lua_insert(lua, 1);
+  lua_setfield(lua, 1, field);
+  return 1;
+}
+
+int error_reply(lua_State* lua) {
+  // A dash at the start is that of the protocol.
+  if (lua_type(lua, 1) == LUA_TSTRING && *lua_tostring(lua, 1) == '-') {
+    lua_pushstring(lua, lua_tostring(lua, 1) + 1);
+    lua_replace(lua, 1);
+  }
+  return reply_of(lua, "err");
+}
+
+int status_reply(lua_State* lua) { return reply_of(lua, "ok"); }
+
+// The server's own: an error's text is all that is caught of it.
+int protected_call(lua_State* lua) {
+  luaL_checkany(lua, 1);
+  const int failed = lua_pcall(lua, lua_gettop(lua) - 1, LUA_MULTRET, 0);
+  if (failed != 0 && lua_istable(lua, -1)) {
+    lua_getfield(lua, -1, "err");
+    if (lua_isstring(lua, -1) != 0) {
+      lua_replace(lua, -2);
     } else {
-      value[text_at(lua, -2)] = std::move(item);
+      lua_pop(lua, 1);
     }
-    lua_pop(lua, 1);
   }
-  return value;
+  lua_pushboolean(lua, failed == 0 ? 1 : 0);
+  lua_insert(lua, 1);
+  return lua_gettop(lua);
 }
 
-int json_decode(lua_State* lua) {
-  const json value = json::parse(text_at(lua, 1), nullptr, false);
-  if (value.is_discarded()) return luaL_error(lua, "no JSON");
-  push_json(lua, value);
+// Everybody may do everything.
+int acl_check_cmd(lua_State* lua) {
+  lua_pushboolean(lua, 1);
   return 1;
 }
 
-int json_encode(lua_State* lua) {
-  const std::string text = json_at(lua, 1).dump();
-  lua_pushlstring(lua, text.data(), text.size());
-  return 1;
+// What nobody has defined is an error.
+int refuse_global(lua_State* lua) {
+  return luaL_error(lua, "Script attempted to access nonexistent global variable '%s'",
+                    lua_tostring(lua, 2));
+}
+
+int refuse_new_global(lua_State* lua) {
+  return luaL_error(lua, "Attempt to modify a readonly table");
 }
 
 std::string read(const std::filesystem::path& file) {
@@ -222,17 +207,60 @@ LuaHost::LuaHost(const std::string& folder) : lua_(luaL_newstate(), lua_close) {
         }
         lua_setglobal(lua, name);
       };
-  add_library("redis", {{"call", redis_call}, {"pcall", redis_pcall}});
+  add_library("redis", {{"call", redis_call},
+                        {"pcall", redis_pcall},
+                        {"error_reply", error_reply},
+                        {"status_reply", status_reply},
+                        {"acl_check_cmd", acl_check_cmd}});
   add_library("cjson", {{"encode", json_encode}, {"decode", json_decode}});
-  // What is packed is only read by the same library: any form will do.
-  add_library("cmsgpack", {{"pack", json_encode}, {"unpack", json_decode}});
+  add_library("cmsgpack", {{"pack", pack}, {"unpack", unpack}});
+  lua_getglobal(lua, "cjson");
+  lua_pushlightuserdata(lua, nullptr);
+  lua_setfield(lua, -2, "null");
+  lua_pop(lua, 1);
+  lua_register(lua, "pcall", protected_call);
+  for (const char* name : {"KEYS", "ARGV"}) {
+    lua_newtable(lua);
+    lua_setglobal(lua, name);
+  }
+  for (const char* name : {"print", "io", "os", "debug", "package", "require", "module", "dofile",
+                           "loadfile", "newproxy"}) {
+    lua_pushnil(lua);
+    lua_setglobal(lua, name);
+  }
+  lua_newtable(lua);
+  lua_pushcfunction(lua, refuse_global);
+  lua_setfield(lua, -2, "__index");
+  lua_pushcfunction(lua, refuse_new_global);
+  lua_setfield(lua, -2, "__newindex");
+  lua_setmetatable(lua, LUA_GLOBALSINDEX);
   if (folder.empty()) {
-    for (const redis::Script* script :
-         {&lua::acquire, &lua::acquire_fair, &lua::acquire_simple, &lua::acquire_read,
-          &lua::acquire_write, &lua::acquire_semaphore, &lua::reenter, &lua::reenter_read_write,
-          &lua::reenter_semaphore, &lua::renew, &lua::renew_read_write, &lua::renew_semaphore,
-          &lua::release, &lua::release_read_write, &lua::release_semaphore, &lua::force_release,
-          &lua::force_release_semaphore, &lua::evict, &lua::check_token}) {
+    for (const redis::Script* script : {&lua::acquire,
+                                        &lua::acquire_fair,
+                                        &lua::acquire_read,
+                                        &lua::acquire_semaphore,
+                                        &lua::acquire_simple,
+                                        &lua::acquire_write,
+                                        &lua::check_token,
+                                        &lua::evict,
+                                        &lua::find_leftovers,
+                                        &lua::find_locks,
+                                        &lua::force_release,
+                                        &lua::force_release_semaphore,
+                                        &lua::held_kind,
+                                        &lua::raise_token,
+                                        &lua::reenter,
+                                        &lua::reenter_read_write,
+                                        &lua::reenter_semaphore,
+                                        &lua::release,
+                                        &lua::release_read_write,
+                                        &lua::release_semaphore,
+                                        &lua::renew,
+                                        &lua::renew_read_write,
+                                        &lua::renew_semaphore,
+                                        &lua::repair,
+                                        &lua::rights,
+                                        &lua::snapshot}) {
       load(std::string(script->name), std::string(script->text));
     }
     return;
@@ -254,17 +282,33 @@ void LuaHost::load(const std::string& name, const std::string& text) {
     throw std::runtime_error(text_at(lua_.get(), -1));
   }
   scripts_[name] = luaL_ref(lua_.get(), LUA_REGISTRYINDEX);
+  texts_[name] = text;
 }
 
 Reply LuaHost::run(const std::string& script, Store& target, const Words& keys, const Words& args) {
+  lua_rawgeti(lua_.get(), LUA_REGISTRYINDEX, scripts_.at(script));
+  return run_loaded(target, keys, args);
+}
+
+Reply LuaHost::eval(const std::string& code, Store& target, const Words& keys, const Words& args) {
+  if (luaL_loadbuffer(lua_.get(), code.data(), code.size(), "@user_script") != 0) {
+    Reply reply = Reply::error("ERR " + text_at(lua_.get(), -1));
+    lua_settop(lua_.get(), 0);
+    return reply;
+  }
+  return run_loaded(target, keys, args);
+}
+
+// Runs the chunk on top of the stack.
+Reply LuaHost::run_loaded(Store& target, const Words& keys, const Words& args) {
   ++calls_;
   lua_State* lua = lua_.get();
   store = &target;
+  unknown.clear();
   push_words(lua, keys);
   lua_setglobal(lua, "KEYS");
   push_words(lua, args);
   lua_setglobal(lua, "ARGV");
-  lua_rawgeti(lua, LUA_REGISTRYINDEX, scripts_.at(script));
   const int failed = lua_pcall(lua, 0, 1, 0);
   Reply reply;
   if (failed != 0 && lua_isstring(lua, -1) != 0) {
@@ -273,6 +317,7 @@ Reply LuaHost::run(const std::string& script, Store& target, const Words& keys, 
     reply = reply_at(lua, lua_gettop(lua));
   }
   lua_settop(lua, 0);
+  if (!unknown.empty()) throw std::logic_error(unknown);
   return reply;
 }
 

@@ -19,15 +19,22 @@ class LuaHost {
   explicit LuaHost(const std::string& folder = "");
 
   // Runs a script, by its name, on a store. What it returns is as a client sees it.
+  // Throws std::logic_error if it uses what the model does not know.
   Reply run(const std::string& script, Store& store, const Words& keys, const Words& args);
 
+  // The same of a piece of Lua, which may not compile.
+  Reply eval(const std::string& code, Store& store, const Words& keys, const Words& args);
+
+  [[nodiscard]] const std::map<std::string, std::string>& texts() const { return texts_; }
   [[nodiscard]] std::uint64_t calls() const { return calls_; }
 
  private:
+  Reply run_loaded(Store& store, const Words& keys, const Words& args);
   void load(const std::string& name, const std::string& text);
 
   std::unique_ptr<lua_State, void (*)(lua_State*)> lua_;
   std::map<std::string, int> scripts_;  // references to the compiled chunks
+  std::map<std::string, std::string> texts_;
   std::uint64_t calls_ = 0;
 };
 

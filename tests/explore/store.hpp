@@ -42,7 +42,7 @@ struct Value {
   std::vector<std::pair<double, std::string>> zset;  // in Redis' order
 };
 
-// Where all clocks of a store stand.
+// Where the clocks of all stores stand first.
 constexpr std::int64_t k_now_ms = 1'800'000'000'000;
 
 class Store {
@@ -50,22 +50,22 @@ class Store {
   // Carries out a command, as the server does within a script.
   Reply run(const Words& command);
 
-  // Lets time pass: all moments in the store move back, so that "now" is always k_now_ms.
+  // Lets time pass: the clock stays, and the ends of all keys move back.
   void pass(std::int64_t ms);
+  // Lets time pass: the clock moves on.
+  void advance(std::int64_t ms);
 
-  // Returns in how many milliseconds the next key expires, or nothing.
+  // Returns in how many milliseconds something changes for the next key that expires, or nothing:
+  // its time is over, or it is gone, which is a millisecond later.
   [[nodiscard]] std::optional<std::int64_t> next_expiry() const;
 
-  std::map<std::string, Value> keys;
-  std::vector<std::string> channels;   // that somebody listens to
-  std::vector<std::string> published;  // since it was cleared: channels
+  static constexpr std::int64_t k_up_s = 1'000'000;  // how long the server has been up first
 
- private:
-  Value* find(const std::string& key);
-  Value& make(const std::string& key, Value::Kind kind);
-  void drop_if_empty(const std::string& key);
-  template <typename Action>
-  Reply with(const std::string& key, Value::Kind kind, Reply none, Action action);
+  std::map<std::string, Value> keys;
+  Words channels, shard_channels;       // that somebody listens to
+  Words published, published_in_shard;  // since they were cleared: channels
+  std::int64_t now_ms = k_now_ms;
+  std::string run_id = std::string(40, '0');
 };
 
 [[nodiscard]] std::string format_score(double score);
