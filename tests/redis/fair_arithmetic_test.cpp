@@ -108,6 +108,32 @@ TEST_CASE("fair deadlines: a Redisson waiter gets back what rlock's had added, o
   }
 }
 
+TEST_CASE("fair deadlines: a Redisson waiter gets back what rlock's dead had added, and no more") {
+  Fixture f;
+  REQUIRE(f.asks(f.make("u:0")));
+  CHECK_FALSE(f.asks(f.make("u:1")));
+  Peer peer(f.server, "r:2");
+  CHECK_FALSE(peer.acquire());
+  CHECK_FALSE(f.asks(f.make("u:3")));
+  const long long before = std::stoll(f.server.command({"ZSCORE", k_scores, "r:2"}));
+  test::make_overdue(f.server, "u:1");
+  f.expire();
+  CHECK_FALSE(f.asks(f.locks[2]));
+  CHECK(queue(f.server) == Words{"r:2", "u:3"});
+  CHECK(std::stoll(f.server.command({"ZSCORE", k_scores, "r:2"})) == before - k_ours);
+}
+
+TEST_CASE("fair deadlines: rlock's tell each other how long a Redisson waiter before them waits") {
+  Fixture f;
+  REQUIRE(f.asks(f.make("u:0")));
+  CHECK_FALSE(Peer(f.server, "r:1").acquire());
+  CHECK_FALSE(f.asks(f.make("u:2")));
+  // From now on the deadline of r:1 does not tell any longer how long it waits.
+  f.server.command({"PEXPIRE", "job", "600000"});
+  CHECK_FALSE(f.asks(f.make("u:3")));
+  f.check_deadline("u:3", 600'000 + k_theirs + k_ours);
+}
+
 TEST_CASE("fair deadlines: rlock's survive the grant of a Redisson waiter before them") {
   Fixture f;
   REQUIRE(f.asks(f.make("u:0")));

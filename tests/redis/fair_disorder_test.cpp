@@ -100,6 +100,32 @@ TEST_CASE("fair deadlines: a longer wait of one's own is added once, not for all
   CHECK(deadline_ahead(f.server, "u:4") <= 30'000 + 3 * k_ours + 3'600'000);
 }
 
+// Only waiters that still ask extend it.
+TEST_CASE("W3: a release that finds the head alive leaves the end of the queue as it is") {
+  Fixture f;
+  REQUIRE(f.asks(f.make("u:0")));
+  f.line_up({"u:1", "u:2"});
+  for (const std::string& key : {k_queue, k_scores}) f.server.command({"PEXPIRE", key, "100000"});
+  CHECK(f.locks[0].release(f.client) == lock::Release::freed);
+  CHECK(queue(f.server) == Words{"u:1", "u:2"});
+  for (const std::string& key : {k_queue, k_scores}) {
+    const long left = std::stol(f.server.command({"PTTL", key}));
+    CHECK(left > 0);
+    CHECK(left <= 100'000);
+  }
+}
+
+TEST_CASE("W5: a waiter without a deadline that nobody knows is dropped from the head") {
+  Fixture f;
+  REQUIRE(f.asks(f.make("u:0")));
+  CHECK_FALSE(f.asks(f.make("u:1")));
+  f.server.command({"LPUSH", k_queue, "r:1"});
+  SUBCASE("by a release") { CHECK(f.locks[0].release(f.client) == lock::Release::freed); }
+  SUBCASE("by the next that asks") { f.expire(); }
+  CHECK(f.asks(f.locks[1]));
+  CHECK(queue(f.server).empty());
+}
+
 // Found by tests/explore. Whoever is left may die before it asks again.
 TEST_CASE("W3: a queue of rlock's waiters always has an end") {
   Fixture f;
