@@ -28,6 +28,15 @@ constexpr long long k_ours = 15'000;
 
 using Fixture = test::FairFixture;
 
+// A client whose user may do everything but this.
+redis::Client client_without(const Fixture& f, const std::string& command) {
+  f.server.command(
+      {"ACL", "SETUSER", "locker", "on", "nopass", "~*", "&*", "+@all", "-" + command});
+  redis::ClientOptions options = f.client.options();
+  options.endpoint.credentials = {"locker", "any"};
+  return redis::Client(options);
+}
+
 }  // namespace
 
 TEST_CASE("W4: a waiter that others dropped gets its place back also after a grant in between") {
@@ -234,6 +243,52 @@ TEST_CASE("W5: the first of rlock's waiters asks at the moment at which the dead
   CHECK(ask(2).ask_after == Milliseconds(5'020));
   test::date_back_call(f.server, *busy.ask_after);
   CHECK(f.asks(f.locks[1]));
+}
+
+TEST_CASE("R3: who may not look at the deadlines takes the head for one that lives, and waits") {
+  Fixture f;
+  REQUIRE(f.asks(f.make("u:0")));
+  f.line_up({"u:1", "u:2"});
+  test::make_overdue(f.server, "u:1");
+  f.expire();
+  redis::Client client = client_without(f, "zmscore");
+  const auto answer = f.locks[2].try_acquire(client, lock::Join::yes);
+  REQUIRE(std::holds_alternative<lock::Busy>(answer));
+  CHECK(std::get<lock::Busy>(answer).place == 1);
+  CHECK(queue(f.server) == Words{"u:1", "u:2"});
+}
+
+TEST_CASE("R3: who may not say that it waits gets no place: nobody could tell whether it lives") {
+  Fixture f;
+  f.hold_by_other();
+  redis::Client client = client_without(f, "hset");
+  CHECK_THROWS_AS((void)f.make("u:1").try_acquire(client, lock::Join::yes), Error);
+  CHECK(f.server.keys() == Words{"job"});
+}
+
+TEST_CASE("fair deadlines: the last holder, who was killed, is not told of after the next grant") {
+  Fixture f;
+  REQUIRE(f.asks(f.make("dead:0")));
+  CHECK_FALSE(f.asks(f.make("u:1")));
+  CHECK_FALSE(Peer(f.server, "r:1").acquire());
+  const long long before = std::stoll(f.server.command({"ZSCORE", k_scores, "r:1"}));
+  f.expire();
+  REQUIRE(f.asks(f.locks[1]));
+  CHECK(f.server.command({"HEXISTS", k_info, "dead:0"}) == "0");
+  CHECK(std::stoll(f.server.command({"ZSCORE", k_scores, "r:1"})) == before - k_ours);
+  CHECK(f.server.command({"PTTL", k_queue}) == "-1");
+}
+
+TEST_CASE("fair: of waiters that somebody has dropped, a grant forgets the dead and no others") {
+  Fixture f;
+  REQUIRE(f.asks(f.make("u:0")));
+  f.line_up({"u:1", "u:2"});
+  f.server.command({"DEL", k_queue, k_scores});
+  test::make_overdue(f.server, "u:1");
+  f.expire();
+  REQUIRE(f.asks(f.make("u:3")));
+  CHECK(f.server.command({"HEXISTS", k_info, "u:1"}) == "0");
+  CHECK(f.server.command({"HEXISTS", k_info, "u:2"}) == "1");
 }
 
 TEST_CASE("R3: who may not ask who listens judges each of Redisson's waiters by its own time") {
