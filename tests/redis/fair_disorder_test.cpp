@@ -262,8 +262,45 @@ TEST_CASE("R3: who may not say that it waits gets no place: nobody could tell wh
   Fixture f;
   f.hold_by_other();
   redis::Client client = client_without(f, "hset");
+  const auto asks = [&] { return f.make("u:1").try_acquire(client, lock::Join::yes); };
+  SUBCASE("whether there is a side key or not") {
+    CHECK_THROWS_AS((void)asks(), Error);
+    CHECK(f.server.keys() == Words{"job"});
+    f.server.command({"HSET", k_info, "other:1", "{}"});
+    CHECK_THROWS_AS((void)asks(), Error);
+    CHECK(f.server.command({"EXISTS", k_queue}) == "0");
+  }
+  SUBCASE("but what an application has put in place of the side key keeps nobody from waiting") {
+    f.server.command({"SET", k_info, "x"});
+    CHECK(std::holds_alternative<lock::Busy>(asks()));
+    CHECK(queue(f.server) == Words{"u:1"});
+  }
+}
+
+TEST_CASE(
+    "R3: a queue has an end from its first moment, also where the rest of the request fails") {
+  Fixture f;
+  f.hold_by_other();
+  redis::Client client = client_without(f, "zadd");
   CHECK_THROWS_AS((void)f.make("u:1").try_acquire(client, lock::Join::yes), Error);
-  CHECK(f.server.keys() == Words{"job"});
+  CHECK(f.server.command({"EXISTS", k_scores}) == "0");
+  CHECK(f.server.command({"PTTL", k_queue}) != "-1");
+}
+
+TEST_CASE("W4: a waiter far back that nothing is known of any longer keeps its place") {
+  Fixture f;
+  f.hold_by_other();
+  f.line_up({"u:1"});
+  f.server.command({"EVAL",
+                    "for i = 1, 3000 do redis.call('rpush', KEYS[1], 'p:' .. i) "
+                    "redis.call('zadd', KEYS[2], 9e12, 'p:' .. i) end",
+                    "2", k_queue, k_scores});
+  f.line_up({"u:2", "u:3"});
+  f.server.command({"HDEL", k_info, "u:2"});
+  const auto answer = f.locks[1].try_acquire(f.client, lock::Join::yes);
+  REQUIRE(std::holds_alternative<lock::Busy>(answer));
+  CHECK(std::get<lock::Busy>(answer).place == 3001);
+  CHECK(f.server.command({"LLEN", k_queue}) == "3003");
 }
 
 TEST_CASE("fair deadlines: the last holder, who was killed, is not told of after the next grant") {

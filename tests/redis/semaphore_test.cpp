@@ -337,6 +337,21 @@ TEST_CASE("semaphore: what a nested run has kept is kept, whichever hold ends la
   CHECK_FALSE(takes(client, "u:2", 1));
 }
 
+TEST_CASE("semaphore: what a nested run keeps for long outlives what the keys had to go") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  lock::Semaphore outer = make_semaphore("u:1", 1);
+  lock::Semaphore inner = make_semaphore("u:1", 1);
+  REQUIRE(takes(outer, client));
+  REQUIRE(inner.reenter(client));
+  const long keep = 3 * k_day;
+  CHECK(inner.release(client, Milliseconds(keep)) == Release::still_held);
+  for (const std::string& key : {std::string("job"), k_permits, k_info}) {
+    CAPTURE(key);
+    CHECK(ttl(server, key) > keep - 60'000);
+  }
+}
+
 TEST_CASE("semaphore: a permit that is kept takes the keys along, unless somebody listens") {
   test::Server server;
   redis::Client client = client_of(server);
@@ -413,6 +428,7 @@ TEST_CASE("semaphore: one that a service made keeps its number, has no expiry an
   for (const int permits : {1, 3}) {
     lock::Semaphore other = make_semaphore("u:9", permits);
     const std::string text = refusal(client, other);
+    CHECK(text.find("in use") != std::string::npos);
     CHECK(text.find("it has 2 permits, not " + std::to_string(permits)) != std::string::npos);
   }
   CHECK(server.keys() == Words{"job"});
