@@ -125,6 +125,24 @@ TEST_CASE("W4: a waiter that was called, but found that another was faster, keep
   CHECK(f.asks(f.locks[1]));
 }
 
+// Whoever is next asks each 5 s, and both together are no more than 15 s.
+TEST_CASE(
+    "W5: a waiter near the head is dead 10 s after it has asked, and not before it asks again") {
+  Fixture f;
+  f.hold_by_other();
+  f.line_up({"u:1", "u:2"});
+  for (const char* owner : {"u:1", "u:2"}) {
+    const long left = std::stol(
+        f.server.command({"EVAL",
+                          "local time = redis.call('time') local about = "
+                          "cjson.decode(redis.call('hget', KEYS[1], ARGV[1])) "
+                          "return math.floor(about.due - time[1] * 1000 - time[2] / 1000)",
+                          "1", k_info, owner}));
+    CHECK(left <= 10'000);
+    CHECK(left > 5'010);
+  }
+}
+
 TEST_CASE("W5: the dead are dropped when the lock is free, and only then; the living stay") {
   Fixture f;
   f.hold_by_other();

@@ -109,7 +109,9 @@ TEST_CASE("find_locks: what lies beside a lock gives it away, whatever its hash 
   server.command({"HSET", "rlock_info:{told}", "me", "{}"});
   server.command({"RPUSH", "redisson_lock_queue:{free}", "w:1"});
   server.command({"ZADD", "redisson_lock_timeout:{orphan}", "1", "w:1"});
-  CHECK(find(server) == Words{"free", "odd", "orphan", "told"});
+  server.command({"SET", "text", std::string(1024, 'x')});
+  server.command({"HSET", "rlock_info:{text}", "me", "{}"});
+  CHECK(find(server) == Words{"free", "odd", "orphan", "text", "told"});
   CHECK(find(server, {"o*", ""}) == Words{"odd", "orphan"});
 }
 

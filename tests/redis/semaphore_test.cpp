@@ -99,7 +99,9 @@ TEST_CASE(
   redis::Client client = client_of(server);
   lock::Semaphore semaphore = make_semaphore("u:1", 3);
   const long long before = now(server);
-  REQUIRE(takes(semaphore, client));
+  const auto answer = semaphore.try_acquire(client, Join::no);
+  REQUIRE(std::holds_alternative<Lease>(answer));
+  CHECK(std::get<Lease>(answer).count == 1);
   CHECK(server.command({"GET", "job"}) == "2");
   CHECK(server.command({"ZCARD", k_permits}) == "1");
   CHECK(end_of(server, "u:1") >= before + 30'000);
