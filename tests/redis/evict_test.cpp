@@ -171,6 +171,22 @@ TEST_CASE("evict: tells whether the waiter seems to live") {
   CHECK(queue(f.server).empty());
 }
 
+TEST_CASE("evict: whether a waiter lives cannot be told where it may listen on a replica") {
+  Fixture f;
+  test::Server replica({.args = {"--replicaof", "127.0.0.1 " + std::to_string(f.server.port())}});
+  REQUIRE(test::wait_until([&] {
+    return f.server.command({"INFO", "replication"}).find("connected_slaves:1") !=
+           std::string::npos;
+  }));
+  f.hold_by_other();
+  f.line_up_peers({"r:1", "r:2", "r:3"});
+  f.set_score("r:2", "1");
+  f.server.command({"ZREM", k_scores, "r:3"});
+  CHECK_FALSE(f.evict("r:1").value().alive.has_value());
+  CHECK(f.evict("r:2").value().alive == false);  // but its deadline has passed
+  CHECK(f.evict("r:3").value().alive == false);
+}
+
 TEST_CASE("evict: where the lock is free, the next is called") {
   Fixture f;
   f.hold_by_other();

@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "lock/held_kind.hpp"
 #include "lock/simple.hpp"
+#include "lua_scripts.hpp"
 #include "redis/lock_fixture.hpp"
 #include "support/proxy.hpp"
 #include "support/resp.hpp"
@@ -576,6 +577,30 @@ TEST_CASE("semaphore: without memory a permit comes back all the same, and none 
   const Words before = dump(server);
   CHECK_THROWS_AS(static_cast<void>(takes(client, "u:3", 2)), Error);
   CHECK(dump(server) == before);
+}
+
+TEST_CASE("semaphore: what is none is not broken as one") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  SUBCASE("an application's counter") { server.command({"SET", "job", "5"}); }
+  SUBCASE("a text beside permits") {
+    server.command({"SET", "job", "text"});
+    server.command({"ZADD", k_permits, k_never, "u:1"});
+  }
+  SUBCASE("another kind of lock beside permits") {
+    server.command({"HSET", "job", "u:1", "1"});
+    server.command({"ZADD", k_permits, k_never, "u:1"});
+  }
+  const Words before = dump(server);
+  for (const char* task : {"look", "only", ""}) {
+    CAPTURE(task);
+    const auto reply = client.run(
+        lua::force_release_semaphore,
+        {{"job", k_info, "redisson_unlock_latch:{job}:a", k_permits}, {"30000", k_channel, task}});
+    CHECK(reply.as_array(2)[0].as_integer() == 3);
+  }
+  CHECK(dump(server) == before);
+  CHECK(server.command({"EXISTS", "redisson_unlock_latch:{job}:a"}) == "0");
 }
 
 TEST_CASE("semaphore: breaking it takes every permit, once, and keeps what a service made") {
