@@ -93,6 +93,12 @@ TEST_CASE("fair deadlines: a Redisson waiter gets back what rlock's had added, o
     for (int i = 0; i < 2; ++i) f.locks[2].give_up(f.client);
     CHECK(scores() == std::vector{before[0] - k_ours, before[1] - 2 * k_ours});
   }
+  SUBCASE("when one behind another of rlock's gives up: that one is directly before them now") {
+    f.locks[2].give_up(f.client);
+    CHECK(scores() == before);
+    f.locks[1].give_up(f.client);
+    CHECK(scores() == std::vector{before[0] - k_ours, before[1]});
+  }
   SUBCASE("when the next one takes the lock") {
     CHECK(f.locks[0].release(f.client) == lock::Release::freed);
     for (int i = 0; i < 2; ++i) CHECK(f.asks(f.locks[1]));

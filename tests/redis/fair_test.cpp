@@ -119,7 +119,8 @@ TEST_CASE("W4: a waiter that was called, but found that another was faster, keep
   CHECK_FALSE(f.asks(f.locks[1]));                       // it comes at once, as it should
   test::date_back_call(f.server, Milliseconds(20'000));  // the plain lock is held for a while
   for (FairLock* lock : {&f.locks[1], &f.locks[2]}) CHECK_FALSE(f.asks(*lock));
-  CHECK(plain.release(f.client) == lock::Release::freed);
+  SUBCASE("and is released") { CHECK(plain.release(f.client) == lock::Release::freed); }
+  SUBCASE("and ends without a word") { f.expire(); }
   CHECK(queue(f.server) == Words{"u:1", "u:2"});
   CHECK_FALSE(f.asks(f.locks[2]));
   CHECK(f.asks(f.locks[1]));

@@ -289,5 +289,7 @@ TEST_CASE(
              std::string::npos;
     }));
     CHECK_FALSE(alive().has_value());
+    peer.listen();
+    CHECK(alive() == true);
   }
 }
