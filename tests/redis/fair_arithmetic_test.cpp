@@ -181,6 +181,19 @@ TEST_CASE("fair deadlines: a Redisson waiter that had waited before rlock came i
   }
 }
 
+TEST_CASE(
+    "fair deadlines: a Redisson waiter that listens, and waits for a minute, waits for that") {
+  Fixture f;
+  REQUIRE(f.asks(f.make("u:0")));
+  Peer peer(f.server, "r:1", {}, std::chrono::minutes(1));
+  peer.listen();
+  CHECK_FALSE(peer.acquire());
+  for (int i = 0; i < 2; ++i) {
+    CHECK_FALSE(f.asks(f.make("u:1")));
+    f.check_deadline("u:1", k_lease + 60'000 + k_ours);
+  }
+}
+
 TEST_CASE("fair deadlines: queue and scores vanish by themselves while all waiters are rlock's") {
   Fixture f;
   REQUIRE(f.asks(f.make("u:0")));

@@ -69,6 +69,7 @@ TEST_CASE("acquire_fair: a waiter is told its place, and to ask less often far b
     const Busy busy = ask("u:" + std::to_string(place));
     CHECK(busy.place == place);
     CHECK(busy.ask_after == Milliseconds(5000 + 10 * place));
+    CHECK(busy.overheard.empty());  // rlock's tell each other
   }
   f.server.command({"EVAL",
                     "for i = 1, 3000 do redis.call('rpush', KEYS[1], 'p:' .. i) "
