@@ -268,4 +268,7 @@ TEST_CASE("S5: release by a stranger takes nobody's place") {
   lock::ReentrantLock plain = test::make_lock("u:1");
   CHECK(plain.release(f.client) == lock::Release::not_held);
   CHECK(queue(f.server) == Words{"u:1"});
+  f.expire();
+  CHECK(test::make_lock("p:1").release(f.client) == lock::Release::not_held);
+  CHECK(f.server.command({"HEXISTS", k_info, "called"}) == "0");  // nor does it call anybody
 }

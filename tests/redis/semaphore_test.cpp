@@ -279,7 +279,12 @@ TEST_CASE("semaphore: where nested runs cannot be counted, the outer one gives t
   const auto lease = inner.reenter(client);
   REQUIRE(lease);
   CHECK(lease->is_nested != is_lost);
-  if (is_lost) server.command({"DEL", k_info});
+  if (is_lost) {
+    server.command({"DEL", k_info});
+    const auto again = inner.reenter(client);
+    REQUIRE(again);
+    CHECK(again->count == 1);
+  }
   CHECK(inner.release(client) == Release::still_held);
   CHECK(end_of(server, "u:1") > now(server));
   CHECK(server.command({"GET", "job"}) == "1");
