@@ -93,6 +93,24 @@ TEST_CASE("acquire: does not shorten a lease that it finds to be its own") {
   CHECK(std::stol(server.command({"PTTL", "job"})) > 0);
 }
 
+// One of several servers: the latch tells which holds were counted here, also after a renewal that
+// did not get here.
+TEST_CASE(
+    "acquire: a hold is latched for longer than its lease where several servers keep the lock") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  const std::string latch = "redisson_unlock_latch:{job}:a";
+  for (int i = 0; i < 2; ++i) {
+    const auto reply =
+        client.run(lua::acquire, {{"job", "rlock_info:{job}", latch, "redisson_lock_queue:{job}"},
+                                  {"30000", "u:1", "", "0", "0"}});
+    CHECK(reply.as_array(2)[0].as_integer() == 1);
+    CHECK(reply.as_array(2)[1].as_integer() == 1);
+    CHECK(server.command({"GET", latch}) == "entered");
+    CHECK(std::stol(server.command({"PTTL", latch})) > 50'000);
+  }
+}
+
 TEST_CASE("acquire: other kinds of lock are refused and not touched") {
   test::Server server;
   redis::Client client = client_of(server);

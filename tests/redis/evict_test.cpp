@@ -171,6 +171,22 @@ TEST_CASE("evict: tells whether the waiter seems to live") {
   CHECK(queue(f.server).empty());
 }
 
+TEST_CASE("evict: whether a waiter lives cannot be told where it may listen on a replica") {
+  Fixture f;
+  test::Server replica({.args = {"--replicaof", "127.0.0.1 " + std::to_string(f.server.port())}});
+  REQUIRE(test::wait_until([&] {
+    return f.server.command({"INFO", "replication"}).find("connected_slaves:1") !=
+           std::string::npos;
+  }));
+  f.hold_by_other();
+  f.line_up_peers({"r:1", "r:2", "r:3"});
+  f.set_score("r:2", "1");
+  f.server.command({"ZREM", k_scores, "r:3"});
+  CHECK_FALSE(f.evict("r:1").value().alive.has_value());
+  CHECK(f.evict("r:2").value().alive == false);  // but its deadline has passed
+  CHECK(f.evict("r:3").value().alive == false);
+}
+
 TEST_CASE("evict: where the lock is free, the next is called") {
   Fixture f;
   f.hold_by_other();
@@ -275,4 +291,26 @@ TEST_CASE("evict: queues of a thousand and more") {
   REQUIRE(f.evict("r:2"));
   CHECK(f.score("r:2500") == last - k_wait);
   CHECK(f.server.command({"LLEN", k_queue}) == "2499");
+}
+
+TEST_CASE("evict: whoever needs its deadline keeps it, wherever it is in a queue of thousands") {
+  int place = 0;
+  SUBCASE("at the end of the first thousand behind") { place = 1001; }
+  SUBCASE("at the start of the second") { place = 1002; }
+  SUBCASE("behind that") { place = 1003; }
+  SUBCASE("last") { place = 2499; }
+  Fixture f;
+  f.hold_by_other();
+  const long long now = test::server_time(f.server);
+  f.server.command({"EVAL",
+                    "for i = 0, 2499 do redis.call('rpush', KEYS[1], 'r:' .. i) "
+                    "redis.call('zadd', KEYS[2], ARGV[1] + 900000 + 300000 * i, 'r:' .. i) end",
+                    "2", k_queue, k_scores, std::to_string(now)});
+  const std::string tight = "r:" + std::to_string(place);
+  constexpr long long k_spare = 30'000;
+  f.set_score(tight, std::to_string(now + k_lease + k_spare));
+  const long long other = f.score("r:2000");
+  REQUIRE(f.evict("r:1"));
+  CHECK(f.score(tight) >= now + k_lease - k_rounding);
+  CHECK(f.score("r:2000") >= other - k_spare - 10'000);
 }

@@ -93,6 +93,12 @@ TEST_CASE("fair deadlines: a Redisson waiter gets back what rlock's had added, o
     for (int i = 0; i < 2; ++i) f.locks[2].give_up(f.client);
     CHECK(scores() == std::vector{before[0] - k_ours, before[1] - 2 * k_ours});
   }
+  SUBCASE("when one behind another of rlock's gives up: that one is directly before them now") {
+    f.locks[2].give_up(f.client);
+    CHECK(scores() == before);
+    f.locks[1].give_up(f.client);
+    CHECK(scores() == std::vector{before[0] - k_ours, before[1]});
+  }
   SUBCASE("when the next one takes the lock") {
     CHECK(f.locks[0].release(f.client) == lock::Release::freed);
     for (int i = 0; i < 2; ++i) CHECK(f.asks(f.locks[1]));
@@ -106,6 +112,32 @@ TEST_CASE("fair deadlines: a Redisson waiter gets back what rlock's had added, o
     f.locks[1].give_up(f.client);
     CHECK(f.server.command({"ZSCORE", k_scores, "u:3"}) == ours);
   }
+}
+
+TEST_CASE("fair deadlines: a Redisson waiter gets back what rlock's dead had added, and no more") {
+  Fixture f;
+  REQUIRE(f.asks(f.make("u:0")));
+  CHECK_FALSE(f.asks(f.make("u:1")));
+  Peer peer(f.server, "r:2");
+  CHECK_FALSE(peer.acquire());
+  CHECK_FALSE(f.asks(f.make("u:3")));
+  const long long before = std::stoll(f.server.command({"ZSCORE", k_scores, "r:2"}));
+  test::make_overdue(f.server, "u:1");
+  f.expire();
+  CHECK_FALSE(f.asks(f.locks[2]));
+  CHECK(queue(f.server) == Words{"r:2", "u:3"});
+  CHECK(std::stoll(f.server.command({"ZSCORE", k_scores, "r:2"})) == before - k_ours);
+}
+
+TEST_CASE("fair deadlines: rlock's tell each other how long a Redisson waiter before them waits") {
+  Fixture f;
+  REQUIRE(f.asks(f.make("u:0")));
+  CHECK_FALSE(Peer(f.server, "r:1").acquire());
+  CHECK_FALSE(f.asks(f.make("u:2")));
+  // From now on the deadline of r:1 does not tell any longer how long it waits.
+  f.server.command({"PEXPIRE", "job", "600000"});
+  CHECK_FALSE(f.asks(f.make("u:3")));
+  f.check_deadline("u:3", 600'000 + k_theirs + k_ours);
 }
 
 TEST_CASE("fair deadlines: rlock's survive the grant of a Redisson waiter before them") {
@@ -146,6 +178,19 @@ TEST_CASE("fair deadlines: a Redisson waiter that had waited before rlock came i
   SUBCASE("it does not listen: it may have died") {
     waits_on();
     CHECK(deadline_ahead(f.server, "u:1") <= k_lease + 1'000 + k_ours);
+  }
+}
+
+TEST_CASE(
+    "fair deadlines: a Redisson waiter that listens, and waits for a minute, waits for that") {
+  Fixture f;
+  REQUIRE(f.asks(f.make("u:0")));
+  Peer peer(f.server, "r:1", {}, std::chrono::minutes(1));
+  peer.listen();
+  CHECK_FALSE(peer.acquire());
+  for (int i = 0; i < 2; ++i) {
+    CHECK_FALSE(f.asks(f.make("u:1")));
+    f.check_deadline("u:1", k_lease + 60'000 + k_ours);
   }
 }
 

@@ -28,6 +28,15 @@ constexpr long long k_ours = 15'000;
 
 using Fixture = test::FairFixture;
 
+// A client whose user may do everything but this.
+redis::Client client_without(const Fixture& f, const std::string& command) {
+  f.server.command(
+      {"ACL", "SETUSER", "locker", "on", "nopass", "~*", "&*", "+@all", "-" + command});
+  redis::ClientOptions options = f.client.options();
+  options.endpoint.credentials = {"locker", "any"};
+  return redis::Client(options);
+}
+
 }  // namespace
 
 TEST_CASE("W4: a waiter that others dropped gets its place back also after a grant in between") {
@@ -98,6 +107,32 @@ TEST_CASE("fair deadlines: a longer wait of one's own is added once, not for all
   f.line_up({"u:1", "u:2", "u:3"});
   CHECK_FALSE(f.asks(f.make("u:4", Milliseconds(3'600'000))));
   CHECK(deadline_ahead(f.server, "u:4") <= 30'000 + 3 * k_ours + 3'600'000);
+}
+
+// Only waiters that still ask extend it.
+TEST_CASE("W3: a release that finds the head alive leaves the end of the queue as it is") {
+  Fixture f;
+  REQUIRE(f.asks(f.make("u:0")));
+  f.line_up({"u:1", "u:2"});
+  for (const std::string& key : {k_queue, k_scores}) f.server.command({"PEXPIRE", key, "100000"});
+  CHECK(f.locks[0].release(f.client) == lock::Release::freed);
+  CHECK(queue(f.server) == Words{"u:1", "u:2"});
+  for (const std::string& key : {k_queue, k_scores}) {
+    const long left = std::stol(f.server.command({"PTTL", key}));
+    CHECK(left > 0);
+    CHECK(left <= 100'000);
+  }
+}
+
+TEST_CASE("W5: a waiter without a deadline that nobody knows is dropped from the head") {
+  Fixture f;
+  REQUIRE(f.asks(f.make("u:0")));
+  CHECK_FALSE(f.asks(f.make("u:1")));
+  f.server.command({"LPUSH", k_queue, "r:1"});
+  SUBCASE("by a release") { CHECK(f.locks[0].release(f.client) == lock::Release::freed); }
+  SUBCASE("by the next that asks") { f.expire(); }
+  CHECK(f.asks(f.locks[1]));
+  CHECK(queue(f.server).empty());
 }
 
 // Found by tests/explore. Whoever is left may die before it asks again.
@@ -208,6 +243,89 @@ TEST_CASE("W5: the first of rlock's waiters asks at the moment at which the dead
   CHECK(ask(2).ask_after == Milliseconds(5'020));
   test::date_back_call(f.server, *busy.ask_after);
   CHECK(f.asks(f.locks[1]));
+}
+
+TEST_CASE("R3: who may not look at the deadlines takes the head for one that lives, and waits") {
+  Fixture f;
+  REQUIRE(f.asks(f.make("u:0")));
+  f.line_up({"u:1", "u:2"});
+  test::make_overdue(f.server, "u:1");
+  f.expire();
+  redis::Client client = client_without(f, "zmscore");
+  const auto answer = f.locks[2].try_acquire(client, lock::Join::yes);
+  REQUIRE(std::holds_alternative<lock::Busy>(answer));
+  CHECK(std::get<lock::Busy>(answer).place == 1);
+  CHECK(queue(f.server) == Words{"u:1", "u:2"});
+}
+
+TEST_CASE("R3: who may not say that it waits gets no place: nobody could tell whether it lives") {
+  Fixture f;
+  f.hold_by_other();
+  redis::Client client = client_without(f, "hset");
+  const auto asks = [&] { return f.make("u:1").try_acquire(client, lock::Join::yes); };
+  SUBCASE("whether there is a side key or not") {
+    CHECK_THROWS_AS((void)asks(), Error);
+    CHECK(f.server.keys() == Words{"job"});
+    f.server.command({"HSET", k_info, "other:1", "{}"});
+    CHECK_THROWS_AS((void)asks(), Error);
+    CHECK(f.server.command({"EXISTS", k_queue}) == "0");
+  }
+  SUBCASE("but what an application has put in place of the side key keeps nobody from waiting") {
+    f.server.command({"SET", k_info, "x"});
+    CHECK(std::holds_alternative<lock::Busy>(asks()));
+    CHECK(queue(f.server) == Words{"u:1"});
+  }
+}
+
+TEST_CASE(
+    "R3: a queue has an end from its first moment, also where the rest of the request fails") {
+  Fixture f;
+  f.hold_by_other();
+  redis::Client client = client_without(f, "zadd");
+  CHECK_THROWS_AS((void)f.make("u:1").try_acquire(client, lock::Join::yes), Error);
+  CHECK(f.server.command({"EXISTS", k_scores}) == "0");
+  CHECK(f.server.command({"PTTL", k_queue}) != "-1");
+}
+
+TEST_CASE("W4: a waiter far back that nothing is known of any longer keeps its place") {
+  Fixture f;
+  f.hold_by_other();
+  f.line_up({"u:1"});
+  f.server.command({"EVAL",
+                    "for i = 1, 3000 do redis.call('rpush', KEYS[1], 'p:' .. i) "
+                    "redis.call('zadd', KEYS[2], 9e12, 'p:' .. i) end",
+                    "2", k_queue, k_scores});
+  f.line_up({"u:2", "u:3"});
+  f.server.command({"HDEL", k_info, "u:2"});
+  const auto answer = f.locks[1].try_acquire(f.client, lock::Join::yes);
+  REQUIRE(std::holds_alternative<lock::Busy>(answer));
+  CHECK(std::get<lock::Busy>(answer).place == 3001);
+  CHECK(f.server.command({"LLEN", k_queue}) == "3003");
+}
+
+TEST_CASE("fair deadlines: the last holder, who was killed, is not told of after the next grant") {
+  Fixture f;
+  REQUIRE(f.asks(f.make("dead:0")));
+  CHECK_FALSE(f.asks(f.make("u:1")));
+  CHECK_FALSE(Peer(f.server, "r:1").acquire());
+  const long long before = std::stoll(f.server.command({"ZSCORE", k_scores, "r:1"}));
+  f.expire();
+  REQUIRE(f.asks(f.locks[1]));
+  CHECK(f.server.command({"HEXISTS", k_info, "dead:0"}) == "0");
+  CHECK(std::stoll(f.server.command({"ZSCORE", k_scores, "r:1"})) == before - k_ours);
+  CHECK(f.server.command({"PTTL", k_queue}) == "-1");
+}
+
+TEST_CASE("fair: of waiters that somebody has dropped, a grant forgets the dead and no others") {
+  Fixture f;
+  REQUIRE(f.asks(f.make("u:0")));
+  f.line_up({"u:1", "u:2"});
+  f.server.command({"DEL", k_queue, k_scores});
+  test::make_overdue(f.server, "u:1");
+  f.expire();
+  REQUIRE(f.asks(f.make("u:3")));
+  CHECK(f.server.command({"HEXISTS", k_info, "u:1"}) == "0");
+  CHECK(f.server.command({"HEXISTS", k_info, "u:2"}) == "1");
 }
 
 TEST_CASE("R3: who may not ask who listens judges each of Redisson's waiters by its own time") {

@@ -69,6 +69,7 @@ TEST_CASE("acquire_fair: a waiter is told its place, and to ask less often far b
     const Busy busy = ask("u:" + std::to_string(place));
     CHECK(busy.place == place);
     CHECK(busy.ask_after == Milliseconds(5000 + 10 * place));
+    CHECK(busy.overheard.empty());  // rlock's tell each other
   }
   f.server.command({"EVAL",
                     "for i = 1, 3000 do redis.call('rpush', KEYS[1], 'p:' .. i) "
@@ -119,10 +120,29 @@ TEST_CASE("W4: a waiter that was called, but found that another was faster, keep
   CHECK_FALSE(f.asks(f.locks[1]));                       // it comes at once, as it should
   test::date_back_call(f.server, Milliseconds(20'000));  // the plain lock is held for a while
   for (FairLock* lock : {&f.locks[1], &f.locks[2]}) CHECK_FALSE(f.asks(*lock));
-  CHECK(plain.release(f.client) == lock::Release::freed);
+  SUBCASE("and is released") { CHECK(plain.release(f.client) == lock::Release::freed); }
+  SUBCASE("and ends without a word") { f.expire(); }
   CHECK(queue(f.server) == Words{"u:1", "u:2"});
   CHECK_FALSE(f.asks(f.locks[2]));
   CHECK(f.asks(f.locks[1]));
+}
+
+// Whoever is next asks each 5 s, and both together are no more than 15 s.
+TEST_CASE(
+    "W5: a waiter near the head is dead 10 s after it has asked, and not before it asks again") {
+  Fixture f;
+  f.hold_by_other();
+  f.line_up({"u:1", "u:2"});
+  for (const char* owner : {"u:1", "u:2"}) {
+    const long left = std::stol(
+        f.server.command({"EVAL",
+                          "local time = redis.call('time') local about = "
+                          "cjson.decode(redis.call('hget', KEYS[1], ARGV[1])) "
+                          "return math.floor(about.due - time[1] * 1000 - time[2] / 1000)",
+                          "1", k_info, owner}));
+    CHECK(left <= 10'000);
+    CHECK(left > 5'010);
+  }
 }
 
 TEST_CASE("W5: the dead are dropped when the lock is free, and only then; the living stay") {
@@ -248,4 +268,7 @@ TEST_CASE("S5: release by a stranger takes nobody's place") {
   lock::ReentrantLock plain = test::make_lock("u:1");
   CHECK(plain.release(f.client) == lock::Release::not_held);
   CHECK(queue(f.server) == Words{"u:1"});
+  f.expire();
+  CHECK(test::make_lock("p:1").release(f.client) == lock::Release::not_held);
+  CHECK(f.server.command({"HEXISTS", k_info, "called"}) == "0");  // nor does it call anybody
 }

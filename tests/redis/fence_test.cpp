@@ -195,6 +195,54 @@ TEST_CASE("fence: a counter that is none grants nothing and changes nothing") {
   }
 }
 
+TEST_CASE("fence: who only looks is told the token that would be drawn next") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  const auto look = [&] {
+    return client
+        .run(lua::acquire, {{"job", k_info, "redisson_unlock_latch:{job}:a",
+                             "redisson_lock_queue:{job}", k_counter},
+                            {"30000", "u:1", "{}", "peek", "0"}})
+        .as_array(4)[3]
+        .as_text();
+  };
+  for (const char* value : {"9007199254740993", "9007199999999998", "9007199999999999",
+                            "4611686018999999999", "8999999999999999999", "9223372036854775806"}) {
+    CAPTURE(value);
+    server.command({"FLUSHALL"});
+    server.command({"SET", k_counter, value});
+    CHECK(look() == std::to_string(std::stoll(value) + 1));
+    CHECK(server.command({"GET", k_counter}) == value);
+  }
+  server.command({"FLUSHALL"});
+  const std::int64_t now = micros(server);
+  CHECK(std::stoll(look()) >= now);
+  CHECK(server.command({"EXISTS", k_counter}) == "0");
+}
+
+// One of several servers looks at its counter only: who asks has to tell "no token can be drawn"
+// from a server that started too short a time ago, which grants later.
+TEST_CASE("fence: who only looks at a counter that is none is told so, and changes nothing") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  for (const Words& maker :
+       {Words{"RPUSH", k_counter, "1"}, Words{"SET", k_counter, "x"},
+        Words{"SET", k_counter, "1.5"}, Words{"SET", k_counter, "9223372036854775808"},
+        Words{"SET", k_counter, "9223372036854775807"}}) {
+    CAPTURE(maker[2]);
+    server.command({"FLUSHALL"});
+    server.command(maker);
+    const std::string before = server.command({"DUMP", k_counter});
+    const auto reply = client.run(lua::acquire, {{"job", k_info, "redisson_unlock_latch:{job}:a",
+                                                  "redisson_lock_queue:{job}", k_counter},
+                                                 {"30000", "u:1", "{}", "peek", "0"}});
+    CHECK(reply.as_array(2)[0].as_integer() == 4);
+    CHECK_FALSE(reply.as_array(2)[1].as_text().empty());
+    CHECK(server.keys() == Words{k_counter});
+    CHECK(server.command({"DUMP", k_counter}) == before);
+  }
+}
+
 TEST_CASE("fence: a server out of memory grants nothing, and says so") {
   test::Server server;
   redis::Client client = client_of(server);

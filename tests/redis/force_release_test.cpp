@@ -143,6 +143,11 @@ TEST_CASE("force_release: breaks a read/write lock, its readers' timeouts, and w
       CHECK(holder.mode == lock::Holder::Mode::read);
     }
   }
+  SUBCASE("held a thousand times") {
+    f.server.command({"HSET", "job", "mode", "read", "a:1", "1000"});
+    f.server.command({"SET", "{job}:a:1:rwlock_timeout:1000", "1"});
+    CHECK(breaks(f.client) == Words{"a:1"});
+  }
   SUBCASE("held by a writer, who reads, too") {
     f.server.command({"HSET", "job", "mode", "write", "a:1:write", "1", "a:1", "1"});
     f.server.command({"SET", "{job}:a:1:rwlock_timeout:1", "1"});
@@ -174,6 +179,13 @@ TEST_CASE("force_release: breaks a string only where it is said to be a lock") {
       Error);
   CHECK(f.server.command({"GET", "job"}) == "token-1");
   CHECK(breaks(f.client, Breakable::simple) == Words{"token-1"});
+  CHECK(f.is_empty());
+}
+
+TEST_CASE("force_release: of a long string it tells the start") {
+  Fixture f;
+  f.server.command({"SET", "job", std::string(5000, 'x')});
+  CHECK(breaks(f.client, Breakable::simple) == Words{std::string(1024, 'x')});
   CHECK(f.is_empty());
 }
 

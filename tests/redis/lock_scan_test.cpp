@@ -77,7 +77,8 @@ TEST_CASE("find_locks: everything else is no lock") {
   server.command({"ZADD", "zset", "1", k_owner});
   server.command({"SADD", "set", k_owner});
   server.command({"ZADD", "zset:timeout", "1", k_owner});
-  server.command({"ZADD", "{set}:timeout", "1", k_owner});  // a semaphore's permits, were it a string
+  server.command(
+      {"ZADD", "{set}:timeout", "1", k_owner});  // a semaphore's permits, were it a string
   server.command({"HSET", "", k_owner, "1"});
   server.command({"HSET", std::string(1025, 'x'), k_owner, "1"});
   server.command({"SET", "redisson_unlock_latch:{plain}:1", "1"});
@@ -108,7 +109,9 @@ TEST_CASE("find_locks: what lies beside a lock gives it away, whatever its hash 
   server.command({"HSET", "rlock_info:{told}", "me", "{}"});
   server.command({"RPUSH", "redisson_lock_queue:{free}", "w:1"});
   server.command({"ZADD", "redisson_lock_timeout:{orphan}", "1", "w:1"});
-  CHECK(find(server) == Words{"free", "odd", "orphan", "told"});
+  server.command({"SET", "text", std::string(1024, 'x')});
+  server.command({"HSET", "rlock_info:{text}", "me", "{}"});
+  CHECK(find(server) == Words{"free", "odd", "orphan", "text", "told"});
   CHECK(find(server, {"o*", ""}) == Words{"odd", "orphan"});
 }
 
@@ -159,6 +162,17 @@ TEST_CASE("find_locks: strings are locks where a pattern says so") {
   std::sort(names.begin(), names.end());
   CHECK(names == Words{"lock:a", "lock:b"});
   CHECK(scan.unread() == 1);
+}
+
+TEST_CASE(
+    "find_locks: a service's semaphore is found by its permits, also while strings are looked at") {
+  Server server;
+  server.command({"SET", "pool", "3"});
+  server.command({"ZADD", "{pool}:timeout", "9e12", "0123456789abcdef"});
+  server.command({"SET", "text", "x"});
+  server.command({"ZADD", "{none}:timeout", "9e12", "0123456789abcdef"});
+  CHECK(find(server) == Words{"pool"});
+  CHECK(find(server, {"*", "lock:*"}) == Words{"pool"});
 }
 
 TEST_CASE("find_locks: many keys are walked through step by step, and each lock found") {

@@ -310,6 +310,16 @@ TEST_CASE("kept for a while, a hold ends by its TTL, and others' as before") {
     CHECK(one.release(set.client, Milliseconds(60'000)) == Release::still_held);
     CHECK(set.ttl() > 50'000);
   }
+  SUBCASE("of the writer's inner run") {
+    ReadWriteLock outer = a_writer("u:1");
+    ReadWriteLock inner = a_writer("u:1");
+    CHECK(set.takes(outer));
+    REQUIRE(inner.reenter(set.client));
+    CHECK(inner.release(set.client, Milliseconds(60'000)) == Release::still_held);
+    CHECK(outer.release(set.client) == Release::still_held);
+    CHECK(set.ttl() <= 60'000);
+    CHECK(set.ttl() > 50'000);
+  }
   CHECK_FALSE([&] {
     ReadWriteLock other = a_writer("u:7");
     return set.takes(other);

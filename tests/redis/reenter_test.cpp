@@ -80,3 +80,22 @@ TEST_CASE("S6: reenter sent again counts once, and not after its release") {
   CHECK(reenter(client, "a")[0].as_integer() == 2);
   CHECK(server.command({"HGET", "job", "u:1"}) == "1");
 }
+
+// A hold that is not known any longer would be counted a second time when its request comes again.
+TEST_CASE("S6: reenter: of more holds than are noted the first is forgotten") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  server.command({"HSET", "job", "u:1", "1"});
+  constexpr int k_holds = 103;
+  constexpr int k_noted = 100;
+  for (int i = 1; i <= k_holds; ++i) {
+    const std::string id = "h" + std::to_string(i);
+    CHECK(reenter(client, id)[1].as_integer() == i + 1);
+    server.command({"DEL", "redisson_unlock_latch:{job}:" + id});  // as when its time is over
+  }
+  for (int i = k_holds; i > k_holds - k_noted; --i) {
+    CAPTURE(i);
+    CHECK(reenter(client, "h" + std::to_string(i))[1].as_integer() == k_holds + 1);
+  }
+  CHECK(reenter(client, "h1")[1].as_integer() == k_holds + 2);
+}

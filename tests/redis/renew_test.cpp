@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include "lua_scripts.hpp"
 #include "redis/lock_fixture.hpp"
 
 using namespace rlock;
@@ -115,4 +116,28 @@ TEST_CASE(
   CHECK(plain.renew(client) == lock::Renewal::renewed);
   CHECK(make_lock("u:1").reenter(client));
   CHECK(ttl(server, "job") == -1);
+}
+
+// One of several servers, that may have the lock from another hold of the owner's.
+TEST_CASE("renew: a hold that is not latched here is counted once more, and latched") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  const std::string latch = "redisson_unlock_latch:{job}:a";
+  server.command({"HSET", "job", "u:1", "1"});
+  server.command({"PEXPIRE", "job", "20000"});
+  const auto renews = [&] {
+    return client.run(lua::renew, {{"job"}, {"30000", "u:1", "rlock_info:{job}", latch}})
+        .as_integer();
+  };
+  for (int i = 0; i < 3; ++i) {
+    CHECK(renews() == 1);
+    CHECK(server.command({"HGET", "job", "u:1"}) == "2");
+    CHECK(server.command({"GET", latch}) == "entered");
+    const long left = std::stol(server.command({"PTTL", latch}));
+    CHECK(left > 30'000);
+    CHECK(left <= 60'000);
+  }
+  server.command({"SET", latch, "0"});
+  CHECK(renews() == 0);
+  CHECK(server.command({"HGET", "job", "u:1"}) == "2");
 }

@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "lock/held_kind.hpp"
 #include "lock/simple.hpp"
+#include "lua_scripts.hpp"
 #include "redis/lock_fixture.hpp"
 #include "support/proxy.hpp"
 #include "support/resp.hpp"
@@ -99,7 +100,9 @@ TEST_CASE(
   redis::Client client = client_of(server);
   lock::Semaphore semaphore = make_semaphore("u:1", 3);
   const long long before = now(server);
-  REQUIRE(takes(semaphore, client));
+  const auto answer = semaphore.try_acquire(client, Join::no);
+  REQUIRE(std::holds_alternative<Lease>(answer));
+  CHECK(std::get<Lease>(answer).count == 1);
   CHECK(server.command({"GET", "job"}) == "2");
   CHECK(server.command({"ZCARD", k_permits}) == "1");
   CHECK(end_of(server, "u:1") >= before + 30'000);
@@ -285,6 +288,23 @@ TEST_CASE("semaphore: where nested runs cannot be counted, the outer one gives t
   CHECK(server.command({"EXISTS", k_permits}) == "0");
 }
 
+TEST_CASE("semaphore: a nested run that asks again, and whose count was lost, has one hold") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  REQUIRE(takes(client, "u:1", 2));
+  const auto reenters = [&] {
+    const auto reply = client.run(
+        lua::reenter_semaphore,
+        {{"job", "redisson_unlock_latch:{job}:a", k_info, k_permits}, {"30000", "u:1", "30000"}});
+    CHECK(reply.as_array(1)[0].as_integer() == 1);
+    return reply.as_array(2)[1].as_integer();
+  };
+  CHECK(reenters() == 2);
+  server.command({"DEL", k_info});
+  CHECK(reenters() == 1);
+  CHECK(server.command({"GET", "job"}) == "1");
+}
+
 TEST_CASE("semaphore: one whose side key cannot be written would have no end, and is not made") {
   test::Server server;
   redis::Client client = client_of(server);
@@ -335,6 +355,21 @@ TEST_CASE("semaphore: what a nested run has kept is kept, whichever hold ends la
   CHECK(end_of(server, "u:1") >= before + k_keep - 1000);
   CHECK(end_of(server, "u:1") <= now(server) + k_keep);
   CHECK_FALSE(takes(client, "u:2", 1));
+}
+
+TEST_CASE("semaphore: what a nested run keeps for long outlives what the keys had to go") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  lock::Semaphore outer = make_semaphore("u:1", 1);
+  lock::Semaphore inner = make_semaphore("u:1", 1);
+  REQUIRE(takes(outer, client));
+  REQUIRE(inner.reenter(client));
+  const long keep = 3 * k_day;
+  CHECK(inner.release(client, Milliseconds(keep)) == Release::still_held);
+  for (const std::string& key : {std::string("job"), k_permits, k_info}) {
+    CAPTURE(key);
+    CHECK(ttl(server, key) > keep - 60'000);
+  }
 }
 
 TEST_CASE("semaphore: a permit that is kept takes the keys along, unless somebody listens") {
@@ -413,6 +448,7 @@ TEST_CASE("semaphore: one that a service made keeps its number, has no expiry an
   for (const int permits : {1, 3}) {
     lock::Semaphore other = make_semaphore("u:9", permits);
     const std::string text = refusal(client, other);
+    CHECK(text.find("in use") != std::string::npos);
     CHECK(text.find("it has 2 permits, not " + std::to_string(permits)) != std::string::npos);
   }
   CHECK(server.keys() == Words{"job"});
@@ -577,6 +613,30 @@ TEST_CASE("semaphore: without memory a permit comes back all the same, and none 
   const Words before = dump(server);
   CHECK_THROWS_AS(static_cast<void>(takes(client, "u:3", 2)), Error);
   CHECK(dump(server) == before);
+}
+
+TEST_CASE("semaphore: what is none is not broken as one") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  SUBCASE("an application's counter") { server.command({"SET", "job", "5"}); }
+  SUBCASE("a text beside permits") {
+    server.command({"SET", "job", "text"});
+    server.command({"ZADD", k_permits, k_never, "u:1"});
+  }
+  SUBCASE("another kind of lock beside permits") {
+    server.command({"HSET", "job", "u:1", "1"});
+    server.command({"ZADD", k_permits, k_never, "u:1"});
+  }
+  const Words before = dump(server);
+  for (const char* task : {"look", "only", ""}) {
+    CAPTURE(task);
+    const auto reply = client.run(
+        lua::force_release_semaphore,
+        {{"job", k_info, "redisson_unlock_latch:{job}:a", k_permits}, {"30000", k_channel, task}});
+    CHECK(reply.as_array(2)[0].as_integer() == 3);
+  }
+  CHECK(dump(server) == before);
+  CHECK(server.command({"EXISTS", "redisson_unlock_latch:{job}:a"}) == "0");
 }
 
 TEST_CASE("semaphore: breaking it takes every permit, once, and keeps what a service made") {

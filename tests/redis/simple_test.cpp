@@ -130,6 +130,34 @@ TEST_CASE("simple: another kind of lock is refused and not touched") {
   CHECK(server.keys() == Words{"job"});
 }
 
+TEST_CASE("simple: a number is a lock's value like any other, unless it counts permits") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  lock::SimpleLock lock = make_simple("u:1");
+  server.command({"SET", "job", "5", "PX", "30000"});
+  CHECK_FALSE(takes(lock, client));
+  SUBCASE("of which one is out") { server.command({"ZADD", "{job}:timeout", "9e12", "p"}); }
+  SUBCASE("which rlock has made") { server.command({"HSET", "rlock_info:{job}", "permits", "5"}); }
+  CHECK_THROWS_AS((void)takes(lock, client), Error);
+  CHECK(server.command({"GET", "job"}) == "5");
+}
+
+// One of several servers, that may have forgotten a lock which is still held.
+TEST_CASE("simple: a server that started too short a time ago grants nothing, and says so") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  const auto ask = [&](const std::string& up_for) {
+    return client
+        .run(lua::acquire_simple, {{"job", "rlock_info:{job}", k_latch + "a"},
+                                   {"30000", "u:1", "", "0", up_for, "1", "{job}:timeout"}})
+        .as_array(1)[0]
+        .as_integer();
+  };
+  CHECK(ask("86400000") == 5);
+  CHECK(server.keys().empty());
+  CHECK(ask("0") == 1);
+}
+
 TEST_CASE("S6: acquire of a string sent again finds its own value") {
   test::Server server;
   redis::Client client = client_of(server);

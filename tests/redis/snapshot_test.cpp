@@ -9,7 +9,9 @@
 #include "redis/client.hpp"
 #include "redis/server_error.hpp"
 #include "redis/url.hpp"
+#include "support/fair_lock.hpp"
 #include "support/server.hpp"
+#include "support/wait_until.hpp"
 
 using namespace rlock;
 using lock::Snapshot;
@@ -265,4 +267,29 @@ TEST_CASE("snapshot: what is wrong with the counter of fencing tokens") {
   server.command({"DEL", counter});
   server.command({"RPUSH", counter, "7"});
   CHECK(codes() == Codes{"wrong_kind"});
+}
+
+TEST_CASE(
+    "snapshot: a waiter for whom somebody listens lives; without a listener it may be elsewhere") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  test::hold_by_other(server);
+  test::Peer peer(server, "r:1");
+  CHECK_FALSE(peer.acquire());
+  const auto alive = [&] { return lock::take_snapshot(client, "job").waiters.at(0).alive; };
+  CHECK(alive() == false);
+  SUBCASE("on this server") {
+    peer.listen();
+    CHECK(alive() == true);
+  }
+  SUBCASE("on a replica, perhaps") {
+    test::Server replica({.args = {"--replicaof", "127.0.0.1 " + std::to_string(server.port())}});
+    REQUIRE(test::wait_until([&] {
+      return server.command({"INFO", "replication"}).find("connected_slaves:1") !=
+             std::string::npos;
+    }));
+    CHECK_FALSE(alive().has_value());
+    peer.listen();
+    CHECK(alive() == true);
+  }
 }

@@ -21,7 +21,8 @@ namespace {
 
 // A lock that is held, and its watchdog.
 struct Guarded {
-  Guarded(const std::string& url, Milliseconds lease) : lock("job", "u:1", {}, lease) {
+  Guarded(const std::string& url, Milliseconds lease, Milliseconds reserve = {})
+      : lock("job", "u:1", {}, lease) {
     redis::ClientOptions options;
     options.endpoint = redis::parse_url(url);
     redis::Client client(options);
@@ -29,6 +30,7 @@ struct Guarded {
     REQUIRE(std::holds_alternative<lock::Lease>(answer));
     Watchdog::Options how;
     how.session = options;
+    how.reserve = [reserve] { return reserve; };
     how.on_renewed = [this](const lock::Lock&, TimePoint) { ++renewals; };
     how.on_verdict = [this] { ++verdicts; };
     watchdog.emplace(std::move(how));
@@ -116,4 +118,15 @@ TEST_CASE("watchdog: one keeps several locks, also those that come later, and na
   server.command({"DEL", "other"});
   CHECK(test::wait_until([&] { return guarded.verdicts == 1; }));
   CHECK(guarded.watchdog->verdict()->lock == &other);
+}
+
+TEST_CASE("watchdog: renews sooner where most of the lease is reserved for ending the command") {
+  test::Server server;
+  const Milliseconds lease(60'000);
+  Guarded usual(server.unix_url(), lease);
+  // Nothing is left between a renewal and the time to give up: each twentieth of the lease.
+  Guarded sooner(server.unix_url(), lease, lease);
+  CHECK(test::wait_until([&] { return sooner.renewals >= 2; }));
+  CHECK(usual.renewals == 0);  // a third of the lease
+  CHECK(sooner.verdicts == 0);
 }
