@@ -1,0 +1,236 @@
+// Explores every order in which messages to three servers, their restarts, clients and time can act
+// on a lock that a majority of the servers keeps: nearest first, so that what it finds is short.
+// See tests/explore/run.
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "explore/quorum_world.hpp"
+
+using namespace rlock::explore;
+using namespace rlock::explore::quorum;
+
+namespace {
+
+struct Hash128 {
+  std::uint64_t one, other;
+  bool operator==(const Hash128&) const = default;
+};
+
+struct Hasher {
+  std::size_t operator()(const Hash128& hash) const { return hash.one; }
+};
+
+Hash128 hash_of(const std::string& text) {
+  Hash128 hash{0x9e3779b97f4a7c15ULL, 0xc2b2ae3d27d4eb4fULL};
+  for (const unsigned char byte : text) {
+    hash.one = (hash.one ^ byte) * 0x100000001b3ULL;
+    hash.other = (hash.other + byte + 1) * 0x9fb21c651e98df25ULL;
+    hash.other ^= hash.other >> 29;
+  }
+  return hash;
+}
+
+struct Step {
+  std::uint32_t from;
+  std::uint16_t action;
+};
+
+struct Options {
+  int clients = 2;
+  std::size_t states = 1'000'000;
+  double seconds = 600;
+  int faults = 3;
+  std::int64_t delay_ms = k_lease_ms;
+  std::string lua;
+  Bugs bugs;
+};
+
+std::string quoted(const std::string& text) {
+  std::string result = "'";
+  for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return result + "'";
+}
+
+// Prints one step, as lines of a script.
+void print_step(const Rules& rules, const Servers& servers, const std::string& text) {
+  std::cout << "# " << text << "\n";
+  if (rules.passed_ms() > 0) std::cout << "sleep " << rules.passed_ms() / 1000 << "\n";
+  for (const auto& [server, request] : rules.sent()) {
+    const Servers::Sent sent = servers.sent(request);
+    std::cout << "redis-cli -u \"$SERVER" << server + 1 << "\" ";
+    if (sent.script.empty()) {
+      std::cout << "del " << quoted(sent.keys.at(0)) << "\n";
+      continue;
+    }
+    std::cout << "--eval \"$LUA/" << sent.script << ".lua\"";
+    for (const auto& key : sent.keys) std::cout << " " << quoted(key);
+    std::cout << " ,";
+    for (const auto& arg : sent.args) std::cout << " " << quoted(arg);
+    std::cout << "\n";
+  }
+}
+
+// Prints how to get to a violation, as a script for redis-cli: $LUA is a folder with the scripts as
+// they are sent, $SERVER1 to $SERVER3 are the servers. `last`: the action that led to it; or, with
+// `choice`, that to the world whose end did.
+void print_path(LuaHost& host, const Options& options, const std::vector<Step>& steps,
+                std::uint32_t at, std::uint16_t last, std::optional<std::uint64_t> choice) {
+  std::vector<std::uint16_t> path{last};
+  for (; at != 0; at = steps[at].from) path.push_back(steps[at].action);
+  Servers servers(host, options.delay_ms);
+  Rules rules(servers, options.bugs);
+  World world = rules.first_world(options.clients, options.faults);
+  std::cout << "#!/bin/sh\n# Names of owners and holds are short.\n";
+  for (auto it = path.rbegin(); it != path.rend(); ++it) {
+    std::string text;
+    try {
+      text = rules.apply(world, rules.actions(world).at(*it));
+    } catch (const Violation& violation) {
+      text = "=> " + violation.what;
+    }
+    print_step(rules, servers, text);
+  }
+  if (choice) {
+    std::cout << "# Everything comes to an end:\n";
+    try {
+      play_to_end(rules, world, *choice,
+                  [&](const std::string& text) { print_step(rules, servers, text); });
+    } catch (const Violation& violation) {
+      print_step(rules, servers, "=> " + violation.what);
+    }
+  }
+  for (std::size_t i = 0; i < k_servers; ++i) {
+    std::string text = "server " + std::to_string(i + 1) + ":\n" + world.servers[i]->text;
+    for (std::size_t line = 0; (line = text.find('\n', line)) != std::string::npos; line += 3)
+      text.replace(line, 1, "\n#   ");
+    std::cout << "# " << text << "\n";
+  }
+  std::cout.flush();
+}
+
+int explore(const Options& options) {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto elapsed = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  LuaHost host(options.lua);
+  Servers servers(host, options.delay_ms);
+  Rules rules(servers, options.bugs);
+  std::unordered_set<Hash128, Hasher> seen;
+  std::vector<Step> steps;
+  struct Open {
+    World world;
+    std::uint32_t id;
+    int depth;
+  };
+  // By how many steps they are away, where a fault counts as several: so what needs few faults is
+  // looked at to a greater depth.
+  constexpr int k_fault_steps = 2;
+  constexpr std::uint64_t k_one_in = 100;  // is played to its end
+  std::vector<std::deque<Open>> open;
+  std::size_t nearest = 0, ends = 0, held = 0;
+  std::uint64_t transitions = 0;
+  int depth = 0;
+  std::optional<std::uint64_t> last_choice;
+  const auto add = [&](World world, Step step, int at_depth) {
+    const Hash128 hash = hash_of(text_of(world));
+    if (!seen.insert(hash).second) return;
+    if (hash.one % k_one_in == 0) {
+      last_choice = hash.other;
+      Rules ending(servers, options.bugs);  // whose counts do not matter
+      play_to_end(ending, world, hash.other, [](const std::string&) {});
+      last_choice.reset();
+      ++ends;
+    }
+    for (const Client& client : world.clients) held += client.believes() ? 1 : 0;
+    steps.push_back(step);
+    const auto cost =
+        static_cast<std::size_t>(at_depth + k_fault_steps * (options.faults - world.faults));
+    if (open.size() <= cost) open.resize(cost + 1);
+    open[cost].push_back(
+        {std::move(world), static_cast<std::uint32_t>(steps.size() - 1), at_depth});
+  };
+  add(rules.first_world(options.clients, options.faults), {0, 0}, 0);
+  while (seen.size() < options.states && elapsed() < options.seconds) {
+    while (nearest < open.size() && open[nearest].empty()) ++nearest;
+    if (nearest == open.size()) break;
+    const Open current = std::move(open[nearest].front());
+    open[nearest].pop_front();
+    depth = std::max(depth, current.depth);
+    const auto actions = rules.actions(current.world);
+    for (std::size_t i = 0; i < actions.size(); ++i) {
+      World next = current.world;
+      const Step step{current.id, static_cast<std::uint16_t>(i)};
+      try {
+        rules.apply(next, actions[i]);
+        ++transitions;
+        add(std::move(next), step, current.depth + 1);
+      } catch (const Violation& violation) {
+        std::printf("quorum: VIOLATION: %s (%zu states, depth %d, %.1f s)\n",
+                    violation.what.c_str(), seen.size(), current.depth + 1, elapsed());
+        std::fflush(stdout);
+        print_path(host, options, steps, current.id, step.action, last_choice);
+        return 1;
+      }
+    }
+  }
+  const Counts& counts = rules.counts();
+  const auto number = [](std::uint64_t value) { return static_cast<unsigned long long>(value); };
+  std::printf(
+      "quorum, %d clients, 3 servers: %zu states%s, %llu transitions, %llu script calls, %zu "
+      "states "
+      "of one server, depth %d, %zu played to the end, %zu states in which a client believes; "
+      "%llu grants, %llu attempts without a majority, %llu majorities too late, %llu renewals, "
+      "%llu losses, %llu votes given again, %llu refused after a restart, %llu times a majority "
+      "had "
+      "restarted under a holder, %.1f s\n",
+      options.clients, seen.size(), nearest == open.size() ? " (all)" : "", number(transitions),
+      number(host.calls()), servers.count(), depth, ends, held, number(counts.grants),
+      number(counts.splits), number(counts.late_majorities), number(counts.renewals),
+      number(counts.losses), number(counts.restored), number(counts.votes_refused),
+      number(counts.restarts_of_majority), elapsed());
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; i += 2) {
+    const std::string name = argv[i], value = i + 1 < argc ? argv[i + 1] : "";
+    bool is_known = !value.empty();
+    if (name == "--clients") {
+      options.clients = std::atoi(value.c_str());
+    } else if (name == "--states") {
+      options.states = std::strtoull(value.c_str(), nullptr, 10);
+    } else if (name == "--seconds") {
+      options.seconds = std::atof(value.c_str());
+    } else if (name == "--faults") {
+      options.faults = std::atoi(value.c_str());
+    } else if (name == "--delay") {  // of a restarted server's votes
+      options.delay_ms = std::atoll(value.c_str());
+    } else if (name == "--lua") {
+      options.lua = value;
+    } else if (name == "--bug") {  // of the clients
+      is_known = options.bugs.plant(value);
+    } else {
+      is_known = false;
+    }
+    if (!is_known) {
+      std::fprintf(
+          stderr,
+          "usage: rlock_explore_quorum [--clients N] [--states N] [--seconds N] [--faults N] "
+          "[--delay MS] [--lua DIR] [--bug NAME]: %s %s\n",
+          name.c_str(), value.c_str());
+      return 2;
+    }
+  }
+  return explore(options);
+}
