@@ -67,7 +67,10 @@ void play_to_end(Rules& rules, World world, std::uint64_t choice,
   apply({Kind::start, 0});
   for (std::size_t server = 0; server < k_servers; ++server) apply({Kind::answered, 0, server});
   const Client& client = world.clients[0];
-  if (!client.believes() || client.members[2].vote != Vote::yes)
+  const bool has_all =
+      std::all_of(world.servers.begin(), world.servers.end(),
+                  [&](const Server* server) { return server->voted == client.name; });
+  if (!client.believes() || !has_all)
     throw Violation{"a new client does not get the lock that nobody has"};
 }
 

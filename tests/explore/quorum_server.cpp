@@ -17,8 +17,8 @@ const std::string k_channel = "redisson_lock__channel:{L}";
 const std::string k_queue = "redisson_lock_queue:{L}";
 const std::string k_scores = "redisson_lock_timeout:{L}";
 const std::string k_about = R"({"host":"h"})";
-// As memory_of in lock/question.hpp, with a timeout that keeps all moments multiples of k_step_ms.
-constexpr std::int64_t k_memory_ms = 2 * 1'500 + 60'000 + k_longest_way_ms;
+// As memory_of in lock/question.hpp, with a timeout of a tenth of the lease.
+constexpr std::int64_t k_memory_ms = 2 * k_lease_ms / 10 + 60'000 + k_longest_way_ms;
 // The most that a server's uptime, in whole seconds, is ahead: it started at the end of one.
 constexpr std::int64_t k_cut_off_ms = 1'000;
 
@@ -99,6 +99,10 @@ const Server* Servers::later(const Server* server, std::int64_t ms) {
   return known = intern(std::move(store), is_up ? k_always_up : server->up_ms + ms);
 }
 
+const Server* Servers::without_latch(const Server* server, Name name) {
+  return run(server, {What::forget, name}).server;
+}
+
 const Server* Servers::intern(Store store, std::int64_t up_ms) {
   store.published.clear();
   forget_moments(store);
@@ -111,6 +115,7 @@ const Server* Servers::intern(Store store, std::int64_t up_ms) {
   }
   for (const auto& [name, value] : store.keys) {
     server.has_endless = server.has_endless || value.end_ms == 0;
+    if (name.starts_with(k_latch)) server.latches.push_back(name_at(name, k_latch.size()).first);
     if (name != k_lock) continue;
     server.voters = value.hash.size();
     server.voted = name_at(value.hash.begin()->first, 0).first;

@@ -17,9 +17,9 @@
 namespace rlock::explore::quorum {
 
 constexpr std::size_t k_servers = 3;
-constexpr std::int64_t k_lease_ms = 9'000;
+constexpr std::int64_t k_lease_ms = 10'000;
 constexpr std::int64_t k_step_ms =
-    k_lease_ms / 3;  // the longest that passes at once, unless all rest
+    k_lease_ms / 2;  // the longest that passes at once, unless all rest
 constexpr std::int64_t k_longest_way_ms = 30'000;  // as in lock/question.hpp
 
 // The owner of an attempt, and its hold, are "n", a number and "."; 0: there is none.
@@ -45,7 +45,7 @@ struct Server {
   std::int64_t up_ms = 0;  // since its restart; k_always_up: long ago
   std::string text;        // all of it that matters
   std::string content;     // the same without the ends of the keys
-  std::vector<Name> names;
+  std::vector<Name> names, latches;
   Name voted = 0;            // whom it has given its vote
   int count = 0;             // of that one's holds
   std::int64_t left_ms = 0;  // of that vote; 0 without one
@@ -73,6 +73,8 @@ class Servers {
   // One that has forgotten everything and just runs again.
   [[nodiscard]] const Server* restarted(int generation);
   [[nodiscard]] const Server* later(const Server* server, std::int64_t ms);
+  // One without the latch of a name, which nobody can ask for any more.
+  [[nodiscard]] const Server* without_latch(const Server* server, Name name);
   [[nodiscard]] const Server::Outcome& run(const Server* server, const Request& request);
 
   // What is sent: a script with keys and arguments, or a command.

@@ -16,7 +16,6 @@ std::string described(const Job& job) {
   std::string text = number(static_cast<int>(job.what)) + text_of(job.name);
   text += job.is_sent ? 's' : '-';
   text += static_cast<char>('0' + static_cast<int>(job.round));
-  text += job.wakes ? 'w' : '-';
   text += job.may_hold ? 'm' : '-';
   text += job.is_in_doubt ? 'd' : '-';
   return text + number(job.bound_ms);
@@ -46,7 +45,7 @@ std::string block_of(const World& world, std::size_t server,
     if (flight.server != server) continue;
     flights.push_back("f" + number(static_cast<int>(flight.request.what)) +
                       text_of(flight.request.name) + (flight.is_over ? "o" : "-") +
-                      (flight.request.wakes ? "w" : "-") + number(flight.left_ms));
+                      number(flight.left_ms));
   }
   std::sort(flights.begin(), flights.end());
   for (const std::string& flight : flights) text += flight;

@@ -11,8 +11,9 @@ using Round = Job::Round;
 using Kind = Action::Kind;
 
 constexpr lock::Majority k_majority{k_servers};
-// A node's thread that is further behind is not given more to do.
-constexpr std::size_t k_most_jobs = 3;
+// How many jobs may be left to the thread of one node when more are given to all. The others are
+// not behind: one server that hangs is enough to have everything late that can be.
+constexpr std::size_t k_most_jobs = 2;
 constexpr std::size_t k_most_flights = 2;
 
 std::size_t count(const Client& client, Vote Member::*which, Vote vote) {
@@ -46,8 +47,12 @@ void set_round(Client& client, Round round, std::int64_t bound_ms) {
 }
 
 bool is_behind(const Client& client) {
-  return std::any_of(client.jobs.begin(), client.jobs.end(),
-                     [](const auto& jobs) { return jobs.size() >= k_most_jobs; });
+  std::size_t left = 0, nodes = 0;
+  for (const auto& jobs : client.jobs) {
+    left += jobs.size();
+    nodes += jobs.empty() ? 0 : 1;
+  }
+  return nodes > 1 || left > k_most_jobs;
 }
 
 bool has_jobs(const Client& client) {
@@ -59,19 +64,24 @@ bool names(const Server& server, Name name) {
   return std::find(server.names.begin(), server.names.end(), name) != server.names.end();
 }
 
-bool is_used(const World& world, Name name) {
-  for (const Server* server : world.servers) {
-    if (names(*server, name)) return true;
-  }
+// Whether anybody can still send a request with this name to this server.
+bool is_wanted(const World& world, std::size_t server, Name name) {
   for (const Client& client : world.clients) {
     if (client.name == name) return true;
-    for (const auto& jobs : client.jobs) {
-      if (std::any_of(jobs.begin(), jobs.end(), [&](const Job& job) { return job.name == name; }))
-        return true;
-    }
+    const auto& jobs = client.jobs[server];
+    if (std::any_of(jobs.begin(), jobs.end(), [&](const Job& job) { return job.name == name; }))
+      return true;
   }
-  return std::any_of(world.flights.begin(), world.flights.end(),
-                     [&](const Flight& flight) { return flight.request.name == name; });
+  return std::any_of(world.flights.begin(), world.flights.end(), [&](const Flight& flight) {
+    return flight.server == server && flight.request.name == name;
+  });
+}
+
+bool is_used(const World& world, Name name) {
+  for (std::size_t i = 0; i < k_servers; ++i) {
+    if (names(*world.servers[i], name) || is_wanted(world, i, name)) return true;
+  }
+  return false;
 }
 
 bool contains(const std::vector<Name>& all, Name name) {
@@ -238,6 +248,7 @@ std::string Rules::apply(World& world, const Action& action) {
         break;
     }
   }
+  check(world);
   settle(world);
   check(world);
   return text;
@@ -327,7 +338,8 @@ std::string Rules::answer(World& world, Place place) {
         if (job.what == What::take) may_hold = is_granted || is_in_doubt;
       });
       if (job.what == What::take && is_current) {
-        client.members[server].vote = is_granted ? Vote::yes : Vote::no;
+        if (client.phase == Phase::asking)
+          client.members[server].vote = is_granted ? Vote::yes : Vote::no;
         decide(client);
       }
       return is_granted ? "granted" : code == 5 ? "not yet, after a restart" : "refused";
@@ -404,7 +416,7 @@ void Rules::fail(World& world, Place place) {
   jobs.erase(jobs.begin());
   if (job.what == What::give_back) excuse(world, server, job.name);
   if (client.name != job.name) return;
-  if (job.what == What::take) {
+  if (job.what == What::take && client.phase == Phase::asking) {
     client.members[server].vote = Vote::failed;
     decide(client);
   } else if (job.what == What::renew && job.round == Round::open) {
@@ -478,6 +490,7 @@ void Rules::decide(Client& client) {
     if (bugs_.late_majority_believed) client.left_ms = std::max(client.left_ms, k_step_ms);
     if (client.left_ms > 0) {
       client.phase = Phase::holding;
+      for (Member& member : client.members) member.vote = Vote::none;  // they have been counted
       ++counts_.grants;
       return;
     }
@@ -539,6 +552,11 @@ void Rules::settle(World& world) {
     }
   }
   for (std::size_t server = 0; server < k_servers; ++server) {
+    // Latches that nobody can ask for make no difference. That they end by themselves is checked.
+    for (const Name name : world.servers[server]->latches) {
+      if (!is_wanted(world, server, name))
+        world.servers[server] = servers_.without_latch(world.servers[server], name);
+    }
     std::erase_if(world.excused[server], [&](Name name) {
       return world.servers[server]->voted != name &&
              std::none_of(world.flights.begin(), world.flights.end(), [&](const Flight& flight) {
