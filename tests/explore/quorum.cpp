@@ -52,6 +52,27 @@ struct Options {
   Bugs bugs;
 };
 
+// How long a step makes the way. What mostly happens counts less: so that is looked at to a greater
+// depth than several faults in a row.
+std::size_t length_of(const Action& action) {
+  switch (action.kind) {
+    case Action::Kind::start:
+    case Action::Kind::renew:
+    case Action::Kind::answered:
+    case Action::Kind::pass:
+      return 2;
+    case Action::Kind::release:
+    case Action::Kind::skip:
+    case Action::Kind::fail:
+    case Action::Kind::arrive:
+      return 3;
+    case Action::Kind::give_up:
+      return 4;
+    default:  // faults
+      return 6;
+  }
+}
+
 std::string quoted(const std::string& text) {
   std::string result = "'";
   for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -129,17 +150,16 @@ int explore(const Options& options) {
     World world;
     std::uint32_t id;
     int depth;
+    std::size_t way;
   };
-  // By how many steps they are away, where a fault counts as several: so what needs few faults is
-  // looked at to a greater depth.
-  constexpr int k_fault_steps = 2;
+  // By the length of the way to them.
   constexpr std::uint64_t k_one_in = 100;  // is played to its end
   std::vector<std::deque<Open>> open;
   std::size_t nearest = 0, ends = 0, held = 0;
   std::uint64_t transitions = 0;
   int depth = 0;
   std::optional<std::uint64_t> last_choice;
-  const auto add = [&](World world, Step step, int at_depth) {
+  const auto add = [&](World world, Step step, int at_depth, std::size_t way) {
     const Hash128 hash = hash_of(text_of(world));
     if (!seen.insert(hash).second) return;
     if (hash.one % k_one_in == 0) {
@@ -151,13 +171,11 @@ int explore(const Options& options) {
     }
     for (const Client& client : world.clients) held += client.believes() ? 1 : 0;
     steps.push_back(step);
-    const auto cost =
-        static_cast<std::size_t>(at_depth + k_fault_steps * (options.faults - world.faults));
-    if (open.size() <= cost) open.resize(cost + 1);
-    open[cost].push_back(
-        {std::move(world), static_cast<std::uint32_t>(steps.size() - 1), at_depth});
+    if (open.size() <= way) open.resize(way + 1);
+    open[way].push_back(
+        {std::move(world), static_cast<std::uint32_t>(steps.size() - 1), at_depth, way});
   };
-  add(rules.first_world(options.clients, options.faults), {0, 0}, 0);
+  add(rules.first_world(options.clients, options.faults), {0, 0}, 0, 0);
   while (seen.size() < options.states && elapsed() < options.seconds) {
     while (nearest < open.size() && open[nearest].empty()) ++nearest;
     if (nearest == open.size()) break;
@@ -171,7 +189,7 @@ int explore(const Options& options) {
       try {
         rules.apply(next, actions[i]);
         ++transitions;
-        add(std::move(next), step, current.depth + 1);
+        add(std::move(next), step, current.depth + 1, current.way + length_of(actions[i]));
       } catch (const Violation& violation) {
         std::printf("quorum: VIOLATION: %s (%zu states, depth %d, %.1f s)\n",
                     violation.what.c_str(), seen.size(), current.depth + 1, elapsed());

@@ -110,9 +110,13 @@ const Server* Servers::intern(Store store, std::int64_t up_ms) {
   if (const auto known = by_text_.find(text); known != by_text_.end()) return known->second;
   Server& server = all_.emplace_back();
   server.content = text_of(store, false);
-  for (std::size_t at = text.find('n'); at != std::string::npos; at = text.find('n', at + 1)) {
-    if (const Name name = name_at(text, at).first; name != 0) server.names.push_back(name);
-  }
+  const std::string pattern = renamed(text, [&](Name name) {
+    auto found = std::find(server.names.begin(), server.names.end(), name);
+    if (found == server.names.end()) found = server.names.insert(found, name);
+    return "n" + std::to_string(found - server.names.begin()) + ".";
+  });
+  server.brief = std::to_string(patterns_.try_emplace(pattern, patterns_.size()).first->second);
+  for (const Name name : server.names) server.brief += text_of(name);
   for (const auto& [name, value] : store.keys) {
     server.has_endless = server.has_endless || value.end_ms == 0;
     if (name.starts_with(k_latch)) server.latches.push_back(name_at(name, k_latch.size()).first);

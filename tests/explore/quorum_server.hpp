@@ -28,6 +28,23 @@ using Name = int;
 // Returns the number of the name that begins there, and where it ends; 0 if none does.
 [[nodiscard]] std::pair<Name, std::size_t> name_at(const std::string& text, std::size_t at);
 
+// Returns a text with each name replaced by what `rename` says.
+template <typename Rename>
+std::string renamed(const std::string& text, Rename rename) {
+  std::string result;
+  result.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const auto [name, end] = name_at(text, at);
+    if (end == at) {
+      result += text[at++];
+    } else {
+      result += rename(name);
+      at = end;
+    }
+  }
+  return result;
+}
+
 // What a client asks one server. restore: take, without a restart delay, see QuorumLock.
 // forget: DEL of the latch, which follows an answered release.
 enum class What { take, renew, restore, give_back, forget };
@@ -44,6 +61,7 @@ struct Server {
   Store store;
   std::int64_t up_ms = 0;  // since its restart; k_always_up: long ago
   std::string text;        // all of it that matters
+  std::string brief;       // the same as a number, and the names in it
   std::string content;     // the same without the ends of the keys
   std::vector<Name> names, latches;
   Name voted = 0;            // whom it has given its vote
@@ -92,6 +110,7 @@ class Servers {
   std::int64_t delay_ms_;
   std::deque<Server> all_;
   std::unordered_map<std::string, const Server*> by_text_;
+  std::unordered_map<std::string, std::size_t> patterns_;  // texts without their names
 };
 
 }  // namespace rlock::explore::quorum

@@ -29,7 +29,7 @@ std::string described(const Client& client) {
 // All that is known of one server and of what its clients want of it.
 std::string block_of(const World& world, std::size_t server,
                      const std::vector<std::size_t>& order) {
-  std::string text = world.servers[server]->text;
+  std::string text = world.servers[server]->brief;
   for (const std::size_t i : order) {
     const Client& client = world.clients[i];
     const Member& member = client.members[server];
@@ -54,23 +54,6 @@ std::string block_of(const World& world, std::size_t server,
   std::sort(excused.begin(), excused.end());
   for (const Name name : excused) text += text_of(name);
   return text + "\n";
-}
-
-// Replaces each name by what `rename` says.
-template <typename Rename>
-std::string renamed(const std::string& text, Rename rename) {
-  std::string result;
-  result.reserve(text.size());
-  for (std::size_t at = 0; at < text.size();) {
-    const auto [name, end] = name_at(text, at);
-    if (end == at) {
-      result += text[at++];
-    } else {
-      result += rename(name);
-      at = end;
-    }
-  }
-  return result;
 }
 
 std::string text_in(const World& world, const std::vector<std::size_t>& order) {
@@ -100,14 +83,23 @@ std::string text_in(const World& world, const std::vector<std::size_t>& order) {
 
 }  // namespace
 
+// Clients that differ have one order only.
 std::string text_of(const World& world) {
-  std::vector<std::size_t> order(world.clients.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::vector<std::pair<std::string, std::size_t>> clients;
+  for (std::size_t i = 0; i < world.clients.size(); ++i)
+    clients.emplace_back(described(world.clients[i]), i);
+  std::sort(clients.begin(), clients.end());
   std::string least;
   do {
+    std::vector<std::size_t> order;
+    for (const auto& [text, i] : clients) order.push_back(i);
     std::string text = text_in(world, order);
     if (least.empty() || text < least) least = std::move(text);
-  } while (std::next_permutation(order.begin(), order.end()));
+    // The next order of those that are the same.
+  } while (std::next_permutation(clients.begin(), clients.end()) &&
+           std::is_sorted(clients.begin(), clients.end(), [](const auto& one, const auto& other) {
+             return one.first < other.first;
+           }));
   return least + number(world.faults);
 }
 
