@@ -106,7 +106,8 @@ const Server* Servers::without_latch(const Server* server, Name name) {
 const Server* Servers::intern(Store store, std::int64_t up_ms) {
   store.published.clear();
   forget_moments(store);
-  std::string text = text_of(store, true) + "up " + std::to_string(up_ms) + "\n";
+  std::string text = text_of(store, true) +
+                     "up: " + (up_ms == k_always_up ? "long" : std::to_string(up_ms)) + "\n";
   if (const auto known = by_text_.find(text); known != by_text_.end()) return known->second;
   Server& server = all_.emplace_back();
   server.content = text_of(store, false);
@@ -127,8 +128,11 @@ const Server* Servers::intern(Store store, std::int64_t up_ms) {
     server.left_ms = value.end_ms == 0 ? INT64_MAX : value.end_ms - store.now_ms;
   }
   server.next_ms = store.next_expiry().value_or(0);
-  if (up_ms != k_always_up && (server.next_ms == 0 || delay_ms_ - up_ms < server.next_ms))
-    server.next_ms = delay_ms_ - up_ms;
+  // A second before its time: then a server votes that does not see that its uptime is rounded.
+  for (const std::int64_t moment : {delay_ms_ - 1000, delay_ms_}) {
+    if (up_ms == k_always_up || up_ms >= moment) continue;
+    if (server.next_ms == 0 || moment - up_ms < server.next_ms) server.next_ms = moment - up_ms;
+  }
   server.store = std::move(store);
   server.up_ms = up_ms;
   server.text = text;

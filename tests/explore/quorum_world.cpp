@@ -112,8 +112,8 @@ bool Bugs::plant(const std::string& name) {
                                          {"votes-kept", &votes_kept},
                                          {"lease-from-answer", &lease_from_answer},
                                          {"renewal-from-answer", &renewal_from_answer},
-                                         {"restored-unconfirmed", &restored_unconfirmed},
-                                         {"restored-for-ever", &restored_for_ever},
+                                         {"renewed-by-one", &renewed_by_one},
+                                         {"owner-kept", &owner_kept},
                                          {"doubt-forgotten", &doubt_forgotten},
                                          {"latch-dropped", &latch_dropped},
                                          {"late-majority-believed", &late_majority_believed}};
@@ -265,6 +265,7 @@ const Reply& Rules::send(World& world, std::size_t server, const Request& reques
 void Rules::start(World& world, Client& client) {
   Name name = 1;
   while (is_used(world, name)) ++name;
+  if (bugs_.owner_kept) name = 1 + static_cast<Name>(&client - world.clients.data());
   client.phase = Phase::asking;
   client.name = name;
   client.left_ms = k_lease_ms;
@@ -317,6 +318,8 @@ std::string Rules::answer(World& world, Place place) {
   const Job job = jobs.front();
   jobs.erase(jobs.begin());
   const bool is_current = client.name == job.name;
+  // Servers that differ in their run alone are the same: so it is that of before.
+  const std::string& run = world.servers[server]->store.run_id;
   const Reply& reply = send(world, server, {job.what, job.name, job.wakes});
   const std::int64_t code = job.what == What::renew ? reply.integer : reply.items.at(0).integer;
   const Server& now = *world.servers[server];
@@ -330,7 +333,7 @@ std::string Rules::answer(World& world, Place place) {
       const bool is_granted = code == 1;
       if (is_granted && (now.voted != job.name || now.left_ms < k_lease_ms))
         throw Violation{"granted, but the server keeps nothing"};
-      if (is_granted && reply.items.at(4).text != now.store.run_id)
+      if (is_granted && reply.items.at(4).text != run)
         throw Violation{"a vote does not tell which run of the server it is from"};
       counts_.votes_refused += code == 5 ? 1 : 0;
       counts_.restored += is_granted && job.what == What::restore ? 1 : 0;
@@ -350,11 +353,6 @@ std::string Rules::answer(World& world, Place place) {
       const bool is_lost = code != 1;
       if (job.round == Round::open && is_current) {
         client.members[server].renewed = is_lost ? Vote::no : Vote::yes;
-        if (is_lost && bugs_.restored_unconfirmed) {
-          client.members[server].may_hold = true;
-          jobs.insert(jobs.begin(),
-                      {.what = What::restore, .name = job.name, .bound_ms = job.bound_ms});
-        }
         decide_renewal(client);
       } else if (is_lost && job.round == Round::confirmed) {
         with_member(client, server, job.name, [](bool& may_hold, bool&) { may_hold = true; });
@@ -508,7 +506,7 @@ void Rules::decide_renewal(Client& client) {
   const std::size_t lost = count(client, &Member::renewed, Vote::no);
   const std::size_t failed = count(client, &Member::renewed, Vote::failed);
   const std::int64_t before_ms = client.left_ms;
-  if (renewed >= needed()) {
+  if (renewed >= (bugs_.renewed_by_one ? 1 : needed())) {
     client.left_ms = bugs_.renewal_from_answer ? k_lease_ms : client.renewal_left_ms;
     ++counts_.renewals;
     for (std::size_t i = 0; i < k_servers; ++i) {
@@ -539,8 +537,7 @@ void Rules::settle(World& world) {
       auto& jobs = client.jobs[server];
       while (!jobs.empty()) {
         const Job& job = jobs.front();
-        const bool is_bound =
-            job.what == What::renew || (job.what == What::restore && !bugs_.restored_for_ever);
+        const bool is_bound = job.what == What::renew || job.what == What::restore;
         if (job.what == What::give_back && !job.may_hold) {
           jobs.erase(jobs.begin());
         } else if (is_bound && job.bound_ms <= 0) {

@@ -25,8 +25,8 @@ struct Bugs {
   bool votes_kept = false;         // of an attempt without a majority
   bool lease_from_answer = false;  // the last one's
   bool renewal_from_answer = false;
-  bool restored_unconfirmed = false;    // a vote, although no majority has renewed the lease
-  bool restored_for_ever = false;       // a vote, also when the lease has ended
+  bool renewed_by_one = false;          // one server is enough to renew the lease
+  bool owner_kept = false;              // by all attempts of a client
   bool doubt_forgotten = false;         // who has not answered has given no vote
   bool latch_dropped = false;           // also where a request may still be under way
   bool late_majority_believed = false;  // although the lease has ended meanwhile
