@@ -442,6 +442,16 @@ Reply Store::run(const Words& words) {
       return Reply::number(count);
     });
   }
+  if (name == "zremrangebyrank") {
+    const auto first = to_integer(arg(2)), last = to_integer(arg(3));
+    if (!first || !last) return k_no_integer;
+    return with(key, Kind::zset, Reply::number(0), [&](Value& value) {
+      const auto [from, to] = range(*first, *last, value.zset.size());
+      value.zset.erase(value.zset.begin() + static_cast<std::ptrdiff_t>(from),
+                       value.zset.begin() + static_cast<std::ptrdiff_t>(to));
+      return Reply::number(static_cast<std::int64_t>(to - from));
+    });
+  }
   if (name == "zscore" || name == "zmscore") {
     const auto score_of = [&](Value& value, const std::string& member) {
       const auto found = find_member(value.zset, member);
