@@ -464,11 +464,12 @@ void Rules::forced(World& world, const Sent& sent) {
   if (reply.items.at(0).integer != 1) return;  // it came late, and others have the lock now
   for (std::size_t i = 0; i < is_hit.size(); ++i) {
     if (!is_hit[i]) continue;
+    const bool believed = world.clients[i].believes();  // else its time may be over
     world.clients[i].is_revoked = true;
     const auto names = [&](const std::string& word) {
       return word == world.clients[i].owner || word == world.clients[i].owner + ":write";
     };
-    if (std::none_of(sent.args.begin(), sent.args.end(), names))
+    if (believed && std::none_of(sent.args.begin(), sent.args.end(), names))
       throw Violation{"a lock is broken whose holder was not named"};
   }
 }
