@@ -145,8 +145,9 @@ local function shorten_deadlines(wait, first, was_ours)
   set_queue_end(count_ours() >= #members)
 end
 
--- Returns what a waiter of ours, told of in `entry`, adds to the deadline of one directly behind it.
-local function wait_of(entry) return tonumber(entry.wait) or k_our_wait end
+-- Returns what a waiter of ours, told of in `entry` (or nothing), adds to the deadline of one directly
+-- behind it.
+local function wait_of(entry) return entry and tonumber(entry.wait) or k_our_wait end
 
 -- Returns the first waiter that lives, or nil, and whether there was too much to sweep. The lock
 -- must be free. Without the right to look, there is no queue.

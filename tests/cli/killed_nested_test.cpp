@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csignal>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -72,6 +73,37 @@ TEST_CASE(
   CHECK_FALSE(nested.command_runs());
   const Result result = rlock.wait();
   CHECK(result.status == 128 + SIGKILL);
+}
+
+TEST_CASE("C1: what a command has left behind does not hear signals that come after its end") {
+  Nested nested;
+  // The outer command ends with the inner rlock; what is under that goes on until it is told to.
+  const auto inner =
+      rlock_argv("exec", "-r", nested.server.unix_url(), "--lease", "1m", "inner", "--", "sh", "-c",
+                 "trap '' TERM; echo $PPID >" + nested.directory + "/inner; while [ ! -e " +
+                     nested.directory + "/end ]; do sleep 0.02; done");
+  std::vector<std::string> argv =
+      rlock_argv("exec", "-r", nested.server.unix_url(), "outer", "--", "sh", "-c",
+                 "sleep 1000 >/dev/null 2>&1 & echo $$ $!; \"$@\"; exit 3", "sh");
+  argv.insert(argv.end(), inner.begin(), inner.end());
+  Process rlock(argv);
+  rlock.wait_for_stdout("\n");
+  pid_t command = 0;
+  pid_t left = 0;
+  std::istringstream(rlock.out()) >> command >> left;
+  REQUIRE(alive(left));
+  ::kill(nested.inner(), SIGKILL);
+  // rlock sleeps again: it has seen the end of its command.
+  const auto is = [](pid_t pid, char state) {
+    const auto stat = process_stat(pid);
+    return stat && stat->state == state;
+  };
+  REQUIRE(wait_until([&] { return is(command, 'Z') && is(rlock.pid(), 'S'); }));
+  rlock.signal(SIGUSR1);
+  std::ofstream(nested.directory + "/end") << "now";
+  CHECK(rlock.wait().status == 3);
+  CHECK(alive(left));
+  ::kill(left, SIGKILL);
 }
 
 TEST_CASE("C3: an inner run that works on in the background does not keep the outer lock") {

@@ -59,6 +59,28 @@ TEST_CASE("Redlock: unlock gives back the hold of acquire, and not the outer run
   CHECK(quorum.becomes_free_of("rlock_info:{job}"));
 }
 
+TEST_CASE(
+    "Redlock: a string counts no holds: what is acquired below a run is not given back alone") {
+  Quorum quorum(3);
+  const Shells shells(quorum[0].directory(), "unused");
+  const std::vector<std::string> simple = {"--kind", "simple", "--lease", "1h"};
+  const auto with = [&](const std::string& command, std::vector<std::string> options) {
+    options.insert(options.begin(), simple.begin(), simple.end());
+    return quorum.rlock(command, options);
+  };
+  const std::string script = "eval \"$(" + quoted(with("acquire", {"--export", "job"})) +
+                             ")\" || exit; " + quoted(quorum.rlock("unlock", {"job"})) +
+                             "; echo unlocked $?; . " + shells.directory + "/lib.sh; await end";
+  Process outer(with("exec", {"job", "--", "sh", "-c", script}), shells.options());
+  outer.wait_for_stdout("unlocked 0");
+  CHECK(shells.watchdogs().empty());  // there is nothing of its own to keep
+  CHECK(quorum.having("job") == 3);
+  CHECK(run(with("exec", {"-n", "job", "--", "true"})).status == 75);
+  shells.go("end");
+  CHECK(outer.wait().status == 0);
+  CHECK(quorum.becomes_free_of("job"));
+}
+
 TEST_CASE("Redlock: nothing is left of a hold of acquire, however it is given back") {
   Quorum quorum(3);
   const Shells shells(quorum[0].directory(), "unused");

@@ -283,7 +283,7 @@ TEST_CASE("Redlock: that two servers are one is told also when the answer comes 
     CHECK(wait_until([&] { return alias.bytes_to_client() > before + k_longer_than_ok; }));
     holder.close_stdin();
     result = holder.wait();
-    return !result.err.empty();
+    return has(result.err, "one and the same");  // a busy machine may have other words first
   }));
   CHECK(result.status == 0);
   CHECK(has(result.err, "server 1 and server 3 are one and the same"));

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -158,10 +159,31 @@ TEST_CASE("C1: a command that stops and goes on without a terminal is left alone
 TEST_CASE("C1: a command that somebody has stopped hears that it is to end") {
   Server server;
   Process rlock(rlock_argv("exec", "-r", server.unix_url(), "job", "--", "sh", "-c",
-                           "echo started; kill -STOP $$; exec sleep 1000"));
-  rlock.wait_for_stdout("started");
-  rlock.signal(SIGTERM);
-  CHECK(rlock.wait().status == 128 + SIGTERM);
+                           "echo $$; kill -STOP $$; exec sleep 1000"));
+  rlock.wait_for_stdout("\n");
+  const pid_t child = std::stoi(rlock.out());
+  REQUIRE(wait_until([&] { return stopped(child); }));
+  int signal = 0;
+  SUBCASE("by SIGTERM") { signal = SIGTERM; }
+  SUBCASE("by SIGINT") { signal = SIGINT; }
+  SUBCASE("by SIGHUP") { signal = SIGHUP; }
+  SUBCASE("by SIGQUIT") { signal = SIGQUIT; }
+  SUBCASE("but nothing else lets it go on") {
+    signal = SIGUSR1;
+    rlock.signal(signal);
+    // Of the signals to a process that is stopped, the kernel tells in hexadecimal.
+    REQUIRE(wait_until([&] {
+      std::ifstream status("/proc/" + std::to_string(child) + "/status");
+      std::string line;
+      while (std::getline(status, line) && !line.starts_with("ShdPnd:")) {
+      }
+      return line.ends_with("0000000200");
+    }));
+    CHECK(stopped(child));
+    ::kill(child, SIGCONT);
+  }
+  if (signal != SIGUSR1) rlock.signal(signal);
+  CHECK(rlock.wait().status == 128 + signal);
   CHECK(wait_until([&] { return server.keys().empty(); }));
 }
 

@@ -1,14 +1,17 @@
-// Explores every order in which clients, lost replies and time can act on a lock: breadth first, so
-// that what it finds is as short as can be. See tests/explore/run.
+// Explores every order in which clients, lost replies and time can act on a lock: nearest first, so
+// that what it finds is short. See tests/explore/run.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <unordered_set>
 #include <vector>
 
+#include "explore/ending.hpp"
 #include "explore/moments.hpp"
 #include "explore/promises.hpp"
 #include "explore/world.hpp"
@@ -57,10 +60,35 @@ std::string quoted(const std::string& text) {
   return result + "'";
 }
 
-// Prints how to get there, as a script for redis-cli: $LUA is a folder with the scripts as they are
-// sent.
+// Prints the requests of one step, as lines of a script.
+void print_step(const Rules& rules, const std::string& text) {
+  std::cout << "# " << text << "\n";
+  if (rules.passed_ms() > 0)
+    std::printf("sleep %.3f\n", static_cast<double>(rules.passed_ms()) / 1000);
+  std::fflush(stdout);
+  for (const Sent& sent : rules.sent()) {
+    std::cout << "redis-cli --eval \"$LUA/" << sent.script << ".lua\"";
+    for (const auto& key : sent.keys) std::cout << " " << quoted(key);
+    std::cout << " ,";
+    for (const auto& arg : sent.args) std::cout << " " << quoted(arg);
+    std::cout << "\n";
+  }
+  std::cout.flush();
+}
+
+// What a step did that broke a promise, with what there is then.
+std::string told_of(const Violation& violation, World& world) {
+  std::string text = "=> " + violation.what + "\n" + normalise(world);
+  for (std::size_t line = 0; (line = text.find('\n', line)) != std::string::npos; line += 3)
+    text.replace(line, 1, "\n#   ");
+  return text;
+}
+
+// Prints how to get to a violation, as a script for redis-cli: $LUA is a folder with the scripts as
+// they are sent. `last`: the action that led to it; or, with `choice`, that to the world whose end
+// did.
 void print_path(LuaHost& host, const Options& options, const std::vector<Step>& steps,
-                std::uint32_t at, std::uint16_t last) {
+                std::uint32_t at, std::uint16_t last, std::optional<std::uint64_t> choice) {
   std::vector<std::uint16_t> path{last};
   for (; at != 0; at = steps[at].from) path.push_back(steps[at].action);
   const Layout layout(options.kind, options.permits);
@@ -75,23 +103,18 @@ void print_path(LuaHost& host, const Options& options, const std::vector<Step>& 
       text = rules.apply(world, action);
       normalise(world);
     } catch (const Violation& violation) {
-      text = "=> " + violation.what + "\n" + normalise(world);
-      for (std::size_t line = 0; (line = text.find('\n', line)) != std::string::npos; line += 3)
-        text.replace(line, 1, "\n#   ");
+      text = told_of(violation, world);
     }
-    std::cout << "# " << text << "\n";
-    if (rules.passed_ms() > 0)
-      std::printf("sleep %.3f\n", static_cast<double>(rules.passed_ms()) / 1000);
-    std::fflush(stdout);
-    for (const Sent& sent : rules.sent()) {
-      std::cout << "redis-cli --eval \"$LUA/" << sent.script << ".lua\"";
-      for (const auto& key : sent.keys) std::cout << " " << quoted(key);
-      std::cout << " ,";
-      for (const auto& arg : sent.args) std::cout << " " << quoted(arg);
-      std::cout << "\n";
-    }
+    print_step(rules, text);
   }
-  std::cout.flush();
+  if (!choice) return;
+  std::cout << "# Everything comes to an end:\n";
+  try {
+    play_to_end(rules, layout, world, *choice,
+                [&](const std::string& text) { print_step(rules, text); });
+  } catch (const Violation& violation) {
+    print_step(rules, "=> " + violation.what);
+  }
 }
 
 int explore(const Options& options) {
@@ -109,49 +132,68 @@ int explore(const Options& options) {
     std::uint32_t id;
     int depth;
   };
-  std::deque<Open> open;
+  // By how many steps they are away, where a fault counts as several: so what needs few faults is
+  // looked at to a greater depth.
+  constexpr int k_fault_steps = 3;
+  std::vector<std::deque<Open>> open;
+  std::size_t nearest = 0;
   std::uint64_t transitions = 0;
   int depth = 0;
-  std::size_t all_taken_again = 0;
+  std::size_t all_taken_again = 0, ends = 0;
+  constexpr std::uint64_t k_one_in = 100;  // is played to its end
+  std::optional<std::uint64_t> last_choice;
   const auto add = [&](World world, Step step, int at_depth) {
-    const std::string text = normalise(world);
-    if (!seen.insert(hash_of(text)).second) return;
+    const Hash128 hash = hash_of(normalise(world));
+    if (!seen.insert(hash).second) return;
+    if (hash.one % k_one_in == 0) {
+      last_choice = hash.other;
+      play_to_end(rules, layout, world, hash.other, [](const std::string&) {});
+      last_choice.reset();
+      ++ends;
+    }
     bool is_again = true;
     for (const Client& client : world.clients)
       is_again = is_again && client.progress == Client::Progress::taken_again;
     all_taken_again += is_again ? 1 : 0;
     steps.push_back(step);
-    open.push_back({std::move(world), static_cast<std::uint32_t>(steps.size() - 1), at_depth});
+    const auto cost =
+        static_cast<std::size_t>(at_depth + k_fault_steps * (options.faults - world.faults));
+    if (open.size() <= cost) open.resize(cost + 1);
+    open[cost].push_back(
+        {std::move(world), static_cast<std::uint32_t>(steps.size() - 1), at_depth});
   };
   add(first_world(layout, options.clients, options.faults), {0, 0}, 0);
   const char* name = name_of(options.kind);
-  while (!open.empty() && seen.size() < options.states && elapsed() < options.seconds) {
-    const Open current = std::move(open.front());
-    open.pop_front();
-    depth = current.depth;
+  while (seen.size() < options.states && elapsed() < options.seconds) {
+    while (nearest < open.size() && open[nearest].empty()) ++nearest;
+    if (nearest == open.size()) break;
+    const Open current = std::move(open[nearest].front());
+    open[nearest].pop_front();
+    depth = std::max(depth, current.depth);
     const auto actions = rules.actions(current.world);
     for (std::size_t i = 0; i < actions.size(); ++i) {
       World next = current.world;
       const Step step{current.id, static_cast<std::uint16_t>(i)};
       try {
         rules.apply(next, actions[i]);
+        ++transitions;
+        add(std::move(next), step, current.depth + 1);
       } catch (const Violation& violation) {
         std::printf("%s: VIOLATION: %s (%zu states, depth %d, %.1f s)\n", name,
-                    violation.what.c_str(), seen.size(), depth + 1, elapsed());
+                    violation.what.c_str(), seen.size(), current.depth + 1, elapsed());
         std::fflush(stdout);
-        print_path(host, options, steps, current.id, step.action);
+        print_path(host, options, steps, current.id, step.action, last_choice);
         return 1;
       }
-      ++transitions;
-      add(std::move(next), step, current.depth + 1);
     }
   }
   std::printf(
-      "%s, %d clients: %zu states%s, %llu transitions, %llu script calls, depth %d, %zu states in "
+      "%s, %d clients: %zu states%s, %llu transitions, %llu script calls, depth %d, %zu played to "
+      "the end, %zu states in "
       "which each client has taken, lost and taken it again, %.1f s\n",
-      name, options.clients, seen.size(), open.empty() ? " (all)" : "",
+      name, options.clients, seen.size(), nearest == open.size() ? " (all)" : "",
       static_cast<unsigned long long>(transitions), static_cast<unsigned long long>(host.calls()),
-      depth, all_taken_again, elapsed());
+      depth, ends, all_taken_again, elapsed());
   return 0;
 }
 

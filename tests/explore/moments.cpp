@@ -154,7 +154,8 @@ std::string fresh(const World& world, char letter, const std::string& suffix) {
       is_used = is_used || client.owner == name;
       for (const Hold& hold : client.holds) is_used = is_used || hold.id == name;
     }
-    for (const Flight& flight : world.flights) is_used = is_used || names(flight, name);
+    for (const Flight& flight : world.flights)
+      is_used = is_used || flight.hold.id == name || names(flight, name);
     if (!is_used) return name;
   }
 }

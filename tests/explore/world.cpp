@@ -9,6 +9,12 @@
 namespace rlock::explore {
 namespace {
 
+bool stands_in_queue(const Store& store, const std::string& owner) {
+  const Value* queue = find(store, k_queue);
+  return queue != nullptr &&
+         std::find(queue->list.begin(), queue->list.end(), owner) != queue->list.end();
+}
+
 using What = Action::What;
 using Phase = Client::Phase;
 using Pending = Client::Pending;
@@ -423,6 +429,8 @@ void Rules::arrive(World& world, int index) {
   Client& client = world.clients[at];
   const bool is_same = run_of(client) == flight.run;  // it did not crash, nor end, meanwhile
   const bool had_it = layout_.has(world.store, flight.owner, flight.hold);
+  // It may have got its place by a request that it sent later.
+  const bool was_queued = flight.was_queued || stands_in_queue(world.store, flight.owner);
   const Reply reply = send(world, flight.sent, false);
   const std::int64_t code =
       flight.what == Pending::renew ? reply.integer : reply.items.at(0).integer;
@@ -432,7 +440,7 @@ void Rules::arrive(World& world, int index) {
     gone.owner = flight.owner;
     gone.holds = {flight.hold};
     gone.has_grant = had_it;
-    gone.arrival = flight.was_queued ? -1 : 0;  // before all others, which is not judged
+    gone.arrival = was_queued ? -1 : 0;  // before all others, which is not judged
     check_grant(layout_, world, is_same ? client : gone, reply);
   }
   if (flight.what == Pending::acquire && code == 0 && is_same && layout_.kind == Kind::fair) {
@@ -463,7 +471,14 @@ void Rules::forced(World& world, const Sent& sent) {
   const Reply reply = send(world, sent, true);
   if (reply.items.at(0).integer != 1) return;  // it came late, and others have the lock now
   for (std::size_t i = 0; i < is_hit.size(); ++i) {
-    if (is_hit[i]) world.clients[i].is_revoked = true;
+    if (!is_hit[i]) continue;
+    const bool believed = world.clients[i].believes();  // else its time may be over
+    world.clients[i].is_revoked = true;
+    const auto names = [&](const std::string& word) {
+      return word == world.clients[i].owner || word == world.clients[i].owner + ":write";
+    };
+    if (believed && std::none_of(sent.args.begin(), sent.args.end(), names))
+      throw Violation{"a lock is broken whose holder was not named"};
   }
 }
 

@@ -350,3 +350,16 @@ TEST_CASE("R3: who may not ask who listens judges each of Redisson's waiters by 
   }
   CHECK(queue(f.server) == Words{"r:2", "u:1"});
 }
+
+TEST_CASE("fair: what is told of a dead waiter, and is no JSON, keeps nobody out") {
+  for (const std::string told : {"no JSON", "7", "[]", ""}) {
+    CAPTURE(told);
+    Fixture f;
+    f.server.command({"RPUSH", k_queue, "dead:1"});
+    f.server.command({"ZADD", k_scores, "1", "dead:1"});
+    f.server.command({"HSET", k_info, "dead:1", told});
+    CHECK(f.asks(f.make("u:1")));
+    CHECK(f.locks[0].release(f.client) == lock::Release::freed);
+    CHECK(f.server.command({"EXISTS", k_queue, k_scores}) == "0");
+  }
+}

@@ -176,6 +176,7 @@ const std::vector<std::pair<const char*, Maker>>& makers() {
          } while (r.chance(40));
          return words;
        }},
+      // Numbers have more to go wrong than others.
       {"hincrby", hincrby},
       {"hincrby", hincrby},
       {"hincrby", hincrby},
