@@ -7,6 +7,7 @@
 #include <deque>
 #include <iostream>
 #include <optional>
+#include <random>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -47,6 +48,7 @@ struct Options {
   std::size_t states = 1'000'000;
   double seconds = 600;
   int faults = 3;
+  std::uint64_t walks = 0;
   std::int64_t delay_ms = k_lease_ms;
   std::string lua;
   Bugs bugs;
@@ -101,18 +103,16 @@ void print_step(const Rules& rules, const Servers& servers, const std::string& t
 // Prints how to get to a violation, as a script for redis-cli: $LUA is a folder with the scripts as
 // they are sent, $SERVER1 to $SERVER3 are the servers. `last`: the action that led to it; or, with
 // `choice`, that to the world whose end did.
-void print_path(LuaHost& host, const Options& options, const std::vector<Step>& steps,
-                std::uint32_t at, std::uint16_t last, std::optional<std::uint64_t> choice) {
-  std::vector<std::uint16_t> path{last};
-  for (; at != 0; at = steps[at].from) path.push_back(steps[at].action);
+void print_path(LuaHost& host, const Options& options, const std::vector<std::uint16_t>& path,
+                std::optional<std::uint64_t> choice) {
   Servers servers(host, options.delay_ms);
   Rules rules(servers, options.bugs);
   World world = rules.first_world(options.clients, options.faults);
   std::cout << "#!/bin/sh\n# Names of owners and holds are short.\n";
-  for (auto it = path.rbegin(); it != path.rend(); ++it) {
+  for (const std::uint16_t action : path) {
     std::string text;
     try {
-      text = rules.apply(world, rules.actions(world).at(*it));
+      text = rules.apply(world, rules.actions(world).at(action));
     } catch (const Violation& violation) {
       text = "=> " + violation.what;
     }
@@ -134,6 +134,60 @@ void print_path(LuaHost& host, const Options& options, const std::vector<Step>& 
     std::cout << "# " << text << "\n";
   }
   std::cout.flush();
+}
+
+void print_counts(const Counts& counts) {
+  const auto number = [](std::uint64_t value) { return static_cast<unsigned long long>(value); };
+  std::printf(
+      "%llu grants, %llu attempts without a majority, %llu majorities too late, %llu renewals, "
+      "%llu losses, %llu votes given again, %llu refused after a restart, %llu times a majority "
+      "had "
+      "restarted under a holder",
+      number(counts.grants), number(counts.splits), number(counts.late_majorities),
+      number(counts.renewals), number(counts.losses), number(counts.restored),
+      number(counts.votes_refused), number(counts.restarts_of_majority));
+}
+
+// Goes long ways at random, far beyond where all of them can be gone. Each has a seed of its own:
+// the same number finds the same.
+int walk(const Options& options) {
+  constexpr int k_steps = 300;
+  const auto begin = std::chrono::steady_clock::now();
+  const auto elapsed = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  LuaHost host(options.lua);
+  Servers servers(host, options.delay_ms);
+  Rules rules(servers, options.bugs);
+  std::uint64_t walks = 0;
+  for (; walks < options.walks && elapsed() < options.seconds; ++walks) {
+    std::mt19937_64 random(walks);
+    World world = rules.first_world(options.clients, options.faults);
+    std::vector<std::uint16_t> path;
+    try {
+      while (path.size() < k_steps) {
+        const auto actions = rules.actions(world);
+        std::vector<double> weights;
+        for (const Action& action : actions)
+          weights.push_back(1.0 / static_cast<double>(length_of(action) * length_of(action)));
+        std::discrete_distribution<std::size_t> choose(weights.begin(), weights.end());
+        const std::size_t chosen = choose(random);
+        path.push_back(static_cast<std::uint16_t>(chosen));
+        rules.apply(world, actions[chosen]);
+      }
+    } catch (const Violation& violation) {
+      std::printf("quorum: VIOLATION: %s (walk %llu, %zu steps, %.1f s)\n", violation.what.c_str(),
+                  static_cast<unsigned long long>(walks), path.size(), elapsed());
+      std::fflush(stdout);
+      print_path(host, options, path, std::nullopt);
+      return 1;
+    }
+  }
+  std::printf("quorum, %d clients, 3 servers: %llu walks of %d steps; ", options.clients,
+              static_cast<unsigned long long>(walks), k_steps);
+  print_counts(rules.counts());
+  std::printf(", %.1f s\n", elapsed());
+  return 0;
 }
 
 int explore(const Options& options) {
@@ -194,26 +248,23 @@ int explore(const Options& options) {
         std::printf("quorum: VIOLATION: %s (%zu states, depth %d, %.1f s)\n",
                     violation.what.c_str(), seen.size(), current.depth + 1, elapsed());
         std::fflush(stdout);
-        print_path(host, options, steps, current.id, step.action, last_choice);
+        std::vector<std::uint16_t> path{step.action};
+        for (std::uint32_t at = current.id; at != 0; at = steps[at].from)
+          path.insert(path.begin(), steps[at].action);
+        print_path(host, options, path, last_choice);
         return 1;
       }
     }
   }
-  const Counts& counts = rules.counts();
-  const auto number = [](std::uint64_t value) { return static_cast<unsigned long long>(value); };
   std::printf(
       "quorum, %d clients, 3 servers: %zu states%s, %llu transitions, %llu script calls, %zu "
       "states "
-      "of one server, depth %d, %zu played to the end, %zu states in which a client believes; "
-      "%llu grants, %llu attempts without a majority, %llu majorities too late, %llu renewals, "
-      "%llu losses, %llu votes given again, %llu refused after a restart, %llu times a majority "
-      "had "
-      "restarted under a holder, %.1f s\n",
-      options.clients, seen.size(), nearest == open.size() ? " (all)" : "", number(transitions),
-      number(host.calls()), servers.count(), depth, ends, held, number(counts.grants),
-      number(counts.splits), number(counts.late_majorities), number(counts.renewals),
-      number(counts.losses), number(counts.restored), number(counts.votes_refused),
-      number(counts.restarts_of_majority), elapsed());
+      "of one server, depth %d, %zu played to the end, %zu states in which a client believes; ",
+      options.clients, seen.size(), nearest == open.size() ? " (all)" : "",
+      static_cast<unsigned long long>(transitions), static_cast<unsigned long long>(host.calls()),
+      servers.count(), depth, ends, held);
+  print_counts(rules.counts());
+  std::printf(", %.1f s\n", elapsed());
   return 0;
 }
 
@@ -232,6 +283,8 @@ int main(int argc, char** argv) {
       options.seconds = std::atof(value.c_str());
     } else if (name == "--faults") {
       options.faults = std::atoi(value.c_str());
+    } else if (name == "--walks") {
+      options.walks = std::strtoull(value.c_str(), nullptr, 10);
     } else if (name == "--delay") {  // of a restarted server's votes
       options.delay_ms = std::atoll(value.c_str());
     } else if (name == "--lua") {
@@ -245,10 +298,10 @@ int main(int argc, char** argv) {
       std::fprintf(
           stderr,
           "usage: rlock_explore_quorum [--clients N] [--states N] [--seconds N] [--faults N] "
-          "[--delay MS] [--lua DIR] [--bug NAME]: %s %s\n",
+          "[--walks N] [--delay MS] [--lua DIR] [--bug NAME]: %s %s\n",
           name.c_str(), value.c_str());
       return 2;
     }
   }
-  return explore(options);
+  return options.walks > 0 ? walk(options) : explore(options);
 }

@@ -257,7 +257,10 @@ std::string Rules::apply(World& world, const Action& action) {
 const Reply& Rules::send(World& world, std::size_t server, const Request& request) {
   sent_.emplace_back(server, request);
   const Server::Outcome& outcome = servers_.run(world.servers[server], request);
+  const Name voted = world.servers[server]->voted;
   world.servers[server] = outcome.server;
+  if (voted != 0 && voted != request.name && outcome.server->voted != voted)
+    throw Violation{"a request has taken the vote of another client's attempt"};
   if (!outcome.violation.empty()) throw Violation{outcome.violation};
   return outcome.reply;
 }
