@@ -74,6 +74,7 @@ void play_to_end(Rules& rules, const Layout& layout, World world, std::uint64_t 
       while (world.clients[static_cast<std::size_t>(i)].phase != Phase::idle)
         apply(next_of(world, i, chance(4)));
     }
+    if (chance(4)) apply({.what = What::repair});
     apply({.what = What::pass});
   }
   check_left(layout, world, false);

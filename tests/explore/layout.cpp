@@ -185,6 +185,13 @@ Sent Layout::evict(const std::string& request, const std::string& waiter) const 
           {std::to_string(k_memory_ms), waiter}};
 }
 
+// Latches without an expiry would come after these keys: there are none.
+Sent Layout::repair() {
+  return {"repair",
+          {k_lock, k_channel, k_info, k_queue, k_scores},
+          {"repair", k_permits, k_semaphore_channel}};
+}
+
 std::string Layout::channel(const std::string& waiter) const {
   if (kind == Kind::fair) return k_channel + ":" + waiter;
   if (kind == Kind::read_write) return k_rw_channel;

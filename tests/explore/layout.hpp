@@ -63,6 +63,7 @@ class Layout {
   // Breaks the lock if nobody else than these has it. `request`: its identifier.
   [[nodiscard]] Sent force(const std::string& request, const Words& owners) const;
   [[nodiscard]] Sent evict(const std::string& request, const std::string& waiter) const;
+  [[nodiscard]] static Sent repair();
   // Where a waiter listens.
   [[nodiscard]] std::string channel(const std::string& waiter) const;
 

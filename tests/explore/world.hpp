@@ -78,6 +78,7 @@ struct Action {
     crash,
     force,
     evict,
+    repair,
     arrive,
     pass
   };
@@ -124,6 +125,7 @@ class Rules {
   void resend(World& world, Client& client);
   void force(World& world, Fate fate);
   void evict(World& world, const std::string& owner, Fate fate);
+  void repair(World& world);
   void forced(World& world, const Sent& sent);
   void evicted(World& world, const Sent& sent);
   // A request of this hold's is on its way, for longer than the client waits.
