@@ -12,10 +12,11 @@ const std::string k_channel = "redisson_lock__channel:{L}";
 const std::string k_rw_channel = "redisson_rwlock:{L}";
 const std::string k_semaphore_channel = "redisson_sc:{L}";
 const std::string k_about = R"({"host":"h"})";
-const std::string k_known = "";  // no other process knows of a hold
+const std::string k_redissons_memory = "16000";  // of its latches, by its defaults: at least
+const std::string k_known = "";                  // no other process knows of a hold
 
-constexpr std::array<const char*, 7> k_names{"plain",      "fair",      "simple", "value",
-                                             "read-write", "semaphore", "service"};
+constexpr std::array<const char*, 8> k_names{"plain",      "fair",      "simple",  "value",
+                                             "read-write", "semaphore", "service", "mixed"};
 
 const char* side(const Hold& hold) { return hold.writes ? "write" : "read"; }
 
@@ -60,6 +61,7 @@ std::optional<Kind> kind_of(const std::string& name) {
 
 const char* name_of(Kind kind) { return k_names.at(static_cast<std::size_t>(kind)); }
 bool is_semaphore(Kind kind) { return kind == Kind::semaphore || kind == Kind::service; }
+bool is_mixed(Kind kind) { return kind == Kind::mixed; }
 bool is_string(Kind kind) { return kind == Kind::simple || kind == Kind::value; }
 
 const Value* find(const Store& store, const std::string& name) {
@@ -77,6 +79,7 @@ bool Layout::fences(const Hold& hold) const {
 }
 
 Sent Layout::take(const std::string& owner, const Hold& hold) const {
+  if (hold.is_redissons) return {"redisson/acquire", {k_lock}, {std::to_string(k_lease_ms), owner}};
   Sent sent{"acquire",
             {k_lock, k_info, latch(hold)},
             {std::to_string(k_lease_ms), owner, k_about, fences(hold) ? "1" : "0", ""}};
@@ -88,6 +91,7 @@ Sent Layout::take(const std::string& owner, const Hold& hold) const {
   };
   switch (kind) {
     case Kind::plain:
+    case Kind::mixed:
       keys({k_queue});
       break;
     case Kind::fair:
@@ -116,6 +120,7 @@ Sent Layout::take(const std::string& owner, const Hold& hold) const {
 }
 
 Sent Layout::reenter(const std::string& owner, const Hold& hold) const {
+  if (hold.is_redissons) return take(owner, hold);
   const std::int64_t memory =
       kind == Kind::value ? std::max(k_memory_ms, 2 * k_lease_ms) : k_memory_ms;
   Sent sent{"reenter",
@@ -137,6 +142,7 @@ Sent Layout::reenter(const std::string& owner, const Hold& hold) const {
 
 Sent Layout::renew(const std::string& owner, const Hold& hold, std::int64_t lease) const {
   const std::string span = std::to_string(lease);
+  if (hold.is_redissons) return {"redisson/renew", {k_lock}, {span, owner}};
   if (is_semaphore(kind)) return {"renew_semaphore", {k_permits}, {span, owner, k_info, k_lock}};
   if (kind == Kind::read_write) {
     return {"renew_read_write", {k_lock}, {span, owner, k_info, k_reader_prefix, side(hold)}};
@@ -147,6 +153,11 @@ Sent Layout::renew(const std::string& owner, const Hold& hold, std::int64_t leas
 
 Sent Layout::release(const std::string& owner, const Hold& hold) const {
   const std::string memory = std::to_string(k_memory_ms);
+  if (hold.is_redissons) {
+    return {"redisson/release",
+            {k_lock, k_channel, latch(hold)},
+            {"0", std::to_string(k_lease_ms), owner, "publish", k_redissons_memory}};
+  }
   if (is_semaphore(kind)) {
     return {"release_semaphore",
             {k_lock, k_info, latch(hold), k_permits},
@@ -190,6 +201,14 @@ Sent Layout::repair() {
   return {"repair",
           {k_lock, k_channel, k_info, k_queue, k_scores},
           {"repair", k_permits, k_semaphore_channel}};
+}
+
+Reply Layout::as_ours(const Sent& sent, const Reply& reply) {
+  const bool is_nil = reply.type == Reply::Type::nil;
+  if (sent.script == "redisson/release") return Reply::array({is_nil ? Reply::number(2) : reply});
+  if (sent.script == "redisson/renew") return reply;
+  if (!is_nil) return Reply::array({Reply::number(0), reply});
+  return Reply::array({Reply::number(1), Reply::number(0), Reply::number(0), Reply::bulk("")});
 }
 
 std::string Layout::channel(const std::string& waiter) const {

@@ -31,6 +31,7 @@ struct Client {
   int arrival = 0;                 // place in the order in which waiters came; 0: none
   bool has_grant = false;          // whether its reply has arrived or not
   bool is_revoked = false;         // somebody broke its lock
+  bool is_redisson = false;
   bool is_late = false;  // it did not ask in time, or was evicted: it has no claim to its place
 
   // Whether its command runs in the belief that nobody else's does.
@@ -119,6 +120,7 @@ class Rules {
   void take(World& world, Client& client, bool writes);
   void acquire(World& world, Client& client, Fate fate);
   void reenter(World& world, Client& client, int hold, Fate fate);
+  void take_anew(World& world, Client& client, const Reply& reply);
   void renew(World& world, Client& client, int hold, Fate fate);
   void give_up(World& world, Client& client, Fate fate);
   void release(World& world, Client& client, int hold, Fate fate);
