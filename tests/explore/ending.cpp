@@ -29,6 +29,11 @@ Action next_of(const World& world, int index, bool crashes) {
 
 bool can_change(const World& world) {
   const auto& keys = world.store.keys;
+  // Redisson's waiters leave the queue by their deadlines.
+  const Value* scores = find(world.store, k_scores);
+  if (scores != nullptr && !scores->zset.empty() &&
+      scores->zset.back().first > static_cast<double>(k_now_ms))
+    return true;
   return std::any_of(keys.begin(), keys.end(),
                      [](const auto& key) { return key.second.end_ms != 0; }) ||
          std::any_of(world.flights.begin(), world.flights.end(),

@@ -12,14 +12,15 @@ namespace rlock::explore {
 
 // simple: a string with a value of this run's alone. value: the user gave the value, and all
 // clients have the same. service: a semaphore that another client created. mixed: a plain lock that
-// every second client takes with Redisson's scripts.
-enum class Kind { plain, fair, simple, value, read_write, semaphore, service, mixed };
+// every second client takes with Redisson's scripts; mixed_fair: a fair one.
+enum class Kind { plain, fair, simple, value, read_write, semaphore, service, mixed, mixed_fair };
 
 [[nodiscard]] std::optional<Kind> kind_of(const std::string& name);
 [[nodiscard]] const char* name_of(Kind kind);
 [[nodiscard]] bool is_semaphore(Kind kind);
 [[nodiscard]] bool is_string(Kind kind);
 [[nodiscard]] bool is_mixed(Kind kind);
+[[nodiscard]] bool is_fair(Kind kind);
 
 constexpr std::int64_t k_lease_ms = 10'000;
 constexpr std::int64_t k_timeout_ms = 1'000;
@@ -66,6 +67,8 @@ class Layout {
   // Breaks the lock if nobody else than these has it. `request`: its identifier.
   [[nodiscard]] Sent force(const std::string& request, const Words& owners) const;
   [[nodiscard]] Sent evict(const std::string& request, const std::string& waiter) const;
+  // One of Redisson's leaves the queue.
+  [[nodiscard]] static Sent give_up(const std::string& waiter);
   [[nodiscard]] static Sent repair();
   // What Redisson's reply to this says, as rlock's scripts say it.
   [[nodiscard]] static Reply as_ours(const Sent& sent, const Reply& reply);

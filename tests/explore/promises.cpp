@@ -24,7 +24,10 @@ bool may_stay(const Layout& layout, const World& world, const std::string& key) 
   if (key == k_token) return true;
   // Another client created the semaphore: it stays as it was.
   if (layout.kind == Kind::service && (key == k_lock || key == k_permits)) return true;
-  return world.looked_foreign && (key == k_queue || key == k_scores);
+  // Redisson's queues have no end.
+  const bool is_foreign =
+      world.looked_foreign || (is_mixed(layout.kind) && looks_foreign(world.store));
+  return is_foreign && (key == k_queue || key == k_scores);
 }
 
 void check_believers(const Layout& layout, const World& world) {
@@ -250,8 +253,11 @@ void check_woken(const Layout& layout, const World& world, const Client& client)
   if (layout.kind == Kind::fair) return;  // it calls the head, and only once
   if (!is_semaphore(layout.kind) && !layout.holders(world.store).empty()) return;
   const auto& told = world.store.published;
+  const Value* queue = find(world.store, k_queue);
   for (const Client& other : world.clients) {
     if (&other == &client || !other.listens()) continue;
+    const bool is_first = queue != nullptr && queue->list.front() == other.owner;
+    if (layout.kind == Kind::mixed_fair && !(is_first && other.is_redisson)) continue;
     if (std::find(told.begin(), told.end(), layout.channel(other.owner)) == told.end())
       throw Violation{"a release that told nobody who waits"};
   }

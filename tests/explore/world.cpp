@@ -302,7 +302,7 @@ void Rules::acquire(World& world, Client& client, Fate fate) {
       client.ask_within_ms = std::max<std::int64_t>(reply.items.at(1).integer, 1);
       if (reply.items.at(1).integer < 0) throw Violation{"Redisson is told to wait for ever"};
     }
-    if (layout_.kind == Kind::fair) {
+    if (is_fair(layout_.kind) && !client.is_redisson) {
       if (client.arrival == 0) client.arrival = ++world.arrivals;
       client.is_late = false;
       client.ask_within_ms = reply.items.at(7).integer * 6 / 5;
@@ -340,6 +340,8 @@ void Rules::reenter(World& world, Client& client, int hold, Fate fate) {
   }
   if (reply.items.at(0).integer != 1) {
     client.holds.pop_back();
+    if (client.is_redisson && is_fair(layout_.kind))
+      send(world, Layout::give_up(client.owner), false);  // it had been queued
     if (client.believes()) throw Violation{"a holder cannot re-enter"};
     return;
   }
@@ -381,8 +383,13 @@ void Rules::give_up(World& world, Client& client, Fate fate) {
   const bool is_inner = client.pending == Pending::reenter;
   const int hold = is_inner ? client.pending_hold : 0;
   client.pending = Pending::nothing;
+  if (client.is_redisson && is_fair(layout_.kind)) {
+    send(world, Layout::give_up(client.owner), false);
+    check_gone(layout_, world, client, hold_of(client, hold), false);
+    return end(client, false);
+  }
   // There is nothing to take back where no request is without an answer, except a place in a queue.
-  if (layout_.kind == Kind::fair || hold_of(client, hold).is_unanswered)
+  if (is_fair(layout_.kind) || hold_of(client, hold).is_unanswered)
     return release(world, client, hold, fate);
   end(client, false);
 }
@@ -470,7 +477,7 @@ void Rules::arrive(World& world, int index) {
     gone.arrival = was_queued ? -1 : 0;  // before all others, which is not judged
     check_grant(layout_, world, is_same ? client : gone, reply);
   }
-  if (flight.what == Pending::acquire && code == 0 && is_same && layout_.kind == Kind::fair) {
+  if (flight.what == Pending::acquire && code == 0 && is_same && is_fair(layout_.kind)) {
     if (client.arrival == 0) client.arrival = ++world.arrivals;
     if (client.pending != Pending::release) client.is_late = false;
     client.ask_within_ms = reply.items.at(7).integer * 6 / 5;
