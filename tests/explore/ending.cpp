@@ -29,6 +29,11 @@ Action next_of(const World& world, int index, bool crashes) {
 
 bool can_change(const World& world) {
   const auto& keys = world.store.keys;
+  // Redisson's waiters leave the queue by their deadlines.
+  const Value* scores = find(world.store, k_scores);
+  if (scores != nullptr && !scores->zset.empty() &&
+      scores->zset.back().first > static_cast<double>(k_now_ms))
+    return true;
   return std::any_of(keys.begin(), keys.end(),
                      [](const auto& key) { return key.second.end_ms != 0; }) ||
          std::any_of(world.flights.begin(), world.flights.end(),
@@ -74,6 +79,7 @@ void play_to_end(Rules& rules, const Layout& layout, World world, std::uint64_t 
       while (world.clients[static_cast<std::size_t>(i)].phase != Phase::idle)
         apply(next_of(world, i, chance(4)));
     }
+    if (chance(4)) apply({.what = What::repair});
     apply({.what = What::pass});
   }
   check_left(layout, world, false);

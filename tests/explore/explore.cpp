@@ -85,8 +85,8 @@ std::string told_of(const Violation& violation, World& world) {
 }
 
 // Prints how to get to a violation, as a script for redis-cli: $LUA is a folder with the scripts as
-// they are sent. `last`: the action that led to it; or, with `choice`, that to the world whose end
-// did.
+// they are sent, and the folder redisson. `last`: the action that led to it; or, with `choice`,
+// that to the world whose end did.
 void print_path(LuaHost& host, const Options& options, const std::vector<Step>& steps,
                 std::uint32_t at, std::uint16_t last, std::optional<std::uint64_t> choice) {
   std::vector<std::uint16_t> path{last};
@@ -123,6 +123,7 @@ int explore(const Options& options) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   };
   LuaHost host(options.lua);
+  if (is_mixed(options.kind)) host.add(RLOCK_EXPLORE_REDISSON);
   const Layout layout(options.kind, options.permits);
   Rules rules(host, layout);
   std::unordered_set<Hash128, Hasher> seen;

@@ -12,10 +12,13 @@ const std::string k_channel = "redisson_lock__channel:{L}";
 const std::string k_rw_channel = "redisson_rwlock:{L}";
 const std::string k_semaphore_channel = "redisson_sc:{L}";
 const std::string k_about = R"({"host":"h"})";
-const std::string k_known = "";  // no other process knows of a hold
+const std::string k_redissons_memory = "16000";  // of its latches, by its defaults: at least
+const std::string k_redissons_wait = "300000";   // by its defaults
+const std::string k_known = "";                  // no other process knows of a hold
 
-constexpr std::array<const char*, 7> k_names{"plain",      "fair",      "simple", "value",
-                                             "read-write", "semaphore", "service"};
+constexpr std::array<const char*, 9> k_names{"plain",   "fair",       "simple",
+                                             "value",   "read-write", "semaphore",
+                                             "service", "mixed",      "mixed-fair"};
 
 const char* side(const Hold& hold) { return hold.writes ? "write" : "read"; }
 
@@ -60,6 +63,8 @@ std::optional<Kind> kind_of(const std::string& name) {
 
 const char* name_of(Kind kind) { return k_names.at(static_cast<std::size_t>(kind)); }
 bool is_semaphore(Kind kind) { return kind == Kind::semaphore || kind == Kind::service; }
+bool is_mixed(Kind kind) { return kind == Kind::mixed || kind == Kind::mixed_fair; }
+bool is_fair(Kind kind) { return kind == Kind::fair || kind == Kind::mixed_fair; }
 bool is_string(Kind kind) { return kind == Kind::simple || kind == Kind::value; }
 
 const Value* find(const Store& store, const std::string& name) {
@@ -77,6 +82,12 @@ bool Layout::fences(const Hold& hold) const {
 }
 
 Sent Layout::take(const std::string& owner, const Hold& hold) const {
+  if (hold.is_redissons && is_fair(kind)) {
+    return {"redisson/acquire_fair",
+            {k_lock, k_queue, k_scores},
+            {std::to_string(k_lease_ms), owner, k_redissons_wait, std::to_string(k_now_ms)}};
+  }
+  if (hold.is_redissons) return {"redisson/acquire", {k_lock}, {std::to_string(k_lease_ms), owner}};
   Sent sent{"acquire",
             {k_lock, k_info, latch(hold)},
             {std::to_string(k_lease_ms), owner, k_about, fences(hold) ? "1" : "0", ""}};
@@ -88,9 +99,11 @@ Sent Layout::take(const std::string& owner, const Hold& hold) const {
   };
   switch (kind) {
     case Kind::plain:
+    case Kind::mixed:
       keys({k_queue});
       break;
     case Kind::fair:
+    case Kind::mixed_fair:
       sent.script = "acquire_fair";
       keys({k_queue, k_scores});
       args({k_channel, std::to_string(k_fair_wait_ms)});
@@ -116,6 +129,7 @@ Sent Layout::take(const std::string& owner, const Hold& hold) const {
 }
 
 Sent Layout::reenter(const std::string& owner, const Hold& hold) const {
+  if (hold.is_redissons) return take(owner, hold);
   const std::int64_t memory =
       kind == Kind::value ? std::max(k_memory_ms, 2 * k_lease_ms) : k_memory_ms;
   Sent sent{"reenter",
@@ -137,6 +151,7 @@ Sent Layout::reenter(const std::string& owner, const Hold& hold) const {
 
 Sent Layout::renew(const std::string& owner, const Hold& hold, std::int64_t lease) const {
   const std::string span = std::to_string(lease);
+  if (hold.is_redissons) return {"redisson/renew", {k_lock}, {span, owner}};
   if (is_semaphore(kind)) return {"renew_semaphore", {k_permits}, {span, owner, k_info, k_lock}};
   if (kind == Kind::read_write) {
     return {"renew_read_write", {k_lock}, {span, owner, k_info, k_reader_prefix, side(hold)}};
@@ -147,6 +162,17 @@ Sent Layout::renew(const std::string& owner, const Hold& hold, std::int64_t leas
 
 Sent Layout::release(const std::string& owner, const Hold& hold) const {
   const std::string memory = std::to_string(k_memory_ms);
+  if (hold.is_redissons && is_fair(kind)) {
+    return {"redisson/release_fair",
+            {k_lock, k_queue, k_scores, k_channel, latch(hold)},
+            {"0", std::to_string(k_lease_ms), owner, std::to_string(k_now_ms), "publish",
+             k_redissons_memory}};
+  }
+  if (hold.is_redissons) {
+    return {"redisson/release",
+            {k_lock, k_channel, latch(hold)},
+            {"0", std::to_string(k_lease_ms), owner, "publish", k_redissons_memory}};
+  }
   if (is_semaphore(kind)) {
     return {"release_semaphore",
             {k_lock, k_info, latch(hold), k_permits},
@@ -159,8 +185,8 @@ Sent Layout::release(const std::string& owner, const Hold& hold) const {
   }
   return {"release",
           {k_lock, k_channel, k_info, latch(hold), k_queue, k_scores},
-          {owner, memory, "0", kind == Kind::fair ? std::to_string(k_fair_wait_ms) : "0",
-           standing(hold), "1", k_known}};
+          {owner, memory, "0", is_fair(kind) ? std::to_string(k_fair_wait_ms) : "0", standing(hold),
+           "1", k_known}};
 }
 
 Sent Layout::force(const std::string& request, const Words& owners) const {
@@ -185,8 +211,28 @@ Sent Layout::evict(const std::string& request, const std::string& waiter) const 
           {std::to_string(k_memory_ms), waiter}};
 }
 
+// Latches without an expiry would come after these keys: there are none.
+Sent Layout::repair() {
+  return {"repair",
+          {k_lock, k_channel, k_info, k_queue, k_scores},
+          {"repair", k_permits, k_semaphore_channel}};
+}
+
+Reply Layout::as_ours(const Sent& sent, const Reply& reply) {
+  const bool is_nil = reply.type == Reply::Type::nil;
+  if (sent.script.starts_with("redisson/release"))
+    return Reply::array({is_nil ? Reply::number(2) : reply});
+  if (!sent.script.starts_with("redisson/acquire")) return reply;
+  if (!is_nil) return Reply::array({Reply::number(0), reply});
+  return Reply::array({Reply::number(1), Reply::number(0), Reply::number(0), Reply::bulk("")});
+}
+
+Sent Layout::give_up(const std::string& waiter) {
+  return {"redisson/give_up_fair", {k_queue, k_scores}, {waiter, k_redissons_wait}};
+}
+
 std::string Layout::channel(const std::string& waiter) const {
-  if (kind == Kind::fair) return k_channel + ":" + waiter;
+  if (is_fair(kind)) return k_channel + ":" + waiter;
   if (kind == Kind::read_write) return k_rw_channel;
   return is_semaphore(kind) ? k_semaphore_channel : k_channel;
 }

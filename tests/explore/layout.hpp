@@ -11,13 +11,16 @@
 namespace rlock::explore {
 
 // simple: a string with a value of this run's alone. value: the user gave the value, and all
-// clients have the same. service: a semaphore that another client created.
-enum class Kind { plain, fair, simple, value, read_write, semaphore, service };
+// clients have the same. service: a semaphore that another client created. mixed: a plain lock that
+// every second client takes with Redisson's scripts; mixed_fair: a fair one.
+enum class Kind { plain, fair, simple, value, read_write, semaphore, service, mixed, mixed_fair };
 
 [[nodiscard]] std::optional<Kind> kind_of(const std::string& name);
 [[nodiscard]] const char* name_of(Kind kind);
 [[nodiscard]] bool is_semaphore(Kind kind);
 [[nodiscard]] bool is_string(Kind kind);
+[[nodiscard]] bool is_mixed(Kind kind);
+[[nodiscard]] bool is_fair(Kind kind);
 
 constexpr std::int64_t k_lease_ms = 10'000;
 constexpr std::int64_t k_timeout_ms = 1'000;
@@ -38,6 +41,7 @@ inline const std::string k_reader_prefix = "{L}:";
 // One hold of an owner: a run, or one that is nested in it.
 struct Hold {
   std::string id{};
+  bool is_redissons = false;   // it speaks Redisson's scripts
   bool writes = false;         // of the two sides of a read/write lock
   bool is_reentered = false;   // the owner had the lock before
   bool is_outer = false;       // a string that belongs to the outer hold
@@ -63,6 +67,11 @@ class Layout {
   // Breaks the lock if nobody else than these has it. `request`: its identifier.
   [[nodiscard]] Sent force(const std::string& request, const Words& owners) const;
   [[nodiscard]] Sent evict(const std::string& request, const std::string& waiter) const;
+  // One of Redisson's leaves the queue.
+  [[nodiscard]] static Sent give_up(const std::string& waiter);
+  [[nodiscard]] static Sent repair();
+  // What Redisson's reply to this says, as rlock's scripts say it.
+  [[nodiscard]] static Reply as_ours(const Sent& sent, const Reply& reply);
   // Where a waiter listens.
   [[nodiscard]] std::string channel(const std::string& waiter) const;
 

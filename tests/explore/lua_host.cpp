@@ -277,6 +277,14 @@ LuaHost::LuaHost(const std::string& folder) : lua_(luaL_newstate(), lua_close) {
   }
 }
 
+void LuaHost::add(const std::string& folder) {
+  const std::filesystem::path path(folder);
+  for (const auto& entry : std::filesystem::directory_iterator(path)) {
+    if (entry.path().extension() != ".lua") continue;
+    load(path.filename().string() + "/" + entry.path().stem().string(), read(entry.path()));
+  }
+}
+
 void LuaHost::load(const std::string& name, const std::string& text) {
   if (luaL_loadbuffer(lua_.get(), text.data(), text.size(), name.c_str()) != 0) {
     throw std::runtime_error(text_at(lua_.get(), -1));

@@ -18,6 +18,9 @@ class LuaHost {
   // Throws std::runtime_error if one does not compile.
   explicit LuaHost(const std::string& folder = "");
 
+  // Loads more scripts, from a folder whose name comes before theirs.
+  void add(const std::string& folder);
+
   // Runs a script, by its name, on a store. What it returns is as a client sees it.
   // Throws std::logic_error if it uses what the model does not know.
   Reply run(const std::string& script, Store& store, const Words& keys, const Words& args);

@@ -181,6 +181,12 @@ std::int64_t pass(World& world) {
   if (const Value* out = find(world.store, k_permits); out != nullptr) {
     for (const auto& [end, holder] : out->zset) consider(static_cast<std::int64_t>(end) - k_now_ms);
   }
+  if (const Value* scores = find(world.store, k_scores);
+      scores != nullptr && std::any_of(world.clients.begin(), world.clients.end(),
+                                       [](const Client& client) { return client.is_redisson; })) {
+    for (const auto& [score, waiter] : scores->zset)
+      consider(static_cast<std::int64_t>(score) - k_now_ms);
+  }
   world.store.pass(next);
   shift_scores(world.store, k_scores, next, 1'000);
   shift_scores(world.store, k_permits, next, 1);

@@ -24,7 +24,10 @@ bool may_stay(const Layout& layout, const World& world, const std::string& key) 
   if (key == k_token) return true;
   // Another client created the semaphore: it stays as it was.
   if (layout.kind == Kind::service && (key == k_lock || key == k_permits)) return true;
-  return world.looked_foreign && (key == k_queue || key == k_scores);
+  // Redisson's queues have no end.
+  const bool is_foreign =
+      world.looked_foreign || (is_mixed(layout.kind) && looks_foreign(world.store));
+  return is_foreign && (key == k_queue || key == k_scores);
 }
 
 void check_believers(const Layout& layout, const World& world) {
@@ -220,13 +223,43 @@ void check_gone(const Layout& layout, const World& world, const Client& client, 
   }
 }
 
+void check_repaired(const Layout& layout, const World& before, const World& world) {
+  if (layout.holders(before.store) != layout.holders(world.store))
+    throw Violation{"doctor --repair changed who holds the lock"};
+  const Value *had = find(before.store, k_queue), *queue = find(world.store, k_queue);
+  if (had == nullptr) return;
+  // Who waits, or has asked in time, keeps his place; nobody passes another, and nobody is new.
+  Words expected;
+  for (const std::string& owner : had->list) {
+    const bool stays = queue != nullptr && std::find(queue->list.begin(), queue->list.end(),
+                                                     owner) != queue->list.end();
+    const bool lives =
+        std::any_of(world.clients.begin(), world.clients.end(), [&](const Client& client) {
+          return client.owner == owner && (client.listens() || !client.is_late);
+        });
+    if (lives && !stays) throw Violation{"doctor --repair dropped a waiter that lives"};
+    if (stays) expected.push_back(owner);
+  }
+  if (queue == nullptr) return;
+  if (queue->list != expected) throw Violation{"doctor --repair changed the order of the queue"};
+  // Whoever is first now may have missed his call.
+  const std::string& head = queue->list.front();
+  const auto& told = world.store.published;
+  if (layout.holders(world.store).empty() &&
+      std::find(told.begin(), told.end(), layout.channel(head)) == told.end())
+    throw Violation{"doctor --repair did not call who is first now"};
+}
+
 // Messages are hints, but who waits asks only every few seconds.
 void check_woken(const Layout& layout, const World& world, const Client& client) {
   if (layout.kind == Kind::fair) return;  // it calls the head, and only once
   if (!is_semaphore(layout.kind) && !layout.holders(world.store).empty()) return;
   const auto& told = world.store.published;
+  const Value* queue = find(world.store, k_queue);
   for (const Client& other : world.clients) {
     if (&other == &client || !other.listens()) continue;
+    const bool is_first = queue != nullptr && queue->list.front() == other.owner;
+    if (layout.kind == Kind::mixed_fair && !(is_first && other.is_redisson)) continue;
     if (std::find(told.begin(), told.end(), layout.channel(other.owner)) == told.end())
       throw Violation{"a release that told nobody who waits"};
   }

@@ -30,6 +30,9 @@ void check_still_gone(const Layout& layout, const World& world, const Flight& fl
 // What holds after a release that has freed something.
 void check_woken(const Layout& layout, const World& world, const Client& client);
 
+// What holds after `doctor --repair` has found something to mend. `before`: how it was.
+void check_repaired(const Layout& layout, const World& before, const World& world);
+
 // A waiter that was silent for so long that nothing tells of it any more looks like one of another
 // library, whose queues have no end. The next of its waiters that asks mends that.
 [[nodiscard]] bool looks_foreign(const Store& store);

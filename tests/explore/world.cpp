@@ -21,18 +21,10 @@ using Pending = Client::Pending;
 using Progress = Client::Progress;
 
 const char* name_of(What what) {
-  static const char* const names[] = {"takes",
-                                      "asks again",
-                                      "gives up",
-                                      "renews",
-                                      "re-enters",
-                                      "releases",
-                                      "sends again",
-                                      "crashes",
-                                      "unlock --force",
-                                      "evict",
-                                      "late request arrives",
-                                      "time passes"};
+  static const char* const names[] = {
+      "takes",           "asks again",           "gives up",   "renews",         "re-enters",
+      "releases",        "sends again",          "crashes",    "unlock --force", "evict",
+      "doctor --repair", "late request arrives", "time passes"};
   return names[static_cast<int>(what)];
 }
 
@@ -44,8 +36,12 @@ bool has_any(const Layout& layout, const Store& store, const Client& client) {
 void end(Client& client, bool is_loss) {
   const Progress progress =
       client.progress == Progress::taken && is_loss ? Progress::lost : client.progress;
+  const bool is_redisson = client.is_redisson;
+  const std::string owner = client.owner;
   client = Client{};
   client.progress = progress;
+  client.is_redisson = is_redisson;
+  if (is_redisson) client.owner = owner;  // a thread stays who it is
 }
 
 // A request of this hold's has prolonged the lease. Where the outer hold is proven by its latch,
@@ -82,6 +78,8 @@ World first_world(const Layout& layout, int clients, int faults) {
   world.clients.resize(static_cast<std::size_t>(clients));
   world.flights.resize(static_cast<std::size_t>(clients) + 1);
   world.faults = faults;
+  for (std::size_t i = 1; is_mixed(layout.kind) && i < world.clients.size(); i += 2)
+    world.clients[i].is_redisson = true;
   if (layout.kind == Kind::service)
     world.store.run({"set", k_lock, std::to_string(layout.permits)});
   normalise(world);
@@ -97,6 +95,7 @@ Reply Rules::send(World& world, const Sent& sent, bool is_lost) {
   sent_.push_back(sent);
   Reply reply = host_.run(sent.script, world.store, sent.keys, sent.args);
   if (reply.type == Reply::Type::error) throw Violation{"a script failed: " + reply.text};
+  if (sent.script.starts_with("redisson/")) return Layout::as_ours(sent, reply);
   // A request that is sent again at once, as after a lost reply, changes nothing but what it
   // prolongs. A waiter that asks again may have its turn.
   const bool is_waiting = sent.script.starts_with("acquire") && reply.items.at(0).integer == 0;
@@ -110,7 +109,9 @@ Reply Rules::send(World& world, const Sent& sent, bool is_lost) {
     }
     if (normalise(one) != normalise(other))
       throw Violation{"sent again, " + sent.script + " changed something"};
-    if (second != reply) throw Violation{"sent again, " + sent.script + " answered something else"};
+    const bool is_other =
+        sent.script == "repair" ? second != Reply::array() : second != reply;  // all is well then
+    if (is_other) throw Violation{"sent again, " + sent.script + " answered something else"};
   }
   return reply;
 }
@@ -120,7 +121,9 @@ std::vector<Action> Rules::actions(const World& world) const {
   const bool has_sides = layout_.kind == Kind::read_write;
   const auto both = [&](Action action) {
     all.push_back(action);
-    if (world.faults == 0) return;
+    // Redisson does not promise that a request that is sent again changes nothing.
+    if (world.faults == 0 || world.clients[static_cast<std::size_t>(action.client)].is_redisson)
+      return;
     action.fate = Fate::lost;
     all.push_back(action);
     action.fate = Fate::late;
@@ -160,7 +163,8 @@ std::vector<Action> Rules::actions(const World& world) const {
       all.push_back({.what = What::release, .client = i, .hold = last});
       continue;
     }
-    for (int hold = 0; hold <= last; ++hold)
+    // Redisson only counts.
+    for (int hold = client.is_redisson ? last : 0; hold <= last; ++hold)
       both({.what = What::release, .client = i, .hold = hold});
   }
   const auto interfere = [&](Action action) {
@@ -173,6 +177,8 @@ std::vector<Action> Rules::actions(const World& world) const {
   if (const Value* queue = find(world.store, k_queue); queue != nullptr) {
     for (const std::string& owner : queue->list) interfere({.what = What::evict, .target = owner});
   }
+  // A late one does what one does that is sent then.
+  if (world.faults > 0) all.push_back({.what = What::repair});
   for (int i = 0; i < static_cast<int>(world.flights.size()); ++i) {
     if (world.flights[static_cast<std::size_t>(i)].is_there())
       all.push_back({.what = What::arrive, .client = i});
@@ -201,6 +207,7 @@ std::string Rules::apply(World& world, const Action& action) {
   if (action.client < 0) {
     if (action.what == What::force) force(world, action.fate);
     if (action.what == What::evict) evict(world, action.target, action.fate);
+    if (action.what == What::repair) repair(world);
     if (action.what == What::pass) {
       passed_ms_ = pass(world);
       text += ": " + std::to_string(passed_ms_) + " ms";
@@ -221,6 +228,7 @@ std::string Rules::apply(World& world, const Action& action) {
       break;
     case What::reenter:
       client.holds.push_back({.id = fresh(world, 'h', "."),
+                              .is_redissons = client.is_redisson,
                               .writes = action.writes,
                               .is_reentered = true,
                               .is_unproven = true});
@@ -234,6 +242,7 @@ std::string Rules::apply(World& world, const Action& action) {
       break;
     case What::crash:
       end(client, true);
+      client.owner.clear();
       break;
     case What::resend:
       resend(world, client);
@@ -248,8 +257,12 @@ std::string Rules::apply(World& world, const Action& action) {
 
 void Rules::take(World& world, Client& client, bool writes) {
   const bool is_given = layout_.kind == Kind::value;
-  client.owner = is_given ? "given:1" : fresh(world, 'o', ":1");
-  client.holds = {{.id = fresh(world, 'h', "."), .writes = writes, .is_unproven = is_given}};
+  if (!client.is_redisson || client.owner.empty())
+    client.owner = is_given ? "given:1" : fresh(world, client.is_redisson ? 'j' : 'o', ":1");
+  client.holds = {{.id = fresh(world, 'h', "."),
+                   .is_redissons = client.is_redisson,
+                   .writes = writes,
+                   .is_unproven = is_given}};
   client.phase = Phase::waiting;
   client.is_late = false;
 }
@@ -285,7 +298,11 @@ void Rules::acquire(World& world, Client& client, Fate fate) {
     check_grant(layout_, world, client, reply);
   } else if (code == 0) {
     client.ask_within_ms = 6'000;
-    if (layout_.kind == Kind::fair) {
+    if (client.is_redisson) {  // it sleeps until then, or until it is told
+      client.ask_within_ms = std::max<std::int64_t>(reply.items.at(1).integer, 1);
+      if (reply.items.at(1).integer < 0) throw Violation{"Redisson is told to wait for ever"};
+    }
+    if (is_fair(layout_.kind) && !client.is_redisson) {
       if (client.arrival == 0) client.arrival = ++world.arrivals;
       client.is_late = false;
       client.ask_within_ms = reply.items.at(7).integer * 6 / 5;
@@ -323,15 +340,27 @@ void Rules::reenter(World& world, Client& client, int hold, Fate fate) {
   }
   if (reply.items.at(0).integer != 1) {
     client.holds.pop_back();
+    if (client.is_redisson && is_fair(layout_.kind))
+      send(world, Layout::give_up(client.owner), false);  // it had been queued
     if (client.believes()) throw Violation{"a holder cannot re-enter"};
     return;
   }
+  if (!was_held && client.is_redisson) return take_anew(world, client, reply);
   if (!was_held) throw Violation{"who does not hold the lock has re-entered it"};
   Hold& inner = hold_of(client, hold);
   inner.is_outer = reply.items.at(3).integer == 1;
   inner.is_unproven = layout_.kind == Kind::value && !inner.is_outer;
   if (layout_.kind != Kind::value) forget(world, inner);
   extend(layout_, client, inner);
+}
+
+// Redisson cannot tell a lock that it has lost from one that it re-enters: it has a new one now.
+void Rules::take_anew(World& world, Client& client, const Reply& reply) {
+  client.has_grant = false;
+  check_grant(layout_, world, client, reply);
+  client.holds.erase(client.holds.begin(), client.holds.end() - 1);
+  client.is_revoked = false;
+  client.left_ms = k_lease_ms;
 }
 
 void Rules::renew(World& world, Client& client, int hold, Fate fate) {
@@ -354,8 +383,13 @@ void Rules::give_up(World& world, Client& client, Fate fate) {
   const bool is_inner = client.pending == Pending::reenter;
   const int hold = is_inner ? client.pending_hold : 0;
   client.pending = Pending::nothing;
+  if (client.is_redisson && is_fair(layout_.kind)) {
+    send(world, Layout::give_up(client.owner), false);
+    check_gone(layout_, world, client, hold_of(client, hold), false);
+    return end(client, false);
+  }
   // There is nothing to take back where no request is without an answer, except a place in a queue.
-  if (layout_.kind == Kind::fair || hold_of(client, hold).is_unanswered)
+  if (is_fair(layout_.kind) || hold_of(client, hold).is_unanswered)
     return release(world, client, hold, fate);
   end(client, false);
 }
@@ -443,7 +477,7 @@ void Rules::arrive(World& world, int index) {
     gone.arrival = was_queued ? -1 : 0;  // before all others, which is not judged
     check_grant(layout_, world, is_same ? client : gone, reply);
   }
-  if (flight.what == Pending::acquire && code == 0 && is_same && layout_.kind == Kind::fair) {
+  if (flight.what == Pending::acquire && code == 0 && is_same && is_fair(layout_.kind)) {
     if (client.arrival == 0) client.arrival = ++world.arrivals;
     if (client.pending != Pending::release) client.is_late = false;
     client.ask_within_ms = reply.items.at(7).integer * 6 / 5;
@@ -498,6 +532,20 @@ void Rules::evicted(World& world, const Sent& sent) {
   for (Client& client : world.clients) {
     if (client.owner == sent.args.at(1)) client.arrival = 0;  // it comes as if for the first time
   }
+}
+
+// It counts as a fault only where it has found something: else nothing has happened.
+void Rules::repair(World& world) {
+  World before = world;
+  const Reply reply = send(world, Layout::repair(), true);
+  World after = world;
+  if (reply == Reply::array()) {
+    if (normalise(before) != normalise(after))
+      throw Violation{"doctor --repair has found nothing, and changed something"};
+    return;
+  }
+  --world.faults;
+  check_repaired(layout_, before, world);
 }
 
 }  // namespace rlock::explore

@@ -31,6 +31,7 @@ struct Client {
   int arrival = 0;                 // place in the order in which waiters came; 0: none
   bool has_grant = false;          // whether its reply has arrived or not
   bool is_revoked = false;         // somebody broke its lock
+  bool is_redisson = false;
   bool is_late = false;  // it did not ask in time, or was evicted: it has no claim to its place
 
   // Whether its command runs in the belief that nobody else's does.
@@ -78,6 +79,7 @@ struct Action {
     crash,
     force,
     evict,
+    repair,
     arrive,
     pass
   };
@@ -118,12 +120,14 @@ class Rules {
   void take(World& world, Client& client, bool writes);
   void acquire(World& world, Client& client, Fate fate);
   void reenter(World& world, Client& client, int hold, Fate fate);
+  void take_anew(World& world, Client& client, const Reply& reply);
   void renew(World& world, Client& client, int hold, Fate fate);
   void give_up(World& world, Client& client, Fate fate);
   void release(World& world, Client& client, int hold, Fate fate);
   void resend(World& world, Client& client);
   void force(World& world, Fate fate);
   void evict(World& world, const std::string& owner, Fate fate);
+  void repair(World& world);
   void forced(World& world, const Sent& sent);
   void evicted(World& world, const Sent& sent);
   // A request of this hold's is on its way, for longer than the client waits.
