@@ -41,7 +41,7 @@ keep = math.max(keep, left_to_keep(owner))
 if keep > 0 then
   redis.call('pexpire', lock, keep)
   note_outlived(owner, keep)
-  redis.pcall('pexpire', info, keep)
+  if redis.pcall('exists', queue) == 0 then redis.pcall('pexpire', info, keep) end
   return answer(0)
 end
 if is_string then

@@ -363,3 +363,14 @@ TEST_CASE("fair: what is told of a dead waiter, and is no JSON, keeps nobody out
     CHECK(f.server.command({"EXISTS", k_queue, k_scores}) == "0");
   }
 }
+
+TEST_CASE("fair: while a lock is kept, what is told of those who wait does not end with it") {
+  for (const bool has_waiters : {true, false}) {
+    CAPTURE(has_waiters);
+    Fixture f;
+    REQUIRE(f.asks(f.make("u:0")));
+    if (has_waiters) f.line_up({"u:1", "u:2"});
+    CHECK(f.locks[0].release(f.client, Milliseconds(500)) == lock::Release::still_held);
+    CHECK((std::stol(f.server.command({"PTTL", k_info})) > 5000) == has_waiters);
+  }
+}
