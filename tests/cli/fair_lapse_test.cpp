@@ -27,10 +27,7 @@ bool comes_to_overhear(const Server& server, const std::string& count = "1") {
 }
 
 // The peer takes the lock for a second, and does not give it back.
-void take_briefly(const Server& server, Peer& peer) {
-  CHECK(peer.acquire());
-  server.command({"PEXPIRE", "job", "1000"});
-}
+void take_briefly(Peer& peer) { CHECK(peer.acquire(1s)); }
 
 }  // namespace
 
@@ -48,9 +45,9 @@ TEST_CASE("W1: behind Redisson's waiters, rlock's first one knows when each of t
   CHECK(server.list({"PUBSUB", "NUMSUB", k_channel + ":r:1"}).back() == "0");
   const Clock::time_point start = Clock::now();
   let_go(server);
-  take_briefly(server, first);
+  take_briefly(first);
   REQUIRE(wait_until([&] { return server.command({"EXISTS", "job"}) == "0"; }));
-  take_briefly(server, second);
+  take_briefly(second);
   CHECK(waiter.wait().out == "got\n");
   CHECK(Clock::now() - start < k_soon);
   CHECK(comes_to_overhear(server, "0"));

@@ -1,84 +1,22 @@
 // Sentinel: a master of old that still runs grants nothing that the new one has granted.
-#include <filesystem>
 #include <memory>
 #include <sstream>
 #include <string>
-#include <sys/resource.h>
 #include <vector>
 
 #include <doctest/doctest.h>
 
-#include "support/process.hpp"
+#include "cli/sentinel_fixture.hpp"
 #include "support/proxy.hpp"
-#include "support/sentinels.hpp"
-#include "support/server.hpp"
-#include "support/wait_until.hpp"
 
 using namespace rlock::test;
 using namespace std::chrono_literals;
 
 namespace {
 
-using Words = std::vector<std::string>;
-
-Words at(const std::string& url, const Words& more) {
-  Words argv = rlock_argv("-r", url);
-  argv.insert(argv.end(), more.begin(), more.end());
-  return argv;
-}
-
-// Runs until its input ends, under "job".
-Words cat(const std::string& url, const std::string& name, const std::string& lease) {
-  return at(
-      url, {"--timeout", "20s", "exec", "--lease", lease, name, "--", "sh", "-c", "echo got; cat"});
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-bool has_key(const Server& server, const std::string& key) {
-  return server.command({"EXISTS", key}) == "1";
-}
-
-// A group whose first master stays one after a failover, as one that is cut off from the sentinels.
-struct Stubborn {
-  Sentinels group{{.first_args = {"--rename-command", "SLAVEOF", "no-slaveof", "--rename-command",
-                                  "REPLICAOF", "no-replicaof"},
-                   .sentinel_config = "sentinel failover-timeout mymaster 60000\n",
-                   .down_after_ms = 600'000}};
-  Server& old = group.server(0);
-  Server& fresh = group.server(1);
-  std::string url = group.url();
-
-  void fail_over() {
-    REQUIRE(wait_until([&] {
-      return group.sentinel(0).command({"SENTINEL", "FAILOVER", Sentinels::k_master}) == "OK";
-    }));
-    REQUIRE(group.wait_for_master(fresh));
-    REQUIRE(old.list({"ROLE"}).at(0) == "master");
-  }
-
-  // A service takes "job", for an hour.
-  void take(Server& server) {
-    server.command({"HSET", "job", "service:1", "1"});
-    server.command({"PEXPIRE", "job", "3600000"});
-  }
-};
-
 bool is_listened_to(const Server& server) {
   const std::string channel = "redisson_lock__channel:{job}";
   return server.command({"PUBSUB", "NUMSUB", channel}) == channel + "\n1";
-}
-
-// From now on a process can have one more descriptor, too few to ask anybody.
-void leave_one_descriptor(pid_t pid) {
-  rlim_t lowest = 0;
-  const std::string folder = "/proc/" + std::to_string(pid) + "/fd/";
-  while (std::filesystem::exists(std::filesystem::symlink_status(folder + std::to_string(lowest))))
-    ++lowest;
-  const rlimit limit{lowest + 1, lowest + 1};
-  REQUIRE(::prlimit(pid, RLIMIT_NOFILE, &limit, nullptr) == 0);
 }
 
 // One sentinel was cut off before a failover, another was not; both masters run.
@@ -221,20 +159,4 @@ TEST_CASE("sentinel: who waits takes nothing while no sentinel answers") {
   CHECK(waiter.wait().out == "got\n");
   CHECK(other.wait().out == "got\n");
   CHECK(!has_key(split.old, "job"));
-}
-
-TEST_CASE("sentinel: who cannot ask them for want of descriptors does not renew for ever") {
-  Stubborn split;
-  Process holder(cat(split.url, "job", "6s"), {.hold_stdin = true});
-  holder.wait_for_stdout("got");
-  const auto left = [&] { return std::stol(split.old.command({"PTTL", "job"})); };
-  REQUIRE(wait_until([&] { return left() < 5000; }));
-  REQUIRE(wait_until([&] { return left() > 5000; }));  // its watchdog is at work
-  leave_one_descriptor(holder.pid());
-  split.fail_over();
-  CHECK(wait_until([&] { return !holder.running(); }));
-  holder.close_stdin();
-  const Result result = holder.wait();
-  CAPTURE(result.err);
-  CHECK(result.status == 79);
 }

@@ -14,35 +14,12 @@
 #include "explore/ending.hpp"
 #include "explore/moments.hpp"
 #include "explore/promises.hpp"
+#include "explore/search.hpp"
 #include "explore/world.hpp"
 
 using namespace rlock::explore;
 
 namespace {
-
-struct Hash128 {
-  std::uint64_t one, other;
-  bool operator==(const Hash128&) const = default;
-};
-
-struct Hasher {
-  std::size_t operator()(const Hash128& hash) const { return hash.one; }
-};
-
-Hash128 hash_of(const std::string& text) {
-  Hash128 hash{0x9e3779b97f4a7c15ULL, 0xc2b2ae3d27d4eb4fULL};
-  for (const unsigned char byte : text) {
-    hash.one = (hash.one ^ byte) * 0x100000001b3ULL;
-    hash.other = (hash.other + byte + 1) * 0x9fb21c651e98df25ULL;
-    hash.other ^= hash.other >> 29;
-  }
-  return hash;
-}
-
-struct Step {
-  std::uint32_t from;
-  std::uint16_t action;
-};
 
 struct Options {
   Kind kind = Kind::plain;
@@ -53,12 +30,6 @@ struct Options {
   int faults = 3;
   std::string lua;
 };
-
-std::string quoted(const std::string& text) {
-  std::string result = "'";
-  for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return result + "'";
-}
 
 // Prints the requests of one step, as lines of a script.
 void print_step(const Rules& rules, const std::string& text) {

@@ -13,35 +13,12 @@
 #include <vector>
 
 #include "explore/quorum_world.hpp"
+#include "explore/search.hpp"
 
 using namespace rlock::explore;
 using namespace rlock::explore::quorum;
 
 namespace {
-
-struct Hash128 {
-  std::uint64_t one, other;
-  bool operator==(const Hash128&) const = default;
-};
-
-struct Hasher {
-  std::size_t operator()(const Hash128& hash) const { return hash.one; }
-};
-
-Hash128 hash_of(const std::string& text) {
-  Hash128 hash{0x9e3779b97f4a7c15ULL, 0xc2b2ae3d27d4eb4fULL};
-  for (const unsigned char byte : text) {
-    hash.one = (hash.one ^ byte) * 0x100000001b3ULL;
-    hash.other = (hash.other + byte + 1) * 0x9fb21c651e98df25ULL;
-    hash.other ^= hash.other >> 29;
-  }
-  return hash;
-}
-
-struct Step {
-  std::uint32_t from;
-  std::uint16_t action;
-};
 
 struct Options {
   int clients = 2;
@@ -73,12 +50,6 @@ std::size_t length_of(const Action& action) {
     default:  // faults
       return 6;
   }
-}
-
-std::string quoted(const std::string& text) {
-  std::string result = "'";
-  for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return result + "'";
 }
 
 // Prints one step, as lines of a script.

@@ -142,10 +142,10 @@ std::string Peer::run(const std::string& script, const std::vector<std::string>&
   return answer;
 }
 
-bool Peer::acquire() {
+bool Peer::acquire(std::chrono::milliseconds lease) {
   const long long now = server_time(server_) + skew_.count();
-  return run(k_acquire, {"30000", owner_, std::to_string(wait_.count()), std::to_string(now)}) ==
-         "acquired";
+  return run(k_acquire, {std::to_string(lease.count()), owner_, std::to_string(wait_.count()),
+                         std::to_string(now)}) == "acquired";
 }
 
 void Peer::unlock() {

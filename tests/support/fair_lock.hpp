@@ -61,7 +61,7 @@ class Peer {
   [[nodiscard]] const std::string& owner() const { return owner_; }
   [[nodiscard]] std::chrono::milliseconds wait() const { return wait_; }
   // Takes the lock, or queues for it. Drops whoever is at the head with a deadline that has passed.
-  bool acquire();
+  bool acquire(std::chrono::milliseconds lease = std::chrono::seconds(30));
   // Gives the lock back and calls the head of the queue.
   void unlock();
   // Leaves the queue, as after tryLock()'s time.
