@@ -43,6 +43,16 @@ struct StoppedJob {
   }
 };
 
+// The command is told to end, with status 7, and rlock has nothing to say.
+void ends_in_peace(const Server& server, Process& rlock) {
+  say_go(server);
+  const Result result = rlock.wait();
+  CHECK(result.status == 7);
+  CAPTURE(result.err);
+  CHECK(result.err.empty());
+  CHECK(released(server));
+}
+
 }  // namespace
 
 TEST_CASE("S3: SIGCONT while the server is away does not end the command") {
@@ -54,12 +64,7 @@ TEST_CASE("S3: SIGCONT while the server is away does not end the command") {
   for (int i = 0; i < 3; ++i) rlock.signal(SIGCONT);
   rlock.wait_for_stdout("continued");
   server.resume();
-  say_go(server);
-  const Result result = rlock.wait();
-  CHECK(result.status == 7);
-  CAPTURE(result.err);
-  CHECK(result.err.empty());
-  CHECK(released(server));
+  ends_in_peace(server, rlock);
 }
 
 TEST_CASE("S8: after a stop, a server that does not answer is no reason to end the command") {
@@ -103,12 +108,7 @@ TEST_CASE("S8: rlock that was stopped past the time for SIGTERM still renews a l
   REQUIRE(wait_until([&] { return pttl(server) < 8'300; }));
   rlock.signal(SIGCONT);
   CHECK(wait_until([&] { return pttl(server) > 16'000; }));
-  say_go(server);
-  const Result result = rlock.wait();
-  CHECK(result.status == 7);
-  CAPTURE(result.err);
-  CHECK(result.err.empty());
-  CHECK(released(server));
+  ends_in_peace(server, rlock);
 }
 
 TEST_CASE(

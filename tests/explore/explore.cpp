@@ -1,15 +1,11 @@
 // Explores every order in which clients, lost replies and time can act on a lock: nearest first, so
 // that what it finds is short. See tests/explore/run.
 #include <algorithm>
-#include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <deque>
 #include <iostream>
-#include <optional>
 #include <string>
-#include <unordered_set>
-#include <vector>
 
 #include "explore/ending.hpp"
 #include "explore/moments.hpp"
@@ -56,19 +52,15 @@ std::string told_of(const Violation& violation, World& world) {
 }
 
 // Prints how to get to a violation, as a script for redis-cli: $LUA is a folder with the scripts as
-// they are sent, and the folder redisson. `last`: the action that led to it; or, with `choice`,
-// that to the world whose end did.
-void print_path(LuaHost& host, const Options& options, const std::vector<Step>& steps,
-                std::uint32_t at, std::uint16_t last, std::optional<std::uint64_t> choice) {
-  std::vector<std::uint16_t> path{last};
-  for (; at != 0; at = steps[at].from) path.push_back(steps[at].action);
+// they are sent, and the folder redisson.
+void print_path(LuaHost& host, const Options& options, const Found& found) {
   const Layout layout(options.kind, options.permits);
   Rules rules(host, layout);
   World world = first_world(layout, options.clients, options.faults);
   std::cout << "#!/bin/sh\n# Moments are those of a server; names of owners and holds are short.\n";
   if (options.kind == Kind::service) std::cout << "redis-cli set L " << options.permits << "\n";
-  for (auto it = path.rbegin(); it != path.rend(); ++it) {
-    const Action action = rules.actions(world).at(*it);
+  for (const std::uint16_t number : found.path) {
+    const Action action = rules.actions(world).at(number);
     std::string text;
     try {
       text = rules.apply(world, action);
@@ -78,94 +70,66 @@ void print_path(LuaHost& host, const Options& options, const std::vector<Step>& 
     }
     print_step(rules, text);
   }
-  if (!choice) return;
+  if (!found.choice) return;
   std::cout << "# Everything comes to an end:\n";
   try {
-    play_to_end(rules, layout, world, *choice,
+    play_to_end(rules, layout, world, *found.choice,
                 [&](const std::string& text) { print_step(rules, text); });
   } catch (const Violation& violation) {
     print_step(rules, "=> " + violation.what);
   }
 }
 
-int explore(const Options& options) {
-  const auto begin = std::chrono::steady_clock::now();
-  const auto elapsed = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  };
+// A fault counts as several steps: so what needs few faults is looked at to a greater depth.
+struct Game {
+  static constexpr int k_fault_steps = 3;
+
+  const Options& options;
+  const Layout& layout;
+  Rules rules;
+  std::size_t taken_again = 0;  // worlds in which each client has taken, lost and taken it again
+
+  [[nodiscard]] World first() const { return first_world(layout, options.clients, options.faults); }
+  [[nodiscard]] auto actions(const World& world) const { return rules.actions(world); }
+  void apply(World& world, const Action& action) { rules.apply(world, action); }
+  static std::size_t length(const Action& /*action*/, const World& before, const World& after) {
+    return static_cast<std::size_t>(1 + k_fault_steps * (before.faults - after.faults));
+  }
+  static std::string text_of(World& world) { return normalise(world); }
+  void play_to_end(const World& world, std::uint64_t choice) {
+    rlock::explore::play_to_end(rules, layout, world, choice, [](const std::string&) {});
+  }
+  void count(const World& world) {
+    const bool is_again = std::all_of(
+        world.clients.begin(), world.clients.end(),
+        [](const Client& client) { return client.progress == Client::Progress::taken_again; });
+    taken_again += is_again ? 1 : 0;
+  }
+};
+
+int explore_all(const Options& options) {
+  const Stopwatch time;
   LuaHost host(options.lua);
   if (is_mixed(options.kind)) host.add(RLOCK_EXPLORE_REDISSON);
   const Layout layout(options.kind, options.permits);
-  Rules rules(host, layout);
-  std::unordered_set<Hash128, Hasher> seen;
-  std::vector<Step> steps;
-  struct Open {
-    World world;
-    std::uint32_t id;
-    int depth;
-  };
-  // By how many steps they are away, where a fault counts as several: so what needs few faults is
-  // looked at to a greater depth.
-  constexpr int k_fault_steps = 3;
-  std::vector<std::deque<Open>> open;
-  std::size_t nearest = 0;
-  std::uint64_t transitions = 0;
-  int depth = 0;
-  std::size_t all_taken_again = 0, ends = 0;
-  constexpr std::uint64_t k_one_in = 100;  // is played to its end
-  std::optional<std::uint64_t> last_choice;
-  const auto add = [&](World world, Step step, int at_depth) {
-    const Hash128 hash = hash_of(normalise(world));
-    if (!seen.insert(hash).second) return;
-    if (hash.one % k_one_in == 0) {
-      last_choice = hash.other;
-      play_to_end(rules, layout, world, hash.other, [](const std::string&) {});
-      last_choice.reset();
-      ++ends;
-    }
-    bool is_again = true;
-    for (const Client& client : world.clients)
-      is_again = is_again && client.progress == Client::Progress::taken_again;
-    all_taken_again += is_again ? 1 : 0;
-    steps.push_back(step);
-    const auto cost =
-        static_cast<std::size_t>(at_depth + k_fault_steps * (options.faults - world.faults));
-    if (open.size() <= cost) open.resize(cost + 1);
-    open[cost].push_back(
-        {std::move(world), static_cast<std::uint32_t>(steps.size() - 1), at_depth});
-  };
-  add(first_world(layout, options.clients, options.faults), {0, 0}, 0);
+  Game game{options, layout, Rules(host, layout)};
+  Extent extent;
+  const auto found = search<World>(game, options.states, options.seconds, extent);
   const char* name = name_of(options.kind);
-  while (seen.size() < options.states && elapsed() < options.seconds) {
-    while (nearest < open.size() && open[nearest].empty()) ++nearest;
-    if (nearest == open.size()) break;
-    const Open current = std::move(open[nearest].front());
-    open[nearest].pop_front();
-    depth = std::max(depth, current.depth);
-    const auto actions = rules.actions(current.world);
-    for (std::size_t i = 0; i < actions.size(); ++i) {
-      World next = current.world;
-      const Step step{current.id, static_cast<std::uint16_t>(i)};
-      try {
-        rules.apply(next, actions[i]);
-        ++transitions;
-        add(std::move(next), step, current.depth + 1);
-      } catch (const Violation& violation) {
-        std::printf("%s: VIOLATION: %s (%zu states, depth %d, %.1f s)\n", name,
-                    violation.what.c_str(), seen.size(), current.depth + 1, elapsed());
-        std::fflush(stdout);
-        print_path(host, options, steps, current.id, step.action, last_choice);
-        return 1;
-      }
-    }
+  if (found) {
+    std::printf("%s: VIOLATION: %s (%zu states, depth %d, %.1f s)\n", name, found->what.c_str(),
+                extent.states, found->depth, time.seconds());
+    std::fflush(stdout);
+    print_path(host, options, *found);
+    return 1;
   }
   std::printf(
       "%s, %d clients: %zu states%s, %llu transitions, %llu script calls, depth %d, %zu played to "
-      "the end, %zu states in "
-      "which each client has taken, lost and taken it again, %.1f s\n",
-      name, options.clients, seen.size(), nearest == open.size() ? " (all)" : "",
-      static_cast<unsigned long long>(transitions), static_cast<unsigned long long>(host.calls()),
-      depth, ends, all_taken_again, elapsed());
+      "the end, %zu states in which each client has taken, lost and taken it again, %.1f s\n",
+      name, options.clients, extent.states, extent.are_all ? " (all)" : "",
+      static_cast<unsigned long long>(extent.transitions),
+      static_cast<unsigned long long>(host.calls()), extent.depth, extent.ends, game.taken_again,
+      time.seconds());
   return 0;
 }
 
@@ -199,5 +163,5 @@ int main(int argc, char** argv) {
       return 2;
     }
   }
-  return explore(options);
+  return explore_all(options);
 }

@@ -67,6 +67,12 @@ bool is_mixed(Kind kind) { return kind == Kind::mixed || kind == Kind::mixed_fai
 bool is_fair(Kind kind) { return kind == Kind::fair || kind == Kind::mixed_fair; }
 bool is_string(Kind kind) { return kind == Kind::simple || kind == Kind::value; }
 
+bool stands_in_queue(const Store& store, const std::string& owner) {
+  const Value* queue = find(store, k_queue);
+  return queue != nullptr &&
+         std::find(queue->list.begin(), queue->list.end(), owner) != queue->list.end();
+}
+
 const Value* find(const Store& store, const std::string& name) {
   const auto found = store.keys.find(name);
   return found == store.keys.end() ? nullptr : &found->second;

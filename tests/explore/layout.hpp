@@ -94,6 +94,7 @@ class Layout {
 
 // Returns the key with this name, or null.
 [[nodiscard]] const Value* find(const Store& store, const std::string& name);
+[[nodiscard]] bool stands_in_queue(const Store& store, const std::string& owner);
 [[nodiscard]] std::string hold_key(const std::string& reader, int hold);
 
 }  // namespace rlock::explore

@@ -192,14 +192,11 @@ void check_still_gone(const Layout& layout, const World& world, const Flight& fl
     if (layout.left(store, flight.owner, hold) > 0)
       throw Violation{"who has released or given up has the lock"};
   }
-  const auto is_owner = [&](const std::string& member) { return member == flight.owner; };
-  if (const Value* queue = find(store, k_queue); queue != nullptr) {
-    if (std::any_of(queue->list.begin(), queue->list.end(), is_owner))
-      throw Violation{"who has released or given up is in " + k_queue};
-  }
+  if (stands_in_queue(store, flight.owner))
+    throw Violation{"who has released or given up is in " + k_queue};
   if (const Value* scores = find(store, k_scores); scores != nullptr) {
     if (std::any_of(scores->zset.begin(), scores->zset.end(),
-                    [&](const auto& one) { return is_owner(one.second); }))
+                    [&](const auto& one) { return one.second == flight.owner; }))
       throw Violation{"who has released or given up is in " + k_scores};
   }
 }
@@ -231,8 +228,7 @@ void check_repaired(const Layout& layout, const World& before, const World& worl
   // Who waits, or has asked in time, keeps his place; nobody passes another, and nobody is new.
   Words expected;
   for (const std::string& owner : had->list) {
-    const bool stays = queue != nullptr && std::find(queue->list.begin(), queue->list.end(),
-                                                     owner) != queue->list.end();
+    const bool stays = stands_in_queue(world.store, owner);
     const bool lives =
         std::any_of(world.clients.begin(), world.clients.end(), [&](const Client& client) {
           return client.owner == owner && (client.listens() || !client.is_late);

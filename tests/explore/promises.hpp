@@ -4,13 +4,10 @@
 #include <string>
 
 #include "explore/layout.hpp"
+#include "explore/search.hpp"
 #include "explore/world.hpp"
 
 namespace rlock::explore {
-
-struct Violation {
-  std::string what;
-};
 
 // What holds in every world.
 void check(const Layout& layout, const World& world);

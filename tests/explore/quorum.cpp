@@ -1,15 +1,13 @@
 // Explores every order in which messages to three servers, their restarts, clients and time can act
 // on a lock that a majority of the servers keeps: nearest first, so that what it finds is short.
 // See tests/explore/run.
-#include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <deque>
 #include <iostream>
 #include <optional>
 #include <random>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "explore/quorum_world.hpp"
@@ -72,15 +70,13 @@ void print_step(const Rules& rules, const Servers& servers, const std::string& t
 }
 
 // Prints how to get to a violation, as a script for redis-cli: $LUA is a folder with the scripts as
-// they are sent, $SERVER1 to $SERVER3 are the servers. `last`: the action that led to it; or, with
-// `choice`, that to the world whose end did.
-void print_path(LuaHost& host, const Options& options, const std::vector<std::uint16_t>& path,
-                std::optional<std::uint64_t> choice) {
+// they are sent, $SERVER1 to $SERVER3 are the servers.
+void print_path(LuaHost& host, const Options& options, const Found& found) {
   Servers servers(host, options.delay_ms);
   Rules rules(servers, options.bugs);
   World world = rules.first_world(options.clients, options.faults);
   std::cout << "#!/bin/sh\n# Names of owners and holds are short.\n";
-  for (const std::uint16_t action : path) {
+  for (const std::uint16_t action : found.path) {
     std::string text;
     try {
       text = rules.apply(world, rules.actions(world).at(action));
@@ -89,10 +85,10 @@ void print_path(LuaHost& host, const Options& options, const std::vector<std::ui
     }
     print_step(rules, servers, text);
   }
-  if (choice) {
+  if (found.choice) {
     std::cout << "# Everything comes to an end:\n";
     try {
-      play_to_end(rules, world, *choice,
+      play_to_end(rules, world, *found.choice,
                   [&](const std::string& text) { print_step(rules, servers, text); });
     } catch (const Violation& violation) {
       print_step(rules, servers, "=> " + violation.what);
@@ -123,15 +119,12 @@ void print_counts(const Counts& counts) {
 // the same number finds the same.
 int walk(const Options& options) {
   constexpr int k_steps = 300;
-  const auto begin = std::chrono::steady_clock::now();
-  const auto elapsed = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  };
+  const Stopwatch time;
   LuaHost host(options.lua);
   Servers servers(host, options.delay_ms);
   Rules rules(servers, options.bugs);
   std::uint64_t walks = 0;
-  for (; walks < options.walks && elapsed() < options.seconds; ++walks) {
+  for (; walks < options.walks && time.seconds() < options.seconds; ++walks) {
     std::mt19937_64 random(walks);
     World world = rules.first_world(options.clients, options.faults);
     std::vector<std::uint16_t> path;
@@ -148,94 +141,64 @@ int walk(const Options& options) {
       }
     } catch (const Violation& violation) {
       std::printf("quorum: VIOLATION: %s (walk %llu, %zu steps, %.1f s)\n", violation.what.c_str(),
-                  static_cast<unsigned long long>(walks), path.size(), elapsed());
+                  static_cast<unsigned long long>(walks), path.size(), time.seconds());
       std::fflush(stdout);
-      print_path(host, options, path, std::nullopt);
+      print_path(host, options, {violation.what, path, std::nullopt, k_steps});
       return 1;
     }
   }
   std::printf("quorum, %d clients, 3 servers: %llu walks of %d steps; ", options.clients,
               static_cast<unsigned long long>(walks), k_steps);
   print_counts(rules.counts());
-  std::printf(", %.1f s\n", elapsed());
+  std::printf(", %.1f s\n", time.seconds());
   return 0;
 }
 
-int explore(const Options& options) {
-  const auto begin = std::chrono::steady_clock::now();
-  const auto elapsed = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  };
+struct Game {
+  const Options& options;
+  Servers& servers;
+  Rules rules;
+  std::size_t held = 0;  // worlds in which a client believes
+
+  [[nodiscard]] World first() { return rules.first_world(options.clients, options.faults); }
+  [[nodiscard]] auto actions(const World& world) const { return rules.actions(world); }
+  void apply(World& world, const Action& action) { rules.apply(world, action); }
+  static std::size_t length(const Action& action, const World& /*before*/, const World& /*after*/) {
+    return length_of(action);
+  }
+  static std::string text_of(const World& world) { return quorum::text_of(world); }
+  void play_to_end(const World& world, std::uint64_t choice) {
+    Rules ending(servers, options.bugs);  // whose counts do not matter
+    quorum::play_to_end(ending, world, choice, [](const std::string&) {});
+  }
+  void count(const World& world) {
+    for (const Client& client : world.clients) held += client.believes() ? 1 : 0;
+  }
+};
+
+int explore_all(const Options& options) {
+  const Stopwatch time;
   LuaHost host(options.lua);
   Servers servers(host, options.delay_ms);
-  Rules rules(servers, options.bugs);
-  std::unordered_set<Hash128, Hasher> seen;
-  std::vector<Step> steps;
-  struct Open {
-    World world;
-    std::uint32_t id;
-    int depth;
-    std::size_t way;
-  };
-  // By the length of the way to them.
-  constexpr std::uint64_t k_one_in = 100;  // is played to its end
-  std::vector<std::deque<Open>> open;
-  std::size_t nearest = 0, ends = 0, held = 0;
-  std::uint64_t transitions = 0;
-  int depth = 0;
-  std::optional<std::uint64_t> last_choice;
-  const auto add = [&](World world, Step step, int at_depth, std::size_t way) {
-    const Hash128 hash = hash_of(text_of(world));
-    if (!seen.insert(hash).second) return;
-    if (hash.one % k_one_in == 0) {
-      last_choice = hash.other;
-      Rules ending(servers, options.bugs);  // whose counts do not matter
-      play_to_end(ending, world, hash.other, [](const std::string&) {});
-      last_choice.reset();
-      ++ends;
-    }
-    for (const Client& client : world.clients) held += client.believes() ? 1 : 0;
-    steps.push_back(step);
-    if (open.size() <= way) open.resize(way + 1);
-    open[way].push_back(
-        {std::move(world), static_cast<std::uint32_t>(steps.size() - 1), at_depth, way});
-  };
-  add(rules.first_world(options.clients, options.faults), {0, 0}, 0, 0);
-  while (seen.size() < options.states && elapsed() < options.seconds) {
-    while (nearest < open.size() && open[nearest].empty()) ++nearest;
-    if (nearest == open.size()) break;
-    const Open current = std::move(open[nearest].front());
-    open[nearest].pop_front();
-    depth = std::max(depth, current.depth);
-    const auto actions = rules.actions(current.world);
-    for (std::size_t i = 0; i < actions.size(); ++i) {
-      World next = current.world;
-      const Step step{current.id, static_cast<std::uint16_t>(i)};
-      try {
-        rules.apply(next, actions[i]);
-        ++transitions;
-        add(std::move(next), step, current.depth + 1, current.way + length_of(actions[i]));
-      } catch (const Violation& violation) {
-        std::printf("quorum: VIOLATION: %s (%zu states, depth %d, %.1f s)\n",
-                    violation.what.c_str(), seen.size(), current.depth + 1, elapsed());
-        std::fflush(stdout);
-        std::vector<std::uint16_t> path{step.action};
-        for (std::uint32_t at = current.id; at != 0; at = steps[at].from)
-          path.insert(path.begin(), steps[at].action);
-        print_path(host, options, path, last_choice);
-        return 1;
-      }
-    }
+  Game game{options, servers, Rules(servers, options.bugs)};
+  Extent extent;
+  if (const auto found = search<World>(game, options.states, options.seconds, extent)) {
+    std::printf("quorum: VIOLATION: %s (%zu states, depth %d, %.1f s)\n", found->what.c_str(),
+                extent.states, found->depth, time.seconds());
+    std::fflush(stdout);
+    print_path(host, options, *found);
+    return 1;
   }
   std::printf(
       "quorum, %d clients, 3 servers: %zu states%s, %llu transitions, %llu script calls, %zu "
-      "states "
-      "of one server, depth %d, %zu played to the end, %zu states in which a client believes; ",
-      options.clients, seen.size(), nearest == open.size() ? " (all)" : "",
-      static_cast<unsigned long long>(transitions), static_cast<unsigned long long>(host.calls()),
-      servers.count(), depth, ends, held);
-  print_counts(rules.counts());
-  std::printf(", %.1f s\n", elapsed());
+      "states of one server, depth %d, %zu played to the end, %zu states in which a client "
+      "believes; ",
+      options.clients, extent.states, extent.are_all ? " (all)" : "",
+      static_cast<unsigned long long>(extent.transitions),
+      static_cast<unsigned long long>(host.calls()), servers.count(), extent.depth, extent.ends,
+      game.held);
+  print_counts(game.rules.counts());
+  std::printf(", %.1f s\n", time.seconds());
   return 0;
 }
 
@@ -274,5 +237,5 @@ int main(int argc, char** argv) {
       return 2;
     }
   }
-  return options.walks > 0 ? walk(options) : explore(options);
+  return options.walks > 0 ? walk(options) : explore_all(options);
 }

@@ -10,13 +10,10 @@
 #include <vector>
 
 #include "explore/quorum_server.hpp"
+#include "explore/search.hpp"
 #include "lock/tally.hpp"
 
 namespace rlock::explore::quorum {
-
-struct Violation {
-  std::string what;
-};
 
 // Bugs of the clients, to see that they are found. Those of the scripts are planted in a copy of
 // lua/.

@@ -9,12 +9,6 @@
 namespace rlock::explore {
 namespace {
 
-bool stands_in_queue(const Store& store, const std::string& owner) {
-  const Value* queue = find(store, k_queue);
-  return queue != nullptr &&
-         std::find(queue->list.begin(), queue->list.end(), owner) != queue->list.end();
-}
-
 using What = Action::What;
 using Phase = Client::Phase;
 using Pending = Client::Pending;

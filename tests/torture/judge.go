@@ -370,10 +370,10 @@ func (w waits) at(moment int64) string {
 
 // outlived finds locks that were seen after their run had ended and said nothing: it has released them.
 func (j *judge) outlived() {
-	byOwner := map[string]*Group{}
 	if j.Round.Servers > 1 {
 		return
 	}
+	byOwner := map[string]*Group{}
 	for _, g := range j.groups {
 		isSilent := !g.Unheard && g.Ended > 0 && g.Left && g.Status == g.Exit && g.Stderr == "" && g.By == "rlock" && g.of == g.ID &&
 			g.AtLeast == 0 && g.InnerAtLeast == 0 && !j.hit(g.Run, "kill-nested", "kill-host") // whose hold ends with its lease
@@ -397,10 +397,13 @@ func (j *judge) outlived() {
 
 // votes finds servers that still have a lock for a run that did not get it from a majority.
 func (j *judge) votes() {
+	if j.Round.Minority == 0 {
+		return
+	}
 	told := map[string]bool{}
 	byID := map[string]*Run{}
 	for _, r := range j.Runs {
-		if r.Status == 75 && r.Ended > 0 && j.Round.Minority > 0 && !r.Limited && j.quiet(r, r.Called-second, r.Ended+second) {
+		if r.Status == 75 && r.Ended > 0 && !r.Limited && j.quiet(r, r.Called-second, r.Ended+second) {
 			byID[r.ID] = r
 		}
 	}
@@ -416,8 +419,11 @@ func (j *judge) votes() {
 
 // wentOn finds commands that went on although their lock was deleted: at the next renewal that is noticed.
 func (j *judge) wentOn() {
+	if j.Round.Servers > 1 {
+		return
+	}
 	for _, act := range j.Acts {
-		if act.Kind != "delete" || act.Detail != "deleted 1" || j.Round.Servers > 1 {
+		if act.Kind != "delete" || act.Detail != "deleted 1" {
 			continue
 		}
 		for _, g := range j.groups {

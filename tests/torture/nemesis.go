@@ -482,6 +482,10 @@ func (n *Nemesis) restart() *Act {
 	if server == nil {
 		return nil
 	}
+	return n.restartServer(server, key, away)
+}
+
+func (n *Nemesis) restartServer(server *Server, key string, away time.Duration) *Act {
 	act := newAct("restart")
 	act.Server = server.ID
 	server.signal(syscall.SIGKILL)
@@ -498,13 +502,9 @@ func (n *Nemesis) restartMost() *Act {
 	for _, i := range order[:n.fleet.history.Round.Minority+1] {
 		server := n.fleet.group.servers[i]
 		key := fmt.Sprint("server", server.ID)
-		if !n.claim(key) {
-			continue
+		if n.claim(key) {
+			n.restartServer(server, key, away)
 		}
-		act := newAct("restart")
-		act.Server = server.ID
-		server.signal(syscall.SIGKILL)
-		n.lasting(act, key, away, func() { n.mustStart(server) })
 	}
 	return nil
 }
