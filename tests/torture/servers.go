@@ -36,10 +36,15 @@ func program() string {
 	return "redis-server"
 }
 
+const longestSocket = 107 // of sun_path, without the zero at its end
+
 // newServer describes a server; args are those of its command line.
 func newServer(id int, dir string, port int, args ...string) (*Server, error) {
 	s := &Server{ID: id, dir: filepath.Join(dir, fmt.Sprintf("server%d", id)), port: port}
 	s.socket = filepath.Join(s.dir, "s")
+	if len(s.socket) > longestSocket {
+		return nil, fmt.Errorf("--out is too long a path for a Unix socket: %s", s.socket)
+	}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -117,7 +122,9 @@ func (s *Server) do(command string, args ...any) (any, error) {
 
 var (
 	portMutex sync.Mutex
-	nextPort  = 11000 + os.Getpid()%4000
+	claims    []net.Listener
+	nextPort  = 11000
+	lastPort  = 11000 // before which all that are not claimed by this process are another's
 )
 
 // freePorts returns ports of the loopback that nobody listens on, nor, for a cluster, 10000 above. None is
@@ -127,15 +134,30 @@ func freePorts(count int) ([]int, error) {
 	portMutex.Lock()
 	defer portMutex.Unlock()
 	var ports []int
-	for ; len(ports) < count && nextPort < 22000; nextPort++ {
+	for len(ports) < count {
+		if nextPort == lastPort && !claimPorts() {
+			return nil, fmt.Errorf("no free ports")
+		}
 		if isFree(nextPort) && isFree(nextPort+10000) {
 			ports = append(ports, nextPort)
 		}
-	}
-	if len(ports) < count {
-		return nil, fmt.Errorf("no free ports")
+		nextPort++
 	}
 	return ports, nil
+}
+
+// claimPorts makes the next thousand ports this process's own, among all tortures of this machine: a name in the
+// abstract namespace stands for them until this process ends.
+func claimPorts() bool {
+	for ; lastPort < 21000; lastPort += 1000 {
+		claim, err := net.Listen("unix", fmt.Sprintf("@rlock-torture-%d", lastPort))
+		if err == nil {
+			claims = append(claims, claim)
+			nextPort, lastPort = lastPort, lastPort+1000
+			return true
+		}
+	}
+	return false
 }
 
 func isFree(port int) bool {
