@@ -319,6 +319,9 @@ func (j *judge) order(name string) {
 		if end == 0 {
 			end = never
 		}
+		if j.hadHold(g, name) { // it does not wait
+			continue
+		}
 		at, isSeen := seen[g.ID]
 		isSeen = isSeen && at < end
 		isQuiet := j.quietInQueue(g.Run, g.Called, end)
@@ -343,6 +346,17 @@ func (j *judge) order(name string) {
 	case "illegal":
 		j.passedBy(name, byID, seen)
 	}
+}
+
+// hadHold tells whether a thread of Redisson's still had the lock when it wanted it again, because its unlock had failed.
+func (j *judge) hadHold(g *Group, name string) bool {
+	had := false
+	for _, look := range j.Looks { // in the order of time
+		if look.Ended < g.Called && look.Lock == name {
+			had = g.By != "rlock" && contains(look.Holders, g.Owner)
+		}
+	}
+	return had
 }
 
 // freeSince returns from when on a run can have got the lock: nobody had it any more.
@@ -477,7 +491,7 @@ func (j *judge) passedBy(name string, byID map[string]*Group, seen map[string]in
 			continue
 		}
 		for _, later := range byID {
-			if later.Called > at && later.Enter > 0 && (first.Enter == 0 && later.Enter < first.Ended || later.Enter < first.Enter) &&
+			if later.Called > at && !j.hadHold(later, name) && later.Enter > 0 && (first.Enter == 0 && later.Enter < first.Ended || later.Enter < first.Enter) &&
 				j.quietInQueue(first.Run, first.Called, later.Enter) {
 				j.violate(fmt.Sprintf("%s stood in the queue before %s began to wait, and %s came first", first.ID, later.ID,
 					later.ID), name, later.Enter, first.ID, later.ID)
