@@ -56,7 +56,7 @@ TEST_CASE("cluster: one that has lost a master is down until it is back") {
   REQUIRE(wait_until([&] {
     return has(cluster().node(1).command({"CLUSTER", "INFO"}), "cluster_state:fail");
   }));
-  check_refused(run(words({"--timeout", "3s", "exec", "-n", name, "--", "true"})), 69,
+  check_refused(run(words({"--timeout", "6s", "exec", "-n", name, "--", "true"})), 69,
                 "CLUSTERDOWN");
   CHECK(holder.process.running());
   cluster().node(2).start();
@@ -72,7 +72,7 @@ TEST_CASE("cluster: a node that hangs is passed by as soon as another has its sl
   cluster().node(1).pause();
   Process waiter(words({"exec", "-w", "60s", name, "--", "true"}));
   REQUIRE(wait_until([&] { return has(cluster().node(4).command({"ROLE"}), "master"); }));
-  CHECK(invoke({"--timeout", "10s", "exec", name, "--", "true"}).status == 0);
+  CHECK(invoke({"--timeout", "30s", "exec", name, "--", "true"}).status == 0);
   cluster().node(1).resume();
   REQUIRE(cluster().wait_until_whole());
   waiter.wait();

@@ -153,7 +153,7 @@ TEST_CASE(
   };
   for (std::size_t node = 0; node < 3; ++node) {
     const std::string name = cluster().name_on(node);
-    Holder reader(name, {"-s", "--lease", "6s"});
+    Holder reader(name, {"-s", "--lease", "9s"});
     reader.wait_until_held();
     CHECK(invoke({"exec", "-s", "-n", name, "--", "true"}).status == 0);
     CHECK(invoke({"exec", "-x", "-n", name, "--", "true"}).status == 75);
@@ -171,7 +171,7 @@ TEST_CASE(
       REQUIRE(wait_until([&] { return cluster().owner(name) == 1; }));
       for (int i = 0; i < 2; ++i) {
         long seen = 0;
-        REQUIRE(wait_until([&] { return (seen = pttl(name)) < 4500; }));
+        REQUIRE(wait_until([&] { return (seen = pttl(name)) < 6500; }));
         REQUIRE(wait_until([&] { return pttl(name) > seen; }));
       }
       CHECK(invoke({"exec", "-x", "-n", name, "--", "true"}).status == 75);
@@ -227,7 +227,7 @@ TEST_CASE("cluster: what is no cluster, not there or asked in a wrong way is sai
 
 TEST_CASE("cluster: a holder and a waiter survive that their slot is moved") {
   const std::string name = cluster().name_on(0);
-  Holder holder(name, {"--lease", "3s"});
+  Holder holder(name, {"--lease", "9s"});
   holder.wait_until_held();
   Holder waiter(name, {"--lease", "10m"});
   REQUIRE(come_to_wait(name));
@@ -242,12 +242,12 @@ TEST_CASE("cluster: a holder and a waiter survive that their slot is moved") {
       client.call({"ASKING"});
       return std::stol(client.call({"PTTL", name}).at(0));
     };
-    REQUIRE(wait_until([&] { return (seen = ttl()) < 2100; }));
+    REQUIRE(wait_until([&] { return (seen = ttl()) < 6300; }));
     REQUIRE(wait_until([&] { return ttl() > seen; }));
   }
   CHECK(holder.process.running());
   // Nobody is granted it meanwhile.
-  check_refused(run(words({"--timeout", "2s", "exec", "-n", name, "--", "true"})), 69,
+  check_refused(run(words({"--timeout", "5s", "exec", "-n", name, "--", "true"})), 69,
                 "a slot is being moved");
   cluster().move_keys(name, {"rlock_info:{" + name + "}"}, 1);
   cluster().end_move(name, 1);
@@ -268,7 +268,7 @@ TEST_CASE(
   const std::string permits = "{" + name + "}:timeout";
   Holder first(name, {"--permits", "2", "--lease", "10m"});
   first.wait_until_held();
-  Holder second(name, {"--permits", "2", "--lease", "3s"});
+  Holder second(name, {"--permits", "2", "--lease", "9s"});
   second.wait_until_held();
   {  // where somebody listens, the number stays
     RespClient all = cluster().node(1).connect();

@@ -137,7 +137,7 @@ TEST_CASE("local: a run of exec that ends its command leaves alone the server st
     // Its descendants are the guardian's to end, the server is one of them.
     script = rlock + server.unix_url() + " inner -- sh -c \"" + script + "\"";
   }
-  Process exec(rlock_argv("exec", "-r", server.unix_url(), "--lease", "2s", "outer", "--", "sh",
+  Process exec(rlock_argv("exec", "-r", server.unix_url(), "--lease", "6s", "outer", "--", "sh",
                           "-c", script),
                {.env = {{"MARK", mark}}});
   exec.wait_for_stdout("ready");
@@ -163,7 +163,7 @@ TEST_CASE("exec ends a server that is the command's own, whatever it shares with
           "/redis.sock";
   }
   Process exec(rlock_argv(
-      "exec", "-r", server.unix_url(), "--lease", "2s", "outer", "--", "sh", "-c",
+      "exec", "-r", server.unix_url(), "--lease", "6s", "outer", "--", "sh", "-c",
       "mkdir " + place.directory() + " && cd " + place.directory() +
           " && exec 3<. && flock 3 && echo 1 >server.pid\n" + "(env -i PATH=\"$PATH\" setsid " +
           own + " >log 2>&1 &)\n" + "while [ ! -e redis.sock ]; do sleep 0.02; done\n" +

@@ -18,9 +18,9 @@ namespace {
 using Words = std::vector<std::string>;
 using Clock = std::chrono::steady_clock;
 
-// Two thirds, less --kill-after and --timeout, are 9 s; it renews every 5 s.
-const Words k_terms = {"--lease", "15s", "--kill-after", "500ms", "--timeout", "500ms"};
-constexpr auto k_outage = 7s;
+// Two thirds, less --kill-after and --timeout, are 17.5 s; it renews every 10 s.
+const Words k_terms = {"--lease", "30s", "--kill-after", "500ms", "--timeout", "2s"};
+constexpr auto k_outage = 13s;
 
 // A run whose server stands still for a while, from some time after a renewal.
 struct Run {
@@ -47,11 +47,11 @@ TEST_CASE("S3: an outage of less than the manual's bound is survived, whenever i
   std::deque<Run> runs(5);
   const Clock::time_point start = Clock::now();
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    std::this_thread::sleep_until(start + i * 1s);
+    std::this_thread::sleep_until(start + i * 2s);
     runs[i].server.pause();
   }
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    std::this_thread::sleep_until(start + i * 1s + k_outage);
+    std::this_thread::sleep_until(start + i * 2s + k_outage);
     runs[i].server.resume();
   }
   for (Run& run : runs) {
@@ -69,7 +69,7 @@ TEST_CASE(
   std::deque<Run> runs(3);
   const Clock::time_point start = Clock::now();
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    std::this_thread::sleep_until(start + i * 2s);
+    std::this_thread::sleep_until(start + i * 4s);
     runs[i].server.pause();
   }
   for (Run& run : runs) {

@@ -177,7 +177,7 @@ TEST_CASE("a nested run reads or writes with its parent, in any order of ending"
     const std::string stop = set.server.directory() + "/stop";
     const std::string until = "while [ ! -e " + stop + " ]; do sleep 0.02; done";
     const Result result =
-        nested("-x", "\"$RLOCK\" exec -s --lease 2s job -- sh -c '" + until +
+        nested("-x", "\"$RLOCK\" exec -s --lease 6s job -- sh -c '" + until +
                          "' > /dev/null 2>&1 & while [ \"$($C hlen job)\" != 3 ]; do :; done");
     CHECK(result.status == 0);
     CHECK(result.err.empty());
@@ -193,9 +193,9 @@ TEST_CASE("the watchdog keeps a reader, among others and alone, and the writer")
   Setting set;
   for (const char* side : {"-s", "-x"}) {
     auto other = side == std::string("-s") ? set.held({"-s", "--lease", "10m"}) : nullptr;
-    auto one = set.held({side, "--lease", "2s"});
+    auto one = set.held({side, "--lease", "5s"});
     if (other) check_end(*other);  // and with it, its lease of 10 minutes
-    CHECK(pttl(set.server) <= 2000);
+    CHECK(pttl(set.server) <= 5000);
     for (int i = 0; i < 3; ++i) wait_for_renewal(set.server);
     CHECK(set.status_of("-x") == 75);
     check_end(*one);
@@ -213,10 +213,10 @@ TEST_CASE("the watchdog soon mends what another reader's watchdog has shortened"
 
 TEST_CASE("S4: who loses the lock is ended: a reader, and the writer") {
   Setting set;
-  auto one = set.held({"-s", "--lease", "2s"});
-  auto two = set.held({"-s", "--lease", "2s"});
+  auto one = set.held({"-s", "--lease", "6s"});
+  auto two = set.held({"-s", "--lease", "6s"});
   set.server.command({"DEL", "job"});
-  auto writer = set.held({"-x", "--lease", "2s"});
+  auto writer = set.held({"-x", "--lease", "6s"});
   for (Process* lost : {one.get(), two.get()}) {
     const Result result = lost->wait();
     CHECK(result.status == 79);
@@ -231,11 +231,11 @@ TEST_CASE("S4: who loses the lock is ended: a reader, and the writer") {
 
 TEST_CASE("S7: after kill -9 its own lease keeps others out, and no one else's") {
   Setting set;
-  auto dead = set.held({"-s", "--lease", "2s"});
+  auto dead = set.held({"-s", "--lease", "6s"});
   auto living = set.held({"-s", "--lease", "10m"});
   const std::string pid = ":" + std::to_string(dead->pid());
   dead->signal(SIGKILL);
-  auto writer = set.start({"-x", "--lease", "2s"});
+  auto writer = set.start({"-x", "--lease", "6s"});
   REQUIRE(set.comes_to_wait());
   // Readers come and go, and prolong the lock.
   CHECK(set.attempt({"-s", "-q", "--lease", "10m"}).out == "ran\n");

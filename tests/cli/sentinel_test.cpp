@@ -102,12 +102,12 @@ TEST_CASE("sentinel: a replica that is called the master is not taken for one") 
   };
   monitor(0, 1);
   const std::uint16_t wrong = group.sentinel(0).port();
-  check_refused(invoke(Sentinels::url_of({wrong}, "other"), {"--timeout", "2s", "list"}), 69,
+  check_refused(invoke(Sentinels::url_of({wrong}, "other"), {"--timeout", "5s", "list"}), 69,
                 "is a replica");
   // Of those that know of as many failovers, most count.
   monitor(1, 0);
   const std::uint16_t right = group.sentinel(1).port();
-  check_refused(invoke(Sentinels::url_of({wrong, right}, "other"), {"--timeout", "2s", "list"}), 69,
+  check_refused(invoke(Sentinels::url_of({wrong, right}, "other"), {"--timeout", "5s", "list"}), 69,
                 "the sentinels do not agree on a master");
   monitor(2, 0);
   const std::string mixed = Sentinels::url_of({wrong, right, group.sentinel(2).port()}, "other");
@@ -136,7 +136,7 @@ TEST_CASE("sentinel: the password goes to the servers, and to sentinels that ask
 TEST_CASE("sentinel: holder and waiter survive a failover of a lock that was replicated") {
   Sentinels group;
   const std::string url = group.url();
-  Holder holder(url, "15s");
+  Holder holder(url, "24s");
   holder.process.wait_for_stdout("got");
   Holder waiter(url, "15s");
   Holder other(url, "15s");
