@@ -6,9 +6,22 @@
 using namespace rlock::test;
 using namespace std::chrono_literals;
 
+namespace {
+
+// Failovers come soon while it lives.
+struct Impatience {
+  Impatience() { cluster().set_node_timeout(2s); }
+  ~Impatience() { cluster().set_node_timeout(5s); }
+  Impatience(const Impatience&) = delete;
+  Impatience& operator=(const Impatience&) = delete;
+};
+
+}  // namespace
+
 TEST_CASE("cluster: a holder and waiters survive that the master is killed") {
+  const Impatience impatience;
   const std::string name = cluster().name_on(0);
-  Holder holder(name, {"--lease", "15s"});
+  Holder holder(name, {"--lease", "45s"});
   holder.wait_until_held();
   Holder waiter(name, {"--lease", "10m"});
   REQUIRE(come_to_wait(name));
@@ -46,6 +59,7 @@ TEST_CASE("cluster: a holder and waiters survive that the master is killed") {
 }
 
 TEST_CASE("cluster: one that has lost a master is down until it is back") {
+  const Impatience impatience;
   const std::string name = cluster().name_on(1);
   Holder holder(name, {"--lease", "10m"});
   holder.wait_until_held();
@@ -68,6 +82,7 @@ TEST_CASE("cluster: one that has lost a master is down until it is back") {
 }
 
 TEST_CASE("cluster: a node that hangs is passed by as soon as another has its slots") {
+  const Impatience impatience;
   const std::string name = cluster().name_on(1);
   cluster().node(1).pause();
   Process waiter(words({"exec", "-w", "60s", name, "--", "true"}));

@@ -94,7 +94,7 @@ TEST_CASE("sentinel: every command finds the master") {
 }
 
 TEST_CASE("sentinel: a replica that is called the master is not taken for one") {
-  Sentinels group({.replicas = 1, .sentinels = 3});
+  Sentinels group({.replicas = 1, .sentinels = 3, .down_after_ms = 600'000});
   const auto monitor = [&](std::size_t sentinel, std::size_t server) {
     CHECK(group.sentinel(sentinel).command({"SENTINEL", "MONITOR", "other", "127.0.0.1",
                                             std::to_string(group.server(server).port()), "2"}) ==
@@ -136,7 +136,7 @@ TEST_CASE("sentinel: the password goes to the servers, and to sentinels that ask
 TEST_CASE("sentinel: holder and waiter survive a failover of a lock that was replicated") {
   Sentinels group;
   const std::string url = group.url();
-  Holder holder(url, "24s");
+  Holder holder(url, "36s");
   holder.process.wait_for_stdout("got");
   Holder waiter(url, "15s");
   Holder other(url, "15s");
