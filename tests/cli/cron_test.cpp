@@ -81,7 +81,7 @@ constexpr Micros k_offsets[] = {-100'000, 0, 100'000};
 constexpr Micros k_skew = 200'000;  // between any two
 // Longer than the skew, shorter than the period without it.
 constexpr Micros k_at_least = 290'000;
-constexpr Micros k_lease = 3'000'000;
+constexpr Micros k_lease = 5'000'000;
 constexpr Micros k_tick = 3'000;  // of the clocks: the server counts milliseconds
 
 struct Run {
