@@ -285,8 +285,16 @@ check_valued() {
       grep -oE -- ' --?[A-Za-z][a-z-]*')"
 }
 
+# Every promise has a test that is named after it, and no test is named after another.
+check_promises() {
+  expect_same "docs/promises.md, tests" \
+    "$(sed -nE 's/^\| ([A-Z][0-9]+) \|.*/\1/p' "$source_dir/docs/promises.md")" \
+    "$(grep -rhoE 'TEST_CASE\("([A-Z][0-9]+(, )?)+:' "$source_dir/tests" | grep -oE '[A-Z][0-9]+')"
+}
+
 # -------------------------------------------------------------------------------------------------
 
+check_promises
 check_pages
 check_statuses
 check_text

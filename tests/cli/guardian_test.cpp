@@ -139,34 +139,3 @@ TEST_CASE("rlock says which process it cannot end") {
   CHECK(result.err.find("cannot be ended: it belongs to another user, and goes on\n") !=
         std::string::npos);
 }
-
-// Needs a PID namespace of its own, in which it says which number the next process gets.
-TEST_CASE("rlock does not kill a process group that has got the number of the command's") {
-  Server server;
-  const std::string directory = server.directory();
-  std::ofstream(directory + "/in_namespace.sh")
-      << "rlock=$1; url=$2; dir=$3\n"
-         "$rlock exec -r $url --at-most 3s --kill-after 5s job -- sh -c 'echo $$ >'$dir'/group; "
-         "setsid sh -c \"trap : TERM; touch $0/deaf; while :; do sleep 0.05; done\" & "
-         "exec sleep 1000' $dir &\n"
-         "while [ ! -e $dir/deaf ]; do sleep 0.02; done\n"
-         "group=$(cat $dir/group)\n"
-         "while [ -e /proc/$group/stat ] && ! grep -q ') Z' /proc/$group/stat; do sleep 0.02; "
-         "done\n"
-         "echo $((group - 1)) >/proc/sys/kernel/ns_last_pid\n"
-         "setsid sleep 1000 & victim=$!\n"
-         "[ $victim = $group ] && echo reused\n"
-         "wait %1; echo status=$?\n"
-         "kill -0 $victim && echo victim lives\n"
-         "kill -9 $victim\n";
-  const Result result =
-      run({"unshare", "--pid", "--fork", "--mount-proc", "--kill-child", "bash",
-           directory + "/in_namespace.sh", rlock_program(), server.unix_url(), directory});
-  if (result.err.find("unshare") != std::string::npos) {
-    MESSAGE("skipped: no PID namespace to be had: " << result.err);
-    return;
-  }
-  CAPTURE(result.out);
-  CAPTURE(result.err);
-  CHECK(result.out.find("victim lives") != std::string::npos);
-}
