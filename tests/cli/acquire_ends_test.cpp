@@ -25,7 +25,7 @@ bool comes_to_queue(const Server& server) {
 
 // A script below a run of exec that holds "outer", and soon notices that it has lost it.
 std::vector<std::string> below_exec(const Shells& shells, const std::string& script) {
-  auto argv = rlock_argv("exec", "--lease", "2s", "outer", "--");
+  auto argv = rlock_argv("exec", "--lease", "6s", "outer", "--");
   const auto command = shells.argv(script);
   argv.insert(argv.end(), command.begin(), command.end());
   return argv;
@@ -83,7 +83,7 @@ TEST_CASE("acquire: a server that is away when the process ends has the lock rel
   const Shells shells(server);
   Proxy proxy(server.unix_path());
   const auto hold = [&](const std::string& lease) {
-    return shells.argv("owner=$(rlock acquire -r " + proxy.url() + " --timeout 500ms --lease " +
+    return shells.argv("owner=$(rlock acquire -r " + proxy.url() + " --timeout 3s --lease " +
                        lease + " job) || exit; echo held; await never");
   };
   SUBCASE("it comes back") {
@@ -99,7 +99,7 @@ TEST_CASE("acquire: a server that is away when the process ends has the lock rel
     CHECK(comes_free(server));
   }
   SUBCASE("it does not: the lease ends the watchdog, too") {
-    Process script(hold("1s"), shells.options());
+    Process script(hold("4s"), shells.options());
     script.wait_for_stdout("held");
     proxy.set_mode(Mode::blackhole);
     script.signal(SIGKILL);

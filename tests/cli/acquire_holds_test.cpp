@@ -168,7 +168,7 @@ TEST_CASE("acquire: a shell that ends gives back its own holds, and not that of 
   const Shells shells(server);
   std::string lease = "1h";
   SUBCASE("the watchdog learns of the release when the shell ends") {}
-  SUBCASE("the watchdog learns of the release when it asks") { lease = "2s"; }
+  SUBCASE("the watchdog learns of the release when it asks") { lease = "6s"; }
   Process script(shells.argv("eval \"$(rlock acquire --export --lease " + lease +
                              " job)\" || exit\n"
                              "(rlock exec --lease 1h job -- sh -c 'echo inner; while [ ! -e "
@@ -180,7 +180,7 @@ TEST_CASE("acquire: a shell that ends gives back its own holds, and not that of 
   shells.go("unlock");
   script.wait_for_stdout("released 0");
   CHECK(server.command({"HVALS", "job"}) == "1");
-  if (lease == "2s") CHECK(shells.watchdogs_end());
+  if (lease == "6s") CHECK(shells.watchdogs_end());
   shells.go("end");
   CHECK(script.wait_exit().status == 0);
   CHECK(shells.watchdogs_end());
@@ -199,7 +199,7 @@ TEST_CASE("acquire below exec re-enters, and unlock gives back the hold of acqui
     return kind.empty() ? server.command({"HVALS", "job"}) : server.command({"EXISTS", "job"});
   };
   Process script(shells.argv("rlock exec " + kind + "--lease 1h job -- sh -c '. \"$DIR/lib.sh\"\n" +
-                             "eval \"$(rlock acquire --export --lease 2s job)\" || exit\n"
+                             "eval \"$(rlock acquire --export --lease 6s job)\" || exit\n"
                              "echo held; await one; rlock unlock job; echo $?; await two'; "
                              "echo exec $?"),
                  shells.options());
@@ -364,7 +364,7 @@ TEST_CASE("acquire: three servers") {
     return agreed >= 2;
   };
   SUBCASE("the lock is renewed, and ends with the shell") {
-    Process script(shells.argv("owner=$(rlock acquire --lease 2s job); echo held; await never"),
+    Process script(shells.argv("owner=$(rlock acquire --lease 9s job); echo held; await never"),
                    shells.options());
     script.wait_for_stdout("held");
     for (int i = 0; i < 2; ++i) wait_for_renewal(quorum[2]);

@@ -62,7 +62,7 @@ TEST_CASE("acquire: the lock is released however the shell ends") {
 TEST_CASE("acquire: the watchdog renews the lease") {
   const Server server;
   const Shells shells(server);
-  Process script(shells.argv("owner=$(rlock acquire --lease 2s job) || exit; echo held; await go"),
+  Process script(shells.argv("owner=$(rlock acquire --lease 5s job) || exit; echo held; await go"),
                  shells.options());
   script.wait_for_stdout("held");
   const std::string owner = server.command({"HKEYS", "job"});
@@ -154,7 +154,7 @@ TEST_CASE(
     "acquire: a watchdog that was stopped for longer than the lease touches no other's lock") {
   const Server server;
   const Shells shells(server);
-  Process script(shells.argv("owner=$(rlock acquire --lease 1500ms job); echo held; await never"),
+  Process script(shells.argv("owner=$(rlock acquire --lease 5s job); echo held; await never"),
                  shells.options());
   script.wait_for_stdout("held");
   REQUIRE(shells.watchdogs().size() == 1);
@@ -172,7 +172,7 @@ TEST_CASE(
 TEST_CASE("acquire: a server that restarts and has kept the lock has it renewed") {
   Server server(ServerOptions{.args = {"--appendonly", "yes", "--appendfsync", "always"}});
   const Shells shells(server);
-  Process script(shells.argv("owner=$(rlock acquire --lease 6s job); echo held; await go"),
+  Process script(shells.argv("owner=$(rlock acquire --lease 12s job); echo held; await go"),
                  shells.options());
   script.wait_for_stdout("held");
   const std::string owner = server.command({"HKEYS", "job"});

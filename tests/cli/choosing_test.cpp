@@ -13,6 +13,7 @@
 
 #include <doctest/doctest.h>
 
+#include "cli/beats.hpp"
 #include "support/process.hpp"
 #include "support/processes.hpp"
 #include "support/quorum.hpp"
@@ -48,10 +49,10 @@ struct Holder {
   }
   static Holder of(const Server& server) {
     return Holder(
-        until_told(rlock_argv("exec", "-r", server.unix_url()), {"--lease", "3s", "--fence"}));
+        until_told(rlock_argv("exec", "-r", server.unix_url()), {"--lease", "9s", "--fence"}));
   }
   static Holder of(const Quorum& quorum) {
-    return Holder(until_told(quorum.rlock("exec", {}), {"--lease", "3s"}));
+    return Holder(until_told(quorum.rlock("exec", {}), {"--lease", "9s"}));
   }
 
   void check_ends_well() {
@@ -200,7 +201,7 @@ TEST_CASE("choosing: a clock that jumps ahead ends the lease at one server, not 
     }
     Words another = argv;
     another.insert(another.end(), {"-q", "-n", "job", "--", "true"});
-    Holder holder(until_told(argv, {"--lease", "3s"}));
+    Holder holder(until_told(argv, {"--lease", "9s"}));
     clock.set(60);
     CHECK(run(another).status == 75);
     // It is given the lock again.
@@ -270,9 +271,7 @@ TEST_CASE("choosing: servers without memory grant nothing, and go on with what i
   const Result refused = run(other);
   CHECK(refused.status == 69);
   CHECK(refused.err.find("OOM") != std::string::npos);
-  const auto left = [&](int i) { return std::stol(quorum[i].command({"PTTL", "job"})); };
-  const long before[] = {left(0), left(1)};
-  for (int i = 0; i < 2; ++i) CHECK(wait_until([&] { return left(i) > before[i]; }));  // renewed
+  for (int i = 0; i < 2; ++i) wait_for_renewal(quorum[i]);
   holder.check_ends_well();
   CHECK(quorum.becomes_free_of("job"));
 }
@@ -334,7 +333,7 @@ TEST_CASE("choosing: --sync-replicas grants only what replicas know of") {
 TEST_CASE("choosing: where a whole machine stands still for longer than the lease, --fence holds") {
   Server server;
   const std::string mark = "frozen-" + server.directory();
-  Process frozen(rlock_argv("exec", "-r", server.unix_url(), "--lease", "2s", "--fence", "job",
+  Process frozen(rlock_argv("exec", "-r", server.unix_url(), "--lease", "6s", "--fence", "job",
                             "--", "sh", "-c",
                             "echo in; read x; " + rlock_program() + " fence -r " +
                                 server.unix_url() + " job $RLOCK_TOKEN && echo written"),
@@ -362,7 +361,7 @@ TEST_CASE(
     "choosing: nobody ends the command of an rlock that was killed together with its guardian") {
   Server server;
   const std::string mark = "unguarded-" + server.directory();
-  Process rlock(rlock_argv("exec", "-r", server.unix_url(), "--lease", "1500ms", "job", "--", "sh",
+  Process rlock(rlock_argv("exec", "-r", server.unix_url(), "--lease", "6s", "job", "--", "sh",
                            "-c", "echo in $$; exec sleep 600"),
                 {.env = {{"MARK", mark}}});
   rlock.wait_for_stdout("\n");

@@ -6,9 +6,22 @@
 using namespace rlock::test;
 using namespace std::chrono_literals;
 
+namespace {
+
+// Failovers come soon while it lives.
+struct Impatience {
+  Impatience() { cluster().set_node_timeout(2s); }
+  ~Impatience() { cluster().set_node_timeout(5s); }
+  Impatience(const Impatience&) = delete;
+  Impatience& operator=(const Impatience&) = delete;
+};
+
+}  // namespace
+
 TEST_CASE("cluster: a holder and waiters survive that the master is killed") {
+  const Impatience impatience;
   const std::string name = cluster().name_on(0);
-  Holder holder(name, {"--lease", "15s"});
+  Holder holder(name, {"--lease", "45s"});
   holder.wait_until_held();
   Holder waiter(name, {"--lease", "10m"});
   REQUIRE(come_to_wait(name));
@@ -46,6 +59,7 @@ TEST_CASE("cluster: a holder and waiters survive that the master is killed") {
 }
 
 TEST_CASE("cluster: one that has lost a master is down until it is back") {
+  const Impatience impatience;
   const std::string name = cluster().name_on(1);
   Holder holder(name, {"--lease", "10m"});
   holder.wait_until_held();
@@ -56,7 +70,7 @@ TEST_CASE("cluster: one that has lost a master is down until it is back") {
   REQUIRE(wait_until([&] {
     return has(cluster().node(1).command({"CLUSTER", "INFO"}), "cluster_state:fail");
   }));
-  check_refused(run(words({"--timeout", "3s", "exec", "-n", name, "--", "true"})), 69,
+  check_refused(run(words({"--timeout", "6s", "exec", "-n", name, "--", "true"})), 69,
                 "CLUSTERDOWN");
   CHECK(holder.process.running());
   cluster().node(2).start();
@@ -68,11 +82,12 @@ TEST_CASE("cluster: one that has lost a master is down until it is back") {
 }
 
 TEST_CASE("cluster: a node that hangs is passed by as soon as another has its slots") {
+  const Impatience impatience;
   const std::string name = cluster().name_on(1);
   cluster().node(1).pause();
   Process waiter(words({"exec", "-w", "60s", name, "--", "true"}));
   REQUIRE(wait_until([&] { return has(cluster().node(4).command({"ROLE"}), "master"); }));
-  CHECK(invoke({"--timeout", "10s", "exec", name, "--", "true"}).status == 0);
+  CHECK(invoke({"--timeout", "30s", "exec", name, "--", "true"}).status == 0);
   cluster().node(1).resume();
   REQUIRE(cluster().wait_until_whole());
   waiter.wait();

@@ -1,6 +1,9 @@
 // Cluster: every command goes to the node that has the lock, whatever the cluster goes through.
 #include <algorithm>
+#include <chrono>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "cli/cluster_fixture.hpp"
 #include "support/net.hpp"
@@ -153,8 +156,8 @@ TEST_CASE(
   };
   for (std::size_t node = 0; node < 3; ++node) {
     const std::string name = cluster().name_on(node);
-    Holder reader(name, {"-s", "--lease", "6s"});
-    reader.wait_until_held();
+    auto reader = std::make_unique<Holder>(name, Words{"-s", "--lease", "9s"});
+    reader->wait_until_held();
     CHECK(invoke({"exec", "-s", "-n", name, "--", "true"}).status == 0);
     CHECK(invoke({"exec", "-x", "-n", name, "--", "true"}).status == 75);
     if (node == 0) {
@@ -171,20 +174,32 @@ TEST_CASE(
       REQUIRE(wait_until([&] { return cluster().owner(name) == 1; }));
       for (int i = 0; i < 2; ++i) {
         long seen = 0;
-        REQUIRE(wait_until([&] { return (seen = pttl(name)) < 4500; }));
+        REQUIRE(wait_until([&] { return (seen = pttl(name)) < 6500; }));
         REQUIRE(wait_until([&] { return pttl(name) > seen; }));
       }
       CHECK(invoke({"exec", "-x", "-n", name, "--", "true"}).status == 75);
     }
-    Holder writer(name, {"-x", "--lease", "10m"});
-    REQUIRE(waits(name));
-    reader.release();
-    writer.process.wait_for_stdout("got", 4s);  // by a message: else it asks again after 5 s
-    Holder next(name, {"-s", "--lease", "10m"});
-    REQUIRE(waits(name));
-    writer.release();
-    next.process.wait_for_stdout("got", 4s);
-    next.release();
+    // Whether the next one comes soon, by a message: else it asks again after 5 s.
+    const auto wakes = [&](Holder& holder, Holder& next) {
+      REQUIRE(waits(name));
+      const auto start = std::chrono::steady_clock::now();
+      holder.release();
+      next.wait_until_held();
+      return std::chrono::steady_clock::now() - start < 4s;
+    };
+    bool wakes_writer = false;
+    bool wakes_reader = false;
+    // A busy machine may make one slow, but not each.
+    for (int i = 0; i < 4 && !(wakes_writer && wakes_reader); ++i) {
+      Holder writer(name, {"-x", "--lease", "10m"});
+      wakes_writer = wakes(*reader, writer) || wakes_writer;
+      auto next = std::make_unique<Holder>(name, Words{"-s", "--lease", "10m"});
+      wakes_reader = wakes(writer, *next) || wakes_reader;
+      reader = std::move(next);
+    }
+    CHECK(wakes_writer);
+    CHECK(wakes_reader);
+    reader->release();
     if (node == 0) cluster().move_slot(name, 0);
   }
   check_nothing_left();
@@ -227,7 +242,7 @@ TEST_CASE("cluster: what is no cluster, not there or asked in a wrong way is sai
 
 TEST_CASE("cluster: a holder and a waiter survive that their slot is moved") {
   const std::string name = cluster().name_on(0);
-  Holder holder(name, {"--lease", "3s"});
+  Holder holder(name, {"--lease", "9s"});
   holder.wait_until_held();
   Holder waiter(name, {"--lease", "10m"});
   REQUIRE(come_to_wait(name));
@@ -242,12 +257,12 @@ TEST_CASE("cluster: a holder and a waiter survive that their slot is moved") {
       client.call({"ASKING"});
       return std::stol(client.call({"PTTL", name}).at(0));
     };
-    REQUIRE(wait_until([&] { return (seen = ttl()) < 2100; }));
+    REQUIRE(wait_until([&] { return (seen = ttl()) < 6300; }));
     REQUIRE(wait_until([&] { return ttl() > seen; }));
   }
   CHECK(holder.process.running());
   // Nobody is granted it meanwhile.
-  check_refused(run(words({"--timeout", "2s", "exec", "-n", name, "--", "true"})), 69,
+  check_refused(run(words({"--timeout", "5s", "exec", "-n", name, "--", "true"})), 69,
                 "a slot is being moved");
   cluster().move_keys(name, {"rlock_info:{" + name + "}"}, 1);
   cluster().end_move(name, 1);
@@ -268,7 +283,7 @@ TEST_CASE(
   const std::string permits = "{" + name + "}:timeout";
   Holder first(name, {"--permits", "2", "--lease", "10m"});
   first.wait_until_held();
-  Holder second(name, {"--permits", "2", "--lease", "3s"});
+  Holder second(name, {"--permits", "2", "--lease", "9s"});
   second.wait_until_held();
   {  // where somebody listens, the number stays
     RespClient all = cluster().node(1).connect();

@@ -81,7 +81,7 @@ constexpr Micros k_offsets[] = {-100'000, 0, 100'000};
 constexpr Micros k_skew = 200'000;  // between any two
 // Longer than the skew, shorter than the period without it.
 constexpr Micros k_at_least = 290'000;
-constexpr Micros k_lease = 3'000'000;
+constexpr Micros k_lease = 5'000'000;
 constexpr Micros k_tick = 3'000;  // of the clocks: the server counts milliseconds
 
 struct Run {
@@ -321,14 +321,14 @@ TEST_CASE("cron: leases, renewals, --at-least and waits do not depend on the hos
     host.set_clock(shift * 1'000'000);
     const Micros before = true_time();
     Process holder(
-        rlock_argv("exec", "--lease", "2s", "job", "--", "sh", "-c", "date +%s; read x; date +%s"),
+        rlock_argv("exec", "--lease", "6s", "job", "--", "sh", "-c", "date +%s; read x; date +%s"),
         options);
     holder.wait_for_stdout("\n");
     CHECK(std::stoll(holder.out()) >= before / 1'000'000 + shift);
     CHECK(std::stoll(holder.out()) <= true_time() / 1'000'000 + shift);
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < 2; ++i) {
       wait_for_renewal(server);
-      CHECK(pttl(server) <= 2000);
+      CHECK(pttl(server) <= 6000);
     }
     const double start = uptime();
     CHECK(run(rlock_argv("exec", "-q", "-w", "300ms", "job", "--", "true"), options).status == 75);
@@ -340,8 +340,8 @@ TEST_CASE("cron: leases, renewals, --at-least and waits do not depend on the hos
       return server.command({"PUBSUB", "NUMSUB", "redisson_lock__channel:{job}"}).ends_with("1");
     }));
     host.set_clock((shift + 7200) * 1'000'000);
-    for (int i = 0; i < 4; ++i) wait_for_renewal(server);
-    CHECK(pttl(server) <= 2000);
+    for (int i = 0; i < 2; ++i) wait_for_renewal(server);
+    CHECK(pttl(server) <= 6000);
     CHECK(waiter.running());
     holder.write_stdin("go\n");
     const Result held = holder.wait();

@@ -131,7 +131,7 @@ TEST_CASE("S7: among thousands of processes, those of a command are found before
     MESSAGE("skipped: no " << k_processes << " processes to be had");
     return;
   }
-  Job job("2s", "100ms");
+  Job job("6s", "100ms");
   wait_for_renewal(job.server);
   wait_for_renewal(job.server);
   bool kills = false;

@@ -212,7 +212,8 @@ TEST_CASE("W2: a dead head of a free lock makes nobody ask more often, and W5: i
   const Clock::time_point start = Clock::now();
   wait_until([&] { return Clock::now() - start > 3s; });
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(Clock::now() - start).count();
-  CHECK(script_calls(server) - before <= 3 * (1 + seconds / 5));
+  // One each 5 s, and a few more while each finds its place.
+  CHECK(script_calls(server) - before <= 3 * (3 + seconds / 5));
   for (Process& waiter : waiters) CHECK(waiter.running());
   date_back_call(server, 10s);
   for (Process& waiter : waiters) CHECK(waiter.wait().out == "got\n");

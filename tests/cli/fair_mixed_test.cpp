@@ -1,5 +1,6 @@
 // Plain and fair locks of one name: they exclude each other, wake each other, and say so.
 #include <algorithm>
+#include <csignal>
 #include <deque>
 #include <fstream>
 #include <sstream>
@@ -10,6 +11,7 @@
 
 #include "support/fair_lock.hpp"
 #include "support/process.hpp"
+#include "support/processes.hpp"
 #include "support/resp.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
@@ -160,11 +162,14 @@ TEST_CASE("plain and fair: a lock that is deleted by hand strands nobody: it can
   holder.wait_for_stdout("held");
   Process fair(argv_of(server, "fair", {"-q"}, {"echo", "got"}));
   REQUIRE(comes_to_queue(server, 1));
+  fair.signal(SIGSTOP);  // so that all requests are the other's
+  REQUIRE(wait_until([&] { return stopped(fair.pid()); }));
   const long before = script_calls(server);
   Process plain(argv_of(server, "reentrant", {"-q"}, {"echo", "got"}));
   REQUIRE(comes_to_wait(server, "reentrant"));
   // It asks once more when it listens, and would get the lock that is deleted.
   REQUIRE(wait_until([&] { return script_calls(server) >= before + 2; }));
+  fair.signal(SIGCONT);
   Peer peer(server, "r:1");
   peer.listen();
   CHECK_FALSE(peer.acquire());

@@ -70,7 +70,7 @@ TEST_CASE("W3: whoever gives up, by time or by signal, leaves the queue to the o
     CHECK(result.err.empty());
     CHECK(queued_pids(server) == std::vector{first.pid()});
   }
-  Process late(fair_argv(server, {"-w", "500ms"}, {"echo", "got"}));
+  Process late(fair_argv(server, {"-w", "4s"}, {"echo", "got"}));
   REQUIRE(comes_to_queue(server, 2));
   Process taker(
       rlock_argv("acquire", "--no-watchdog", "--fair", "-w1s", "-r", server.unix_url(), "job"));
@@ -127,20 +127,20 @@ TEST_CASE("W3: whoever gives up while the server does not answer leaves the queu
   Server server;
   hold_by_other(server);
   SUBCASE("a Redisson defect: the server is paused when the time ends") {
-    Process waiter(fair_argv(server, {"-w", "1s"}, {"echo", "got"}));
+    Process waiter(fair_argv(server, {"-w", "3s", "--timeout", "10s"}, {"echo", "got"}));
     REQUIRE(comes_to_queue(server, 1));
-    server.command({"CLIENT", "PAUSE", "2000"});
+    server.command({"CLIENT", "PAUSE", "5000"});
     CHECK(waiter.wait().status == 75);
   }
   SUBCASE("the server is stopped for longer than rlock waits for an answer") {
-    Process waiter(fair_argv(server, {"-w", "500ms", "--timeout", "300ms"}, {"echo", "got"}));
+    Process waiter(fair_argv(server, {"-w", "4s", "--timeout", "2s"}, {"echo", "got"}));
     REQUIRE(comes_to_queue(server, 1));
     server.pause();
     CHECK(waiter.wait().status == 69);
     server.resume();
   }
   SUBCASE("the server is stopped, and a signal comes") {
-    Process waiter(fair_argv(server, {"--timeout", "300ms"}, {"echo", "got"}));
+    Process waiter(fair_argv(server, {"--timeout", "2s"}, {"echo", "got"}));
     REQUIRE(comes_to_queue(server, 1));
     server.pause();
     waiter.signal(SIGTERM);
@@ -149,7 +149,7 @@ TEST_CASE("W3: whoever gives up while the server does not answer leaves the queu
   }
   SUBCASE("the network is dark for a while") {
     Proxy proxy(server.port());
-    Process waiter(through(proxy, {"-w", "500ms", "--timeout", "300ms"}));
+    Process waiter(through(proxy, {"-w", "4s", "--timeout", "2s"}));
     REQUIRE(comes_to_queue(server, 1));
     proxy.set_mode(Mode::blackhole);
     CHECK(waiter.wait().status == 69);
@@ -163,7 +163,7 @@ TEST_CASE("W3: so does who would have to log in on a new connection") {
   Server server({.args = {"--requirepass", "secret"}});
   hold_by_other(server);
   Proxy proxy(server.port());
-  Process waiter(through(proxy, {"-w", "500ms", "--timeout", "300ms"}),
+  Process waiter(through(proxy, {"-w", "4s", "--timeout", "2s"}),
                  {.env = {{"RLOCK_PASSWORD", "secret"}}});
   REQUIRE(comes_to_queue(server, 1));
   SUBCASE("the server is stopped") {
@@ -211,7 +211,7 @@ TEST_CASE("W3: lost replies neither leave nor take a second place, and S6: no se
 
 TEST_CASE("W4: behind a holder that renews again and again, and a clock that is an hour ahead") {
   Server server;
-  Process holder(fair_argv(server, {"--lease", "3s"}, {"sh", "-c", "echo held; cat"}),
+  Process holder(fair_argv(server, {"--lease", "9s"}, {"sh", "-c", "echo held; cat"}),
                  {.hold_stdin = true});
   holder.wait_for_stdout("held");
   std::deque<Process> waiters;
@@ -260,7 +260,8 @@ TEST_CASE("W4: a client whose own clock is an hour off changes nothing") {
   const Words owners = queue(server);
   for (std::size_t i = 0; i < owners.size(); ++i) {
     const long long ahead = deadline_ahead(server, owners[i]);
-    CHECK(ahead <= 600'000 + 15'000 * static_cast<long long>(i + 1));
+    // A server that is kept waiting reads its clock later than the TTL.
+    CHECK(ahead <= 603'000 + 15'000 * static_cast<long long>(i + 1));
     CHECK(ahead > 500'000);
   }
   let_go(server);

@@ -178,7 +178,7 @@ TEST_CASE("fair: who does not want to wait does not queue") {
   refuse({"--wait", "0", "-E", "9"}, 9);
   // rpush has not been called at all so far.
   CHECK_FALSE(has(server.command({"INFO", "commandstats"}), "cmdstat_rpush"));
-  refuse({"-w", "300ms", "-E", "0"}, 0);
+  refuse({"-w", "2s", "-E", "0"}, 0);
   CHECK(has(server.command({"INFO", "commandstats"}), "cmdstat_rpush"));
 }
 

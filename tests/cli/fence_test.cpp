@@ -127,7 +127,7 @@ TEST_CASE("fence: used in the command itself, before and after somebody else had
 TEST_CASE("fence: a command that outlives its lease cannot write any more") {
   Server server;
   const Result result =
-      run(rlock_argv("exec", "--fence", "--no-watchdog", "--on-lost", "ignore", "--lease", "500ms",
+      run(rlock_argv("exec", "--fence", "--no-watchdog", "--on-lost", "ignore", "--lease", "3s",
                      "job", "--", "sh", "-c",
                      "RLOCK_HELD= \"$RLOCK\" exec --fence job -- sh -c '\"$RLOCK\" fence job "
                      "\"$RLOCK_TOKEN\" && echo next'; "

@@ -47,7 +47,7 @@ TEST_CASE("S7: a guardian that was killed is replaced") {
     return during_wait;
   }();
   if (waits) server.command({"HSET", "job", "another:1", "1"});
-  Process rlock(rlock_argv("exec", "-q", "-r", server.unix_url(), "--lease", "3s", "job", "--",
+  Process rlock(rlock_argv("exec", "-q", "-r", server.unix_url(), "--lease", "6s", "job", "--",
                            "sh", "-c", "trap '' TERM; : " + mark + "; " + until_go(server, 0)));
   if (waits) {
     kill_guardian_of(rlock.pid());
@@ -75,9 +75,9 @@ TEST_CASE("rlock does not end processes that it has not started") {
   const std::string logger = "> >(cat >" + out + "; sleep 0.1; echo whole >>" + out + ")";
   std::string options;
   bool stops = false;
-  SUBCASE("when it ends its command") { options = "--at-most 300ms"; }
+  SUBCASE("when it ends its command") { options = "--at-most 3s"; }
   SUBCASE("when its guardian ends the command") {
-    options = "-q --lease 1s";
+    options = "-q --lease 6s";
     stops = true;
   }
 
@@ -121,9 +121,9 @@ TEST_CASE("rlock says which process it cannot end") {
                  "-r",
                  server.unix_url(),
                  "--at-most",
-                 "300ms",
+                 "3s",
                  "--kill-after",
-                 "100ms",
+                 "1s",
                  "job",
                  "--",
                  setuid,

@@ -149,7 +149,7 @@ TEST_CASE("S8: after a stop, the command does not go on when the lock is no long
   SUBCASE("deleted") { stolen = false; }
   SUBCASE("stolen") {}
   SUBCASE("expired") {
-    lease = "3s";
+    lease = "6s";
     stolen = false;
   }
 
@@ -158,7 +158,7 @@ TEST_CASE("S8: after a stop, the command does not go on when the lock is no long
   const auto running = shell.job();
   shell.stop_with_ctrl_z();
   const std::string log = shell.read("log");
-  if (lease == "3s") {
+  if (lease == "6s") {
     CHECK(wait_until([&] { return shell.server.command({"EXISTS", "job"}) == "0"; }));
   } else {
     shell.server.command({"DEL", "job"});
@@ -334,8 +334,8 @@ TEST_CASE("C1: Ctrl-C stops a script that runs rlock, wherever its input and out
 TEST_CASE("C1: two jobs in the background of a script leave it its terminal") {
   Shell shell;
   shell.write("script.sh",
-              "$RLOCK exec a -- sh -c 'touch $DIR/a; exec sleep 2' & "
-              "$RLOCK exec b -- sh -c 'touch $DIR/b; exec sleep 2' &\nwait\n");
+              "$RLOCK exec a -- sh -c 'touch $DIR/a; exec sleep 6' & "
+              "$RLOCK exec b -- sh -c 'touch $DIR/b; exec sleep 6' &\nwait\n");
   shell.line("bash $DIR/script.sh");
   REQUIRE(wait_until([&] { return shell.has("a") && shell.has("b"); }));
   shell.keys("\x03");

@@ -63,7 +63,7 @@ TEST_CASE(
   argv.insert(argv.end(), kind.begin(), kind.end());
   argv.insert(argv.end(), {"outer", "--"});
   if (inner.size() > 3) argv.insert(argv.end(), {"sh", "-c", "\"$@\"; exit 3", "sh"});
-  const auto more = rlock_argv("exec", "-r", nested.server.unix_url(), "--lease", "3s");
+  const auto more = rlock_argv("exec", "-r", nested.server.unix_url(), "--lease", "6s");
   argv.insert(argv.end(), more.begin(), more.end());
   argv.insert(argv.end(), inner.begin(), inner.end());
   argv.insert(argv.end(), {"--", "sh", "-c", nested.deaf()});

@@ -76,7 +76,7 @@ struct Job {
 
 TEST_CASE("S7: after kill -9 of rlock, nothing of the command lives longer than the lease") {
   Job job;
-  std::vector<std::string> options{"--lease", "4s"};
+  std::vector<std::string> options{"--lease", "7s"};
   bool whole_group = false;
   SUBCASE("rlock alone") {}
   SUBCASE("rlock's process group") { whole_group = true; }
@@ -146,7 +146,7 @@ TEST_CASE("S7: a stopped rlock does not let the command work on when the lease e
   SUBCASE("that had to wait for it") { waits = true; }
 
   if (waits) job.server.command({"HSET", "job", "another:1", "1"});
-  Process rlock(job.argv({"-q", "--lease", "3s"}), job.options());
+  Process rlock(job.argv({"-q", "--lease", "7s"}), job.options());
   if (waits) {
     REQUIRE(wait_until([&] { return is_awaited(job.server); }));
     job.server.command({"DEL", "job"});

@@ -29,7 +29,7 @@ TEST_CASE("S3: when the server goes away, all that CMD started is dead before th
   }
 
   // 0.3 s before its end all must be killed, which takes a busy machine a while.
-  Family family(server, proxy->url(), {"--lease", "6s", "--timeout", "1s"});
+  Family family(server, proxy->url(), {"--lease", "6s", "--timeout", "2s"});
   const double lease_end = cut_off(server, 6, cut);
   const Result result = family.rlock().wait_exit();
   CHECK(family.alive().empty());

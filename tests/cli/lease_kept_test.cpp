@@ -28,8 +28,8 @@ TEST_CASE("S3: an outage that ends before the deadline does no harm") {
   SUBCASE("black hole") { mode = Mode::blackhole; }
   SUBCASE("lost replies") { mode = Mode::swallow_replies; }
 
-  Process rlock(rlock_argv("exec", "-r", proxy.url(), "--lease", "6s", "--kill-after", "100ms",
-                           "--timeout", "700ms", "job", "--", "sh", "-c", until_go(server, 5)));
+  Process rlock(rlock_argv("exec", "-r", proxy.url(), "--lease", "12s", "--kill-after", "100ms",
+                           "--timeout", "1500ms", "job", "--", "sh", "-c", until_go(server, 5)));
   rlock.wait_for_stdout("started");
   wait_for_renewal(server);
   const std::size_t before = proxy.connections();
@@ -64,7 +64,7 @@ TEST_CASE("S3: a server that is restarted with its data does no harm") {
 
 TEST_CASE("S3: flushed scripts and killed connections do no harm") {
   Server server;
-  Process rlock(rlock_argv("exec", "-r", server.tcp_url(), "--lease", "3s", "--kill-after", "100ms",
+  Process rlock(rlock_argv("exec", "-r", server.tcp_url(), "--lease", "6s", "--kill-after", "100ms",
                            "job", "--", "sh", "-c", until_go(server, 0)));
   rlock.wait_for_stdout("started");
   for (int i = 0; i < 2; ++i) {

@@ -46,8 +46,8 @@ TEST_CASE("S2: a command is not started on a grant that has ended while rlock wa
   REQUIRE(run(rlock_argv("exec", "-r", server.unix_url(), "job", "--", "true")).status == 0);
   Proxy proxy(server.port());
   proxy.set_delay(500ms);
-  Process rlock(rlock_argv("exec", "-n", "-r", proxy.url(), "--lease", "1s", "job", "--", "touch",
-                           go_file(server)));
+  Process rlock(rlock_argv("exec", "-n", "-r", proxy.url(), "--timeout", "30s", "--lease", "1s",
+                           "job", "--", "touch", go_file(server)));
   REQUIRE(wait_until([&] { return server.command({"EXISTS", "job"}) == "1"; }));
   proxy.set_mode(Mode::blackhole);
   // Where this process was too slow to keep the grant back, the command runs rightly.

@@ -41,7 +41,7 @@ TEST_CASE("S4: a lock that is lost ends the command and its family at once, with
     take_away = [&] { steal(server); };
   }
 
-  Family family(server, server.unix_url(), {"--lease", "3s", "--kill-after", "100ms"});
+  Family family(server, server.unix_url(), {"--lease", "6s", "--kill-after", "100ms"});
   take_away();
   const Result result = family.rlock().wait_exit();
   CHECK(family.alive().empty());
@@ -54,7 +54,7 @@ TEST_CASE("S4: a lock that is lost ends the command and its family at once, with
 
 TEST_CASE("S4: a server that comes back without its data means that the lock is lost") {
   Server server;
-  Process rlock(rlock_argv("exec", "-r", server.unix_url(), "--lease", "3s", "--kill-after",
+  Process rlock(rlock_argv("exec", "-r", server.unix_url(), "--lease", "6s", "--kill-after",
                            "100ms", "job", "--", "sleep", "1000"));
   REQUIRE(wait_until([&] { return server.command({"EXISTS", "job"}) == "1"; }));
   server.stop();
@@ -68,7 +68,7 @@ TEST_CASE("S4: a server that comes back without its data means that the lock is 
 TEST_CASE("S4: of several locks, the loss of any one counts") {
   Server server;
   for (const char* lost : {"a", "b"}) {
-    Process rlock(rlock_argv("exec", "-r", server.unix_url(), "--lease", "3s", "--kill-after",
+    Process rlock(rlock_argv("exec", "-r", server.unix_url(), "--lease", "6s", "--kill-after",
                              "100ms", "a", "b", "--", "sh", "-c", "echo started; exec sleep 1000"));
     rlock.wait_for_stdout("started");
     server.command({"DEL", lost});
@@ -85,7 +85,7 @@ TEST_CASE("S4: --on-lost says what happens to the command") {
   Server server;
   const std::string trap = "trap 'echo TERM; exit 0' TERM; echo started; ";
   const std::string loop = "while [ ! -e " + go_file(server) + " ]; do sleep 0.02; done; echo done";
-  std::string lease = "3s";
+  std::string lease = "6s";
   const auto start = [&](const std::string& action, const std::string& script) {
     auto rlock =
         std::make_unique<Process>(rlock_argv("exec", "-r", server.unix_url(), "--lease", lease,
@@ -96,7 +96,7 @@ TEST_CASE("S4: --on-lost says what happens to the command") {
   };
 
   SUBCASE("term: SIGTERM comes first") {
-    lease = "4s";  // time enough for the trap before SIGKILL
+    lease = "15s";  // time enough for the trap before SIGKILL
     const Result result = start("term", trap + loop)->wait();
     CHECK(result.out == "started\nTERM\n");
     CHECK(result.status == 79);
@@ -116,7 +116,7 @@ TEST_CASE("S4: --on-lost says what happens to the command") {
     steal(server);
     rlock->wait_for_stderr("rlock: job: lock lost: ");  // when it happens
     // Longer than a lease that nobody renews.
-    REQUIRE(wait_until([&, t = uptime()] { return uptime() > t + 3.2; }));
+    REQUIRE(wait_until([&, t = uptime()] { return uptime() > t + 6.2; }));
     CHECK(rlock->running());
     say_go(server);
     const Result result = rlock->wait();
@@ -131,7 +131,7 @@ TEST_CASE("S4: --on-lost says what happens to the command") {
 TEST_CASE("S5: whoever has the lock after us keeps it untouched") {
   Server server;
   SUBCASE("when a renewal notices the loss") {
-    Process rlock(rlock_argv("exec", "-r", server.unix_url(), "--lease", "3s", "job", "--", "sh",
+    Process rlock(rlock_argv("exec", "-r", server.unix_url(), "--lease", "6s", "job", "--", "sh",
                              "-c", "echo started; exec sleep 1000"));
     rlock.wait_for_stdout("started");
     steal(server);
@@ -161,7 +161,7 @@ TEST_CASE("S5: whoever has the lock after us keeps it untouched") {
   }
   SUBCASE("when the next owner is in the queue of a lock that rlock lost in an outage") {
     Proxy proxy(server.port());
-    Process rlock(rlock_argv("exec", "-r", proxy.url(), "--lease", "3s", "--timeout", "1s", "job",
+    Process rlock(rlock_argv("exec", "-r", proxy.url(), "--lease", "6s", "--timeout", "3s", "job",
                              "--", "sh", "-c", "echo started; exec sleep 1000"));
     rlock.wait_for_stdout("started");
     proxy.set_mode(Mode::blackhole);

@@ -159,7 +159,7 @@ TEST_CASE("acquire with few descriptors keeps the lock, or gives it back and ref
     CAPTURE(count);
     Process script(
         shells.argv(with_descriptors(count,
-                                     "owner=$(\"$RLOCK\" acquire --lease 1500ms job)\n"
+                                     "owner=$(\"$RLOCK\" acquire --lease 3s job)\n"
                                      "status=$?; echo \"$status;\"; [ $status = 0 ] && await go")),
         shells.options());
     script.wait_for_stdout(";\n");
@@ -235,7 +235,7 @@ TEST_CASE(
   const Server server;
   const auto result = run_without(
       SYS_clone3, SYS_clone3, EAGAIN,
-      rlock_argv("exec", "-r", server.unix_url(), "--lease", "2s", "job", "--", "sh", "-c",
+      rlock_argv("exec", "-r", server.unix_url(), "--lease", "9s", "job", "--", "sh", "-c",
                  "exec 2>/dev/null; trap 'echo TERM; exit 0' TERM; echo started; while :; do sleep "
                  "0.02; done"));
   if (!result) return;
@@ -251,8 +251,8 @@ TEST_CASE(
     "S3: exec that gets no thread does no harm to a command that ends before the lease does") {
   const Server server;
   const auto result = run_without(SYS_clone3, SYS_clone3, EAGAIN,
-                                  rlock_argv("exec", "-r", server.unix_url(), "--lease", "3s",
-                                             "job", "--", "sh", "-c", "sleep 0.5; exit 7"));
+                                  rlock_argv("exec", "-r", server.unix_url(), "--lease", "9s",
+                                             "job", "--", "sh", "-c", "sleep 1; exit 7"));
   if (!result) return;
   CHECK(result->status == 7);
   CHECK(result->err.empty());
@@ -277,9 +277,9 @@ TEST_CASE("S3: a server that takes no more connections still has its lock renewe
   RespClient client = server.connect();
   const auto left = [&] { return std::stol(client.call({"PTTL", "job"})[0]); };
   std::string script;
-  SUBCASE("by exec") { script = "rlock exec --lease 3s job -- sh -c 'echo held; read line'"; }
+  SUBCASE("by exec") { script = "rlock exec --lease 6s job -- sh -c 'echo held; read line'"; }
   SUBCASE("by acquire") {
-    script = "rlock acquire --lease 3s job >/dev/null; echo held; read line";
+    script = "rlock acquire --lease 6s job >/dev/null; echo held; read line";
   }
 
   Process shell(shells.argv(script), {.env = shells.options().env, .hold_stdin = true});
@@ -335,7 +335,7 @@ TEST_CASE("a small stack is enough") {
   std::optional<TlsServer> secured;
   std::vector<std::vector<std::string>> commands = {
       rlock_argv("exec", "-r", server.unix_url(), "--fair", "--fence", "a", "b", "--", "true"),
-      rlock_argv("exec", "-r", local, "--lease", "1s", "job", "--", "sleep", "0.5"),
+      rlock_argv("exec", "-r", local, "--lease", "6s", "job", "--", "sleep", "1"),
       rlock_argv("acquire", "-r", local, "--no-watchdog", "--lease", "1h", "job"),
       rlock_argv("inspect-queue", "-r", local, "job"),
       rlock_argv("list", "-r", local),

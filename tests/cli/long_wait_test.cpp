@@ -17,7 +17,7 @@ TEST_CASE("with -v a wait without a terminal is told again after a minute, and n
   Process waiter(
       rlock_argv("exec", "-v", "-w", "1h", "-r", server.unix_url(), "job", "--", "true"));
   waiter.wait_for_stderr("rlock: job: waiting (");
-  waiter.wait_for_stderr("\nrlock: job: waiting 1m0", 150s);
+  waiter.wait_for_stderr("\nrlock: job: waiting 1m", 150s);
   CHECK(std::chrono::steady_clock::now() - start >= 60s);
   CHECK(waiter.err().find("left) for other:1\n") != std::string::npos);
   CHECK(std::count(waiter.err().begin(), waiter.err().end(), '\n') <= 2);

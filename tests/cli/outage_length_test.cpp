@@ -1,4 +1,5 @@
 // How long an outage may last: what rlock-exec(1) says of it, at both sides.
+#include <algorithm>
 #include <chrono>
 #include <deque>
 #include <string>
@@ -18,19 +19,16 @@ namespace {
 using Words = std::vector<std::string>;
 using Clock = std::chrono::steady_clock;
 
-// Two thirds, less --kill-after and --timeout, are 9 s; it renews every 5 s.
-const Words k_terms = {"--lease", "15s", "--kill-after", "500ms", "--timeout", "500ms"};
-constexpr auto k_outage = 7s;
+// Two thirds, less --kill-after and --timeout, are 17.5 s; it renews every 10 s.
+const Words k_terms = {"--lease", "30s", "--kill-after", "500ms", "--timeout", "2s"};
+constexpr auto k_outage = 13s;
 
-// A run whose server stands still for a while, from some time after a renewal.
+// A run whose server is to stand still for a while.
 struct Run {
   Server server;
   Process rlock;
 
-  Run() : rlock(argv()) {
-    rlock.wait_for_stdout("started");
-    wait_for_renewal(server);
-  }
+  Run() : rlock(argv()) { rlock.wait_for_stdout("started"); }
 
  private:
   Words argv() {
@@ -41,21 +39,37 @@ struct Run {
   }
 };
 
+// Waits until the lock of each has been renewed.
+void wait_for_renewals(const std::deque<Run>& runs) {
+  std::vector<long> before;
+  for (const Run& run : runs) before.push_back(pttl(run.server));
+  std::vector<bool> is_renewed(runs.size());
+  REQUIRE(wait_until([&] {
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      const long now = pttl(runs[i].server);
+      if (now > before[i]) is_renewed[i] = true;
+      before[i] = now;
+    }
+    return std::find(is_renewed.begin(), is_renewed.end(), false) == is_renewed.end();
+  }));
+}
+
 }  // namespace
 
 TEST_CASE("S3: an outage of less than the manual's bound is survived, whenever it begins") {
   std::deque<Run> runs(5);
+  wait_for_renewals(runs);
   const Clock::time_point start = Clock::now();
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    std::this_thread::sleep_until(start + i * 1s);
+    std::this_thread::sleep_until(start + i * 2s);
     runs[i].server.pause();
   }
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    std::this_thread::sleep_until(start + i * 1s + k_outage);
+    std::this_thread::sleep_until(start + i * 2s + k_outage);
     runs[i].server.resume();
   }
+  wait_for_renewals(runs);
   for (Run& run : runs) {
-    wait_for_renewal(run.server);
     say_go(run.server);
     const Result result = run.rlock.wait();
     CHECK(result.status == 5);
@@ -67,9 +81,10 @@ TEST_CASE("S3: an outage of less than the manual's bound is survived, whenever i
 TEST_CASE(
     "S1: an outage that is as long as the lease ends the command before, whenever it begins") {
   std::deque<Run> runs(3);
+  wait_for_renewals(runs);
   const Clock::time_point start = Clock::now();
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    std::this_thread::sleep_until(start + i * 2s);
+    std::this_thread::sleep_until(start + i * 4s);
     runs[i].server.pause();
   }
   for (Run& run : runs) {

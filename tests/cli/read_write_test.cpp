@@ -74,6 +74,14 @@ struct Setting {
   }
 };
 
+// Waits until the run has the lock. Returns whether that was soon: a waiter that misses the message
+// asks again after 5 s.
+bool comes_soon(Process& process) {
+  const auto start = std::chrono::steady_clock::now();
+  process.wait_for_stdout("got");
+  return std::chrono::steady_clock::now() - start < 4s;
+}
+
 void check_end(Process& process, int status = 0) {
   process.close_stdin();
   const Result result = process.wait();
@@ -84,32 +92,36 @@ void check_end(Process& process, int status = 0) {
 }  // namespace
 
 TEST_CASE("readers share a lock, and writers exclude all; who waits is woken by a message") {
-  Setting set;
-  auto one = set.held({"-s", "--lease", "10m"});
-  auto two = set.held({"--shared", "--lease", "10m"});
-  CHECK(set.status_of("-s") == 0);
-  const Result refused = set.attempt({"-x", "-n"});
-  CHECK(refused.status == 75);
-  CHECK(has(refused.err, "rlock: job: not acquired: held by "));
-  CHECK(has(refused.err, " (sh) for "));
-  auto writer = set.start({"-x", "--lease", "10m"});
-  REQUIRE(set.comes_to_wait());
-  check_end(*one);
-  CHECK(set.status_of("--exclusive") == 75);
-  CHECK(writer->out().empty());
-  check_end(*two);
-  writer->wait_for_stdout("got", 4s);  // a waiter that misses the message asks again after 5 s
-  CHECK(set.status_of("-s") == 75);
-  CHECK(set.status_of("-x") == 75);
-  auto third = set.start({"--kind", "read", "--lease", "10m"});
-  auto fourth = set.start({"--kind", "read", "--lease", "10m"});
-  REQUIRE(set.comes_to_wait(2));
-  check_end(*writer);
-  third->wait_for_stdout("got", 4s);
-  fourth->wait_for_stdout("got", 4s);
-  check_end(*third);
-  check_end(*fourth);
-  CHECK(set.clean());
+  bool is_soon = false;
+  for (int i = 0; i < 4 && !is_soon; ++i) {  // a busy machine may make one slow, but not each
+    Setting set;
+    auto one = set.held({"-s", "--lease", "10m"});
+    auto two = set.held({"--shared", "--lease", "10m"});
+    CHECK(set.status_of("-s") == 0);
+    const Result refused = set.attempt({"-x", "-n"});
+    CHECK(refused.status == 75);
+    CHECK(has(refused.err, "rlock: job: not acquired: held by "));
+    CHECK(has(refused.err, " (sh) for "));
+    auto writer = set.start({"-x", "--lease", "10m"});
+    REQUIRE(set.comes_to_wait());
+    check_end(*one);
+    CHECK(set.status_of("--exclusive") == 75);
+    CHECK(writer->out().empty());
+    check_end(*two);
+    is_soon = comes_soon(*writer);
+    CHECK(set.status_of("-s") == 75);
+    CHECK(set.status_of("-x") == 75);
+    auto third = set.start({"--kind", "read", "--lease", "10m"});
+    auto fourth = set.start({"--kind", "read", "--lease", "10m"});
+    REQUIRE(set.comes_to_wait(2));
+    check_end(*writer);
+    is_soon = comes_soon(*third) && is_soon;
+    is_soon = comes_soon(*fourth) && is_soon;
+    check_end(*third);
+    check_end(*fourth);
+    CHECK(set.clean());
+  }
+  CHECK(is_soon);
 }
 
 TEST_CASE("the command learns its side, the plain owner, and as the writer a token") {
@@ -177,7 +189,7 @@ TEST_CASE("a nested run reads or writes with its parent, in any order of ending"
     const std::string stop = set.server.directory() + "/stop";
     const std::string until = "while [ ! -e " + stop + " ]; do sleep 0.02; done";
     const Result result =
-        nested("-x", "\"$RLOCK\" exec -s --lease 2s job -- sh -c '" + until +
+        nested("-x", "\"$RLOCK\" exec -s --lease 6s job -- sh -c '" + until +
                          "' > /dev/null 2>&1 & while [ \"$($C hlen job)\" != 3 ]; do :; done");
     CHECK(result.status == 0);
     CHECK(result.err.empty());
@@ -193,9 +205,9 @@ TEST_CASE("the watchdog keeps a reader, among others and alone, and the writer")
   Setting set;
   for (const char* side : {"-s", "-x"}) {
     auto other = side == std::string("-s") ? set.held({"-s", "--lease", "10m"}) : nullptr;
-    auto one = set.held({side, "--lease", "2s"});
+    auto one = set.held({side, "--lease", "5s"});
     if (other) check_end(*other);  // and with it, its lease of 10 minutes
-    CHECK(pttl(set.server) <= 2000);
+    CHECK(pttl(set.server) <= 5000);
     for (int i = 0; i < 3; ++i) wait_for_renewal(set.server);
     CHECK(set.status_of("-x") == 75);
     check_end(*one);
@@ -213,10 +225,10 @@ TEST_CASE("the watchdog soon mends what another reader's watchdog has shortened"
 
 TEST_CASE("S4: who loses the lock is ended: a reader, and the writer") {
   Setting set;
-  auto one = set.held({"-s", "--lease", "2s"});
-  auto two = set.held({"-s", "--lease", "2s"});
+  auto one = set.held({"-s", "--lease", "6s"});
+  auto two = set.held({"-s", "--lease", "6s"});
   set.server.command({"DEL", "job"});
-  auto writer = set.held({"-x", "--lease", "2s"});
+  auto writer = set.held({"-x", "--lease", "6s"});
   for (Process* lost : {one.get(), two.get()}) {
     const Result result = lost->wait();
     CHECK(result.status == 79);
@@ -231,11 +243,11 @@ TEST_CASE("S4: who loses the lock is ended: a reader, and the writer") {
 
 TEST_CASE("S7: after kill -9 its own lease keeps others out, and no one else's") {
   Setting set;
-  auto dead = set.held({"-s", "--lease", "2s"});
+  auto dead = set.held({"-s", "--lease", "6s"});
   auto living = set.held({"-s", "--lease", "10m"});
   const std::string pid = ":" + std::to_string(dead->pid());
   dead->signal(SIGKILL);
-  auto writer = set.start({"-x", "--lease", "2s"});
+  auto writer = set.start({"-x", "--lease", "6s"});
   REQUIRE(set.comes_to_wait());
   // Readers come and go, and prolong the lock.
   CHECK(set.attempt({"-s", "-q", "--lease", "10m"}).out == "ran\n");
@@ -366,7 +378,7 @@ TEST_CASE("who reads and who writes is shown, and told when the lock is broken")
   CHECK(broken.status == 0);
   CHECK(has(broken.err, "pid " + pid + " (sh)"));
   CHECK(has(broken.err, ", a reader\n"));
-  writer->wait_for_stdout("got", 4s);
+  writer->wait_for_stdout("got");
   const std::string writer_pid = std::to_string(writer->pid());
   watch.wait_for_stdout("\"pid\":" + writer_pid);
   CHECK(has(set.rlock("inspect-queue", {}).out, "write"));

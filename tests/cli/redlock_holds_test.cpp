@@ -40,12 +40,12 @@ void check_counts(Quorum& quorum, const std::string& count) {
 TEST_CASE("Redlock: unlock gives back the hold of acquire, and not the outer run's") {
   Quorum quorum(3);
   const Shells shells(quorum[0].directory(), "unused");
-  const std::string acquire = quoted(quorum.rlock("acquire", {"--export", "--lease", "6s", "job"}));
+  const std::string acquire = quoted(quorum.rlock("acquire", {"--export", "--lease", "9s", "job"}));
   const std::string unlock = quoted(quorum.rlock("unlock", {"job"}));
   const std::string script = ". " + shells.directory + "/lib.sh; eval \"$(" + acquire +
                              ")\" || exit; echo both; await unlock; " + unlock +
                              "; echo unlocked $?; await end";
-  Process outer(quorum.rlock("exec", {"--lease", "6s", "job", "--", "sh", "-c", script}),
+  Process outer(quorum.rlock("exec", {"--lease", "9s", "job", "--", "sh", "-c", script}),
                 shells.options());
   outer.wait_for_stdout("both");
   forget_one_by_one(quorum);
@@ -131,10 +131,10 @@ TEST_CASE("Redlock: an outer run that ends leaves the nested one what servers ha
   Quorum quorum(3);
   const Shells shells(quorum[0].directory(), "unused");
   const std::string nested = quoted(
-      quorum.rlock("exec", {"--lease", "3s", "job", "--", "sh", "-c",
+      quorum.rlock("exec", {"--lease", "9s", "job", "--", "sh", "-c",
                             ". " + shells.directory + "/lib.sh; echo both; await end; echo end"}));
   Process outer(
-      quorum.rlock("exec", {"--lease", "3s", "job", "--", "sh", "-c",
+      quorum.rlock("exec", {"--lease", "9s", "job", "--", "sh", "-c",
                             ". " + shells.directory + "/lib.sh; " + nested + "& await outer"}),
       shells.options());
   outer.wait_for_stdout("both");

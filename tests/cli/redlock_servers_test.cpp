@@ -62,11 +62,11 @@ TEST_CASE("Redlock: a server that wants another password is told of, once, unles
 
 TEST_CASE("Redlock: what the take and the renewals are refused by is told once") {
   Locked quorum;
-  Process holder(quorum.exec({"--lease", "2s", "job", "--", "sh", "-c", "echo in; read x; true"}),
+  Process holder(quorum.exec({"--lease", "9s", "job", "--", "sh", "-c", "echo in; read x; true"}),
                  {.stdin_text = "", .hold_stdin = true});
   holder.wait_for_stdout("in");
   const auto before = quorum.others.proxy(0).requests();
-  CHECK(wait_until([&] { return quorum.others.proxy(0).requests() >= before + 4; }));
+  CHECK(wait_until([&] { return quorum.others.proxy(0).requests() >= before + 3; }));
   holder.close_stdin();
   const Result result = holder.wait();
   CHECK(result.status == 0);
@@ -123,7 +123,7 @@ TEST_CASE("Redlock: without a majority, why the servers fail is told in one line
   Locked quorum;
   quorum.others[0].stop();
   for (const char* option : {"-n", "-v"}) {
-    const Result result = run(quorum.exec({option, "--timeout", "500ms", "job", "--", "true"}));
+    const Result result = run(quorum.exec({option, "--timeout", "5s", "job", "--", "true"}));
     CHECK(result.status == 69);
     CHECK(has(result.err, "too few of the 3 servers answered, 2 are needed"));
     CHECK(has(result.err, "NOAUTH"));

@@ -110,7 +110,7 @@ TEST_CASE("Redlock: acquire, renew and unlock work with a majority") {
 TEST_CASE("Redlock: unlock --force breaks the lock on every server, and the command is ended") {
   Quorum quorum(3);
   Process holder(
-      quorum.rlock("exec", {"--lease", "3s", "job", "--", "sh", "-c", "echo in; exec sleep 60"}));
+      quorum.rlock("exec", {"--lease", "9s", "job", "--", "sh", "-c", "echo in; exec sleep 60"}));
   holder.wait_for_stdout("in");
   CHECK(wait_until([&] { return quorum.having("job") == 3; }));
   const Result broken = run(quorum.rlock("unlock", {"--force", "-y", "job"}));
@@ -126,7 +126,7 @@ TEST_CASE(
     "Redlock: unlock --force breaks the lock also for one who takes time over each question") {
   Quorum quorum(3);
   Process holder(
-      quorum.rlock("exec", {"--lease", "3s", "job", "--", "sh", "-c", "echo in; exec sleep 60"}));
+      quorum.rlock("exec", {"--lease", "9s", "job", "--", "sh", "-c", "echo in; exec sleep 60"}));
   holder.wait_for_stdout("in");
   CHECK(wait_until([&] { return quorum.having("job") == 3; }));
   Pty pty(quorum.rlock("unlock", {"--force", "job"}));
@@ -134,7 +134,7 @@ TEST_CASE(
     pty.expect("Break it? [y/N] ");
     // Meanwhile the holder renews it.
     const std::size_t before = quorum.proxy(2).requests();
-    CHECK(wait_until([&] { return quorum.proxy(2).requests() >= before + 3; }));
+    CHECK(wait_until([&] { return quorum.proxy(2).requests() >= before + 2; }));
     pty.type("y\r");
   }
   CHECK(pty.wait().status == 0);
@@ -163,12 +163,12 @@ TEST_CASE("Redlock: a nested run re-enters on every server") {
 TEST_CASE("Redlock: a nested run leaves the outer one what servers have forgotten and got again") {
   Quorum quorum(3);
   std::string inner;
-  for (const std::string& word : quorum.rlock("exec", {"--lease", "3s", "job", "--", "sh", "-c"})) {
+  for (const std::string& word : quorum.rlock("exec", {"--lease", "9s", "job", "--", "sh", "-c"})) {
     inner += "'" + word + "' ";
   }
   std::string look;
   for (int i = 0; i < 3; ++i) look += "redis-cli -s " + quorum[i].unix_path() + " hvals job; ";
-  Process outer(quorum.rlock("exec", {"--lease", "3s", "job", "--", "sh", "-c",
+  Process outer(quorum.rlock("exec", {"--lease", "9s", "job", "--", "sh", "-c",
                                       inner + "'echo in; read x'; " + look}),
                 {.stdin_text = "", .hold_stdin = true});
   outer.wait_for_stdout("in");

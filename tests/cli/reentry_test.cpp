@@ -51,7 +51,7 @@ TEST_CASE("re-entry: a nested exec of the same name has hold count 2, and gives 
   std::string option;
   SUBCASE("waiting for ever") {}
   SUBCASE("not waiting at all") { option = "-n"; }
-  SUBCASE("with a lease that is shorter than the outer one") { option = "--lease 1s"; }
+  SUBCASE("with a lease that is shorter than the outer one") { option = "--lease 6s"; }
 
   Process rlock(
       Nest::argv("run " + option + " job -- " + k_inner + "; echo back; await two; exit 6"),

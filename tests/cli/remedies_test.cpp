@@ -184,7 +184,7 @@ TEST_CASE("remedies: with TLS and a client's certificate") {
 }
 
 TEST_CASE("remedies: with sentinels, and in a cluster") {
-  Sentinels sentinels;
+  Sentinels sentinels({.down_after_ms = 600'000});  // it stays with its master
   Patient{[&](const Words& words) { return sentinels.server(0).command(words); },
           {"-r", sentinels.url()}}
       .check();

@@ -40,7 +40,7 @@ TEST_CASE("rlock does not kill a process group that has got the number of the co
   const Server server;
   const auto result = run_in_namespace(
       server,
-      "$rlock exec -q -r $url --at-most 500ms --kill-after 2s job -- sh -c 'echo $$ >$0/group; "
+      "$rlock exec -q -r $url --at-most 3s --kill-after 5s job -- sh -c 'echo $$ >$0/group; "
       "env --ignore-signal=TERM setsid sh -c \"touch $0/deaf; exec sleep 1000\" & "
       "exec sleep 1000' $dir &\n"
       "while [ ! -e $dir/deaf ]; do sleep 0.02; done\n"
@@ -84,7 +84,7 @@ TEST_CASE("a guardian does not kill a process group that has got the number of t
       server,
       "chmod 777 $dir; cp /usr/bin/setpriv $dir/become-root; chmod 4755 $dir/become-root\n"
       "as_nobody='setpriv --reuid nobody --clear-groups'\n"
-      "$as_nobody $rlock exec -q -r $url --lease 2s job -- sh -c 'echo $$ >$0/group; "
+      "$as_nobody $rlock exec -q -r $url --lease 6s job -- sh -c 'echo $$ >$0/group; "
       "$0/become-root --reuid 0 setsid sh -c \"echo \\$\\$ >$0/immune; exec sleep 1000\" & "
       "exec sleep 1000' $dir & holder=$!\n"
       "while [ ! -s $dir/immune ]; do sleep 0.02; done\n"

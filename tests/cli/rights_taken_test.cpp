@@ -265,7 +265,7 @@ TEST_CASE(
   const Words nested = rlock_argv("exec", "-n", "--fence", "job", "--", "true");
   for (const Words& options : {Words{}, Words{"--kind", "simple", "--at-least", "100ms"}}) {
     for (const std::string& user : users) {
-      Words argv = rlock_argv("exec", "-n", "--fence", "--restart-delay", "0", "--lease", "2s");
+      Words argv = rlock_argv("exec", "-n", "--fence", "--restart-delay", "0", "--lease", "20s");
       argv.insert(argv.end(), options.begin(), options.end());
       argv.insert(argv.end(), {"job", "--"});
       argv.insert(argv.end(), nested.begin(), nested.end());

@@ -56,7 +56,7 @@ TEST_CASE("semaphore: watch tells who gets a permit, gives it back, and whose ha
   Process watch(argv_for(server, {"watch", "--json", "job"}));
   watch.wait_for_stdout(R"("event":"state")");
   Holders holders(server);
-  Process& killed = holders.add("2", {"--lease", "2s", "--note", "killed"});
+  Process& killed = holders.add("2", {"--lease", "6s", "--note", "killed"});
   watch.wait_for_stdout(R"("event":"held")");
   Process& other = holders.add("2", {"--lease", "10m", "--note", "other"});
   const auto tells = [&](const std::string& event, const std::string& note) {

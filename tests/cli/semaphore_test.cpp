@@ -64,7 +64,7 @@ TEST_CASE("semaphore: one more waits on the channel, and has the permit that is 
 TEST_CASE("semaphore: the watchdog keeps a permit, and kill -9 gives it back with its lease") {
   Server server;
   Holders holders(server);
-  Process& holder = holders.add("1", {"--lease", "2s"});
+  Process& holder = holders.add("1", {"--lease", "6s"});
   const auto end = [&] { return server.command({"ZRANGE", k_permits, "0", "-1", "WITHSCORES"}); };
   for (int renewals = 0; renewals < 4; ++renewals) {
     const std::string before = end();
@@ -84,7 +84,7 @@ TEST_CASE("semaphore: S4: a run whose permit is gone is ended, and touches no ot
   Holders holders(server);
   Process& other = holders.add("2", {"--lease", "10m"});
   const std::string others = server.command({"ZRANGE", k_permits, "0", "-1"});
-  Process& holder = holders.add("2", {"--lease", "2s"});
+  Process& holder = holders.add("2", {"--lease", "6s"});
   const Words both = server.list({"ZRANGE", k_permits, "0", "-1"});
   REQUIRE(both.size() == 2);
   const std::string mine = both[0] == others ? both[1] : both[0];
@@ -211,7 +211,7 @@ TEST_CASE("semaphore: unlock and renew find a permit by its owner, and a nested 
 TEST_CASE("semaphore: --at-least keeps the permit after the command, and not for longer") {
   Server server;
   CHECK(
-      invoke(server, {"exec", "--permits", "1", "--at-least", "3s", "job", "--", "true"}).status ==
+      invoke(server, {"exec", "--permits", "1", "--at-least", "6s", "job", "--", "true"}).status ==
       0);
   CHECK(try_at_once(server, "1") == 75);
   CHECK(out(server) == "1");

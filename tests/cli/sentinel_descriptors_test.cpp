@@ -26,7 +26,7 @@ void leave_one_descriptor(pid_t pid) {
 
 TEST_CASE("sentinel: who cannot ask them for want of descriptors does not renew for ever") {
   Stubborn split;
-  Process holder(cat(split.url, "job", "6s"), {.hold_stdin = true});
+  Process holder(cat(split.url, "job", "9s"), {.hold_stdin = true});
   holder.wait_for_stdout("got");
   wait_for_renewal(split.old);  // its watchdog is at work
   leave_one_descriptor(holder.pid());

@@ -219,8 +219,8 @@ TEST_CASE("R2: a server that is stopped costs the timeout, and the late request 
     CAPTURE(url);
     server.command({"CONFIG", "RESETSTAT"});
     server.pause();
-    check_refused(invoke(url, {"exec", "job", "--", "echo", "ran"}, "300ms"), 69);
-    check_refused(invoke(url, {"acquire", "--no-watchdog", "job"}, "300ms"), 69);
+    check_refused(invoke(url, {"exec", "job", "--", "echo", "ran"}, "3s"), 69);
+    check_refused(invoke(url, {"acquire", "--no-watchdog", "job"}, "3s"), 69);
     server.resume();
     // Both requests are carried out late, each with what undoes it behind it.
     CHECK(wait_until([&] { return calls(server, "evalsha") >= 2 && calls(server, "eval") >= 2; }));
@@ -239,7 +239,7 @@ TEST_CASE("R2: a stopped server keeps no command from being refused in time") {
 TEST_CASE("R2: a release that the stopped server cannot answer is told, and done later") {
   Server server;
   load_scripts(server);
-  Process job(rlock_argv("exec", "-r", server.tcp_url(), "--timeout", "1s", "job", "--", "sh", "-c",
+  Process job(rlock_argv("exec", "-r", server.tcp_url(), "--timeout", "3s", "job", "--", "sh", "-c",
                          "echo ready; read x; exit 5"),
               {.hold_stdin = true});
   job.wait_for_stdout("ready");
@@ -261,7 +261,7 @@ TEST_CASE("R2: a network that swallows everything is told by status 69, and leav
   SUBCASE("before the request arrives") {
     server.command({"CONFIG", "RESETSTAT"});
     proxy.set_mode(Mode::blackhole);
-    check_refused(invoke(proxy.url(), {"exec", "job", "--", "echo", "ran"}, "300ms"), 69);
+    check_refused(invoke(proxy.url(), {"exec", "job", "--", "echo", "ran"}, "3s"), 69);
     CHECK(server.keys().empty());
     proxy.set_mode(Mode::pass);  // now the request and what undoes it arrive
     CHECK(wait_until([&] { return calls(server, "evalsha") >= 1 && calls(server, "eval") >= 1; }));

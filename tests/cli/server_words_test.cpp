@@ -119,17 +119,17 @@ TEST_CASE("words: no answer in time is told with the time and the option that se
   const FakeServer silent;
   for (const Words& words : k_commands) {
     CAPTURE(words[0]);
-    Words argv = {"-r", silent.url(), "--timeout", "150ms"};
+    Words argv = {"-r", silent.url(), "--timeout", "500ms"};
     argv.insert(argv.end(), words.begin(), words.end());
     const Result result = invoke(argv);
     CAPTURE(result.err);
     CHECK(result.status == 69);
-    CHECK(has(result.err, silent.url() + " within 150ms (--timeout)"));
+    CHECK(has(result.err, silent.url() + " within 500ms (--timeout)"));
   }
   Server stopped;
   stopped.pause();
-  const Result result = invoke({"-r", stopped.unix_url(), "--timeout", "0.2", "list"});
-  CHECK(has(result.err, "within 200ms (--timeout)"));
+  const Result result = invoke({"-r", stopped.unix_url(), "--timeout", "0.5", "list"});
+  CHECK(has(result.err, "within 500ms (--timeout)"));
   stopped.resume();
 }
 
@@ -147,9 +147,9 @@ TEST_CASE("words: a TLS handshake that gets no answer is told with the time") {
   if (!can_use_tls()) return;
   const FakeServer silent;
   const std::string url = "rediss://127.0.0.1:" + std::to_string(silent.port());
-  const Result result = invoke({"-r", url, "--timeout", "150ms", "list"});
+  const Result result = invoke({"-r", url, "--timeout", "500ms", "list"});
   CAPTURE(result.err);
-  CHECK(has(result.err, "handshake within 150ms (--timeout)"));
+  CHECK(has(result.err, "handshake within 500ms (--timeout)"));
 }
 
 TEST_CASE("words: a file named by the configuration is told with the line that names it") {

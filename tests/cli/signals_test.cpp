@@ -110,7 +110,7 @@ TEST_CASE("C1: a command that handles SIGTERM keeps the lock until it has ended"
   Server server;
   const std::string go = server.directory() + "/go";
   Process rlock(rlock_argv(
-      "exec", "-r", server.unix_url(), "--lease", "3s", "--kill-after", "100ms", "job", "--", "sh",
+      "exec", "-r", server.unix_url(), "--lease", "6s", "--kill-after", "100ms", "job", "--", "sh",
       "-c",
       "trap 'echo TERM' TERM; echo ready; while [ ! -e " + go + " ]; do sleep 0.02; done; exit 4"));
   rlock.wait_for_stdout("ready");

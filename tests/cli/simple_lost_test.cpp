@@ -83,7 +83,7 @@ TEST_CASE("S4: a string lock that is lost ends the command at once, with status 
     take_away = [&] { job.steal(); };
     stolen = true;
   }
-  Process rlock(job.argv({"--lease", "3s", "--kill-after", "100ms"}), job.options());
+  Process rlock(job.argv({"--lease", "6s", "--kill-after", "100ms"}), job.options());
   rlock.wait_for_stdout("started");
   take_away();
   check_lost(rlock.wait());
@@ -108,7 +108,7 @@ TEST_CASE("S5: a string that was stolen before the command ended is not deleted"
 
 TEST_CASE("S7: a stopped rlock does not let the command work on, nor touch the next owner's key") {
   Job job;
-  Process rlock(job.argv({"-q", "--lease", "3s"}), job.options());
+  Process rlock(job.argv({"-q", "--lease", "6s"}), job.options());
   rlock.wait_for_stdout("started");
   rlock.signal(SIGSTOP);
   REQUIRE(wait_until([&] { return stopped(rlock.pid()); }));
@@ -126,7 +126,7 @@ TEST_CASE("S7: a stopped rlock does not let the command work on, nor touch the n
 
 TEST_CASE("S7: after kill -9 of rlock, the key ends by its TTL and nothing is left") {
   Job job;
-  Process rlock(job.argv({"--lease", "2s"}), job.options());
+  Process rlock(job.argv({"--lease", "5s"}), job.options());
   rlock.wait_for_stdout("started");
   rlock.signal(SIGKILL);
   CHECK(rlock.wait_exit().status == 128 + SIGKILL);
@@ -196,7 +196,7 @@ TEST_CASE("S3: an outage, and a server without memory, do a string lock no harm"
   Job job;
   Proxy proxy(job.server.port());
   Process rlock(
-      job.argv({"--lease", "3s", "--kill-after", "100ms", "--timeout", "500ms"}, proxy.url()),
+      job.argv({"--lease", "9s", "--kill-after", "100ms", "--timeout", "2s"}, proxy.url()),
       job.options());
   rlock.wait_for_stdout("started");
   SUBCASE("lost replies") {

@@ -451,7 +451,7 @@ TEST_CASE("simple: watch tells what happens to a string") {
   watch.wait_for_stdout(event("renewed", owner));
   REQUIRE(invoke(server, {"unlock", "--owner", owner, "job"}).status == 0);
   watch.wait_for_stdout(event("released", owner));
-  server.command({"SET", "job", "foreign\xff", "PX", "4000"});
+  server.command({"SET", "job", "foreign\xff", "PX", "8000"});
   watch.wait_for_stdout(event("held", "foreign\\\\xff"));
   watch.wait_for_stdout(event("expired", "foreign\\\\xff"));
   // Gone before its time without a word.

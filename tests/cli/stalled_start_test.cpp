@@ -36,13 +36,13 @@ struct Stalled {
                   "-e",
                   "trace=execve",
                   "-e",
-                  "inject=execve:delay_enter=2500000",
+                  "inject=execve:delay_enter=7500000",
                   rlock_program(),
                   "exec",
                   "-r",
                   server.unix_url(),
                   "--lease",
-                  "1s",
+                  "3s",
                   "--kill-after",
                   "100ms",
                   "job",
@@ -97,7 +97,7 @@ TEST_CASE("S7: no command starts before its guardian is out of reach of what kil
   const std::string mark = "apart-" + server.directory();
   Process rlock({"strace", "-f", "-o", "/dev/null", "-e", "trace=setsid", "-e",
                  "inject=setsid:delay_enter=500000", rlock_program(), "exec", "-r",
-                 server.unix_url(), "--lease", "3s", "job", "--", "sh", "-c",
+                 server.unix_url(), "--lease", "6s", "job", "--", "sh", "-c",
                  "exec 2>/dev/null; echo started; : " + mark + "; while :; do sleep 0.02; done"});
   rlock.wait_for_stdout("started");
   rlock.signal_group(SIGKILL);

@@ -57,8 +57,8 @@ void ends_in_peace(const Server& server, Process& rlock) {
 
 TEST_CASE("S3: SIGCONT while the server is away does not end the command") {
   Server server;
-  Process rlock(rlock_argv("exec", "-r", server.unix_url(), "--timeout", "500ms", "job", "--",
-                           "bash", "-c", "trap 'echo continued' CONT; " + until_go(server, 7)));
+  Process rlock(rlock_argv("exec", "-r", server.unix_url(), "--timeout", "2s", "job", "--", "bash",
+                           "-c", "trap 'echo continued' CONT; " + until_go(server, 7)));
   rlock.wait_for_stdout("started");
   server.pause();
   for (int i = 0; i < 3; ++i) rlock.signal(SIGCONT);
@@ -88,7 +88,7 @@ TEST_CASE("S8: after a stop, SIGTERM reaches the command although the server doe
 }
 
 TEST_CASE("--at-most: the time is kept also while a server is asked after a stop") {
-  StoppedJob job("--timeout 20s --at-most 1s",
+  StoppedJob job("--timeout 20s --at-most 5s",
                  "trap \"echo ended; exit 7\" TERM; echo star''ted.; "
                  "while :; do sleep 0.02; done");
   job.pty.type("fg\r");
@@ -133,7 +133,7 @@ TEST_CASE(
 TEST_CASE(
     "S7: below a stopped rlock, nothing lives longer than the lease, whatever it has become") {
   Server server;
-  Family family(server, server.unix_url(), {"--lease", "3s"});
+  Family family(server, server.unix_url(), {"--lease", "6s"});
   family.rlock().signal(SIGSTOP);
   REQUIRE(wait_until([&] { return stopped(family.rlock().pid()); }));
   const double lease_end = uptime() + static_cast<double>(pttl(server)) / 1000 + 0.01;

@@ -68,17 +68,16 @@ TEST_CASE("--sync-replicas: the lock is taken once so many replicas know of it")
 
 TEST_CASE("--sync-replicas: a lock that too few know of is given back, status 69") {
   Pair pair;
-  check_given_back(pair.exec({"--sync-replicas", "2", "--timeout", "200ms"}), pair);
+  check_given_back(pair.exec({"--sync-replicas", "2", "--timeout", "2s"}), pair);
   pair.replica.pause();
   for (const char* kind : {"reentrant", "fair", "simple"}) {
     CAPTURE(kind);
-    check_given_back(pair.exec({"--sync-replicas", "1", "--timeout", "200ms", "--kind", kind}),
-                     pair);
+    check_given_back(pair.exec({"--sync-replicas", "1", "--timeout", "2s", "--kind", kind}), pair);
   }
   pair.replica.resume();
   CHECK(pair.exec({"--sync-replicas", "1"}).status == 0);
   pair.replica.stop();
-  check_given_back(pair.exec({"--sync-replicas", "1", "--timeout", "200ms"}), pair);
+  check_given_back(pair.exec({"--sync-replicas", "1", "--timeout", "2s"}), pair);
   CHECK(pair.exec({}).status == 0);
 }
 
@@ -86,8 +85,8 @@ TEST_CASE("--sync-replicas: who has given a lock back waits on, also after a rep
   Pair pair;
   Proxy proxy(pair.master.port());
   hold_by_other(pair.master);
-  Process waiter(rlock_argv("exec", "-v", "-r", proxy.url(), "--timeout", "500ms",
-                            "--sync-replicas", "1", "job", "--", "echo", "ran"));
+  Process waiter(rlock_argv("exec", "-v", "-r", proxy.url(), "--timeout", "3s", "--sync-replicas",
+                            "1", "job", "--", "echo", "ran"));
   CHECK(wait_until([&] {
     return pair.master.list({"PUBSUB", "NUMSUB", k_channel}).back() == "1";
   }));
@@ -110,8 +109,8 @@ TEST_CASE("--sync-replicas: a release that is under way takes nothing from the n
   Pair pair;
   pair.replica.pause();
   hold_by_other(pair.master);
-  Process waiter(rlock_argv("exec", "-v", "-r", pair.master.tcp_url(), "--timeout", "3s", "--lease",
-                            "2s", "--sync-replicas", "1", "job", "--", "sh", "-c",
+  Process waiter(rlock_argv("exec", "-v", "-r", pair.master.tcp_url(), "--timeout", "6s", "--lease",
+                            "4s", "--sync-replicas", "1", "job", "--", "sh", "-c",
                             "echo $RLOCK_OWNER"));
   CHECK(wait_until([&] {
     return pair.master.list({"PUBSUB", "NUMSUB", k_channel}).back() == "1";

@@ -96,10 +96,10 @@ TEST_CASE("--at-least: also after a command that fails, is ended or killed") {
 
 TEST_CASE("--at-least: longer than the lease, and equal to --at-most, which has passed") {
   Server server;
-  CHECK(run(exec(server, {"--at-least", "4s", "--at-most", "4s", "--lease", "3s"},
+  CHECK(run(exec(server, {"--at-least", "8s", "--at-most", "8s", "--lease", "6s"},
                  "while :; do sleep 0.02; done"))
             .status == 124);
-  CHECK(run(exec(server, {"--at-least", "1h", "--at-most", "0", "--lease", "1s"}, "true")).status ==
+  CHECK(run(exec(server, {"--at-least", "1h", "--at-most", "0", "--lease", "6s"}, "true")).status ==
         0);
   CHECK(pttl(server) > 3'500'000);
 }
@@ -159,7 +159,7 @@ TEST_CASE("--at-most: a command that takes longer is ended with its family, stat
   const ProcessOptions options{.env = {{"MARK", mark}}};
   Result result;
   SUBCASE("by SIGTERM") {
-    result = run(exec(server, {"--at-most", "2s"},  // time enough for the trap
+    result = run(exec(server, {"--at-most", "4s"},  // time enough for the trap
                       "trap 'echo TERM; exit 3' TERM; "
                       "while :; do sleep 0.02; done"),
                  options);
@@ -203,8 +203,8 @@ TEST_CASE("--at-most: a command that ends before has its own status") {
 TEST_CASE("--at-most: the time counts from the command's start, not from the wait") {
   Server server;
   server.command({"HSET", "job", "another:1", "1"});
-  server.command({"PEXPIRE", "job", "1600"});
-  const Result result = run(exec(server, {"--at-most", "1500ms"}, "exit 3"));
+  server.command({"PEXPIRE", "job", "5000"});
+  const Result result = run(exec(server, {"--at-most", "4500ms"}, "exit 3"));
   CHECK(result.status == 3);
 }
 
@@ -214,10 +214,10 @@ TEST_CASE("--no-watchdog: the command ends before the lease does, and nobody ren
   SUBCASE("by SIGTERM") {}
   SUBCASE("by SIGKILL when it is deaf") { script = "trap '' TERM; " + script; }
 
-  Process rlock(exec(server, {"--no-watchdog", "--lease", "2s"}, script));
+  Process rlock(exec(server, {"--no-watchdog", "--lease", "6s"}, script));
   rlock.wait_for_stdout("\n");
   double lease_end = 0;
-  long before = 2001;
+  long before = 6001;
   bool grew = false;
   REQUIRE(wait_until([&] {
     const long left = pttl(server);

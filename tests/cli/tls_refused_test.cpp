@@ -169,7 +169,7 @@ TEST_CASE("TLS: a port that speaks something else is told by status 76, or 69 if
   }
   // A plain redis-server waits for the end of the line.
   Server plain;
-  const Result result = attempt(local("rediss", plain.port()), trust(), "500ms");
+  const Result result = attempt(local("rediss", plain.port()), trust(), "2s");
   check_refused(result, result.status == 76 ? 76 : 69, "speak TLS");
 }
 
@@ -183,20 +183,20 @@ TEST_CASE("TLS: a plain connection to a port that speaks TLS is told in one line
 TEST_CASE("TLS: a handshake that hangs costs the timeout") {
   if (!can_use_tls()) return;
   const FakeServer silent;
-  check_refused(attempt(local("rediss", silent.port()), trust(), "300ms"), 69,
-                "no answer to the TLS handshake within 300ms (--timeout)");
+  check_refused(attempt(local("rediss", silent.port()), trust(), "1s"), 69,
+                "no answer to the TLS handshake within 1s (--timeout)");
   TlsServer server;
   server.plain().pause();
-  check_refused(attempt(server.url(), trust(), "300ms"), 69,
-                "no answer to the TLS handshake within 300ms (--timeout)");
+  check_refused(attempt(server.url(), trust(), "1s"), 69,
+                "no answer to the TLS handshake within 1s (--timeout)");
   server.plain().resume();
   const FakeServer gone(FakeOptions{.replies = {"\x16"}, .close_after = true});
-  check_refused(attempt(local("rediss", gone.port()), trust(), "300ms"), 69,
+  check_refused(attempt(local("rediss", gone.port()), trust(), "1s"), 69,
                 "the server closed the connection");
   // A record that never ends.
   const FakeServer half(FakeOptions{.replies = {std::string("\x16\x03\x03\x00\x7a\x02\x00", 7)}});
-  check_refused(attempt(local("rediss", half.port()), trust(), "300ms"), 69,
-                "no answer to the TLS handshake within 300ms (--timeout)");
+  check_refused(attempt(local("rediss", half.port()), trust(), "1s"), 69,
+                "no answer to the TLS handshake within 1s (--timeout)");
 }
 
 TEST_CASE("TLS: a handshake that hangs does not keep a signal waiting") {

@@ -170,9 +170,9 @@ TEST_CASE("TLS: replies that come late are waited for") {
 TEST_CASE("TLS: a request that the server gets to too late leaves no lock") {
   if (!can_use_tls()) return;
   TlsServer server;
-  hold(server.plain(), "1500");
+  hold(server.plain(), "5000");
   Process waiter(tls_argv(
-      server.url(), {"exec", "--timeout", "300ms", "--wait", "3s", "job", "--", "echo", "ran"}));
+      server.url(), {"exec", "--timeout", "2s", "--wait", "12s", "job", "--", "echo", "ran"}));
   REQUIRE(comes_to_wait(server.plain()));
   server.plain().pause();
   // It asks when the lease that it saw has ended, gets no answer, and sends a release behind.
@@ -260,7 +260,7 @@ TEST_CASE(
     flags = "--config \"$DIR/rlock.toml\" ";
   }
   Process script(shells.argv("owner=$(rlock acquire " + flags +
-                             "--lease 2s job) || exit; echo held; await never"),
+                             "--lease 6s job) || exit; echo held; await never"),
                  options);
   script.wait_for_stdout("held");
   for (int i = 0; i < 2; ++i) wait_for_renewal(server.plain());
@@ -276,7 +276,7 @@ TEST_CASE("TLS costs nothing where it is not used: neither the module nor OpenSS
   for (const bool uses_tls : {false, true}) {
     CAPTURE(uses_tls);
     const std::string url = uses_tls ? server.url() : server.plain().tcp_url();
-    Process holder(tls_argv(url, {"exec", "--lease", "2s", "job", "--", "sh", "-c",
+    Process holder(tls_argv(url, {"exec", "--lease", "6s", "job", "--", "sh", "-c",
                                   "echo ready; cat > /dev/null"}),
                    {.hold_stdin = true});
     holder.wait_for_stdout("ready");
@@ -300,7 +300,7 @@ TEST_CASE("TLS: a process that holds or waits stays small") {
   // The promise is 8 MiB, for the release; this build is larger by its tests of itself.
   constexpr long k_most_kib = 9L * 1024;
   TlsServer server;
-  Process holder(tls_argv(server.url(), {"exec", "--lease", "2s", "job", "--", "sh", "-c",
+  Process holder(tls_argv(server.url(), {"exec", "--lease", "6s", "job", "--", "sh", "-c",
                                          "echo ready; cat > /dev/null"}),
                  {.hold_stdin = true});
   holder.wait_for_stdout("ready");

@@ -129,7 +129,7 @@ TEST_CASE("a warning does not stop a job in the background of a terminal with to
   const Server server;
   hold_without_expiry(server);
   Pty shell({"bash", "--norc", "-mc", "stty tostop; \"$0\" \"$@\" & wait $!; echo \"status $?.\"",
-             rlock_program(), "exec", "-r", server.unix_url(), "-w", "300ms", "job", "--", "echo",
+             rlock_program(), "exec", "-r", server.unix_url(), "-w", "2s", "job", "--", "echo",
              "ran"});
   shell.expect("held without an expiry");
   shell.expect("status 75.");

@@ -311,7 +311,7 @@ TEST_CASE("W6: a waiter survives the loss of scripts and connections") {
 TEST_CASE("W6: a waiter outlives a server that is out of order for a while") {
   Server server;
   hold(server, "job");
-  Process waiter(rlock_argv("exec", "-v", "-r", server.tcp_url(), "--timeout", "1s", "job", "--",
+  Process waiter(rlock_argv("exec", "-v", "-r", server.tcp_url(), "--timeout", "3s", "job", "--",
                             "echo", "got"));
   REQUIRE(comes_to_wait(server, "job"));
   SUBCASE("stopped") {
@@ -345,7 +345,7 @@ TEST_CASE("W6: a waiter outlives a server that is out of order for a while") {
 TEST_CASE("W6: a waiter does not wait for a server beyond its own time") {
   Server server;
   hold(server, "job");
-  Process waiter(rlock_argv("exec", "-w", "5s", "--timeout", "1s", "-r", server.unix_url(), "job",
+  Process waiter(rlock_argv("exec", "-w", "8s", "--timeout", "3s", "-r", server.unix_url(), "job",
                             "--", "echo", "got"));
   REQUIRE(comes_to_wait(server, "job"));
   server.stop();
@@ -441,7 +441,7 @@ TEST_CASE("a lock without an expiry is told once") {
   Server server;
   hold(server, "job", 0);
   const Result result =
-      run(rlock_argv("exec", "-w", "200ms", "-r", server.unix_url(), "job", "--", "true"));
+      run(rlock_argv("exec", "-w", "2s", "-r", server.unix_url(), "job", "--", "true"));
   CHECK(result.status == 75);
   CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 2);
   CHECK(has(result.err, "rlock: job: held without an expiry by " + k_foreign));

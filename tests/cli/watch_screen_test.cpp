@@ -221,7 +221,7 @@ TEST_CASE("watch gives the terminal back however it ends") {
     }
   }
   SUBCASE("by --for") {
-    words = {"--for", "2", "job"};
+    words = {"--for", "5", "job"};
     Screen screen(server, words, 80, 24);
     screen.expect({"job  free"});
     CHECK(screen.end().status == 0);

@@ -118,6 +118,7 @@ TEST_CASE("cluster: a master that is killed leaves its locks and their waiters t
       pair(), [&] { return cluster().name_on(master); }, waits,
       [&](const Lock& lock, Side waiting) {
         REQUIRE(cluster().node(master).is_replicated());
+        cluster().set_node_timeout(std::chrono::seconds(1));
         cluster().node(master).stop();
         REQUIRE(cluster().wait_for_takeover(lock.name, master));
         cluster().node(master).start();

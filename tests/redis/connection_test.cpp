@@ -15,7 +15,7 @@ using namespace rlock;
 
 namespace {
 
-redis::Patience patience(int milliseconds = 10'000) {
+redis::Patience patience(int milliseconds = 30'000) {
   return {after(BootClock::now(), Milliseconds(milliseconds))};
 }
 
@@ -66,12 +66,12 @@ TEST_CASE("connection: a reply above the limit is refused") {
 }
 
 TEST_CASE("connection: the end, silence and nonsense are told apart") {
-  const auto ask = [](const test::FakeServer& server) {
+  const auto ask = [](const test::FakeServer& server, int milliseconds = 30'000) {
     redis::Connection connection = connect(server.url());
-    static_cast<void>(connection.command({"PING"}, patience(100)));
+    static_cast<void>(connection.command({"PING"}, patience(milliseconds)));
   };
   const test::FakeServer silent;
-  CHECK_THROWS_AS(ask(silent), redis::Unavailable);
+  CHECK_THROWS_AS(ask(silent, 100), redis::Unavailable);
   const test::FakeServer ended("", true);
   CHECK_THROWS_AS(ask(ended), redis::Unavailable);
   const test::FakeServer nonsense("HTTP/1.0 400\r\n", false);

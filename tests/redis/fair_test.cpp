@@ -133,7 +133,9 @@ TEST_CASE(
   Fixture f;
   f.hold_by_other();
   f.line_up({"u:1", "u:2"});
-  for (const char* owner : {"u:1", "u:2"}) {
+  for (const std::size_t i : {0U, 1U}) {
+    const std::string owner = i == 0 ? "u:1" : "u:2";
+    CHECK_FALSE(f.asks(f.locks[i]));  // just now
     const long left = std::stol(
         f.server.command({"EVAL",
                           "local time = redis.call('time') local about = "

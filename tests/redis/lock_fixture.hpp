@@ -14,9 +14,8 @@ namespace rlock::test {
 
 using Words = std::vector<std::string>;
 
-// Returns a client of `server`, by its Unix socket.
-inline redis::Client client_of(const Server& server,
-                               Milliseconds timeout = redis::ClientOptions().timeout) {
+// Returns a client of `server`, by its Unix socket. It is patient: a busy machine is slow.
+inline redis::Client client_of(const Server& server, Milliseconds timeout = Milliseconds(30'000)) {
   redis::ClientOptions options;
   options.endpoint = redis::parse_url(server.unix_url());
   options.timeout = timeout;

@@ -50,8 +50,9 @@ TEST_CASE("sentinel: READONLY leads to another look for the master, until the de
   test::Server& master = group.server(0);
   const std::string port = std::to_string(group.server(1).port());
 
-  redis::Client impatient(options_of(group, 500ms));
+  redis::Client impatient(options_of(group, 30s));
   CHECK(acquire(impatient) == 1);
+  impatient.set_timeout(500ms);
   redis::Client patient(options_of(group, 30s));
   CHECK(acquire(patient) == 1);
 
@@ -67,7 +68,7 @@ TEST_CASE("sentinel: READONLY leads to another look for the master, until the de
 
 TEST_CASE("sentinel: one client goes from master to master, and a subscription ends with its") {
   test::Sentinels group;
-  redis::Client client(options_of(group, 10s));
+  redis::Client client(options_of(group, 30s));
   redis::Subscription subscription(client.options(), {"redisson_lock__channel:{job}"});
   CHECK(acquire(client) == 1);
   REQUIRE(test::wait_until([&] { return group.server(1).command({"EXISTS", "job"}) == "1"; }));
@@ -75,7 +76,7 @@ TEST_CASE("sentinel: one client goes from master to master, and a subscription e
   REQUIRE(group.wait_for_master(group.server(1)));
   CHECK(acquire(client) == 1);
   CHECK(client.find_masters().at(0).port == group.server(1).port());
-  CHECK_THROWS_AS(test::wait_until([&] { return !subscription.drain().empty(); }, 20s),
+  CHECK_THROWS_AS(test::wait_until([&] { return !subscription.drain().empty(); }, 30s),
                   redis::Unavailable);
 }
 
@@ -94,7 +95,7 @@ TEST_CASE("sentinel: a process never goes back behind a failover that it has hea
   client.set_timeout(2s);
   CHECK_THROWS_AS(acquire(client), redis::Unavailable);
   sentinel->stop();
-  redis::Client other(options_of(url, 2s));
+  redis::Client other(options_of(url, 10s));
   CHECK_THROWS_WITH_AS(acquire(other),
                        doctest::Contains("no sentinel that answers knows of the last failover"),
                        redis::Unavailable);

@@ -22,6 +22,7 @@ redis::Client client_of(const test::Server& server) {
   redis::ClientOptions options;
   options.endpoint = redis::parse_url(server.unix_url());
   options.reply_limit = redis::k_large_reply;
+  options.timeout = Milliseconds(30'000);  // a busy machine is slow
   return redis::Client(options);
 }
 

@@ -25,6 +25,7 @@ struct Guarded {
       : lock("job", "u:1", {}, lease) {
     redis::ClientOptions options;
     options.endpoint = redis::parse_url(url);
+    options.timeout = Milliseconds(30'000);  // a busy machine is slow
     redis::Client client(options);
     const auto answer = lock.try_acquire(client, lock::Join::no);
     REQUIRE(std::holds_alternative<lock::Lease>(answer));
@@ -47,7 +48,7 @@ struct Guarded {
 
 TEST_CASE("watchdog: keeps a lock beyond its first lease") {
   test::Server server;
-  Guarded guarded(server.unix_url(), Milliseconds(3000));
+  Guarded guarded(server.unix_url(), Milliseconds(6000));
   CHECK(test::wait_until([&] { return guarded.renewals >= 4; }));
   CHECK(server.command({"HGET", "job", "u:1"}) == "1");
   CHECK(guarded.verdicts == 0);
@@ -57,7 +58,7 @@ TEST_CASE("watchdog: keeps a lock beyond its first lease") {
 
 TEST_CASE("S4: watchdog: a lock that is gone or another's is lost") {
   test::Server server;
-  Guarded guarded(server.unix_url(), Milliseconds(3000));
+  Guarded guarded(server.unix_url(), Milliseconds(9000));
   SUBCASE("deleted") { server.command({"DEL", "job"}); }
   SUBCASE("stolen") {
     server.command({"DEL", "job"});
@@ -71,7 +72,7 @@ TEST_CASE("S4: watchdog: a lock that is gone or another's is lost") {
 
 TEST_CASE("S3: watchdog: says that a lease is about to end when renewals fail, and why") {
   test::Server server;
-  Guarded guarded(server.unix_url(), Milliseconds(2000));
+  Guarded guarded(server.unix_url(), Milliseconds(6000));
   server.stop();
   CHECK(test::wait_until([&] { return guarded.verdicts == 1; }));
   REQUIRE(guarded.watchdog->verdict());
@@ -103,8 +104,8 @@ TEST_CASE("watchdog: stops at once, also while the server does not answer, and m
 
 TEST_CASE("watchdog: one keeps several locks, also those that come later, and names the lost one") {
   test::Server server;
-  Guarded guarded(server.unix_url(), Milliseconds(1500));
-  lock::ReentrantLock other("other", "u:1", {}, Milliseconds(1500));
+  Guarded guarded(server.unix_url(), Milliseconds(4500));
+  lock::ReentrantLock other("other", "u:1", {}, Milliseconds(4500));
   redis::ClientOptions options;
   options.endpoint = redis::parse_url(server.unix_url());
   redis::Client client(options);

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t k_masters = 3;
 constexpr std::size_t k_nobody = 99;
+constexpr int k_most_tries = 10;
 
 bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
@@ -23,14 +24,21 @@ void expect_ok(const std::string& answer) {
 }  // namespace
 
 Cluster::Cluster(const std::vector<std::string>& args) {
-  for (std::size_t i = 0; i < 2 * k_masters; ++i) {
+  const auto start_node = [&] {
     ServerOptions options{
         .args = {"--cluster-enabled", "yes", "--cluster-port", std::to_string(free_port()),
-                 "--cluster-node-timeout", "1000", "--cluster-announce-ip", "127.0.0.1",
+                 "--cluster-node-timeout", "5000", "--cluster-announce-ip", "127.0.0.1",
                  "--cluster-replica-validity-factor", "0", "--cluster-allow-replica-migration",
                  "no", "--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1"}};
     options.args.insert(options.args.end(), args.begin(), args.end());
     nodes_.push_back(std::make_unique<Server>(options));
+  };
+  for (int tries = 0; nodes_.size() < 2 * k_masters;) {
+    try {
+      start_node();
+    } catch (const std::runtime_error&) {  // somebody else may have got the second port
+      if (++tries == k_most_tries) throw;
+    }
   }
   constexpr const char* k_ranges[] = {"0", "5460", "5461", "10922", "10923", "16383"};
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
@@ -60,6 +68,14 @@ Cluster::Cluster(const std::vector<std::string>& args) {
     expect_ok(answer);
   }
   if (!wait_until_whole()) throw std::runtime_error("the cluster did not come together");
+}
+
+void Cluster::set_node_timeout(std::chrono::milliseconds timeout) {
+  for (const auto& node : nodes_) {
+    if (node->pid() < 0) continue;
+    expect_ok(
+        node->command({"CONFIG", "SET", "cluster-node-timeout", std::to_string(timeout.count())}));
+  }
 }
 
 std::string Cluster::url() const {

@@ -1,6 +1,7 @@
 // A throw-away cluster: three masters with a replica each.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -12,12 +13,15 @@
 namespace rlock::test {
 
 // Node 0 owns slots 0 to 5460, node 1 those to 10922, node 2 the rest; 3, 4 and 5 are their
-// replicas. A master that has gone is replaced after about two seconds.
+// replicas. A master that does not answer for five seconds is replaced.
 class Cluster {
  public:
   // Waits until all nodes agree and the replicas are in step. Throws std::runtime_error when that
   // does not come about (30 s).
   explicit Cluster(const std::vector<std::string>& args = {});
+
+  // Has the nodes that run replace a master that does not answer for so long.
+  void set_node_timeout(std::chrono::milliseconds timeout);
 
   // redis-cluster://... of the first three nodes.
   [[nodiscard]] std::string url() const;
