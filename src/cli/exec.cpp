@@ -99,9 +99,9 @@ int run_command(const ExecPlan& plan, HeldLocks& locks, lock::Session& session,
     return static_cast<int>(ExitStatus::lost);
   }
   guardian.arm();
-  const TimePoint start = BootClock::now();
   Supervisor supervisor(signals, guardian, supervision(plan, locks, guardian));
   supervisor.start(command);
+  const TimePoint start = BootClock::now();  // the system may have taken its time
   Supervisor::Result result;
   try {
     result = supervisor.run();

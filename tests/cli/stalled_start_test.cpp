@@ -106,6 +106,23 @@ TEST_CASE("S7: no command starts before its guardian is out of reach of what kil
   CHECK(processes_with(mark).empty());
 }
 
+TEST_CASE("--at-least counts from when the command has started, however late that is") {
+  if (!can_trace()) return;
+  const Server server;
+  const std::string program = Stalled::copied(server.directory() + "/slow-sh");
+  const Result result =
+      run({"strace", "-f", "-o", "/dev/null", "-P", program, "-e", "trace=execve", "-e",
+           "inject=execve:delay_enter=4000000", rlock_program(), "exec", "-r", server.unix_url(),
+           "--at-least", "60s", "job", "--", program, "-c", "date +%s%3N"});
+  REQUIRE(result.status == 0);
+  const std::string about = server.command({"HGETALL", "rlock_info:{job}"});
+  const std::size_t at = about.find("\"outlived\":");
+  CAPTURE(about);
+  REQUIRE(at != std::string::npos);
+  // The command tells the time a little after it has started.
+  CHECK(std::stoll(about.substr(at + 11)) > std::stoll(result.out) + 60'000 - 2'000);
+}
+
 TEST_CASE("C3: a wait for the command that a signal interrupts is made again") {
   if (!can_trace()) return;
   const Server server;
