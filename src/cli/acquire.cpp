@@ -1,7 +1,6 @@
 // rlock acquire: takes a lock and leaves it to a watchdog in the background.
 
 #include <cerrno>
-#include <charconv>
 #include <exception>
 #include <fcntl.h>
 #include <memory>
@@ -14,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/escape.hpp"
+#include "base/integer.hpp"
 #include "cli/background_watchdog.hpp"
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
@@ -22,6 +22,7 @@
 #include "cli/shell_export.hpp"
 #include "cli/take_options.hpp"
 #include "cli/taking.hpp"
+#include "lock/kind.hpp"
 #include "redis/server_error.hpp"
 
 namespace rlock::cli {
@@ -85,10 +86,8 @@ void check(const Globals& globals, const AcquireOptions& options) {
 std::optional<process::Watched> find_caller(const AcquireOptions& options) {
   if (options.take.no_watchdog) return std::nullopt;
   if (!options.pid) return process::watch_caller();
-  pid_t pid = 0;
-  const char* end = options.pid->data() + options.pid->size();
-  const auto [rest, error] = std::from_chars(options.pid->data(), end, pid);
-  if (error != std::errc() || rest != end || pid <= 0) {
+  const pid_t pid = parse_integer<pid_t>(*options.pid).value_or(0);
+  if (pid <= 0) {
     throw Error(ExitStatus::usage,
                 "--pid: '" + repeated(*options.pid) + "' is no number of a process");
   }

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "lock/held.hpp"
+#include "lock/kind.hpp"
 
 namespace rlock::cli {
 namespace {

@@ -1,16 +1,12 @@
 #include "cli/event_lines.hpp"
 
-#include <array>
-#include <cstdio>
-#include <sys/time.h>
-#include <time.h>
-
 #include <nlohmann/json.hpp>
 
 #include "base/duration.hpp"
 #include "base/escape.hpp"
+#include "base/wall_time.hpp"
+#include "cli/holder_text.hpp"
 #include "cli/snapshot_text.hpp"
-#include "cli/status_line.hpp"
 
 namespace rlock::cli {
 namespace {
@@ -72,23 +68,6 @@ Tone tone_of(const LockEvent& event, const Snapshot& snapshot) {
   if (what == "held" || what == "renewed") return Tone::busy;
   if (what == "state") return snapshot.held ? Tone::busy : Tone::good;
   return what == "released" ? Tone::good : Tone::plain;
-}
-
-std::string utc_time(std::int64_t time_ms) {
-  const time_t seconds = time_ms / 1000;
-  tm parts{};
-  ::gmtime_r(&seconds, &parts);
-  std::array<char, 32> when{};
-  ::strftime(when.data(), when.size(), "%Y-%m-%dT%H:%M:%S", &parts);
-  std::array<char, 8> fraction{};
-  std::snprintf(fraction.data(), fraction.size(), ".%03dZ", static_cast<int>(time_ms % 1000));
-  return std::string(when.data()) + fraction.data();
-}
-
-std::int64_t local_time_ms() {
-  timeval now{};
-  ::gettimeofday(&now, nullptr);
-  return std::int64_t{now.tv_sec} * 1000 + now.tv_usec / 1000;
 }
 
 std::string text_line(const LockEvent& event, const Snapshot& snapshot, const Paint& paint) {

@@ -1,7 +1,6 @@
 // The events of a lock as text: for people, and as JSON.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "cli/lock_follower.hpp"
@@ -19,12 +18,6 @@ namespace rlock::cli {
 
 // Returns the colour of an event.
 [[nodiscard]] Tone tone_of(const LockEvent& event, const lock::Snapshot& snapshot);
-
-// Returns a time (ms since 1970) in UTC: "2026-11-21T01:59:22.516Z".
-[[nodiscard]] std::string utc_time(std::int64_t time_ms);
-
-// Returns the time of this machine's clock, in ms since 1970.
-[[nodiscard]] std::int64_t local_time_ms();
 
 // Return an event, or that the server is not available and why, as a line with its newline.
 [[nodiscard]] std::string text_line(const LockEvent& event, const lock::Snapshot& snapshot,

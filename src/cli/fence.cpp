@@ -13,6 +13,7 @@
 #include "cli/literal_words.hpp"
 #include "cli/message.hpp"
 #include "lock/fencing.hpp"
+#include "lock/token.hpp"
 
 namespace rlock::cli {
 namespace {

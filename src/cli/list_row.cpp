@@ -7,10 +7,11 @@
 
 #include "base/duration.hpp"
 #include "base/escape.hpp"
+#include "cli/holder_text.hpp"
 #include "cli/snapshot_json.hpp"
 #include "cli/snapshot_text.hpp"
-#include "cli/status_line.hpp"
 #include "cli/table.hpp"
+#include "lock/kind.hpp"
 
 namespace rlock::cli {
 namespace {

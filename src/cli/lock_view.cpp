@@ -7,8 +7,9 @@
 #include "base/escape.hpp"
 #include "base/text_width.hpp"
 #include "cli/event_lines.hpp"
+#include "cli/holder_text.hpp"
 #include "cli/snapshot_json.hpp"
-#include "cli/status_line.hpp"
+#include "lock/kind.hpp"
 
 namespace rlock::cli {
 namespace {

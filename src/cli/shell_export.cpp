@@ -7,6 +7,7 @@
 #include "cli/own_hold.hpp"
 #include "lock/held.hpp"
 #include "lock/held_kind.hpp"
+#include "lock/kind.hpp"
 
 namespace rlock::cli {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "base/escape.hpp"
 #include "cli/json_writer.hpp"
+#include "lock/kind.hpp"
 
 namespace rlock::cli {
 namespace {

@@ -11,10 +11,11 @@
 #include "base/escape.hpp"
 #include "base/text_width.hpp"
 #include "base/wording.hpp"
+#include "cli/holder_text.hpp"
 #include "cli/json_writer.hpp"
 #include "cli/party_table.hpp"
 #include "cli/snapshot_json.hpp"
-#include "cli/status_line.hpp"
+#include "lock/kind.hpp"
 
 namespace rlock::cli {
 namespace {

@@ -1,11 +1,11 @@
 #include "cli/take_options.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include <CLI/CLI.hpp>
 
 #include "base/escape.hpp"
+#include "base/integer.hpp"
 #include "cli/globals.hpp"
 #include "lock/fair.hpp"
 
@@ -33,15 +33,13 @@ Milliseconds parse_in_range(const std::string& option, const std::string& text,
 }
 
 int parse_number(const std::string& option, const std::string& text, int least, int most) {
-  int value = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || rest != end || value < least || value > most) {
+  const auto value = parse_integer<int>(text);
+  if (!value || *value < least || *value > most) {
     throw Error(ExitStatus::usage, option + ": '" + repeated(text) +
                                        "' is out of range; expected " + std::to_string(least) +
                                        " to " + std::to_string(most));
   }
-  return value;
+  return *value;
 }
 
 }  // namespace

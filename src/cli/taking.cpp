@@ -8,6 +8,7 @@
 #include "base/process_identity.hpp"
 #include "base/shell_quote.hpp"
 #include "base/wording.hpp"
+#include "cli/holder_text.hpp"
 #include "cli/message.hpp"
 #include "cli/own_hold.hpp"
 #include "cli/remedy.hpp"

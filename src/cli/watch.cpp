@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/escape.hpp"
+#include "base/wall_time.hpp"
 #include "cli/commands.hpp"
 #include "cli/event_lines.hpp"
 #include "cli/full_screen.hpp"

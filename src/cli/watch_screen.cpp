@@ -5,7 +5,7 @@
 
 #include "base/duration.hpp"
 #include "base/text_width.hpp"
-#include "cli/event_lines.hpp"
+#include "base/wall_time.hpp"
 #include "cli/lock_view.hpp"
 
 namespace rlock::cli {

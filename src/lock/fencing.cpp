@@ -1,7 +1,6 @@
 #include "lock/fencing.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/error.hpp"
 #include "base/escape.hpp"
@@ -76,15 +75,6 @@ TokenCheck ask_all(Session& session, const std::string& name, std::int64_t token
 }
 
 }  // namespace
-
-std::optional<std::int64_t> parse_token(std::string_view text) {
-  if (text.starts_with('-')) return std::nullopt;
-  std::int64_t token = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, token);
-  if (error != std::errc() || rest != end) return std::nullopt;
-  return token;
-}
 
 TokenCheck check_token(redis::Client& client, const std::string& name, std::int64_t token,
                        Missing missing) {

@@ -3,17 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
-#include <string_view>
 
 #include "lock/session.hpp"
 #include "redis/client.hpp"
 
 namespace rlock::lock {
-
-// Returns the token that `text` is, a decimal integer from 0 to 2^63-1, or nothing.
-[[nodiscard]] std::optional<std::int64_t> parse_token(std::string_view text);
 
 struct TokenCheck {
   enum class Verdict { accepted, stale, unknown };

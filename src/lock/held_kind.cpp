@@ -1,6 +1,7 @@
 #include "lock/held_kind.hpp"
 
 #include "lock/key_names.hpp"
+#include "lock/kind.hpp"
 #include "lua_scripts.hpp"
 
 namespace rlock::lock {

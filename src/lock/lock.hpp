@@ -5,33 +5,12 @@
 #include <string>
 #include <variant>
 
+#include "lock/busy.hpp"
+#include "lock/kind.hpp"
 #include "lock/lease.hpp"
-#include "lock/owner.hpp"
 #include "lock/session.hpp"
 
 namespace rlock::lock {
-
-// read and write are the two sides of one read/write lock.
-enum class Kind { reentrant, fair, simple, read, write, semaphore };
-
-// Returns the kind's name, as in the options, the environment and the JSON.
-[[nodiscard]] std::string kind_name(Kind kind);
-
-// Somebody else holds the lock, or it is somebody else's turn.
-struct Busy {
-  std::optional<Milliseconds> ttl;  // nothing: it has no expiry; 0 where it is free
-  std::string owner;                // empty where unknown, and so are the fields of `holder`
-  About holder;
-  bool is_any_string = false;  // as in Snapshot
-  std::optional<Milliseconds> held_for;
-  std::optional<int> place;               // in the queue of a fair lock, where 0 is the head
-  std::optional<Milliseconds> ask_after;  // if so, when to ask again although nobody calls
-  std::string overheard;                  // another's channel that tells more, if not empty
-  std::optional<int> permits;             // of a semaphore, that are out
-
-  // Whether only others' turns are in the way.
-  [[nodiscard]] bool is_free() const { return ttl == Milliseconds(0) && owner.empty(); }
-};
 
 // Whether to queue for a fair lock that is busy. One who does not subscribe first can be called
 // before he listens.

@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "lock/fair.hpp"
+#include "lock/kind.hpp"
 #include "lock/quorum.hpp"
 #include "lock/read_write.hpp"
 #include "lock/semaphore.hpp"

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/escape.hpp"
-#include "lock/fencing.hpp"
+#include "lock/token.hpp"
 
 namespace rlock::lock {
 namespace {

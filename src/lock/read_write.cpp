@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/error.hpp"
+#include "lock/kind.hpp"
 #include "lua_scripts.hpp"
 
 namespace rlock::lock {

@@ -11,6 +11,7 @@
 #include "lock/owner_info.hpp"
 #include "lock/refusals.hpp"
 #include "lock/restart.hpp"
+#include "lock/token.hpp"
 #include "lua_scripts.hpp"
 #include "redis/server_error.hpp"
 

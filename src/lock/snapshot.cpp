@@ -1,11 +1,11 @@
 #include "lock/snapshot.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <string_view>
 #include <unordered_map>
 
+#include "base/integer.hpp"
 #include "lock/key_names.hpp"
 #include "lock/owner_info.hpp"
 #include "lock/snapshot_permits.hpp"
@@ -18,14 +18,6 @@ namespace rlock::lock {
 namespace {
 
 using Replies = std::vector<redis::Reply>;
-
-std::optional<std::int64_t> to_number(const std::string& text) {
-  std::int64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  if (text.empty() || error != std::errc() || rest != end) return std::nullopt;
-  return value;
-}
 
 std::int64_t to_time(double score) {
   constexpr auto k_limit = static_cast<double>(k_furthest_ms);
@@ -80,7 +72,7 @@ void add_holder(Snapshot& snapshot, Pairs& infos, const std::string& field,
     holder.kind = info->kind;
     holder.token = info->token;
   }
-  holder.count = to_number(value).value_or(1);
+  holder.count = parse_integer<std::int64_t>(value).value_or(1);
   if (snapshot.kind == Snapshot::Kind::read_write) {
     holder.mode = field.ends_with(":write") ? Holder::Mode::write : Holder::Mode::read;
   }
@@ -121,7 +113,8 @@ Snapshot::Kind find_kind(const std::string& type, const Snapshot& snapshot) {
   // An application's hash, beside which there happens to be a side key.
   const bool is_lock =
       std::all_of(snapshot.hash.begin(), snapshot.hash.end(), [](const auto& pair) {
-        return pair.first.find(':') != std::string::npos && to_number(pair.second);
+        return pair.first.find(':') != std::string::npos &&
+               parse_integer<std::int64_t>(pair.second);
       });
   return is_lock ? Snapshot::Kind::reentrant : Snapshot::Kind::unknown;
 }
@@ -192,11 +185,12 @@ Snapshot read_snapshot(const std::string& name, redis::Reply reply, Ears ears) {
 
   Snapshot snapshot;
   snapshot.name = name;
-  snapshot.time_ms = to_number(items[k_now].as_text()).value_or(0);
+  snapshot.time_ms = parse_integer<std::int64_t>(items[k_now].as_text()).value_or(0);
   const std::string& type = items[k_type].as_text();
   snapshot.held = type != "none";
   if (snapshot.held) snapshot.ttl_ms = items[k_ttl].as_integer();
-  if (!items[k_token].is_nil()) snapshot.token = to_number(items[k_token].as_text());
+  if (!items[k_token].is_nil())
+    snapshot.token = parse_integer<std::int64_t>(items[k_token].as_text());
 
   Pairs infos(items[k_info].as_array());
   if (!read_permits(snapshot, items)) add_holders(snapshot, items, infos);

@@ -1,11 +1,11 @@
 #include "lock/snapshot_permits.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <unordered_map>
 
 #include "base/duration.hpp"
+#include "base/integer.hpp"
 #include "base/shell_quote.hpp"
 #include "base/wording.hpp"
 #include "lock/owner_info.hpp"
@@ -20,14 +20,6 @@ const std::string k_made_with = "permits";  // the side key's field
 constexpr double k_for_ever_ms = 1e14;      // Redisson's permits without a lease end later
 constexpr std::size_t k_redisson_id_bytes = 16;
 constexpr std::int64_t k_longest_unnoticed_ms = 60'000;
-
-std::optional<std::int64_t> whole_number(const std::string& text) {
-  std::int64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  if (text.empty() || error != std::errc() || rest != end) return std::nullopt;
-  return value;
-}
 
 // Returns a permit as people know it: Redisson shows its bytes as digits.
 std::string shown(const std::string& permit) {
@@ -63,8 +55,9 @@ bool read_permits(Snapshot& snapshot, const std::vector<redis::Reply>& items) {
   const std::string& type = items[k_type].as_text();
   const bool has_permits = items[k_has_permits].as_integer() == 1;
   const auto& content = items[k_content].as_array();
-  const auto number =
-      type == "string" && !content.empty() ? whole_number(content[0].as_text()) : std::nullopt;
+  const auto number = type == "string" && !content.empty()
+                          ? parse_integer<std::int64_t>(content[0].as_text())
+                          : std::nullopt;
   if (!number && !(type == "none" && has_permits)) return false;
   Infos infos;
   const auto& told = items[k_info].as_array();
@@ -75,7 +68,7 @@ bool read_permits(Snapshot& snapshot, const std::vector<redis::Reply>& items) {
   if (!has_permits && made_with == infos.end()) return false;
 
   Snapshot::Permits permits;
-  if (made_with != infos.end()) permits.made_with = whole_number(made_with->second);
+  if (made_with != infos.end()) permits.made_with = parse_integer<std::int64_t>(made_with->second);
   const std::int64_t out = items[k_permits_out].as_integer();
   permits.total = number.value_or(0) + out;
   snapshot.kind = Snapshot::Kind::semaphore;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "lock/lock.hpp"
+#include "lock/busy.hpp"
 
 namespace rlock::lock {
 

@@ -1,4 +1,4 @@
-#include "lock/lock.hpp"
+#include "lock/kind.hpp"
 
 namespace rlock::lock {
 

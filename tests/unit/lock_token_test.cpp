@@ -1,9 +1,9 @@
-// lock/fencing: what is a token.
+// lock/token: what is a token.
 #include <string>
 
 #include <doctest/doctest.h>
 
-#include "lock/fencing.hpp"
+#include "lock/token.hpp"
 
 using rlock::lock::parse_token;
 
