@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "lock/fair.hpp"
+#include "lock/kinds/fair/fair.hpp"
 #include "redis/subscription.hpp"
 
 namespace rlock::bench {

@@ -1,11 +1,11 @@
 #include "lock/make_lock.hpp"
 
 #include "base/error.hpp"
-#include "lock/fair.hpp"
-#include "lock/kind.hpp"
-#include "lock/quorum.hpp"
-#include "lock/read_write.hpp"
-#include "lock/semaphore.hpp"
+#include "lock/kinds/fair/fair.hpp"
+#include "lock/kinds/quorum/quorum.hpp"
+#include "lock/kinds/read_write/read_write.hpp"
+#include "lock/kinds/semaphore/semaphore.hpp"
+#include "lock/words/kind.hpp"
 
 namespace rlock::lock {
 namespace {

@@ -82,7 +82,8 @@ TEST_CASE("any string: who wants it as a lock is not shown what is in it") {
   const std::string lasting =
       said(server, {"exec", "--kind", "simple", "-n", "-E", "0", "session", "--", "true"});
   check_hidden(lasting);
-  CHECK(has(lasting, "session: a string; if it is a lock, it is held without an expiry by user=ann..."));
+  CHECK(has(lasting,
+            "session: a string; if it is a lock, it is held without an expiry by user=ann..."));
   Pty waiter(argv_for(server, {"exec", "--kind", "simple", "session", "--", "true"}));
   waiter.expect("waiting 1s for user=ann... ");
   Pty force(argv_for(server, {"unlock", "--force", "--kind", "simple", "session"}));

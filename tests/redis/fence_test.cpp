@@ -7,10 +7,10 @@
 
 #include <doctest/doctest.h>
 
-#include "lock/fair.hpp"
-#include "lock/fencing.hpp"
-#include "lock/read_write.hpp"
-#include "lock/simple.hpp"
+#include "lock/kinds/fair/fair.hpp"
+#include "lock/kinds/read_write/read_write.hpp"
+#include "lock/kinds/simple/simple.hpp"
+#include "lock/servers/fencing.hpp"
 #include "lua_scripts.hpp"
 #include "redis/lock_fixture.hpp"
 #include "redis/server_error.hpp"

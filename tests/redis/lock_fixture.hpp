@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "lock/breaking.hpp"
-#include "lock/reentrant.hpp"
+#include "lock/inspection/breaking.hpp"
+#include "lock/kinds/plain/reentrant.hpp"
 #include "redis/client.hpp"
 #include "redis/url.hpp"
 #include "support/server.hpp"

@@ -1,6 +1,6 @@
 // acquire_read.lua, acquire_write.lua, reenter_read_write.lua, renew_read_write.lua and
 // release_read_write.lua
-#include "lock/read_write.hpp"
+#include "lock/kinds/read_write/read_write.hpp"
 
 #include <optional>
 #include <string>
@@ -10,8 +10,8 @@
 #include <doctest/doctest.h>
 
 #include "base/error.hpp"
-#include "lock/held_kind.hpp"
-#include "lock/snapshot.hpp"
+#include "lock/inspection/snapshot.hpp"
+#include "lock/kinds/held_kind.hpp"
 #include "lua_scripts.hpp"
 #include "redis/lock_fixture.hpp"
 #include "support/resp.hpp"

@@ -1,5 +1,5 @@
 // acquire_semaphore.lua, reenter_semaphore.lua, renew_semaphore.lua and release_semaphore.lua.
-#include "lock/semaphore.hpp"
+#include "lock/kinds/semaphore/semaphore.hpp"
 
 #include <cstdint>
 #include <string>
@@ -9,8 +9,8 @@
 #include <doctest/doctest.h>
 
 #include "base/error.hpp"
-#include "lock/held_kind.hpp"
-#include "lock/simple.hpp"
+#include "lock/kinds/held_kind.hpp"
+#include "lock/kinds/simple/simple.hpp"
 #include "lua_scripts.hpp"
 #include "redis/lock_fixture.hpp"
 #include "support/proxy.hpp"

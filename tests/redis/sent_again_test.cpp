@@ -7,9 +7,9 @@
 
 #include <doctest/doctest.h>
 
-#include "lock/fair.hpp"
-#include "lock/read_write.hpp"
-#include "lock/semaphore.hpp"
+#include "lock/kinds/fair/fair.hpp"
+#include "lock/kinds/read_write/read_write.hpp"
+#include "lock/kinds/semaphore/semaphore.hpp"
 #include "lua_scripts.hpp"
 #include "redis/lock_fixture.hpp"
 #include "redis/server_error.hpp"

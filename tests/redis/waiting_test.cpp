@@ -1,5 +1,5 @@
 // wait_for_lock, without a process around it.
-#include "lock/waiting.hpp"
+#include "lock/holding/waiting.hpp"
 
 #include <algorithm>
 #include <string>
@@ -8,7 +8,7 @@
 #include <doctest/doctest.h>
 
 #include "base/fd.hpp"
-#include "lock/reentrant.hpp"
+#include "lock/kinds/plain/reentrant.hpp"
 #include "lua_scripts.hpp"
 #include "redis/client.hpp"
 #include "redis/server_error.hpp"

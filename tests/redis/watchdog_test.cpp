@@ -1,5 +1,5 @@
 // Watchdog: renews, says what is lost, and stops.
-#include "lock/watchdog.hpp"
+#include "lock/holding/watchdog.hpp"
 
 #include <atomic>
 #include <string>
@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include "lock/reentrant.hpp"
+#include "lock/kinds/plain/reentrant.hpp"
 #include "redis/client.hpp"
 #include "redis/url.hpp"
 #include "support/proxy.hpp"

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "lock/token.hpp"
+#include "lock/words/token.hpp"
 
 using rlock::lock::parse_token;
 
