@@ -140,8 +140,8 @@ const Server* Servers::intern(Store store, std::int64_t up_ms) {
   return &server;
 }
 
-// As ReentrantLock asks it (lock/kinds/plain/reentrant.cpp,
-// lock/kinds/plain/reentrant_release.cpp), where it is one of several.
+// As a plain lock asks it (lock/kinds/single_server_lock.cpp, lock/kinds/plain/plain.cpp), where it
+// is one of several.
 Servers::Sent Servers::sent(const Request& request) const {
   const std::string owner = owner_of(request.name), latch = k_latch + text_of(request.name);
   const std::string lease = std::to_string(k_lease_ms);

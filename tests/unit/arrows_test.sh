@@ -18,9 +18,9 @@ declare -A allowed=(
     [lock]="lock/kinds lock/kinds/* lock/servers lock/words base"
     [lock/inspection]="lock/servers lock/words redis base"
     [lock/holding]="lock/kinds lock/servers lock/words redis base"
-    [lock/kinds/quorum]="lock/kinds/plain lock/kinds lock/servers lock/words redis base"
-    [lock/kinds/semaphore]="lock/kinds/plain lock/kinds lock/servers lock/words redis base"
-    [lock/kinds/read_write]="lock/kinds/plain lock/kinds lock/servers lock/words redis base"
+    [lock/kinds/quorum]="lock/kinds lock/servers lock/words redis base"
+    [lock/kinds/semaphore]="lock/kinds lock/servers lock/words redis base"
+    [lock/kinds/read_write]="lock/kinds lock/servers lock/words redis base"
     [lock/kinds/simple]="lock/kinds/plain lock/kinds lock/servers lock/words redis base"
     [lock/kinds/fair]="lock/kinds/plain lock/kinds lock/servers lock/words redis base"
     [lock/kinds/plain]="lock/kinds lock/servers lock/words redis base"
@@ -128,7 +128,7 @@ plant base/clock.cpp '#include "redis/url.hpp"\n' '"redis/url.hpp": base may not
 plant lock/words/lease.hpp '# include "process/child.hpp"\n' '"process/child.hpp": lock/words may not'
 plant lock/words/lease.hpp '#include "lock/servers/session.hpp"\n' '"lock/servers/session.hpp": lock/words may not include lock/servers'
 plant lock/servers/session.hpp '#include "lock/kinds/lock.hpp"\n' '"lock/kinds/lock.hpp": lock/servers may not include lock/kinds'
-plant lock/kinds/plain/reentrant.hpp '#include "lock/kinds/fair/fair.hpp"\n' '"lock/kinds/fair/fair.hpp": lock/kinds/plain may not'
+plant lock/kinds/plain/plain.hpp '#include "lock/kinds/fair/fair.hpp"\n' '"lock/kinds/fair/fair.hpp": lock/kinds/plain may not'
 plant lock/inspection/repair.hpp '#include "lock/holding/waiting.hpp"\n' '"lock/holding/waiting.hpp": lock/inspection may not'
 plant process/child.cpp '#include "lock/words/lease.hpp"\n' '"lock/words/lease.hpp": process may not'
 plant main.cpp '#include "lock/words/lease.hpp"\n' '"lock/words/lease.hpp": main may not include lock/words'

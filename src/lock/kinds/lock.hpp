@@ -12,8 +12,8 @@
 
 namespace rlock::lock {
 
-// Whether to queue for a fair lock that is busy. One who does not subscribe first can be called
-// before he listens.
+// Whether to queue for a fair lock that is busy. A waiter that does not subscribe first can be
+// called before it listens.
 enum class Join { no, yes };
 
 enum class Renewal { renewed, lost };

@@ -144,7 +144,7 @@ std::variant<Lease, Refusal> QuorumLock::attempt(Session& session) {
 // of it, too. Throws, and takes the votes back, if that cannot be done as long as the lease lasts.
 void QuorumLock::raise_token(Session& session, std::int64_t token, TimePoint deadline) {
   Ballot<bool> ballot(session, [members = members_, token](std::size_t i, redis::Client& client) {
-    const ReentrantLock& lock = *members[i]->lock;
+    const SingleServerLock& lock = *members[i]->lock;
     return members[i]->may_hold && lock::raise_token(client, lock.name(), lock.owner(), token);
   });
   const auto is_raised = [&](const auto& votes) {

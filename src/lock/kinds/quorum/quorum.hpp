@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "lock/kinds/plain/reentrant.hpp"
+#include "lock/kinds/single_server_lock.hpp"
 #include "lock/servers/tally.hpp"
 
 namespace rlock::lock {
@@ -17,7 +17,7 @@ namespace rlock::lock {
 class QuorumLock final : public Lock {
  public:
   // Makes the lock of one server for an owner.
-  using Make = std::function<std::unique_ptr<ReentrantLock>(const std::string& owner)>;
+  using Make = std::function<std::unique_ptr<SingleServerLock>(const std::string& owner)>;
 
   // A lock of `owner` on `servers` servers, as many as each session has that it is asked through.
   // `fencing`: on, if each grant is to have a token; then those that `make` makes peek.
@@ -54,13 +54,13 @@ class QuorumLock final : public Lock {
   void abandon(Session& session) noexcept override;
   void give_up(Session& session) noexcept override { abandon(session); }
 
-  // As ReentrantLock::go_on_with.
+  // As SingleServerLock::go_on_with.
   void go_on_with(const Hold& hold);
 
  private:
   // The lock of one server. Jobs of its node may outlive the QuorumLock.
   struct Member {
-    std::unique_ptr<ReentrantLock> lock;
+    std::unique_ptr<SingleServerLock> lock;
     std::atomic<bool> may_hold{true};  // false: no request of ours can have left anything there
     std::atomic<bool> is_over{false};  // nobody wants the vote any more that was not asked for yet
 
@@ -71,7 +71,7 @@ class QuorumLock final : public Lock {
   };
   using Members = std::vector<std::shared_ptr<Member>>;
 
-  [[nodiscard]] const ReentrantLock& front() const noexcept { return *members_.front()->lock; }
+  [[nodiscard]] const SingleServerLock& front() const noexcept { return *members_.front()->lock; }
   [[nodiscard]] Members make_members(const std::string& owner) const;
   [[nodiscard]] std::variant<Lease, Refusal> attempt(Session& session);
   void raise_token(Session& session, std::int64_t token, TimePoint deadline);

@@ -1,24 +1,20 @@
 #include "lock/kinds/simple/simple.hpp"
 
-#include <utility>
-
+#include "lock/kinds/plain/plain.hpp"
 #include "lua_scripts.hpp"
 
 namespace rlock::lock {
 
-SimpleLock::SimpleLock(const std::string& name, std::string owner, const About& about,
-                       const Terms& terms, Value value)
-    : ReentrantLock(name, std::move(owner), about, terms), value_(value) {}
-
-std::variant<Lease, Busy> SimpleLock::acquire(redis::Client& client, Join /*join*/,
-                                              const Terms& terms) {
-  auto answer = request(client, lua::acquire_simple, terms, {},
-                        {value_ == Value::fresh ? "1" : "0", keys().permits});
-  if (Busy* busy = std::get_if<Busy>(&answer)) {
-    busy->is_any_string = !busy->held_for && !looks_like_owner(busy->owner);
-    if (busy->is_any_string) busy->owner = start_of(busy->owner);
-  }
-  return answer;
+Layout simple_layout(const std::string& name, Value value) {
+  Layout layout = plain_layout(name);
+  layout.kind = Kind::simple;
+  layout.is_string = true;
+  layout.is_owner_shared = value == Value::given;
+  layout.acquire_script = &lua::acquire_simple;
+  layout.acquire = [value, permits = layout.keys.permits](Join) -> Layout::Additions {
+    return {{}, {value == Value::fresh ? "1" : "0", permits}};
+  };
+  return layout;
 }
 
 }  // namespace rlock::lock
