@@ -56,9 +56,8 @@ std::unique_ptr<Lock> make_quorum(const Wish& wish, std::size_t servers) {
 
 std::unique_ptr<Lock> make_lock(const Wish& wish, const Session& session) {
   if (!session.nodes().empty()) return make_quorum(wish, session.nodes().size());
-  const bool has_sides = wish.kind == Kind::read || wish.kind == Kind::write;
-  auto lock = std::make_unique<SingleServerLock>(
-      layout_of(wish), has_sides ? without_side(wish.owner) : wish.owner, wish.about, wish.terms);
+  auto lock =
+      std::make_unique<SingleServerLock>(layout_of(wish), wish.owner, wish.about, wish.terms);
   if (wish.hold) lock->go_on_with(*wish.hold);
   return lock;
 }

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -38,9 +39,10 @@ struct Layout {
   KeyNames keys;
   std::string channel;  // where a release is told
 
-  bool queues = false;           // waiters have places, and each is called on its own channel
-  bool is_string = false;        // the lock is a string, whose value is the owner
-  bool is_owner_shared = false;  // somebody else may have the lock as the same owner
+  std::string_view owner_ending{};  // that an owner's field may have, and is not part of it
+  bool queues = false;              // waiters have places, and each is called on its own channel
+  bool is_string = false;           // the lock is a string, whose value is the owner
+  bool is_owner_shared = false;     // somebody else may have the lock as the same owner
   Milliseconds longest_renewal_interval = Milliseconds::max();
   const char* no_fencing = nullptr;  // why no token can be drawn, if so
 

@@ -59,6 +59,9 @@ SingleServerLock::SingleServerLock(Layout layout, std::string owner, const About
       terms_(terms),
       hold_id_(random_hex(k_hold_id_bytes)) {
   check_name(name());
+  if (owner_.ends_with(layout_.owner_ending)) {
+    owner_.resize(owner_.size() - layout_.owner_ending.size());
+  }
   if (layout_.no_fencing != nullptr && terms.fencing != Fencing::off) {
     throw Error(ExitStatus::usage, std::string("--fence: ") + layout_.no_fencing);
   }

@@ -1,6 +1,5 @@
 #include "lock/kinds/read_write/read_write.hpp"
 
-#include <string_view>
 #include <utility>
 
 #include "lua_scripts.hpp"
@@ -12,14 +11,10 @@ constexpr Milliseconds k_longest_reader_interval{10'000};
 
 }  // namespace
 
-std::string without_side(const std::string& owner) {
-  constexpr std::string_view k_writes = ":write";
-  return owner.ends_with(k_writes) ? owner.substr(0, owner.size() - k_writes.size()) : owner;
-}
-
 Layout read_write_layout(const std::string& name, Kind side) {
   const KeyNames keys(name);
   Layout layout{.kind = side, .keys = keys, .channel = keys.read_write_channel};
+  layout.owner_ending = ":write";
   if (side == Kind::read) {
     layout.longest_renewal_interval = k_longest_reader_interval;
     layout.no_fencing =
