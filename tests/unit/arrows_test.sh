@@ -34,7 +34,8 @@ declare -A allowed=(
 )
 # Only these files of cli see processes.
 sees_processes='^cli/(commands/(exec|exec_plan|list|watch|acquire)|taking/(background_watchdog|taking))\.[ch]pp$'
-longest=400
+longest_file=400
+longest_function=70
 
 room_of() {
     case $1 in
@@ -78,6 +79,20 @@ check_include() {
     fi
 }
 
+# Prints the functions of a file that are too long. clang-format has put their first and last lines
+# at the margin.
+long_functions() {
+    awk -v file="$1" -v most="$longest_function" '
+        /^(namespace|class|struct|enum|#|\/\/)/ || /^[^ ].*;$/ { begin = 0; next }
+        /^[A-Za-z[]/ && !begin { begin = NR; first = $0 }
+        /^}/ {
+            if (begin && NR - begin >= most)
+                print file ": a function of " NR - begin + 1 " lines, at most " most ": " first
+            begin = 0
+        }
+    ' "$1"
+}
+
 check_file() {
     local file=$1 lines
     if [[ ! -v "allowed[$(room_of "$file")]" ]]; then
@@ -88,7 +103,8 @@ check_file() {
         *util* | *manager* | *helper*) echo "$file: a name that says nothing" ;;
     esac
     lines=$(wc -l <"$file")
-    ((lines <= longest)) || echo "$file: $lines lines, at most $longest"
+    ((lines <= longest_file)) || echo "$file: $lines lines, at most $longest_file"
+    long_functions "$file"
 }
 
 # Prints all violations below the directory $1.
@@ -142,6 +158,7 @@ plant tls/session.cpp '#include "base/error.hpp"\n' '"base/error.hpp": tls may n
 plant cli/commands/renew.cpp '#include "tls/module.hpp"\n' '"tls/module.hpp": cli/commands may not include tls'
 plant lock/words/held.cpp ' #include <CLI/CLI.hpp>\n' '<CLI/CLI.hpp> belongs to src/cli'
 plant lock/lock_util.cpp '\n' 'a name that says nothing'
+plant redis/long.cpp "void f() {\n$(printf '  ;\\n%.0s' {1..69})}\n" 'a function of 71 lines, at most 70: void f() {'
 plant util/x.hpp '\n' 'no such room'
 plant lock/kinds/other/x.hpp '\n' 'no such room'
 plant lock/long.hpp "$(printf '\\n%.0s' {1..401})" '401 lines, at most 400'

@@ -64,6 +64,19 @@ std::variant<Lease, Busy> QuorumLock::try_acquire(Session& session, Join /*join*
   }
 }
 
+std::variant<Lease, Busy> QuorumLock::Member::take(redis::Client& client) {
+  if (is_over) throw redis::Interrupted();
+  may_hold = true;
+  try {
+    auto answer = lock->try_acquire(client, Join::no);
+    may_hold = std::holds_alternative<Lease>(answer) || lock->is_in_doubt();
+    return answer;
+  } catch (...) {
+    may_hold = lock->is_in_doubt();
+    throw;
+  }
+}
+
 std::variant<Lease, Refusal> QuorumLock::attempt(Session& session) {
   if (!is_fresh_) {
     take_back(session);
@@ -73,23 +86,14 @@ std::variant<Lease, Refusal> QuorumLock::attempt(Session& session) {
   is_taken_here_ = true;
   for (const auto& member : members_) member->may_hold = false;
   const TimePoint asked = BootClock::now();
-  using Answer = std::variant<Lease, Busy>;
-  Ballot<Answer> ballot(session, [members = members_, absentees = session.absentees()](
-                                     std::size_t i, redis::Client& client) {
-    Member& member = *members[i];
-    if (member.is_over) throw redis::Interrupted();
-    member.may_hold = true;
-    try {
-      auto answer = member.lock->try_acquire(client, Join::no);
-      const Lease* grant = std::get_if<Lease>(&answer);
-      member.may_hold = grant != nullptr || member.lock->is_in_doubt();
-      if (grant != nullptr) absentees->note_run(i, grant->server);
-      return answer;
-    } catch (...) {
-      member.may_hold = member.lock->is_in_doubt();
-      throw;
-    }
-  });
+  Ballot<std::variant<Lease, Busy>> ballot(
+      session,
+      [members = members_, absentees = session.absentees()](std::size_t i, redis::Client& client) {
+        auto answer = members[i]->take(client);
+        const Lease* grant = std::get_if<Lease>(&answer);
+        if (grant != nullptr) absentees->note_run(i, grant->server);
+        return answer;
+      });
   const auto is_granted = [](const auto& vote) {
     return vote.answer && std::holds_alternative<Lease>(*vote.answer);
   };

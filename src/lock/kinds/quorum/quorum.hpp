@@ -64,6 +64,7 @@ class QuorumLock final : public Lock {
     std::atomic<bool> may_hold{true};  // false: no request of ours can have left anything there
     std::atomic<bool> is_over{false};  // nobody wants the vote any more that was not asked for yet
 
+    [[nodiscard]] std::variant<Lease, Busy> take(redis::Client& client);
     Release give_back(redis::Client& client, Milliseconds keep, Wake wake);
     // Gives a server that has lost the lock its vote back, if the lease lasts `until` after now.
     void restore(redis::Client& client, TimePoint until,
