@@ -7,12 +7,12 @@
 
 #include "base/error.hpp"
 #include "base/random.hpp"
-#include "lock/waiting.hpp"
+#include "lock/holding/waiting.hpp"
 
 namespace rlock::bench {
 namespace {
 
-// As lock/waiting.cpp sleeps.
+// As lock/holding/waiting.cpp sleeps.
 Milliseconds pause_after(const lock::Busy& busy) {
   const unsigned spread = random_below(1000);
   if (!busy.ask_after || busy.place == 0) return lock::sleep_bound(busy.ttl, spread);

@@ -13,8 +13,8 @@ const lock::About& about() {
 }  // namespace
 
 Waiter::Waiter(const std::string& lock_name)
-    : lock_(lock_name, lock::fresh_owner(), about(), lock::k_default_lease,
-            lock::k_default_fair_wait) {}
+    : lock_(lock::fair_layout(lock_name, lock::k_default_fair_wait), lock::fresh_owner(), about(),
+            lock::k_default_lease) {}
 
 void Waiter::take(redis::Client& client) {
   if (!std::holds_alternative<lock::Lease>(lock_.try_acquire(client, lock::Join::no))) {

@@ -6,7 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "lock/fair.hpp"
+#include "lock/kinds/fair/fair.hpp"
+#include "lock/kinds/single_server_lock.hpp"
 #include "redis/subscription.hpp"
 
 namespace rlock::bench {
@@ -32,11 +33,11 @@ class Waiter {
   void stop_listening();
 
   [[nodiscard]] int fd() const noexcept { return subscription_->fd(); }
-  [[nodiscard]] lock::FairLock& lock() noexcept { return lock_; }
+  [[nodiscard]] lock::SingleServerLock& lock() noexcept { return lock_; }
 
  private:
   std::mutex mutex_;  // a run has one request at a time
-  lock::FairLock lock_;
+  lock::SingleServerLock lock_;
   std::optional<redis::Subscription> subscription_;
   bool waits_ = false;
 };

@@ -19,7 +19,7 @@
 
 #include "base/error.hpp"
 #include "lock/make_lock.hpp"
-#include "lock/owner.hpp"
+#include "lock/words/owner.hpp"
 
 namespace rlock::bench {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/error.hpp"
 #include "cli/app.hpp"
-#include "cli/message.hpp"
+#include "cli/terminal/message.hpp"
 
 namespace {
 

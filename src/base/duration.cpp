@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
+
+#include "base/integer.hpp"
 
 namespace rlock {
 namespace {
@@ -18,19 +19,11 @@ constexpr std::array<Unit, 6> k_units = {
     {{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}, {"", 1000}}};
 constexpr std::uint64_t k_longest = 100ULL * 365 * 24 * 3'600'000;
 
-std::optional<std::uint64_t> parse_digits(std::string_view text) {
-  std::uint64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  if (text.empty() || error != std::errc() || rest != end) return std::nullopt;
-  return value;
-}
-
 // Returns the part of a unit that the digits behind the point mean, rounded up.
 std::optional<std::uint64_t> parse_fraction(std::string_view digits, std::uint64_t unit) {
   constexpr std::size_t k_most_digits = 11;
   if (digits.empty() || digits.size() > k_most_digits) return std::nullopt;
-  const auto value = parse_digits(digits);
+  const auto value = parse_integer<std::uint64_t>(digits);
   if (!value) return std::nullopt;
   std::uint64_t scale = 1;
   for (std::size_t i = 0; i < digits.size(); ++i) scale *= 10;
@@ -53,7 +46,7 @@ std::optional<Milliseconds> parse_duration(std::string_view text) {
     const std::size_t point = std::min(number.find('.'), number.size());
     // ".5" is half of one, but "." is nothing.
     const bool is_fraction = point == 0 && number.size() > 1;
-    const auto whole = parse_digits(is_fraction ? "0" : number.substr(0, point));
+    const auto whole = parse_integer<std::uint64_t>(is_fraction ? "0" : number.substr(0, point));
     if (!whole || *whole > k_longest / unit.milliseconds) return std::nullopt;
     std::uint64_t milliseconds = *whole * unit.milliseconds;
     if (point < number.size()) {

@@ -38,8 +38,8 @@ class Fd {
 // are ready, or 0 when `until` has come.
 [[nodiscard]] int poll_until(std::span<pollfd> polled, TimePoint until) noexcept;
 
-// Returns which of `events` there are now, with POLLERR and POLLHUP: poll() that does not wait, and is
-// asked again after a signal, and while the kernel has no memory for it.
+// Returns which of `events` there are now, with POLLERR and POLLHUP: poll() that does not wait, and
+// is asked again after a signal, and while the kernel has no memory for it.
 [[nodiscard]] short poll_now(const Fd& fd, short events) noexcept;
 
 // A descriptor that becomes readable once `raise` was called and stays so until `clear`.

@@ -1,11 +1,23 @@
-// Numbers that a server tells in decimal.
+// Whole numbers in decimal.
 #pragma once
 
 #include <charconv>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace rlock {
+
+// Returns the number that all of `text` is; nothing if it is none, or does not fit. A sign can only
+// be "-", and only where Number is signed.
+template <typename Number>
+[[nodiscard]] std::optional<Number> parse_integer(std::string_view text) {
+  Number value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || rest != end) return std::nullopt;
+  return value;
+}
 
 // Returns the number at the start of `text`, or `otherwise` if there is none that fits.
 [[nodiscard]] inline std::int64_t to_integer(std::string_view text, std::int64_t otherwise = 0) {

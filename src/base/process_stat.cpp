@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdio>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include "base/fd.hpp"
+#include "base/integer.hpp"
 
 namespace rlock {
 namespace {
@@ -21,9 +21,9 @@ std::string_view next_word(std::string_view& text) {
 
 template <typename Number>
 bool read_number(std::string_view& text, Number& number) {
-  const std::string_view word = next_word(text);
-  const auto [rest, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  return error == std::errc() && rest == word.data() + word.size();
+  const auto found = parse_integer<Number>(next_word(text));
+  number = found.value_or(0);
+  return found.has_value();
 }
 
 bool skip(std::string_view& text, int words) {

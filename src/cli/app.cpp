@@ -11,11 +11,11 @@
 
 #include "base/escape.hpp"
 #include "base/nearest.hpp"
-#include "cli/commands.hpp"
-#include "cli/help.hpp"
-#include "cli/literal_words.hpp"
-#include "cli/message.hpp"
-#include "cli/shell_export.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/commands/help.hpp"
+#include "cli/commands/literal_words.hpp"
+#include "cli/taking/shell_export.hpp"
+#include "cli/terminal/message.hpp"
 #include "redis/tls_module.hpp"
 
 namespace rlock::cli {

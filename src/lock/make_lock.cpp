@@ -1,30 +1,30 @@
 #include "lock/make_lock.hpp"
 
 #include "base/error.hpp"
-#include "lock/fair.hpp"
-#include "lock/quorum.hpp"
-#include "lock/read_write.hpp"
-#include "lock/semaphore.hpp"
+#include "lock/kinds/fair/fair.hpp"
+#include "lock/kinds/plain/plain.hpp"
+#include "lock/kinds/quorum/quorum.hpp"
+#include "lock/kinds/read_write/read_write.hpp"
+#include "lock/kinds/semaphore/semaphore.hpp"
 
 namespace rlock::lock {
 namespace {
 
-std::unique_ptr<ReentrantLock> make_on_one_server(const Wish& wish, const std::string& owner,
-                                                  const Terms& terms) {
+Layout layout_of(const Wish& wish) {
   switch (wish.kind) {
     case Kind::fair:
-      return std::make_unique<FairLock>(wish.name, owner, wish.about, terms, wish.fair_wait);
+      return fair_layout(wish.name, wish.fair_wait);
     case Kind::simple:
-      return std::make_unique<SimpleLock>(wish.name, owner, wish.about, terms, wish.value);
+      return simple_layout(wish.name, wish.value);
     case Kind::read:
     case Kind::write:
-      return std::make_unique<ReadWriteLock>(wish.name, owner, wish.about, terms, wish.kind);
+      return read_write_layout(wish.name, wish.kind);
     case Kind::semaphore:
-      return std::make_unique<Semaphore>(wish.name, owner, wish.about, terms, wish.permits);
+      return semaphore_layout(wish.name, wish.permits);
     case Kind::reentrant:
       break;
   }
-  return std::make_unique<ReentrantLock>(wish.name, owner, wish.about, terms);
+  return plain_layout(wish.name);
 }
 
 std::unique_ptr<Lock> make_quorum(const Wish& wish, std::size_t servers) {
@@ -45,7 +45,7 @@ std::unique_ptr<Lock> make_quorum(const Wish& wish, std::size_t servers) {
   if (terms.fencing == Fencing::on) terms.fencing = Fencing::peek;
   if (!terms.restart_delay) terms.restart_delay = Milliseconds(0);  // who takes it gives one
   const auto make = [wish, terms](const std::string& owner) {
-    return make_on_one_server(wish, owner, terms);
+    return std::make_unique<SingleServerLock>(layout_of(wish), owner, wish.about, terms);
   };
   auto lock = std::make_unique<QuorumLock>(servers, make, wish.owner, wish.terms.fencing);
   if (wish.hold) lock->go_on_with(*wish.hold);
@@ -56,7 +56,8 @@ std::unique_ptr<Lock> make_quorum(const Wish& wish, std::size_t servers) {
 
 std::unique_ptr<Lock> make_lock(const Wish& wish, const Session& session) {
   if (!session.nodes().empty()) return make_quorum(wish, session.nodes().size());
-  auto lock = make_on_one_server(wish, wish.owner, wish.terms);
+  auto lock =
+      std::make_unique<SingleServerLock>(layout_of(wish), wish.owner, wish.about, wish.terms);
   if (wish.hold) lock->go_on_with(*wish.hold);
   return lock;
 }

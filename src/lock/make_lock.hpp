@@ -5,12 +5,12 @@
 #include <optional>
 #include <string>
 
-#include "lock/hold.hpp"
-#include "lock/lock.hpp"
-#include "lock/owner.hpp"
-#include "lock/session.hpp"
-#include "lock/simple.hpp"
-#include "lock/terms.hpp"
+#include "lock/kinds/lock.hpp"
+#include "lock/kinds/simple/simple.hpp"
+#include "lock/servers/session.hpp"
+#include "lock/words/hold.hpp"
+#include "lock/words/owner.hpp"
+#include "lock/words/terms.hpp"
 
 namespace rlock::lock {
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <climits>
 #include <dirent.h>
 #include <fcntl.h>
@@ -15,6 +14,7 @@
 
 #include "base/error.hpp"
 #include "base/fd.hpp"
+#include "base/integer.hpp"
 #include "base/private_server.hpp"
 #include "process/background.hpp"
 
@@ -75,14 +75,6 @@ std::string read_file(const std::string& path, int folder = AT_FDCWD) {
 // us.
 bool is_short() { return errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == EINTR; }
 
-// Returns 0 if it is none.
-pid_t parse_pid(std::string_view text) {
-  pid_t pid = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, pid);
-  return error == std::errc() && rest == end ? pid : 0;
-}
-
 bool is_background(const ProcessStat& stat) {
   // A program of that name has a right to it, but it is none of ours.
   return stat.name == k_background_name && stat.has_only_forked();
@@ -130,7 +122,7 @@ void Search::look_at_all() {
   }
   const int proc = ::dirfd(directory.get());
   while (const dirent* file = ::readdir(directory.get())) {
-    const pid_t pid = parse_pid(file->d_name);
+    const pid_t pid = parse_integer<pid_t>(file->d_name).value_or(0);
     if (pid <= 0) continue;
     if (auto stat = read_process_stat(pid, proc)) all_.push_back(std::move(*stat));
     note_failure();
@@ -240,7 +232,7 @@ std::optional<std::vector<pid_t>> child_numbers() {
   if (auto list = try_read("/proc/self/task/" + std::to_string(::getpid()) + "/children")) {
     for (std::size_t end = 0; (end = list->find(' ')) != std::string::npos;
          list->erase(0, end + 1)) {
-      children.push_back(parse_pid(list->substr(0, end)));
+      children.push_back(parse_integer<pid_t>(list->substr(0, end)).value_or(0));
     }
     return children;
   }
@@ -248,7 +240,7 @@ std::optional<std::vector<pid_t>> child_numbers() {
   errno = 0;
   const Directory directory(::opendir("/proc"), ::closedir);
   while (const dirent* file = directory ? ::readdir(directory.get()) : nullptr) {
-    const pid_t pid = parse_pid(file->d_name);
+    const pid_t pid = parse_integer<pid_t>(file->d_name).value_or(0);
     const auto stat = pid > 0 ? read_process_stat(pid) : std::nullopt;
     if (stat && stat->parent == ::getpid()) children.push_back(pid);
     if (is_short()) return std::nullopt;

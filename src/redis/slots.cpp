@@ -1,8 +1,9 @@
 #include "redis/slots.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <string>
+
+#include "base/integer.hpp"
 
 namespace rlock::redis {
 namespace {
@@ -21,13 +22,11 @@ std::uint16_t crc16(std::string_view text) noexcept {
 
 // Returns the number that is all of `text`, from `least` to `most`.
 int parse_number(std::string_view text, int least, int most) {
-  int number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || rest != end || number < least || number > most) {
+  const auto number = parse_integer<int>(text);
+  if (!number || *number < least || *number > most) {
     throw ProtocolError("no slot or port of a cluster");
   }
-  return number;
+  return *number;
 }
 
 int as_slot(const Reply& reply) {

@@ -1,10 +1,10 @@
 #include "redis/url.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include "base/error.hpp"
+#include "base/integer.hpp"
 #include "base/percent.hpp"
 #include "redis/url_hint.hpp"
 
@@ -42,13 +42,9 @@ bool take_prefix(std::string_view& text, std::string_view prefix) {
 }
 
 std::optional<int> parse_number(std::string_view text, unsigned most) {
-  unsigned value = 0;  // takes no sign
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  if (text.empty() || error != std::errc() || rest != end || value > most) {
-    return std::nullopt;
-  }
-  return static_cast<int>(value);
+  const auto value = parse_integer<unsigned>(text);
+  if (!value || *value > most) return std::nullopt;
+  return static_cast<int>(*value);
 }
 
 int parse_database(std::string_view text) {

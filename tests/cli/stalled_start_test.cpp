@@ -110,10 +110,27 @@ TEST_CASE("--at-least counts from when the command has started, however late tha
   if (!can_trace()) return;
   const Server server;
   const std::string program = Stalled::copied(server.directory() + "/slow-sh");
-  const Result result =
-      run({"strace", "-f", "-o", "/dev/null", "-P", program, "-e", "trace=execve", "-e",
-           "inject=execve:delay_enter=4000000", rlock_program(), "exec", "-r", server.unix_url(),
-           "--at-least", "60s", "job", "--", program, "-c", "date +%s%3N"});
+  const Result result = run({"strace",
+                             "-f",
+                             "-o",
+                             "/dev/null",
+                             "-P",
+                             program,
+                             "-e",
+                             "trace=execve",
+                             "-e",
+                             "inject=execve:delay_enter=4000000",
+                             rlock_program(),
+                             "exec",
+                             "-r",
+                             server.unix_url(),
+                             "--at-least",
+                             "60s",
+                             "job",
+                             "--",
+                             program,
+                             "-c",
+                             "date +%s%3N"});
   REQUIRE(result.status == 0);
   const std::string about = server.command({"HGETALL", "rlock_info:{job}"});
   const std::size_t at = about.find("\"outlived\":");

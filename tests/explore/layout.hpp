@@ -24,7 +24,7 @@ enum class Kind { plain, fair, simple, value, read_write, semaphore, service, mi
 
 constexpr std::int64_t k_lease_ms = 10'000;
 constexpr std::int64_t k_timeout_ms = 1'000;
-// As in lock/question.hpp.
+// As in lock/servers/question.hpp.
 constexpr std::int64_t k_longest_way_ms = 30'000;
 constexpr std::int64_t k_memory_ms = 2 * k_timeout_ms + 60'000 + k_longest_way_ms;
 constexpr std::int64_t k_fair_wait_ms = 15'000;

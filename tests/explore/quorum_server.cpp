@@ -17,7 +17,7 @@ const std::string k_channel = "redisson_lock__channel:{L}";
 const std::string k_queue = "redisson_lock_queue:{L}";
 const std::string k_scores = "redisson_lock_timeout:{L}";
 const std::string k_about = R"({"host":"h"})";
-// As memory_of in lock/question.hpp, with a timeout of a tenth of the lease.
+// As memory_of in lock/servers/question.hpp, with a timeout of a tenth of the lease.
 constexpr std::int64_t k_memory_ms = 2 * k_lease_ms / 10 + 60'000 + k_longest_way_ms;
 // The most that a server's uptime, in whole seconds, is ahead: it started at the end of one.
 constexpr std::int64_t k_cut_off_ms = 1'000;
@@ -140,8 +140,8 @@ const Server* Servers::intern(Store store, std::int64_t up_ms) {
   return &server;
 }
 
-// As ReentrantLock asks it (lock/reentrant.cpp, lock/reentrant_release.cpp), where it is one of
-// several.
+// As a plain lock asks it (lock/kinds/single_server_lock.cpp, lock/kinds/plain/plain.cpp), where it
+// is one of several.
 Servers::Sent Servers::sent(const Request& request) const {
   const std::string owner = owner_of(request.name), latch = k_latch + text_of(request.name);
   const std::string lease = std::to_string(k_lease_ms);

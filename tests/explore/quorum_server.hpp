@@ -20,7 +20,7 @@ constexpr std::size_t k_servers = 3;
 constexpr std::int64_t k_lease_ms = 10'000;
 constexpr std::int64_t k_step_ms =
     k_lease_ms / 2;  // the longest that passes at once, unless all rest
-constexpr std::int64_t k_longest_way_ms = 30'000;  // as in lock/question.hpp
+constexpr std::int64_t k_longest_way_ms = 30'000;  // as in lock/servers/question.hpp
 
 // The owner of an attempt, and its hold, are "n", a number and "."; 0: there is none.
 using Name = int;

@@ -1,5 +1,5 @@
-// Three servers, and clients that keep a lock on a majority of them, as src/lock/quorum*.cpp does:
-// every message to a server is a step of its own, and its answer may be lost.
+// Three servers, and clients that keep a lock on a majority of them, as src/lock/kinds/quorum/
+// does: every message to a server is a step of its own, and its answer may be lost.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 #include "explore/quorum_server.hpp"
 #include "explore/search.hpp"
-#include "lock/tally.hpp"
+#include "lock/servers/tally.hpp"
 
 namespace rlock::explore::quorum {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "fuzz/require.hpp"
-#include "lock/held.hpp"
+#include "lock/words/held.hpp"
 
 using namespace rlock;
 using namespace rlock::fuzz;

@@ -1,7 +1,7 @@
 // Any text as a configuration file.
 
 #include "base/error.hpp"
-#include "cli/toml.hpp"
+#include "cli/settings/toml.hpp"
 #include "fuzz/require.hpp"
 
 using namespace rlock;

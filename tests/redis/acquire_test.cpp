@@ -27,7 +27,7 @@ redis::Reply acquire(redis::Client& client, const std::string& owner, const std:
 TEST_CASE("acquire: a free lock is taken with a TTL in one step") {
   test::Server server;
   redis::Client client = client_of(server);
-  lock::ReentrantLock lock = make_lock("u:1");
+  lock::SingleServerLock lock = make_lock("u:1");
   const auto answer = lock.try_acquire(client, lock::Join::no);
   REQUIRE(std::holds_alternative<lock::Lease>(answer));
   CHECK(std::get<lock::Lease>(answer).count == 1);
@@ -43,10 +43,10 @@ TEST_CASE("acquire: a free lock is taken with a TTL in one step") {
 TEST_CASE("acquire: a busy lock tells its holder and is not touched") {
   test::Server server;
   redis::Client client = client_of(server);
-  lock::ReentrantLock holder = make_lock("u:1", Milliseconds(600'000));
+  lock::SingleServerLock holder = make_lock("u:1", Milliseconds(600'000));
   REQUIRE(std::holds_alternative<lock::Lease>(holder.try_acquire(client, lock::Join::no)));
   const std::string before = server.command({"DUMP", "job"});
-  lock::ReentrantLock other = make_lock("u:2");
+  lock::SingleServerLock other = make_lock("u:2");
   const auto answer = other.try_acquire(client, lock::Join::no);
   REQUIRE(std::holds_alternative<lock::Busy>(answer));
   const auto& busy = std::get<lock::Busy>(answer);
@@ -124,7 +124,7 @@ TEST_CASE("acquire: other kinds of lock are refused and not touched") {
     server.command({"DEL", "job"});
     server.command(maker);
     const std::string before = server.command({"DUMP", "job"});
-    lock::ReentrantLock lock = make_lock("u:1");
+    lock::SingleServerLock lock = make_lock("u:1");
     CHECK_THROWS_AS(static_cast<void>(lock.try_acquire(client, lock::Join::no)), Error);
     CHECK(acquire(client, "u:1", "a").as_array(2)[0].as_integer() == 3);
     CHECK(server.command({"DUMP", "job"}) == before);
@@ -144,7 +144,7 @@ TEST_CASE("acquire: whatever the side key holds, the lock is taken and its holde
     server.command({"FLUSHALL"});
     server.command({"HSET", "job", "u:1", "1"});
     server.command(maker);
-    lock::ReentrantLock waiter = make_lock("u:2");
+    lock::SingleServerLock waiter = make_lock("u:2");
     const auto answer = waiter.try_acquire(client, lock::Join::no);
     REQUIRE(std::holds_alternative<lock::Busy>(answer));
     CHECK(std::get<lock::Busy>(answer).owner == "u:1");
@@ -159,7 +159,7 @@ TEST_CASE("acquire: several owners are a lock that somebody holds") {
   test::Server server;
   redis::Client client = client_of(server);
   server.command({"HSET", "job", "a:1", "1", "b:2", "1"});
-  lock::ReentrantLock lock = make_lock("u:1");
+  lock::SingleServerLock lock = make_lock("u:1");
   const auto answer = lock.try_acquire(client, lock::Join::no);
   REQUIRE(std::holds_alternative<lock::Busy>(answer));
   CHECK(std::get<lock::Busy>(answer).owner.empty());

@@ -11,7 +11,7 @@
 #include <doctest/doctest.h>
 
 #include "base/fd.hpp"
-#include "lock/key_names.hpp"
+#include "lock/words/key_names.hpp"
 #include "lua_scripts.hpp"
 #include "redis/server_error.hpp"
 #include "redis/url.hpp"

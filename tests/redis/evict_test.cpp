@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include "lock/breaking.hpp"
+#include "lock/inspection/breaking.hpp"
 #include "lua_scripts.hpp"
 #include "redis/fair_fixture.hpp"
 #include "support/fair_lock.hpp"

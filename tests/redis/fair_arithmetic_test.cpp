@@ -9,7 +9,7 @@
 #include "support/wait_until.hpp"
 
 using namespace rlock;
-using lock::FairLock;
+using lock::SingleServerLock;
 using test::deadline_ahead;
 using test::k_info;
 using test::k_queue;

@@ -123,7 +123,7 @@ class Fleet {
   test::FairFixture f_;
   std::mt19937 random_;
   Members members_;
-  std::map<std::string, std::pair<lock::FairLock*, long long>> ours_;
+  std::map<std::string, std::pair<lock::SingleServerLock*, long long>> ours_;
   std::map<std::string, std::unique_ptr<Peer>> theirs_;
   Words order_;
   std::string holder_;
@@ -152,7 +152,7 @@ TEST_CASE("fair deadlines: 120 waiters that come and give up leave those behind 
   REQUIRE(f.asks(f.make("u:0")));
   CHECK_FALSE(f.asks(f.make("u:1")));
   for (int i = 0; i < 120; ++i) {
-    lock::FairLock& lock = f.make("u:2" + std::to_string(i));
+    lock::SingleServerLock& lock = f.make("u:2" + std::to_string(i));
     CHECK_FALSE(f.asks(lock));
     if (i % 2 == 0) lock.give_up(f.client);
   }

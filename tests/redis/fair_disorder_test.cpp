@@ -13,7 +13,7 @@
 #include "support/wait_until.hpp"
 
 using namespace rlock;
-using lock::FairLock;
+using lock::SingleServerLock;
 using test::deadline_ahead;
 using test::k_info;
 using test::k_queue;
@@ -61,7 +61,7 @@ TEST_CASE("W5: waiters that come and go do not keep a dead head alive") {
   CHECK(f.locks[0].release(f.client) == lock::Release::freed);
   for (int i = 0; i < 5; ++i) {
     test::date_back_call(f.server, Milliseconds(3'000));
-    FairLock& impatient = f.make("u:2" + std::to_string(i));
+    SingleServerLock& impatient = f.make("u:2" + std::to_string(i));
     CHECK_FALSE(f.asks(impatient));
     impatient.give_up(f.client);
   }

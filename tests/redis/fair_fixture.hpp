@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include "lock/fair.hpp"
+#include "lock/kinds/fair/fair.hpp"
 #include "redis/lock_fixture.hpp"
 #include "support/fair_lock.hpp"
 
@@ -16,14 +16,16 @@ namespace rlock::test {
 struct FairFixture {
   Server server;
   redis::Client client = client_of(server);
-  std::deque<lock::FairLock> locks;
+  std::deque<lock::SingleServerLock> locks;
 
-  lock::FairLock& make(const std::string& owner, Milliseconds wait = lock::k_default_fair_wait,
-                       Milliseconds lease = Milliseconds(30'000)) {
-    return locks.emplace_back("job", owner, lock::About{"web1", 42, "ann", "backup"}, lease, wait);
+  lock::SingleServerLock& make(const std::string& owner,
+                               Milliseconds wait = lock::k_default_fair_wait,
+                               Milliseconds lease = Milliseconds(30'000)) {
+    return locks.emplace_back(lock::fair_layout("job", wait), owner,
+                              lock::About{"web1", 42, "ann", "backup"}, lease);
   }
   // Asks, and queues if need be; returns whether it was granted.
-  bool asks(lock::FairLock& lock) {
+  bool asks(lock::SingleServerLock& lock) {
     return std::holds_alternative<lock::Lease>(lock.try_acquire(client, lock::Join::yes));
   }
   // Queues new waiters, in this order, behind whoever holds the lock.

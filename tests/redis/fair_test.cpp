@@ -12,8 +12,8 @@
 
 using namespace rlock;
 using lock::Busy;
-using lock::FairLock;
 using lock::Join;
+using lock::SingleServerLock;
 using test::breaks;
 using test::k_channel;
 using test::k_info;
@@ -89,7 +89,7 @@ TEST_CASE("W4: only the head of the queue gets a lock that is free") {
   CHECK_FALSE(f.asks(f.locks[1]));
   CHECK_FALSE(f.asks(f.make("u:4")));
   CHECK(f.server.command({"EXISTS", "job"}) == "0");
-  for (FairLock& lock : f.locks) {
+  for (SingleServerLock& lock : f.locks) {
     CHECK(f.asks(lock));
     CHECK(lock.release(f.client) == lock::Release::freed);
   }
@@ -115,11 +115,11 @@ TEST_CASE("W4: a waiter that was called, but found that another was faster, keep
   REQUIRE(f.asks(f.make("u:0")));
   f.line_up({"u:1", "u:2"});
   CHECK(f.locks[0].release(f.client) == lock::Release::freed);
-  lock::ReentrantLock plain = test::make_lock("p:1");
+  lock::SingleServerLock plain = test::make_lock("p:1");
   REQUIRE(std::holds_alternative<lock::Lease>(plain.try_acquire(f.client, Join::yes)));
   CHECK_FALSE(f.asks(f.locks[1]));                       // it comes at once, as it should
   test::date_back_call(f.server, Milliseconds(20'000));  // the plain lock is held for a while
-  for (FairLock* lock : {&f.locks[1], &f.locks[2]}) CHECK_FALSE(f.asks(*lock));
+  for (SingleServerLock* lock : {&f.locks[1], &f.locks[2]}) CHECK_FALSE(f.asks(*lock));
   SUBCASE("and is released") { CHECK(plain.release(f.client) == lock::Release::freed); }
   SUBCASE("and ends without a word") { f.expire(); }
   CHECK(queue(f.server) == Words{"u:1", "u:2"});
@@ -163,7 +163,7 @@ TEST_CASE("W5: the dead are dropped when the lock is free, and only then; the li
   CHECK(f.asks(f.locks[2]));
   CHECK(f.locks[2].release(f.client) == lock::Release::freed);
   CHECK(queue(f.server) == Words{"u:4"});  // after an outage it could be late like all the others
-  FairLock& next = f.make("u:5");
+  SingleServerLock& next = f.make("u:5");
   CHECK_FALSE(f.asks(next));
   CHECK(f.asks(next));
   CHECK(queue(f.server).empty());
@@ -188,7 +188,7 @@ TEST_CASE("S6: a place that is asked for again and again is one place, and so is
   Fixture f;
   f.hold_by_other();
   f.line_up({"u:1", "u:2"});
-  for (FairLock& lock : f.locks) CHECK_FALSE(f.asks(lock));
+  for (SingleServerLock& lock : f.locks) CHECK_FALSE(f.asks(lock));
   CHECK(queue(f.server) == Words{"u:1", "u:2"});
   CHECK(f.server.command({"ZCARD", k_scores}) == "2");
   f.server.command({"DEL", "job"});
@@ -253,7 +253,7 @@ TEST_CASE("W3: a waiter that gives up leaves nothing, wherever it stands, and no
   f.line_up({"u:1", "u:2"});
   CHECK_FALSE(peer.acquire());
   f.line_up({"u:3"});
-  for (FairLock& lock : f.locks) lock.give_up(f.client);
+  for (SingleServerLock& lock : f.locks) lock.give_up(f.client);
   CHECK(queue(f.server) == Words{"r:1"});
   CHECK(f.server.list({"ZRANGE", k_scores, "0", "-1"}) == Words{"r:1"});
   CHECK(f.server.command({"HLEN", k_info}) == "0");
@@ -267,7 +267,7 @@ TEST_CASE("S5: release by a stranger takes nobody's place") {
   f.hold_by_other();
   f.line_up({"u:1"});
   CHECK(f.make("u:9").release(f.client) == lock::Release::not_held);
-  lock::ReentrantLock plain = test::make_lock("u:1");
+  lock::SingleServerLock plain = test::make_lock("u:1");
   CHECK(plain.release(f.client) == lock::Release::not_held);
   CHECK(queue(f.server) == Words{"u:1"});
   f.expire();

@@ -7,10 +7,10 @@
 
 #include <doctest/doctest.h>
 
-#include "lock/fair.hpp"
-#include "lock/fencing.hpp"
-#include "lock/read_write.hpp"
-#include "lock/simple.hpp"
+#include "lock/kinds/fair/fair.hpp"
+#include "lock/kinds/read_write/read_write.hpp"
+#include "lock/kinds/simple/simple.hpp"
+#include "lock/servers/fencing.hpp"
 #include "lua_scripts.hpp"
 #include "redis/lock_fixture.hpp"
 #include "redis/server_error.hpp"
@@ -32,22 +32,26 @@ lock::Terms fenced() {
   return terms;
 }
 
-std::unique_ptr<lock::ReentrantLock> make(lock::Kind kind, const std::string& owner,
-                                          const lock::About& about = {"web1", 42, "ann", "cmd"}) {
+std::unique_ptr<lock::SingleServerLock> make(lock::Kind kind, const std::string& owner,
+                                             const lock::About& about = {"web1", 42, "ann",
+                                                                         "cmd"}) {
   if (kind == lock::Kind::fair) {
-    return std::make_unique<lock::FairLock>("job", owner, about, fenced(),
-                                            lock::k_default_fair_wait);
+    return std::make_unique<lock::SingleServerLock>(
+        lock::fair_layout("job", lock::k_default_fair_wait), owner, about, fenced());
   }
   if (kind == lock::Kind::simple) {
-    return std::make_unique<lock::SimpleLock>("job", owner, about, fenced(), lock::Value::fresh);
+    return std::make_unique<lock::SingleServerLock>(lock::simple_layout("job", lock::Value::fresh),
+                                                    owner, about, fenced());
   }
   if (kind == lock::Kind::write) {
-    return std::make_unique<lock::ReadWriteLock>("job", owner, about, fenced(), kind);
+    return std::make_unique<lock::SingleServerLock>(lock::read_write_layout("job", kind), owner,
+                                                    about, fenced());
   }
-  return std::make_unique<lock::ReentrantLock>("job", owner, about, fenced());
+  return std::make_unique<lock::SingleServerLock>(lock::plain_layout("job"), owner, about,
+                                                  fenced());
 }
 
-std::int64_t take(lock::ReentrantLock& lock, redis::Client& client) {
+std::int64_t take(lock::SingleServerLock& lock, redis::Client& client) {
   const auto answer = lock.try_acquire(client, lock::Join::no);
   REQUIRE(std::holds_alternative<lock::Lease>(answer));
   REQUIRE(std::get<lock::Lease>(answer).token);

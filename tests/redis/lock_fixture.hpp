@@ -4,8 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "lock/breaking.hpp"
-#include "lock/reentrant.hpp"
+#include "lock/inspection/breaking.hpp"
+#include "lock/kinds/plain/plain.hpp"
+#include "lock/kinds/single_server_lock.hpp"
 #include "redis/client.hpp"
 #include "redis/url.hpp"
 #include "support/server.hpp"
@@ -23,9 +24,9 @@ inline redis::Client client_of(const Server& server, Milliseconds timeout = Mill
 }
 
 // Returns the lock "job" as `owner` sees it.
-inline lock::ReentrantLock make_lock(const std::string& owner,
-                                     Milliseconds lease = Milliseconds(30'000)) {
-  return {"job", owner, lock::About{"web1", 42, "ann", "backup"}, lease};
+inline lock::SingleServerLock make_lock(const std::string& owner,
+                                        Milliseconds lease = Milliseconds(30'000)) {
+  return {lock::plain_layout("job"), owner, lock::About{"web1", 42, "ann", "backup"}, lease};
 }
 
 // Breaks the lock "job". Returns the owners whom it was taken from.

@@ -1,5 +1,5 @@
 // find_locks.lua, and the search that it is a step of.
-#include "lock/lock_scan.hpp"
+#include "lock/inspection/lock_scan.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -11,7 +11,7 @@
 #include <doctest/doctest.h>
 
 #include "base/glob.hpp"
-#include "lock/snapshot.hpp"
+#include "lock/inspection/snapshot.hpp"
 #include "lock_fixture.hpp"
 #include "redis/server_error.hpp"
 #include "support/server.hpp"

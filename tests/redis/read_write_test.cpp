@@ -1,6 +1,6 @@
 // acquire_read.lua, acquire_write.lua, reenter_read_write.lua, renew_read_write.lua and
 // release_read_write.lua
-#include "lock/read_write.hpp"
+#include "lock/kinds/read_write/read_write.hpp"
 
 #include <optional>
 #include <string>
@@ -10,8 +10,8 @@
 #include <doctest/doctest.h>
 
 #include "base/error.hpp"
-#include "lock/held_kind.hpp"
-#include "lock/snapshot.hpp"
+#include "lock/inspection/snapshot.hpp"
+#include "lock/kinds/held_kind.hpp"
 #include "lua_scripts.hpp"
 #include "redis/lock_fixture.hpp"
 #include "support/resp.hpp"
@@ -19,9 +19,9 @@
 
 using namespace rlock;
 using lock::Kind;
-using lock::ReadWriteLock;
 using lock::Release;
 using lock::Renewal;
+using lock::SingleServerLock;
 using test::client_of;
 using test::Words;
 
@@ -34,10 +34,10 @@ struct Setting {
   test::Server server;
   redis::Client client = client_of(server);
 
-  [[nodiscard]] bool takes(ReadWriteLock& lock) {
+  [[nodiscard]] bool takes(SingleServerLock& lock) {
     return std::holds_alternative<lock::Lease>(lock.try_acquire(client, lock::Join::no));
   }
-  [[nodiscard]] lock::Busy refusal(ReadWriteLock& lock) {
+  [[nodiscard]] lock::Busy refusal(SingleServerLock& lock) {
     return std::get<lock::Busy>(lock.try_acquire(client, lock::Join::no));
   }
   [[nodiscard]] long ttl(const std::string& key = "job") const {
@@ -53,12 +53,12 @@ std::string hold_key(const std::string& owner, int hold) {
   return "{job}:" + owner + ":rwlock_timeout:" + std::to_string(hold);
 }
 
-ReadWriteLock a_reader(const std::string& owner, Milliseconds lease = Milliseconds(30'000)) {
-  return {"job", owner, k_about, lease, Kind::read};
+SingleServerLock a_reader(const std::string& owner, Milliseconds lease = Milliseconds(30'000)) {
+  return {lock::read_write_layout("job", Kind::read), owner, k_about, lease};
 }
 
-ReadWriteLock a_writer(const std::string& owner, Milliseconds lease = Milliseconds(30'000)) {
-  return {"job", owner, k_about, lease, Kind::write};
+SingleServerLock a_writer(const std::string& owner, Milliseconds lease = Milliseconds(30'000)) {
+  return {lock::read_write_layout("job", Kind::write), owner, k_about, lease};
 }
 
 // Listens, and tells what was published up to now.
@@ -88,8 +88,8 @@ class Ear {
 
 TEST_CASE("readers share the lock, in Redisson's layout, and leave nothing") {
   Setting set;
-  ReadWriteLock one = a_reader("u:1");
-  ReadWriteLock two = a_reader("u:2", Milliseconds(60'000));
+  SingleServerLock one = a_reader("u:1");
+  SingleServerLock two = a_reader("u:2", Milliseconds(60'000));
   CHECK(set.takes(one));
   CHECK(set.server.list({"HGETALL", "job"}) == Words{"mode", "read", "u:1", "1"});
   CHECK(set.server.command({"GET", hold_key("u:1", 1)}) == "1");
@@ -109,9 +109,9 @@ TEST_CASE("readers share the lock, in Redisson's layout, and leave nothing") {
 
 TEST_CASE("the writer is alone, in Redisson's layout, and leaves nothing") {
   Setting set;
-  ReadWriteLock writer = a_writer("u:1");
-  ReadWriteLock other = a_writer("u:2");
-  ReadWriteLock reader = a_reader("u:3");
+  SingleServerLock writer = a_writer("u:1");
+  SingleServerLock other = a_writer("u:2");
+  SingleServerLock reader = a_reader("u:3");
   CHECK(set.takes(writer));
   CHECK(set.server.list({"HGETALL", "job"}) == Words{"mode", "write", "u:1:write", "1"});
   const lock::Busy busy = set.refusal(other);
@@ -131,15 +131,15 @@ TEST_CASE("the writer is alone, in Redisson's layout, and leaves nothing") {
 TEST_CASE("messages: 0 when the last reader ends, 1 and then 0 when the writer does") {
   Setting set;
   Ear ear(set.server);
-  ReadWriteLock one = a_reader("u:1");
-  ReadWriteLock two = a_reader("u:2");
+  SingleServerLock one = a_reader("u:1");
+  SingleServerLock two = a_reader("u:2");
   CHECK(set.takes(one));
   CHECK(set.takes(two));
   CHECK(one.release(set.client) == Release::freed);
   CHECK(ear.heard().empty());
   CHECK(two.release(set.client) == Release::freed);
   CHECK(ear.heard() == Words{"0"});
-  ReadWriteLock writer = a_writer("u:3");
+  SingleServerLock writer = a_writer("u:3");
   CHECK(set.takes(writer));
   CHECK(writer.release(set.client) == Release::freed);
   CHECK(ear.heard() == Words{"1", "0"});
@@ -148,9 +148,9 @@ TEST_CASE("messages: 0 when the last reader ends, 1 and then 0 when the writer d
 TEST_CASE("the writer may read, and reads on when it writes no longer: readers are told") {
   Setting set;
   Ear ear(set.server);
-  ReadWriteLock writer = a_writer("u:1", Milliseconds(600'000));
-  ReadWriteLock inner = a_reader("u:1");
-  ReadWriteLock other = a_reader("u:2");
+  SingleServerLock writer = a_writer("u:1", Milliseconds(600'000));
+  SingleServerLock inner = a_reader("u:1");
+  SingleServerLock other = a_reader("u:2");
   CHECK(set.takes(writer));
   REQUIRE(inner.reenter(set.client));
   CHECK(set.hash("u:1") == "1");
@@ -178,8 +178,8 @@ TEST_CASE("the writer may read, and reads on when it writes no longer: readers a
 TEST_CASE("holds are counted, on either side, and end in any order") {
   Setting set;
   SUBCASE("a reader's, of which the longest counts") {
-    ReadWriteLock outer = a_reader("u:1");
-    ReadWriteLock inner = a_reader("u:1", Milliseconds(600'000));
+    SingleServerLock outer = a_reader("u:1");
+    SingleServerLock inner = a_reader("u:1", Milliseconds(600'000));
     CHECK(set.takes(outer));
     const auto lease = inner.reenter(set.client);
     REQUIRE(lease);
@@ -194,8 +194,8 @@ TEST_CASE("holds are counted, on either side, and end in any order") {
     CHECK(inner.release(set.client) == Release::freed);
   }
   SUBCASE("the writer's") {
-    ReadWriteLock outer = a_writer("u:1", Milliseconds(600'000));
-    ReadWriteLock inner = a_writer("u:1");
+    SingleServerLock outer = a_writer("u:1", Milliseconds(600'000));
+    SingleServerLock inner = a_writer("u:1");
     CHECK(set.takes(outer));
     const auto lease = inner.reenter(set.client);
     REQUIRE(lease);
@@ -209,8 +209,8 @@ TEST_CASE("holds are counted, on either side, and end in any order") {
 
 TEST_CASE("a reader cannot become the writer: it is told so, and nothing changes") {
   Setting set;
-  ReadWriteLock outer = a_reader("u:1");
-  ReadWriteLock inner = a_writer("u:1");
+  SingleServerLock outer = a_reader("u:1");
+  SingleServerLock inner = a_writer("u:1");
   CHECK(set.takes(outer));
   CHECK_THROWS_WITH_AS((void)inner.reenter(set.client),
                        "job: a process above this one reads: a reader cannot become the writer "
@@ -218,15 +218,15 @@ TEST_CASE("a reader cannot become the writer: it is told so, and nothing changes
                        Error);
   CHECK(set.server.list({"HGETALL", "job"}) == Words{"mode", "read", "u:1", "1"});
   // Who holds nothing is not refused, but has to queue up as everybody else.
-  ReadWriteLock stranger = a_writer("u:2");
+  SingleServerLock stranger = a_writer("u:2");
   CHECK_FALSE(stranger.reenter(set.client));
 }
 
 TEST_CASE("a dead reader keeps nobody out, although others had prolonged the lock") {
   Setting set;
-  ReadWriteLock dead = a_reader("u:1");
-  ReadWriteLock other = a_reader("u:2", Milliseconds(600'000));
-  ReadWriteLock writer = a_writer("u:3");
+  SingleServerLock dead = a_reader("u:1");
+  SingleServerLock other = a_reader("u:2", Milliseconds(600'000));
+  SingleServerLock writer = a_writer("u:3");
   CHECK(set.takes(dead));
   CHECK(set.takes(other));
   set.expire(hold_key("u:1", 1));
@@ -252,8 +252,8 @@ TEST_CASE("a dead reader keeps nobody out, although others had prolonged the loc
 
 TEST_CASE("renewing prolongs one's own holds and the lock, and shortens nothing") {
   Setting set;
-  ReadWriteLock one = a_reader("u:1", Milliseconds(60'000));
-  ReadWriteLock two = a_reader("u:2", Milliseconds(600'000));
+  SingleServerLock one = a_reader("u:1", Milliseconds(60'000));
+  SingleServerLock two = a_reader("u:2", Milliseconds(600'000));
   CHECK(set.takes(one));
   CHECK(set.takes(two));
   set.server.command({"PEXPIRE", hold_key("u:1", 1), "5000"});
@@ -284,7 +284,7 @@ TEST_CASE("a reader renews in time before Redisson's readers cut the lock short"
 TEST_CASE("kept for a while, a hold ends by its TTL, and others' as before") {
   Setting set;
   SUBCASE("of a reader who is alone") {
-    ReadWriteLock one = a_reader("u:1", Milliseconds(600'000));
+    SingleServerLock one = a_reader("u:1", Milliseconds(600'000));
     CHECK(set.takes(one));
     CHECK(one.release(set.client, Milliseconds(60'000)) == Release::still_held);
     CHECK(set.ttl() <= 60'000);
@@ -293,8 +293,8 @@ TEST_CASE("kept for a while, a hold ends by its TTL, and others' as before") {
     CHECK(set.ttl("rlock_info:{job}") <= 60'000);
   }
   SUBCASE("of a reader among others") {
-    ReadWriteLock one = a_reader("u:1");
-    ReadWriteLock two = a_reader("u:2", Milliseconds(600'000));
+    SingleServerLock one = a_reader("u:1");
+    SingleServerLock two = a_reader("u:2", Milliseconds(600'000));
     CHECK(set.takes(one));
     CHECK(set.takes(two));
     CHECK(one.release(set.client, Milliseconds(60'000)) == Release::still_held);
@@ -305,14 +305,14 @@ TEST_CASE("kept for a while, a hold ends by its TTL, and others' as before") {
     CHECK(set.ttl() > 50'000);
   }
   SUBCASE("of the writer") {
-    ReadWriteLock one = a_writer("u:1");
+    SingleServerLock one = a_writer("u:1");
     CHECK(set.takes(one));
     CHECK(one.release(set.client, Milliseconds(60'000)) == Release::still_held);
     CHECK(set.ttl() > 50'000);
   }
   SUBCASE("of the writer's inner run") {
-    ReadWriteLock outer = a_writer("u:1");
-    ReadWriteLock inner = a_writer("u:1");
+    SingleServerLock outer = a_writer("u:1");
+    SingleServerLock inner = a_writer("u:1");
     CHECK(set.takes(outer));
     REQUIRE(inner.reenter(set.client));
     CHECK(inner.release(set.client, Milliseconds(60'000)) == Release::still_held);
@@ -321,7 +321,7 @@ TEST_CASE("kept for a while, a hold ends by its TTL, and others' as before") {
     CHECK(set.ttl() > 50'000);
   }
   CHECK_FALSE([&] {
-    ReadWriteLock other = a_writer("u:7");
+    SingleServerLock other = a_writer("u:7");
     return set.takes(other);
   }());
   CHECK(lock::take_snapshot(set.client, "job").holders[0].about->process.empty());
@@ -345,7 +345,7 @@ TEST_CASE("S6: requests that are sent again count once, and none after the relea
         .as_integer();
   };
   SUBCASE("a reader's") {
-    ReadWriteLock outer = a_reader("u:1");
+    SingleServerLock outer = a_reader("u:1");
     for (int i = 0; i < 2; ++i) CHECK(set.takes(outer));
     CHECK(set.hash("u:1") == "1");
     for (int i = 0; i < 2; ++i) CHECK(reenter("read") == 1);
@@ -356,7 +356,7 @@ TEST_CASE("S6: requests that are sent again count once, and none after the relea
     CHECK(set.hash("u:1") == "1");
   }
   SUBCASE("the writer's") {
-    ReadWriteLock outer = a_writer("u:1");
+    SingleServerLock outer = a_writer("u:1");
     for (int i = 0; i < 2; ++i) CHECK(set.takes(outer));
     CHECK(set.hash("u:1:write") == "1");
     for (int i = 0; i < 2; ++i) CHECK(reenter("write") == 1);
@@ -366,7 +366,7 @@ TEST_CASE("S6: requests that are sent again count once, and none after the relea
     CHECK(reenter("write") == 2);
   }
   SUBCASE("one that never came") {
-    ReadWriteLock outer = a_reader("u:1");
+    SingleServerLock outer = a_reader("u:1");
     CHECK(set.takes(outer));
     CHECK(release("read") == 2);
     CHECK(set.hash("u:1") == "1");
@@ -384,8 +384,8 @@ TEST_CASE("S6: requests that are sent again count once, and none after the relea
 
 TEST_CASE("a name that is in use by another kind of lock is refused, both ways") {
   Setting set;
-  ReadWriteLock reader = a_reader("u:1");
-  ReadWriteLock writer = a_writer("u:1");
+  SingleServerLock reader = a_reader("u:1");
+  SingleServerLock writer = a_writer("u:1");
   const std::vector<Words> makers = {{"HSET", "job", "u:1", "1"},
                                      {"HSET", "job", "mode", "fast", "u:1", "1"},
                                      {"SET", "job", "u:1"},
@@ -407,9 +407,9 @@ TEST_CASE("a name that is in use by another kind of lock is refused, both ways")
     CHECK(set.server.command({"DUMP", "job"}) == before);
   }
   set.server.command({"DEL", "job"});
-  ReadWriteLock outer = a_reader("u:2");
+  SingleServerLock outer = a_reader("u:2");
   CHECK(set.takes(outer));
-  lock::ReentrantLock plain = test::make_lock("u:2");
+  lock::SingleServerLock plain = test::make_lock("u:2");
   CHECK_FALSE(plain.reenter(set.client));
   CHECK_THROWS_AS((void)plain.try_acquire(set.client, lock::Join::no), Error);
   CHECK(set.hash("u:2") == "1");
@@ -419,17 +419,18 @@ TEST_CASE("fencing: the writer draws tokens, and keeps his own; a reader has non
   Setting set;
   lock::Terms terms = Milliseconds(30'000);
   terms.fencing = lock::Fencing::on;
-  CHECK_THROWS_AS(ReadWriteLock("job", "u:1", k_about, terms, Kind::read), Error);
-  ReadWriteLock outer("job", "u:1", k_about, terms, Kind::write);
+  CHECK_THROWS_AS(
+      SingleServerLock(lock::read_write_layout("job", Kind::read), "u:1", k_about, terms), Error);
+  SingleServerLock outer(lock::read_write_layout("job", Kind::write), "u:1", k_about, terms);
   const auto first = std::get<lock::Lease>(outer.try_acquire(set.client, lock::Join::no));
   const auto again = std::get<lock::Lease>(outer.try_acquire(set.client, lock::Join::no));
   REQUIRE(first.token);
   CHECK(first.token == again.token);
-  ReadWriteLock inner("job", "u:1", k_about, terms, Kind::write);
+  SingleServerLock inner(lock::read_write_layout("job", Kind::write), "u:1", k_about, terms);
   CHECK(inner.reenter(set.client)->token == first.token);
   CHECK(inner.release(set.client) == Release::still_held);
   CHECK(outer.release(set.client) == Release::freed);
-  ReadWriteLock next("job", "u:2", k_about, terms, Kind::write);
+  SingleServerLock next(lock::read_write_layout("job", Kind::write), "u:2", k_about, terms);
   CHECK(std::get<lock::Lease>(next.try_acquire(set.client, lock::Join::no)).token > first.token);
 }
 
@@ -438,7 +439,7 @@ TEST_CASE("who knows only the owner learns which side he has; the hash's field m
   redis::ClientOptions options;
   options.endpoint = redis::parse_url(set.server.unix_url());
   lock::Session session(options);
-  ReadWriteLock writer = a_writer("u:1");
+  SingleServerLock writer = a_writer("u:1");
   CHECK(set.takes(writer));
   CHECK(lock::held_kind(session, "job", "u:1") == Kind::write);
   CHECK(lock::held_kind(session, "job", "u:1:write") == Kind::write);
@@ -454,19 +455,19 @@ TEST_CASE("who knows only the owner learns which side he has; the hash's field m
 TEST_CASE(
     "a server without memory to spare takes no new lock, and renews and releases the others") {
   Setting set;
-  ReadWriteLock reader = a_reader("u:1");
-  ReadWriteLock other = a_reader("u:2");
+  SingleServerLock reader = a_reader("u:1");
+  SingleServerLock other = a_reader("u:2");
   CHECK(set.takes(reader));
   CHECK(set.takes(other));
   set.server.command({"CONFIG", "SET", "maxmemory", "1"});
   CHECK(reader.renew(set.client) == Renewal::renewed);
-  ReadWriteLock third = a_reader("u:3");
+  SingleServerLock third = a_reader("u:3");
   CHECK_THROWS_AS((void)set.takes(third), Error);
   CHECK(set.server.command({"HLEN", "job"}) == "3");
   CHECK(reader.release(set.client, Milliseconds(20'000)) == Release::still_held);
   CHECK(other.release(set.client) == Release::freed);
   set.server.command({"DEL", "job"});
-  ReadWriteLock writer = a_writer("u:4");
+  SingleServerLock writer = a_writer("u:4");
   set.server.command({"CONFIG", "SET", "maxmemory", "0"});
   CHECK(set.takes(writer));
   REQUIRE(a_reader("u:4").reenter(set.client));
@@ -487,10 +488,10 @@ TEST_CASE("a user who may not use the readers' keys leaves no lock without an en
   options.endpoint =
       redis::parse_url("redis://locker:pw@127.0.0.1:" + std::to_string(set.server.port()));
   redis::Client client(options);
-  ReadWriteLock reader = a_reader("u:1");
+  SingleServerLock reader = a_reader("u:1");
   CHECK_THROWS_AS((void)reader.try_acquire(client, lock::Join::no), Error);
   CHECK(set.server.keys().empty());
-  ReadWriteLock writer = a_writer("u:1");
+  SingleServerLock writer = a_writer("u:1");
   CHECK(std::holds_alternative<lock::Lease>(writer.try_acquire(client, lock::Join::no)));
   CHECK_THROWS_AS((void)a_reader("u:1").reenter(client), Error);
   CHECK(set.hash("u:1") == "(nil)");

@@ -28,8 +28,8 @@ TEST_CASE("reenter: each hold counts one more, and leaves a long lease as it is"
   redis::Client client = client_of(server);
   server.command({"HSET", "job", "u:1", "1"});
   server.command({"PEXPIRE", "job", "600000"});
-  lock::ReentrantLock second = make_lock("u:1");
-  lock::ReentrantLock third = make_lock("u:1");
+  lock::SingleServerLock second = make_lock("u:1");
+  lock::SingleServerLock third = make_lock("u:1");
   CHECK(second.reenter(client)->count == 2);
   CHECK(third.reenter(client)->count == 3);
   CHECK(std::stol(server.command({"PTTL", "job"})) > 30'000);
@@ -43,7 +43,7 @@ TEST_CASE("reenter: extends a lease that is shorter than its own") {
   redis::Client client = client_of(server);
   server.command({"HSET", "job", "u:1", "1"});
   server.command({"PEXPIRE", "job", "5000"});
-  lock::ReentrantLock inner = make_lock("u:1", Milliseconds(60'000));
+  lock::SingleServerLock inner = make_lock("u:1", Milliseconds(60'000));
   CHECK(inner.reenter(client));
   CHECK(std::stol(server.command({"PTTL", "job"})) > 5000);
 }
@@ -51,7 +51,7 @@ TEST_CASE("reenter: extends a lease that is shorter than its own") {
 TEST_CASE("reenter: who does not hold the lock gets nothing and changes nothing") {
   test::Server server;
   redis::Client client = client_of(server);
-  lock::ReentrantLock lock = make_lock("u:1");
+  lock::SingleServerLock lock = make_lock("u:1");
   CHECK_FALSE(lock.reenter(client));
   CHECK(server.keys().empty());
   const std::vector<Words> makers = {{"HSET", "job", "u:2", "1"}, {"SET", "job", "u:2"}};

@@ -35,7 +35,7 @@ TEST_CASE("release: the last hold frees the lock, tells the waiters and leaves n
   redis::Client client = client_of(server);
   test::RespClient listener = server.connect();
   listener.call({"SUBSCRIBE", "redisson_lock__channel:{job}"});
-  lock::ReentrantLock lock = make_lock("u:1");
+  lock::SingleServerLock lock = make_lock("u:1");
   REQUIRE(std::holds_alternative<lock::Lease>(lock.try_acquire(client, lock::Join::no)));
   CHECK(lock.release(client) == lock::Release::freed);
   CHECK(listener.call({"PING"}) == Words{"message", "redisson_lock__channel:{job}", "0"});
@@ -49,7 +49,7 @@ TEST_CASE("release: one of several holds leaves the lock and tells nobody") {
   listener.call({"SUBSCRIBE", "redisson_lock__channel:{job}"});
   server.command({"HSET", "job", "u:1", "2"});
   server.command({"PEXPIRE", "job", "600000"});
-  lock::ReentrantLock lock = make_lock("u:1");
+  lock::SingleServerLock lock = make_lock("u:1");
   CHECK(lock.release(client) == lock::Release::still_held);
   CHECK(server.list({"HGETALL", "job"}) == Words{"u:1", "1"});
   CHECK(std::stol(server.command({"PTTL", "job"})) > 30'000);
@@ -61,7 +61,7 @@ TEST_CASE("S5: release by another owner changes nothing") {
   redis::Client client = client_of(server);
   server.command({"HSET", "job", "u:1", "1"});
   const std::string before = server.command({"DUMP", "job"});
-  lock::ReentrantLock lock = make_lock("u:2");
+  lock::SingleServerLock lock = make_lock("u:2");
   CHECK(lock.release(client) == lock::Release::not_held);
   CHECK(server.command({"DUMP", "job"}) == before);
   server.command({"DEL", "job"});
@@ -96,7 +96,7 @@ TEST_CASE("S6: release sent again by the same hold counts once and answers the s
 TEST_CASE("release: with a time to keep it, the lock stays until then and nobody is told") {
   test::Server server;
   redis::Client client = client_of(server);
-  lock::ReentrantLock lock = make_lock("u:1");
+  lock::SingleServerLock lock = make_lock("u:1");
   REQUIRE(std::holds_alternative<lock::Lease>(lock.try_acquire(client, lock::Join::no)));
   lock.release(client, Milliseconds(600'000));
   CHECK(server.list({"HGETALL", "job"}) == Words{"u:1", "1"});

@@ -24,7 +24,7 @@ long ttl(const test::Server& server, const char* key) {
 TEST_CASE("renew: extends the owner's lease and what is told of him, and never shortens it") {
   test::Server server;
   redis::Client client = client_of(server);
-  lock::ReentrantLock first = make_lock("u:1", Milliseconds(30'000));
+  lock::SingleServerLock first = make_lock("u:1", Milliseconds(30'000));
   REQUIRE(std::holds_alternative<lock::Lease>(first.try_acquire(client, lock::Join::no)));
   CHECK(make_lock("u:1", Milliseconds(600'000)).renew(client) == lock::Renewal::renewed);
   CHECK(ttl(server, "job") > 30'000);
@@ -37,7 +37,7 @@ TEST_CASE("renew: extends the owner's lease and what is told of him, and never s
 TEST_CASE("renew: the lease's end is counted from before the request") {
   test::Server server;
   redis::Client client = client_of(server);
-  lock::ReentrantLock lock = make_lock("u:1", Milliseconds(10'000));
+  lock::SingleServerLock lock = make_lock("u:1", Milliseconds(10'000));
   REQUIRE(std::holds_alternative<lock::Lease>(lock.try_acquire(client, lock::Join::no)));
   const TimePoint before = BootClock::now();
   TimePoint end = after(before, Milliseconds(5000));
@@ -49,7 +49,7 @@ TEST_CASE("renew: the lease's end is counted from before the request") {
 TEST_CASE("S4, S5: renew of a lock that is not ours says so and changes nothing") {
   test::Server server;
   redis::Client client = client_of(server);
-  const lock::ReentrantLock lock = make_lock("u:2", Milliseconds(600'000));
+  const lock::SingleServerLock lock = make_lock("u:2", Milliseconds(600'000));
   CHECK(lock.renew(client) == lock::Renewal::lost);
   CHECK(server.keys().empty());
   const std::vector<Words> makers = {
@@ -77,7 +77,7 @@ TEST_CASE("renew: to ask changes nothing") {
 TEST_CASE("renew: does without a side key, and with one that is broken") {
   test::Server server;
   redis::Client client = client_of(server);
-  const lock::ReentrantLock lock = make_lock("u:1", Milliseconds(60'000));
+  const lock::SingleServerLock lock = make_lock("u:1", Milliseconds(60'000));
   const std::vector<Words> makers = {{"DEL", "rlock_info:{job}"},
                                      {"SET", "rlock_info:{job}", "x"},
                                      {"HSET", "rlock_info:{job}", "u:1", "not JSON"},
@@ -96,11 +96,11 @@ TEST_CASE(
     "renew: what has no expiry keeps none, also without memory; no more do re-entries add one") {
   test::Server server;
   redis::Client client = client_of(server);
-  lock::ReentrantLock plain = make_lock("u:1");
+  lock::SingleServerLock plain = make_lock("u:1");
   lock::Terms of_several{Milliseconds(30'000)};
   of_several.restart_delay = Milliseconds(0);
-  lock::ReentrantLock latched("job", "u:1", {}, of_several);
-  for (lock::ReentrantLock* lock : {&plain, &latched}) {
+  lock::SingleServerLock latched(lock::plain_layout("job"), "u:1", {}, of_several);
+  for (lock::SingleServerLock* lock : {&plain, &latched}) {
     server.command({"FLUSHALL"});
     REQUIRE(std::holds_alternative<lock::Lease>(lock->try_acquire(client, lock::Join::no)));
     server.command({"PERSIST", "job"});

@@ -1,5 +1,5 @@
 // repair.lua: only what is provably garbage goes.
-#include "lock/repair.hpp"
+#include "lock/inspection/repair.hpp"
 
 #include <string>
 #include <vector>

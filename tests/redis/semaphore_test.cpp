@@ -1,5 +1,5 @@
 // acquire_semaphore.lua, reenter_semaphore.lua, renew_semaphore.lua and release_semaphore.lua.
-#include "lock/semaphore.hpp"
+#include "lock/kinds/semaphore/semaphore.hpp"
 
 #include <cstdint>
 #include <string>
@@ -9,8 +9,8 @@
 #include <doctest/doctest.h>
 
 #include "base/error.hpp"
-#include "lock/held_kind.hpp"
-#include "lock/simple.hpp"
+#include "lock/kinds/held_kind.hpp"
+#include "lock/kinds/simple/simple.hpp"
 #include "lua_scripts.hpp"
 #include "redis/lock_fixture.hpp"
 #include "support/proxy.hpp"
@@ -36,22 +36,23 @@ const std::string k_java = std::string("\0\x01\xfe\xff", 4) + "0123456789ab";
 constexpr const char* k_never = "922337203685477";
 constexpr long k_day = 86'400'000;
 
-lock::Semaphore make_semaphore(const std::string& owner, int permits,
-                               Milliseconds lease = Milliseconds(30'000)) {
-  return {"job", owner, lock::About{"web1", 42, "ann", "backup"}, lease, permits};
+lock::SingleServerLock make_semaphore(const std::string& owner, int permits,
+                                      Milliseconds lease = Milliseconds(30'000)) {
+  return {lock::semaphore_layout("job", permits), owner, lock::About{"web1", 42, "ann", "backup"},
+          lease};
 }
 
-bool takes(lock::ReentrantLock& lock, redis::Client& client) {
+bool takes(lock::SingleServerLock& lock, redis::Client& client) {
   return std::holds_alternative<Lease>(lock.try_acquire(client, Join::no));
 }
 
 // The same by a new owner who keeps his permit.
 bool takes(redis::Client& client, const std::string& owner, int permits) {
-  lock::Semaphore semaphore = make_semaphore(owner, permits);
+  lock::SingleServerLock semaphore = make_semaphore(owner, permits);
   return takes(semaphore, client);
 }
 
-std::string refusal(redis::Client& client, lock::ReentrantLock& lock) {
+std::string refusal(redis::Client& client, lock::SingleServerLock& lock) {
   try {
     static_cast<void>(lock.try_acquire(client, Join::no));
   } catch (const Error& error) {
@@ -98,7 +99,7 @@ TEST_CASE(
     "semaphore: a permit is in Redisson's layout, ends with its lease, and goes without trace") {
   test::Server server;
   redis::Client client = client_of(server);
-  lock::Semaphore semaphore = make_semaphore("u:1", 3);
+  lock::SingleServerLock semaphore = make_semaphore("u:1", 3);
   const long long before = now(server);
   const auto answer = semaphore.try_acquire(client, Join::no);
   REQUIRE(std::holds_alternative<Lease>(answer));
@@ -123,7 +124,7 @@ TEST_CASE("semaphore: no more than its number have a permit, and who asks then i
   test::Server server;
   redis::Client client = client_of(server);
   REQUIRE(takes(client, "u:1", 2));
-  lock::Semaphore second = make_semaphore("u:2", 2, Milliseconds(10'000));
+  lock::SingleServerLock second = make_semaphore("u:2", 2, Milliseconds(10'000));
   REQUIRE(takes(second, client));
   CHECK(server.command({"GET", "job"}) == "0");
   server.command({"HSET", k_info, "u:1", R"({"host":"web1","pid":42,"since":1})"});
@@ -168,7 +169,7 @@ TEST_CASE("semaphore: S6: a request that is sent again counts once") {
   redis::ClientOptions options;
   options.endpoint = redis::parse_url(proxy.url());
   redis::Client client(options);
-  lock::Semaphore semaphore = make_semaphore("u:1", 3);
+  lock::SingleServerLock semaphore = make_semaphore("u:1", 3);
   proxy.cut_after_next_request("u:1");
   REQUIRE(takes(semaphore, client));
   REQUIRE(proxy.cuts() == 1);
@@ -188,7 +189,7 @@ TEST_CASE(
     "semaphore: a renewal moves the end of its own permit on, and finds out that it is lost") {
   test::Server server;
   redis::Client client = client_of(server);
-  const lock::Semaphore semaphore = make_semaphore("u:1", 2, Milliseconds(60'000));
+  const lock::SingleServerLock semaphore = make_semaphore("u:1", 2, Milliseconds(60'000));
   CHECK(semaphore.renew(client) == Renewal::lost);
   CHECK(server.keys().empty());
   REQUIRE(takes(client, "u:1", 2));
@@ -206,7 +207,7 @@ TEST_CASE(
   CHECK(make_semaphore("u:1", 2, Milliseconds(1000)).renew(client) == Renewal::renewed);
   CHECK(end_of(server, "u:1") == end);
   CHECK(end_of(server, "u:2") == others);
-  lock::Semaphore other = make_semaphore("u:2", 2);
+  lock::SingleServerLock other = make_semaphore("u:2", 2);
   CHECK(other.release(client) == Release::freed);
   CHECK(server.command({"GET", "job"}) == "1");
   server.command({"ZREM", k_permits, "u:1"});
@@ -217,9 +218,9 @@ TEST_CASE(
 TEST_CASE("semaphore: nested runs share the permit, which the last one gives back") {
   test::Server server;
   redis::Client client = client_of(server);
-  lock::Semaphore outer = make_semaphore("u:1", 2);
-  lock::Semaphore inner = make_semaphore("u:1", 2, Milliseconds(60'000));
-  lock::Semaphore third = make_semaphore("u:1", 2);
+  lock::SingleServerLock outer = make_semaphore("u:1", 2);
+  lock::SingleServerLock inner = make_semaphore("u:1", 2, Milliseconds(60'000));
+  lock::SingleServerLock third = make_semaphore("u:1", 2);
   CHECK_FALSE(inner.reenter(client));
   REQUIRE(takes(outer, client));
   SUBCASE("with memory") {}
@@ -246,9 +247,9 @@ TEST_CASE("semaphore: S6: a nested run that asks again counts once, and so does 
   redis::ClientOptions options;
   options.endpoint = redis::parse_url(proxy.url());
   redis::Client client(options);
-  lock::Semaphore outer = make_semaphore("u:1", 2);
-  lock::Semaphore inner = make_semaphore("u:1", 2);
-  lock::Semaphore third = make_semaphore("u:1", 2);
+  lock::SingleServerLock outer = make_semaphore("u:1", 2);
+  lock::SingleServerLock inner = make_semaphore("u:1", 2);
+  lock::SingleServerLock third = make_semaphore("u:1", 2);
   REQUIRE(takes(outer, client));
   proxy.cut_after_next_request("u:1");
   const auto lease = inner.reenter(client);
@@ -267,8 +268,8 @@ TEST_CASE("semaphore: S6: a nested run that asks again counts once, and so does 
 TEST_CASE("semaphore: where nested runs cannot be counted, the outer one gives the permit back") {
   test::Server server;
   redis::Client client = client_of(server);
-  lock::Semaphore outer = make_semaphore("u:1", 2);
-  lock::Semaphore inner = make_semaphore("u:1", 2);
+  lock::SingleServerLock outer = make_semaphore("u:1", 2);
+  lock::SingleServerLock inner = make_semaphore("u:1", 2);
   REQUIRE(takes(outer, client));
   bool is_lost = false;
   SUBCASE("the side key cannot be written") {
@@ -320,7 +321,7 @@ TEST_CASE("semaphore: one whose side key cannot be written would have no end, an
 TEST_CASE("semaphore: what is to be kept ends by itself, sooner or later than the lease") {
   test::Server server;
   redis::Client client = client_of(server);
-  lock::Semaphore semaphore = make_semaphore("u:1", 1);
+  lock::SingleServerLock semaphore = make_semaphore("u:1", 1);
   REQUIRE(takes(semaphore, client));
   std::int64_t keep = 10'000;
   SUBCASE("sooner") {}
@@ -337,8 +338,8 @@ TEST_CASE("semaphore: what is to be kept ends by itself, sooner or later than th
 TEST_CASE("semaphore: what a nested run has kept is kept, whichever hold ends last") {
   test::Server server;
   redis::Client client = client_of(server);
-  lock::Semaphore outer = make_semaphore("u:1", 1);
-  lock::Semaphore inner = make_semaphore("u:1", 1);
+  lock::SingleServerLock outer = make_semaphore("u:1", 1);
+  lock::SingleServerLock inner = make_semaphore("u:1", 1);
   REQUIRE(takes(outer, client));
   REQUIRE(inner.reenter(client));
   constexpr std::int64_t k_keep = 90'000;
@@ -360,8 +361,8 @@ TEST_CASE("semaphore: what a nested run has kept is kept, whichever hold ends la
 TEST_CASE("semaphore: what a nested run keeps for long outlives what the keys had to go") {
   test::Server server;
   redis::Client client = client_of(server);
-  lock::Semaphore outer = make_semaphore("u:1", 1);
-  lock::Semaphore inner = make_semaphore("u:1", 1);
+  lock::SingleServerLock outer = make_semaphore("u:1", 1);
+  lock::SingleServerLock inner = make_semaphore("u:1", 1);
   REQUIRE(takes(outer, client));
   REQUIRE(inner.reenter(client));
   const long keep = 3 * k_day;
@@ -376,8 +377,8 @@ TEST_CASE("semaphore: a permit that is kept takes the keys along, unless somebod
   test::Server server;
   redis::Client client = client_of(server);
   constexpr Milliseconds k_keep{60'000};
-  lock::Semaphore kept = make_semaphore("u:1", 2);
-  lock::Semaphore other = make_semaphore("u:2", 2);
+  lock::SingleServerLock kept = make_semaphore("u:1", 2);
+  lock::SingleServerLock other = make_semaphore("u:2", 2);
   test::RespClient listener = server.connect();
   const auto keys_last_at_most = [&](Milliseconds span) {
     for (const std::string& key : {std::string("job"), k_permits, k_info}) {
@@ -414,7 +415,7 @@ TEST_CASE("semaphore: a permit that is kept takes the keys along, unless somebod
   // Until then all is as it was.
   CHECK(takes(client, "u:3", 2));
   CHECK_FALSE(takes(client, "u:4", 2));
-  lock::Semaphore third = make_semaphore("u:3", 2);
+  lock::SingleServerLock third = make_semaphore("u:3", 2);
   CHECK(third.release(client) == Release::freed);
   keys_last_at_most(k_keep);
 }
@@ -446,7 +447,7 @@ TEST_CASE("semaphore: one that a service made keeps its number, has no expiry an
   redis::Client client = client_of(server);
   server.command({"SET", "job", "2"});
   for (const int permits : {1, 3}) {
-    lock::Semaphore other = make_semaphore("u:9", permits);
+    lock::SingleServerLock other = make_semaphore("u:9", permits);
     const std::string text = refusal(client, other);
     CHECK(text.find("in use") != std::string::npos);
     CHECK(text.find("it has 2 permits, not " + std::to_string(permits)) != std::string::npos);
@@ -454,7 +455,7 @@ TEST_CASE("semaphore: one that a service made keeps its number, has no expiry an
   CHECK(server.keys() == Words{"job"});
   server.command({"ZADD", k_permits, k_never, k_java});
   server.command({"SET", "job", "1"});
-  lock::Semaphore semaphore = make_semaphore("u:1", 2);
+  lock::SingleServerLock semaphore = make_semaphore("u:1", 2);
   REQUIRE(takes(semaphore, client));
   CHECK(server.command({"GET", "job"}) == "0");
   CHECK_FALSE(takes(client, "u:2", 2));
@@ -466,7 +467,7 @@ TEST_CASE("semaphore: one that a service made keeps its number, has no expiry an
   CHECK(server.list({"ZRANGE", k_permits, "0", "-1"}) == Words{k_java});
   server.command({"ZREM", k_permits, k_java});
   server.command({"SET", "job", "2"});
-  lock::Semaphore next = make_semaphore("u:2", 2);
+  lock::SingleServerLock next = make_semaphore("u:2", 2);
   REQUIRE(takes(next, client));
   CHECK(next.release(client) == Release::freed);
   CHECK(test::wait_until([&] { return server.keys() == Words{"job"}; }));
@@ -479,7 +480,7 @@ TEST_CASE(
   test::Server server;
   redis::Client client = client_of(server);
   server.command({"SET", "job", "2"});  // of a service: only the lease keeps the side key
-  lock::Semaphore semaphore = make_semaphore("u:1", 2), nested = make_semaphore("u:1", 2);
+  lock::SingleServerLock semaphore = make_semaphore("u:1", 2), nested = make_semaphore("u:1", 2);
   const auto comes_again = [&](const auto& request) {
     request();
     server.command({"PEXPIRE", k_info, "5000"});
@@ -496,7 +497,7 @@ TEST_CASE(
 TEST_CASE("semaphore: the keys outlive a permit that a service has in one that rlock made") {
   test::Server server;
   redis::Client client = client_of(server);
-  lock::Semaphore semaphore = make_semaphore("u:1", 3);
+  lock::SingleServerLock semaphore = make_semaphore("u:1", 3);
   REQUIRE(takes(semaphore, client));
   server.command({"DECR", "job"});
   SUBCASE("one that ends") {
@@ -516,7 +517,7 @@ TEST_CASE("semaphore: the keys outlive a permit that a service has in one that r
     REQUIRE(std::holds_alternative<Busy>(answer));
     CHECK(std::get<Busy>(answer).permits == 3);
     for (const char* owner : {"u:2", "u:3"}) {
-      lock::Semaphore mine = make_semaphore(owner, 3);
+      lock::SingleServerLock mine = make_semaphore(owner, 3);
       CHECK(mine.release(client) == Release::freed);
     }
   }
@@ -525,7 +526,7 @@ TEST_CASE("semaphore: the keys outlive a permit that a service has in one that r
   // With the permit back, it is one of rlock's as before.
   server.command({"ZREM", k_permits, k_java});
   server.command({"INCR", "job"});
-  lock::Semaphore last = make_semaphore("u:5", 3);
+  lock::SingleServerLock last = make_semaphore("u:5", 3);
   REQUIRE(takes(last, client));
   CHECK(ttl(server) <= k_day + 30'000);
   CHECK(ttl(server) > k_day);
@@ -536,7 +537,7 @@ TEST_CASE("semaphore: the keys outlive a permit that a service has in one that r
 TEST_CASE("semaphore: while somebody listens its number stays, since a service waits for that") {
   test::Server server;
   redis::Client client = client_of(server);
-  lock::Semaphore semaphore = make_semaphore("u:1", 2);
+  lock::SingleServerLock semaphore = make_semaphore("u:1", 2);
   REQUIRE(takes(semaphore, client));
   test::RespClient listener = server.connect();
   listener.call({"SUBSCRIBE", k_channel});
@@ -574,7 +575,7 @@ TEST_CASE(
     server.command({"FLUSHALL"});
     server.command(maker);
     const Words before = dump(server);
-    lock::Semaphore semaphore = make_semaphore("u:1", 1);
+    lock::SingleServerLock semaphore = make_semaphore("u:1", 1);
     CHECK_FALSE(refusal(client, semaphore).empty());
     CHECK(semaphore.release(client) == Release::not_held);
     CHECK(semaphore.renew(client) == Renewal::lost);
@@ -582,10 +583,10 @@ TEST_CASE(
   }
   const auto check_refused = [&] {
     const Words before = dump(server);
-    lock::SimpleLock simple("job", "u:3", lock::About{}, lock::Terms(Milliseconds(1000)),
-                            lock::Value::fresh);
-    lock::ReentrantLock plain = test::make_lock("u:4");
-    for (lock::ReentrantLock* other : std::vector<lock::ReentrantLock*>{&simple, &plain}) {
+    lock::SingleServerLock simple(lock::simple_layout("job", lock::Value::fresh), "u:3",
+                                  lock::About{}, lock::Terms(Milliseconds(1000)));
+    lock::SingleServerLock plain = test::make_lock("u:4");
+    for (lock::SingleServerLock* other : std::vector<lock::SingleServerLock*>{&simple, &plain}) {
       CHECK_FALSE(refusal(client, *other).empty());
     }
     CHECK(dump(server) == before);
@@ -604,7 +605,7 @@ TEST_CASE(
 TEST_CASE("semaphore: without memory a permit comes back all the same, and none is given out") {
   test::Server server;
   redis::Client client = client_of(server);
-  lock::Semaphore first = make_semaphore("u:1", 2);
+  lock::SingleServerLock first = make_semaphore("u:1", 2);
   REQUIRE(takes(first, client));
   REQUIRE(takes(client, "u:2", 2));
   server.command({"CONFIG", "SET", "maxmemory", "1"});

@@ -7,9 +7,9 @@
 
 #include <doctest/doctest.h>
 
-#include "lock/fair.hpp"
-#include "lock/read_write.hpp"
-#include "lock/semaphore.hpp"
+#include "lock/kinds/fair/fair.hpp"
+#include "lock/kinds/read_write/read_write.hpp"
+#include "lock/kinds/semaphore/semaphore.hpp"
 #include "lua_scripts.hpp"
 #include "redis/lock_fixture.hpp"
 #include "redis/server_error.hpp"
@@ -33,7 +33,7 @@ const std::string k_info = "rlock_info:{job}";
 
 struct Sort {
   std::string name;
-  std::function<std::unique_ptr<lock::ReentrantLock>(const lock::About&)> make;
+  std::function<std::unique_ptr<lock::SingleServerLock>(const lock::About&)> make;
 };
 
 // Each sort of lock that counts holds, of the same owner.
@@ -42,24 +42,28 @@ std::vector<Sort> sorts() {
   return {
       {"plain",
        [=](const auto& about) {
-         return std::make_unique<lock::ReentrantLock>("job", "u:1", about, k_lease);
+         return std::make_unique<lock::SingleServerLock>(lock::plain_layout("job"), "u:1", about,
+                                                         k_lease);
        }},
       {"fair",
        [=](const auto& about) {
-         return std::make_unique<lock::FairLock>("job", "u:1", about, k_lease,
-                                                 lock::k_default_fair_wait);
+         return std::make_unique<lock::SingleServerLock>(
+             lock::fair_layout("job", lock::k_default_fair_wait), "u:1", about, k_lease);
        }},
       {"read",
        [=](const auto& about) {
-         return std::make_unique<lock::ReadWriteLock>("job", "u:1", about, k_lease, Kind::read);
+         return std::make_unique<lock::SingleServerLock>(lock::read_write_layout("job", Kind::read),
+                                                         "u:1", about, k_lease);
        }},
       {"write",
        [=](const auto& about) {
-         return std::make_unique<lock::ReadWriteLock>("job", "u:1", about, k_lease, Kind::write);
+         return std::make_unique<lock::SingleServerLock>(
+             lock::read_write_layout("job", Kind::write), "u:1", about, k_lease);
        }},
       {"permits",
        [=](const auto& about) {
-         return std::make_unique<lock::Semaphore>("job", "u:1", about, k_lease, 1);
+         return std::make_unique<lock::SingleServerLock>(lock::semaphore_layout("job", 1), "u:1",
+                                                         about, k_lease);
        }},
   };
 }

@@ -1,5 +1,5 @@
 // acquire_simple.lua, and what release.lua, renew.lua and reenter.lua do with a string.
-#include "lock/simple.hpp"
+#include "lock/kinds/simple/simple.hpp"
 
 #include <cstdint>
 #include <string>
@@ -31,12 +31,13 @@ namespace {
 
 const std::string k_latch = "redisson_unlock_latch:{job}:";
 
-lock::SimpleLock make_simple(const std::string& owner, Value value = Value::fresh,
-                             Milliseconds lease = Milliseconds(30'000)) {
-  return {"job", owner, lock::About{"web1", 42, "ann", "backup"}, lease, value};
+lock::SingleServerLock make_simple(const std::string& owner, Value value = Value::fresh,
+                                   Milliseconds lease = Milliseconds(30'000)) {
+  return {lock::simple_layout("job", value), owner, lock::About{"web1", 42, "ann", "backup"},
+          lease};
 }
 
-bool takes(lock::ReentrantLock& lock, redis::Client& client) {
+bool takes(lock::SingleServerLock& lock, redis::Client& client) {
   return std::holds_alternative<Lease>(lock.try_acquire(client, Join::no));
 }
 
@@ -70,7 +71,7 @@ long ttl(const test::Server& server, const std::string& key = "job") {
 TEST_CASE("simple: a free lock is a string with the owner for its value, and a TTL") {
   test::Server server;
   redis::Client client = client_of(server);
-  lock::SimpleLock lock = make_simple("u:1");
+  lock::SingleServerLock lock = make_simple("u:1");
   const auto answer = lock.try_acquire(client, Join::no);
   REQUIRE(std::holds_alternative<Lease>(answer));
   CHECK(std::get<Lease>(answer).count == 1);
@@ -87,7 +88,7 @@ TEST_CASE("simple: a free lock is a string with the owner for its value, and a T
 TEST_CASE("simple: a busy lock tells its holder, and is not touched") {
   test::Server server;
   redis::Client client = client_of(server);
-  lock::SimpleLock holder = make_simple("u:1");
+  lock::SingleServerLock holder = make_simple("u:1");
   REQUIRE(takes(holder, client));
   const auto ask = [&] {
     const std::string before = server.command({"DUMP", "job"});
@@ -123,7 +124,7 @@ TEST_CASE("simple: another kind of lock is refused and not touched") {
     server.command({"DEL", "job"});
     server.command(maker);
     const std::string before = server.command({"DUMP", "job"});
-    lock::SimpleLock lock = make_simple("u:1");
+    lock::SingleServerLock lock = make_simple("u:1");
     CHECK_THROWS_AS(takes(lock, client), Error);
     CHECK(server.command({"DUMP", "job"}) == before);
   }
@@ -133,7 +134,7 @@ TEST_CASE("simple: another kind of lock is refused and not touched") {
 TEST_CASE("simple: a number is a lock's value like any other, unless it counts permits") {
   test::Server server;
   redis::Client client = client_of(server);
-  lock::SimpleLock lock = make_simple("u:1");
+  lock::SingleServerLock lock = make_simple("u:1");
   server.command({"SET", "job", "5", "PX", "30000"});
   CHECK_FALSE(takes(lock, client));
   SUBCASE("of which one is out") { server.command({"ZADD", "{job}:timeout", "9e12", "p"}); }
@@ -196,7 +197,7 @@ TEST_CASE("a given value: who finds it there before his first sending does not h
   CHECK(release(client, "same", "a", "unproven") == 2);
   CHECK(server.command({"DUMP", "job"}) == before);
 
-  lock::SimpleLock other = make_simple("same", Value::given);
+  lock::SingleServerLock other = make_simple("same", Value::given);
   CHECK_FALSE(takes(other, client));
   CHECK(other.release(client) == Release::not_held);
   CHECK(server.command({"DUMP", "job"}) == before);
@@ -205,7 +206,7 @@ TEST_CASE("a given value: who finds it there before his first sending does not h
 TEST_CASE("a given value: the latch proves whose hold it is, as long as that lasts") {
   test::Server server;
   redis::Client client = client_of(server);
-  lock::SimpleLock lock = make_simple("same", Value::given);
+  lock::SingleServerLock lock = make_simple("same", Value::given);
   REQUIRE(takes(lock, client));
   const std::string latch = k_latch + lock.hold_id();
   CHECK(server.keys() == Words{"job", latch, "rlock_info:{job}"});
@@ -215,7 +216,7 @@ TEST_CASE("a given value: the latch proves whose hold it is, as long as that las
   CHECK(lock.renew(client) == Renewal::renewed);
   CHECK(ttl(server, latch) > 500'000);
 
-  lock::SimpleLock other = make_simple("same", Value::given);
+  lock::SingleServerLock other = make_simple("same", Value::given);
   CHECK_FALSE(takes(other, client));
   CHECK(other.renew(client) == Renewal::lost);
   CHECK(other.release(client) == Release::not_held);
@@ -244,7 +245,7 @@ TEST_CASE("release: a string of the owner's is deleted, and the waiters are told
 TEST_CASE("release: with a time to keep it, a string stays until then and nobody is told") {
   test::Server server;
   redis::Client client = client_of(server);
-  lock::SimpleLock lock = make_simple("u:1");
+  lock::SingleServerLock lock = make_simple("u:1");
   REQUIRE(takes(lock, client));
   CHECK(lock.release(client, Milliseconds(600'000)) == Release::still_held);
   CHECK(server.command({"GET", "job"}) == "u:1");
@@ -257,7 +258,7 @@ TEST_CASE("S5: release and renew of a string that is not ours change nothing") {
   for (const std::string& value : {"u:1 "s, "u:"s, ""s, "u:1\0"s, "U:1"s, "\xff"s}) {
     server.command({"SET", "job", value, "PX", "50000"});
     const std::string before = server.command({"DUMP", "job"});
-    lock::SimpleLock lock = make_simple("u:1", Value::fresh, Milliseconds(600'000));
+    lock::SingleServerLock lock = make_simple("u:1", Value::fresh, Milliseconds(600'000));
     CHECK(lock.renew(client) == Renewal::lost);
     CHECK(lock.ask(client) == Renewal::lost);
     CHECK_FALSE(lock.reenter(client));
@@ -273,7 +274,7 @@ TEST_CASE("S5: release and renew of a string that is not ours change nothing") {
 TEST_CASE("renew: extends a string and what is told of its owner, and never shortens it") {
   test::Server server;
   redis::Client client = client_of(server);
-  lock::SimpleLock lock = make_simple("u:1");
+  lock::SingleServerLock lock = make_simple("u:1");
   REQUIRE(takes(lock, client));
   CHECK(test::make_lock("u:1", Milliseconds(600'000)).renew(client) == Renewal::renewed);
   CHECK(ttl(server) > 30'000);
@@ -286,7 +287,7 @@ TEST_CASE("renew: extends a string and what is told of its owner, and never shor
 TEST_CASE("a full server still renews and releases strings, and grants none") {
   test::Server server;
   redis::Client client = client_of(server);
-  lock::SimpleLock lock = make_simple("u:1");
+  lock::SingleServerLock lock = make_simple("u:1");
   REQUIRE(takes(lock, client));
   server.command({"CONFIG", "SET", "maxmemory", "1"});
   server.command({"CONFIG", "SET", "maxmemory-policy", "noeviction"});
@@ -303,9 +304,9 @@ TEST_CASE("a full server still renews and releases strings, and grants none") {
 TEST_CASE("reenter: a string counts no holds, and stays with the outer one") {
   test::Server server;
   redis::Client client = client_of(server);
-  lock::SimpleLock outer = make_simple("u:1", Value::fresh, Milliseconds(5000));
+  lock::SingleServerLock outer = make_simple("u:1", Value::fresh, Milliseconds(5000));
   REQUIRE(takes(outer, client));
-  const auto check_inner = [&](lock::ReentrantLock& inner) {
+  const auto check_inner = [&](lock::SingleServerLock& inner) {
     const auto lease = inner.reenter(client);
     REQUIRE(lease);
     CHECK(lease->count == 1);
@@ -313,10 +314,10 @@ TEST_CASE("reenter: a string counts no holds, and stays with the outer one") {
     CHECK(inner.release(client) == Release::still_held);
     CHECK(server.command({"GET", "job"}) == "u:1");
   };
-  lock::SimpleLock inner = make_simple("u:1");
+  lock::SingleServerLock inner = make_simple("u:1");
   check_inner(inner);
   // Also for one who did not say that it is a string.
-  lock::ReentrantLock plain = test::make_lock("u:1");
+  lock::SingleServerLock plain = test::make_lock("u:1");
   check_inner(plain);
   CHECK(server.keys() == Words{"job", "rlock_info:{job}"});
 
@@ -343,7 +344,7 @@ TEST_CASE("S5: a re-entry that the server never saw is not given back") {
   options.endpoint = redis::parse_url(proxy.url());
   options.timeout = Milliseconds(300);
   redis::Client unlucky(options);
-  lock::ReentrantLock inner = test::make_lock("u:1");
+  lock::SingleServerLock inner = test::make_lock("u:1");
   proxy.set_mode(test::Mode::blackhole);
   CHECK_THROWS_AS((void)inner.reenter(unlucky), redis::Unavailable);
   proxy.cut();  // the request is gone

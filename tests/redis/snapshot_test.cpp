@@ -1,5 +1,5 @@
 // snapshot.lua and what is made of it
-#include "lock/snapshot.hpp"
+#include "lock/inspection/snapshot.hpp"
 
 #include <string>
 #include <vector>

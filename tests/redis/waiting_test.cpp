@@ -1,5 +1,5 @@
 // wait_for_lock, without a process around it.
-#include "lock/waiting.hpp"
+#include "lock/holding/waiting.hpp"
 
 #include <algorithm>
 #include <string>
@@ -8,7 +8,8 @@
 #include <doctest/doctest.h>
 
 #include "base/fd.hpp"
-#include "lock/reentrant.hpp"
+#include "lock/kinds/plain/plain.hpp"
+#include "lock/kinds/single_server_lock.hpp"
 #include "lua_scripts.hpp"
 #include "redis/client.hpp"
 #include "redis/server_error.hpp"
@@ -27,8 +28,8 @@ redis::ClientOptions options_for(const test::Server& server) {
   return options;
 }
 
-lock::ReentrantLock make_lock(const std::string& owner) {
-  return {"job", owner, {}, Milliseconds(30'000)};
+lock::SingleServerLock make_lock(const std::string& owner) {
+  return {lock::plain_layout("job"), owner, {}, Milliseconds(30'000)};
 }
 
 bool comes_to_wait(const test::Server& server) {
@@ -56,7 +57,7 @@ TEST_CASE(
 TEST_CASE("wait_for_lock: takes a free lock at once") {
   test::Server server;
   lock::Session session(options_for(server));
-  lock::ReentrantLock lock = make_lock("u:1");
+  lock::SingleServerLock lock = make_lock("u:1");
   CHECK(lock::wait_for_lock(lock, session, {BootClock::now()}));
   CHECK(server.command({"HGET", "job", "u:1"}) == "1");
 }
@@ -65,7 +66,7 @@ TEST_CASE("wait_for_lock: gives up at its deadline, with nothing left") {
   test::Server server;
   server.command({"HSET", "job", "u:2", "1"});
   lock::Session session(options_for(server));
-  lock::ReentrantLock lock = make_lock("u:1");
+  lock::SingleServerLock lock = make_lock("u:1");
   int told = 0;
   // Where the first answer takes too long, nothing is left to wait for: then once more.
   for (Milliseconds span(200); told == 0 && span < Milliseconds(30'000); span *= 10) {
@@ -88,7 +89,7 @@ TEST_CASE("wait_for_lock: is ended by the wake descriptor, with nothing left") {
   redis::ClientOptions options = options_for(server);
   options.wake_fd = wake.fd();
   lock::Session session(options);
-  lock::ReentrantLock lock = make_lock("u:1");
+  lock::SingleServerLock lock = make_lock("u:1");
   std::thread waker([&] {
     comes_to_wait(server);
     wake.raise();
@@ -103,7 +104,7 @@ TEST_CASE("wait_for_lock: is woken by a message") {
   test::Server server;
   server.command({"HSET", "job", "u:2", "1"});
   lock::Session session(options_for(server));
-  lock::ReentrantLock lock = make_lock("u:1");
+  lock::SingleServerLock lock = make_lock("u:1");
   std::thread releaser([&] {
     comes_to_wait(server);
     server.command({"DEL", "job"});
@@ -118,8 +119,8 @@ TEST_CASE("S6: who gives up bars a request of his that may still come from an ea
   test::Server server;
   redis::Client client(options_for(server));
   redis::Client other(options_for(server));
-  lock::ReentrantLock holder = make_lock("u:1");
-  lock::ReentrantLock waiter = make_lock("u:2");
+  lock::SingleServerLock holder = make_lock("u:1");
+  lock::SingleServerLock waiter = make_lock("u:2");
   CHECK(std::holds_alternative<lock::Lease>(holder.try_acquire(other, lock::Join::no)));
   CHECK(std::holds_alternative<lock::Busy>(waiter.try_acquire(client, lock::Join::no)));
   server.pause();

@@ -1,5 +1,5 @@
 // Watchdog: renews, says what is lost, and stops.
-#include "lock/watchdog.hpp"
+#include "lock/holding/watchdog.hpp"
 
 #include <atomic>
 #include <string>
@@ -7,7 +7,8 @@
 
 #include <doctest/doctest.h>
 
-#include "lock/reentrant.hpp"
+#include "lock/kinds/plain/plain.hpp"
+#include "lock/kinds/single_server_lock.hpp"
 #include "redis/client.hpp"
 #include "redis/url.hpp"
 #include "support/proxy.hpp"
@@ -22,7 +23,7 @@ namespace {
 // A lock that is held, and its watchdog.
 struct Guarded {
   Guarded(const std::string& url, Milliseconds lease, Milliseconds reserve = {})
-      : lock("job", "u:1", {}, lease) {
+      : lock(lock::plain_layout("job"), "u:1", {}, lease) {
     redis::ClientOptions options;
     options.endpoint = redis::parse_url(url);
     options.timeout = Milliseconds(30'000);  // a busy machine is slow
@@ -38,7 +39,7 @@ struct Guarded {
     watchdog->keep(lock, std::get<lock::Lease>(answer));
   }
 
-  lock::ReentrantLock lock;
+  lock::SingleServerLock lock;
   std::atomic<int> renewals = 0;
   std::atomic<int> verdicts = 0;
   std::optional<Watchdog> watchdog;
@@ -105,7 +106,7 @@ TEST_CASE("watchdog: stops at once, also while the server does not answer, and m
 TEST_CASE("watchdog: one keeps several locks, also those that come later, and names the lost one") {
   test::Server server;
   Guarded guarded(server.unix_url(), Milliseconds(4500));
-  lock::ReentrantLock other("other", "u:1", {}, Milliseconds(4500));
+  lock::SingleServerLock other(lock::plain_layout("other"), "u:1", {}, Milliseconds(4500));
   redis::ClientOptions options;
   options.endpoint = redis::parse_url(server.unix_url());
   redis::Client client(options);

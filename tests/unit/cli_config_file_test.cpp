@@ -8,8 +8,8 @@
 #include <doctest/doctest.h>
 
 #include "base/error.hpp"
-#include "cli/config_file.hpp"
-#include "cli/text_file.hpp"
+#include "cli/settings/config_file.hpp"
+#include "cli/settings/text_file.hpp"
 #include "unit/scratch.hpp"
 
 using namespace rlock;

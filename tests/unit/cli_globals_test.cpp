@@ -5,7 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "base/error.hpp"
-#include "cli/globals.hpp"
+#include "cli/settings/globals.hpp"
 #include "unit/scratch.hpp"
 
 using namespace rlock;

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/escape.hpp"
-#include "cli/json_writer.hpp"
+#include "cli/output/json_writer.hpp"
 
 using nlohmann::ordered_json;
 using rlock::cli::JsonWriter;

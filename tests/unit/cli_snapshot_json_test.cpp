@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/snapshot_json.hpp"
+#include "cli/output/snapshot_json.hpp"
 
 using nlohmann::ordered_json;
 using rlock::cli::kind_name;

@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "base/text_width.hpp"
-#include "cli/snapshot_text.hpp"
+#include "cli/output/snapshot_text.hpp"
 
 using rlock::cli::Detail;
 using rlock::cli::to_text;

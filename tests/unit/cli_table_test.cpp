@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "base/text_width.hpp"
-#include "cli/table.hpp"
+#include "cli/output/table.hpp"
 
 using rlock::cli::Column;
 using rlock::cli::Table;

@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <doctest/doctest.h>
 
-#include "cli/take_options.hpp"
+#include "cli/settings/take_options.hpp"
 
 using namespace rlock;
 using rlock::cli::TakeOptions;

@@ -4,8 +4,8 @@
 #include <doctest/doctest.h>
 
 #include "base/text_width.hpp"
-#include "cli/lock_view.hpp"
-#include "cli/watch_screen.hpp"
+#include "cli/watching/lock_view.hpp"
+#include "cli/watching/watch_screen.hpp"
 
 using namespace rlock;
 using namespace rlock::cli;

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "lock/held.hpp"
+#include "lock/words/held.hpp"
 
 using rlock::lock::find_held;
 using rlock::lock::with_held;

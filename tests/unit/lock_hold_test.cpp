@@ -2,8 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include "lock/held.hpp"
-#include "lock/hold.hpp"
+#include "lock/words/held.hpp"
+#include "lock/words/hold.hpp"
 
 using namespace rlock::lock;
 using Kind = Hold::Kind;

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "base/error.hpp"
-#include "lock/key_names.hpp"
+#include "lock/words/key_names.hpp"
 
 using namespace rlock;
 using namespace rlock::lock;

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "lock/lease.hpp"
+#include "lock/words/lease.hpp"
 
 using namespace rlock;
 using namespace rlock::lock;

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
-#include "lock/key_names.hpp"
-#include "lock/leftovers.hpp"
+#include "lock/inspection/leftovers.hpp"
+#include "lock/words/key_names.hpp"
 
 using namespace rlock::lock;
 

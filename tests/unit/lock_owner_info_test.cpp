@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "lock/owner_info.hpp"
+#include "lock/words/owner_info.hpp"
 
 using namespace rlock::lock;
 

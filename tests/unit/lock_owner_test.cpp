@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "lock/owner.hpp"
+#include "lock/words/owner.hpp"
 #include "unit/scratch.hpp"
 
 using namespace rlock::lock;

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "lock/server_health.hpp"
+#include "lock/inspection/server_health.hpp"
 
 using namespace rlock;
 using lock::Finding;

@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "lock/tally.hpp"
+#include "lock/servers/tally.hpp"
 
 using namespace rlock;
 using lock::add_up;

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "lock/waiting.hpp"
+#include "lock/holding/waiting.hpp"
 
 using rlock::Milliseconds;
 using rlock::lock::sleep_bound;

@@ -1,12 +1,14 @@
 // The command that the torture runs under a lock: work FILE MS [WORD...] [-- COMMAND...]
 //
-// Appends to FILE, one write a line: "enter NS pid=P owner=O token=T", "beat NS" every few ms for MS
-// milliseconds, and "leave NS" when it ends by itself. NS is CLOCK_BOOTTIME in nanoseconds. Words:
+// Appends to FILE, one write a line: "enter NS pid=P owner=O token=T", "beat NS" every few ms for
+// MS milliseconds, and "leave NS" when it ends by itself. NS is CLOCK_BOOTTIME in nanoseconds.
+// Words:
 //   ignore-term   SIGTERM, SIGINT and SIGHUP do nothing; each SIGTERM is noted: "term NS"
 //   fork-away     a daemon of its own session beats, and work waits for it
 //   status=N      the exit status
 // COMMAND is run, and waited for, in the middle of the time.
 #include <fcntl.h>
+#include <initializer_list>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,8 +17,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <initializer_list>
 
 namespace {
 

@@ -1,0 +1,197 @@
+// rlock acquire: takes a lock and leaves it to a watchdog in the background.
+
+#include <cerrno>
+#include <exception>
+#include <fcntl.h>
+#include <memory>
+#include <optional>
+#include <unistd.h>
+#include <utility>
+#include <variant>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "base/escape.hpp"
+#include "base/integer.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/commands/help.hpp"
+#include "cli/commands/literal_words.hpp"
+#include "cli/settings/take_options.hpp"
+#include "cli/taking/background_watchdog.hpp"
+#include "cli/taking/shell_export.hpp"
+#include "cli/taking/taking.hpp"
+#include "cli/terminal/message.hpp"
+#include "lock/words/kind.hpp"
+#include "redis/server_error.hpp"
+
+namespace rlock::cli {
+namespace {
+
+struct AcquireOptions {
+  std::string name;
+  TakeOptions take;
+  std::optional<std::string> pid;
+  std::string shell;  // that --export is for, as it was given; "true" without a value
+  bool exports() const { return !shell.empty(); }
+};
+
+// Throws Error (usage).
+Shell shell_of(const AcquireOptions& options) {
+  if (options.shell == "fish") return Shell::fish;
+  if (options.shell == "true" || options.shell == "sh") return Shell::posix;
+  throw Error(ExitStatus::usage, "acquire: --export: '" + repeated(options.shell) +
+                                     "' is neither sh (also for bash, dash, ksh and zsh) nor fish");
+}
+
+std::string describe(const Taken& taken) {
+  nlohmann::ordered_json json;
+  json["name"] = to_utf8(taken.lock->name());
+  json["owner"] = to_utf8(taken.lock->owner());
+  json["kind"] = lock::kind_name(taken.lock->kind());
+  json["token"] = nullptr;
+  if (taken.lease.token) json["token"] = *taken.lease.token;
+  json["lease_ms"] = taken.lease.length.count();
+  json["count"] = taken.lease.count;
+  return json.dump() + "\n";
+}
+
+std::string result(const Taken& taken, const Globals& globals, const AcquireOptions& options,
+                   const std::string& held) {
+  if (options.exports()) return export_code(taken, held, shell_of(options));
+  return globals.json ? describe(taken) : taken.lock->owner() + "\n";
+}
+
+void check(const Globals& globals, const AcquireOptions& options) {
+  if (options.exports()) (void)shell_of(options);
+  if (globals.json && options.exports()) {
+    throw Error(ExitStatus::usage, "acquire: --json or --export, not both");
+  }
+  if (options.exports() && static_cast<int>(options.take.conflict_exit_status()) == 0) {
+    throw Error(ExitStatus::usage,
+                "acquire: -E 0 with --export: the script would go on as if it had the lock");
+  }
+  if (options.take.token && !options.take.no_watchdog) {
+    throw Error(ExitStatus::usage,
+                "acquire: --token: the watchdog could not tell its lock from another's of the same "
+                "value; give --no-watchdog");
+  }
+  // Closed (see main): there is nobody to be told the owner.
+  if ((::fcntl(STDOUT_FILENO, F_GETFL) & O_PATH) != 0) {
+    throw Error(ExitStatus::unavailable, "stdout: " + errno_text(EBADF));
+  }
+}
+
+// Returns the process with whose life the lock ends; nothing if only its lease ends it.
+std::optional<process::Watched> find_caller(const AcquireOptions& options) {
+  if (options.take.no_watchdog) return std::nullopt;
+  if (!options.pid) return process::watch_caller();
+  const pid_t pid = parse_integer<pid_t>(*options.pid).value_or(0);
+  if (pid <= 0) {
+    throw Error(ExitStatus::usage,
+                "--pid: '" + repeated(*options.pid) + "' is no number of a process");
+  }
+  return process::watch_process(pid);
+}
+
+// Returns the exit status, or the signal to end by.
+std::variant<int, process::Signal> acquire(const Globals& globals, const AcquireOptions& options) {
+  const std::string name = options.take.keys_of({options.name}).front();
+  check(globals, options);
+  const ExitStatus conflict = options.take.conflict_exit_status();
+  const auto caller = find_caller(options);
+  lock::About about = caller ? lock::about_process(caller->pid) : lock::about_calling_process();
+  about.listens = caller && listens_for_release(options.take.lock_kind());
+  Request request{{name, options.take.owner(), options.take.tell(about), options.take.terms(),
+                   options.take.lock_kind(), options.take.fair_wait_length(), options.take.value(),
+                   options.take.permit_count()},
+                  options.take.wait_deadline(),
+                  conflict};
+  lock::SessionOptions session_options = globals.session_options();
+  options.take.fit_to_servers(session_options, request.wish.terms);
+  warn_of_even_number(session_options, globals);
+  process::Signals signals;
+  session_options.client.wake_fd = signals.fd();
+  if (options.take.no_info) session_options.client.name = "rlock";
+  std::optional<BackgroundWatchdog> watchdog;
+  std::optional<Either> wake;
+  if (caller) {
+    watchdog.emplace(request.wish, session_options, *caller);
+    // Nobody else would tell us that it was killed, and a wait may have no end.
+    wake.emplace(signals.fd(), caller->handle.get());
+    session_options.client.wake_fd = wake->fd();
+  }
+  lock::Session session(session_options);
+  const auto give_back = [&](const Taken& taken) {
+    session.set_wake_fd(-1);
+    taken.lock->release(session, Milliseconds(0));
+  };
+  try {
+    const std::string held = options.exports() ? held_to_export(request.wish, session) : "";
+    const auto taken = take(request, globals, session);
+    if (!taken) return static_cast<int>(conflict);
+    if (const auto signal = signal_to_end(signals)) {
+      give_back(*taken);
+      return *signal;
+    }
+    if (taken->is_reentered && !options.exports()) {
+      give_back(*taken);
+      throw Error(ExitStatus::usage, escape_for_terminal(name) +
+                                         ": a run above this one holds it: give --export, or "
+                                         "unlock could not tell the two holds apart");
+    }
+    try {
+      print_or_throw(result(*taken, globals, options, held));
+      // A nested hold is nothing of its own that could be renewed or given back.
+      if (watchdog && !taken->lease.is_nested) watchdog->hand_over(*taken);
+    } catch (const Error&) {  // nobody would know whose lock it is, or nobody would keep it
+      give_back(*taken);
+      throw;
+    }
+    return 0;
+  } catch (const redis::Interrupted&) {
+    const auto signal = signal_to_end(signals);
+    if (signal) return *signal;
+    if (caller) process::check_alive(*caller);
+    throw;
+  }
+}
+
+int run_acquire(const Globals& globals, const AcquireOptions& options) {
+  const auto tell_failure = [&](int status) {
+    if (!options.exports() || status == 0) return;
+    print(failure_code(status, options.shell == "fish" ? Shell::fish : Shell::posix));
+  };
+  try {
+    const auto end = acquire(globals, options);
+    if (const auto* signal = std::get_if<process::Signal>(&end)) {
+      tell_failure(static_cast<int>(ExitStatus::signal_base) + signal->number);
+      return end_by_signal(*signal);
+    }
+    tell_failure(std::get<int>(end));
+    return std::get<int>(end);
+  } catch (const std::exception& exception) {
+    tell_failure(static_cast<int>(to_error(exception).status()));
+    throw;
+  }
+}
+
+}  // namespace
+
+Action set_up_acquire(CLI::App& command, const Invocation& invocation) {
+  const auto options = std::make_shared<AcquireOptions>();
+  set_usage(command, "rlock acquire [OPTIONS] NAME");
+  unprotect(*command.add_option("NAME", options->name, "Name of the lock")->required());
+  options->take.add_to(command);
+  command
+      .add_option("--pid", options->pid,
+                  "The process with whose life the lock ends [the one that called rlock]")
+      ->type_name("PID")
+      ->excludes("--no-watchdog");
+  command.add_flag("--export", options->shell,
+                   "Print shell code for eval that sets the environment, not the owner; "
+                   "--export=fish for fish");
+  return [&invocation, options] { return run_acquire(invocation.globals, *options); };
+}
+
+}  // namespace rlock::cli

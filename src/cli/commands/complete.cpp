@@ -1,0 +1,154 @@
+// rlock __complete: what shells offer of the locks on the server. For the completions only, so it
+// is in no help text: it says nothing about errors, and takes no longer than a person bears.
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <sys/stat.h>
+
+#include <CLI/CLI.hpp>
+
+#include "base/fd.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/commands/help.hpp"
+#include "cli/commands/literal_words.hpp"
+#include "cli/settings/settings.hpp"
+#include "cli/terminal/message.hpp"
+#include "lock/inspection/lock_scan.hpp"
+#include "lock/inspection/snapshot.hpp"
+#include "redis/local_server.hpp"
+#include "redis/masters.hpp"
+#include "redis/server_error.hpp"
+
+namespace rlock::cli {
+namespace {
+
+constexpr Milliseconds k_bound{300};  // for everything together
+constexpr std::size_t k_most = 1000;
+
+struct CompleteOptions {
+  std::string what;  // names, holders or waiters
+  std::string start;
+  std::string lock;  // whose holders or waiters; empty: of any lock
+};
+
+// Returns a glob that means what starts with `start`.
+std::string glob_of(const std::string& start) {
+  std::string glob;
+  for (const char c : start) {
+    if (std::string("*?[]\\").find(c) != std::string::npos) glob += '\\';
+    glob += c;
+  }
+  return glob + "*";
+}
+
+class Offers {
+ public:
+  explicit Offers(const CompleteOptions& options) : options_(options) {}
+
+  // What has been found stays also when this throws.
+  void look(redis::Client& client) {
+    if (options_.what != "names" && !options_.lock.empty()) {
+      add(lock::take_snapshot(client, options_.lock));
+      return;
+    }
+    redis::Masters masters(client);
+    const bool is_name = options_.what == "names";
+    for (redis::Client* master : masters.clients()) {
+      lock::LockScan scan(*master, {is_name ? glob_of(options_.start) : "*", ""});
+      while (!scan.is_done() && found_.size() < k_most) {
+        const std::vector<std::string> names = scan.next();
+        for (const std::string& name : names) {
+          if (is_name) add(name);
+        }
+        if (!is_name) add_parties(client, names);
+      }
+    }
+  }
+
+  // Returns them, each with a NUL behind it: no name that can be typed has one.
+  [[nodiscard]] std::string text() const {
+    std::string text;
+    for (const std::string& offer : found_) (text += offer) += '\0';
+    return text;
+  }
+
+ private:
+  void add(const std::string& offer) {
+    if (found_.size() < k_most && !offer.empty() && offer.starts_with(options_.start) &&
+        offer.find('\0') == std::string::npos) {
+      found_.insert(offer);
+    }
+  }
+
+  void add(const lock::Snapshot& snapshot) {
+    if (snapshot.is_any_string) return;  // only a part of the value is known here
+    if (options_.what == "holders") {
+      for (const lock::Holder& holder : snapshot.holders) add(holder.owner);
+    } else {
+      for (const lock::Waiter& waiter : snapshot.waiters) add(waiter.owner);
+    }
+  }
+
+  void add_parties(redis::Client& client, const std::vector<std::string>& names) {
+    for (std::size_t from = 0; from < names.size(); from += lock::k_snapshots_at_once) {
+      const auto first = names.begin() + static_cast<std::ptrdiff_t>(from);
+      const auto count = std::min(lock::k_snapshots_at_once, names.size() - from);
+      for (const auto& snapshot :
+           lock::take_snapshots(client, {first, first + static_cast<std::ptrdiff_t>(count)})) {
+        if (snapshot) add(*snapshot);
+      }
+    }
+  }
+
+  const CompleteOptions& options_;
+  std::set<std::string> found_;
+};
+
+// Returns whether the password can be read without taking it away from somebody, as from a pipe.
+bool is_password_repeatable(const Globals& globals) {
+  const std::string file = Settings(globals).get("password-file").value;
+  struct stat status {};
+  return file.empty() || (::stat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode));
+}
+
+int run_complete(const Globals& globals, const CompleteOptions& options) {
+  Alarm alarm;
+  alarm.set(after(BootClock::now(), k_bound));
+  Offers offers(options);
+  try {
+    if (!is_password_repeatable(globals)) return 0;
+    auto servers = globals.clients_options(redis::k_large_reply);
+    for (redis::ClientOptions& server : servers) {
+      server.timeout = k_bound / static_cast<int>(servers.size());
+      server.wake_fd = alarm.fd();
+      redis::Endpoint& endpoint = server.endpoint;
+      if (endpoint.transport == redis::Endpoint::Transport::local) {  // none is started for this
+        endpoint.transport = redis::Endpoint::Transport::unix_socket;
+        endpoint.path = redis::local_socket(endpoint.path);
+      }
+      try {
+        redis::Client client(server);
+        offers.look(client);
+      } catch (const Error&) {  // perhaps the next one
+      }
+    }
+  } catch (const Error&) {  // what was found is better than nothing
+  } catch (const redis::Interrupted&) {
+  }
+  print(offers.text());
+  return 0;
+}
+
+}  // namespace
+
+Action set_up_complete(CLI::App& command, const Invocation& invocation) {
+  const auto options = std::make_shared<CompleteOptions>();
+  set_usage(command, "rlock __complete names|holders|waiters -- START [NAME]");
+  unprotect(*command.add_option("WHAT", options->what)->required());
+  unprotect(*command.add_option("START", options->start)->required());
+  unprotect(*command.add_option("NAME", options->lock));
+  return [&invocation, options] { return run_complete(invocation.globals, *options); };
+}
+
+}  // namespace rlock::cli

@@ -1,0 +1,117 @@
+// rlock config: shows the settings that count, and where each comes from. Asks no server.
+
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "base/escape.hpp"
+#include "base/percent.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/commands/help.hpp"
+#include "cli/settings/settings.hpp"
+#include "cli/settings/words.hpp"
+#include "cli/terminal/message.hpp"
+
+namespace rlock::cli {
+namespace {
+
+constexpr const char* k_hidden = "***";
+
+// Returns a URL that tells of a password only that there is one.
+std::string shown_url(const std::string& url) {
+  const redis::Endpoint endpoint = redis::parse_url(url);
+  const redis::Credentials& own = endpoint.credentials;
+  std::string text = endpoint.display();
+  if (own.user.empty() && own.password.empty()) return text;
+  const std::string who = percent_encode(own.user) + (own.password.empty() ? "" : ":***") + "@";
+  return text.insert(text.find("://") + 3, who);
+}
+
+// Returns a text as TOML has it, harmless for a terminal.
+std::string to_toml(const std::string& text) {
+  const std::string safe = escape_for_terminal(text);
+  if (safe == text && text.find_first_of("\"\\") == std::string::npos) return '"' + text + '"';
+  if (safe == text && text.find('\'') == std::string::npos) return '\'' + text + '\'';
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return escape_for_terminal(quoted + '"');
+}
+
+std::string to_toml_list(const std::vector<std::string>& texts) {
+  if (texts.size() == 1) return to_toml(texts.front());
+  std::string list;
+  for (const std::string& text : texts) list += (list.empty() ? "" : ", ") + to_toml(text);
+  return "[" + list + "]";
+}
+
+// A line of a file that can be saved: what cannot be set there, or is not set, is a comment.
+std::string to_line(const Setting& setting) {
+  if (setting.value.empty() && setting.from == Setting::From::fallback) {
+    return "# " + setting.name + ": none\n";
+  }
+  const std::string source = "  # " + escape_for_terminal(setting.source) + "\n";
+  if (setting.name == "password") return "# password = \"***\"" + source;
+  return setting.name + " = " +
+         (setting.name == "redis" ? to_toml_list(words(setting.value)) : to_toml(setting.value)) +
+         source;
+}
+
+std::string setting_json(const Setting& setting) {
+  nlohmann::ordered_json json;
+  json["name"] = setting.name;
+  json["value"] = nullptr;
+  if (!setting.value.empty()) json["value"] = to_utf8(setting.value);
+  json["source"] = to_utf8(setting.source);
+  return json.dump() + "\n";
+}
+
+std::vector<Setting> shown_settings(const Globals& globals, const Settings& settings) {
+  std::vector<Setting> shown;
+  for (Setting setting : settings.all()) {
+    if (setting.name == "redis") {
+      const auto urls = globals.redis.empty() ? words(setting.value) : globals.redis;
+      setting.value.clear();
+      for (const std::string& url : urls) {
+        setting.value += (setting.value.empty() ? "" : " ") + shown_url(url);
+      }
+    }
+    if (setting.name == "password-file" && !settings.password().value.empty()) {
+      setting = settings.password();
+      setting.value = k_hidden;
+    }
+    shown.push_back(setting);
+  }
+  return shown;
+}
+
+int run_config(const Globals& globals) {
+  const Settings settings(globals);
+  (void)globals.session_options(settings);  // says what is wrong with them
+  std::string text;
+  if (!globals.json) {
+    for (const std::string& file : settings.files().read) {
+      text += "# read: " + escape_for_terminal(file) + "\n";
+    }
+    for (const std::string& file : settings.files().missing) {
+      text += "# not there: " + escape_for_terminal(file) + "\n";
+    }
+  }
+  for (const Setting& setting : shown_settings(globals, settings)) {
+    text += globals.json ? setting_json(setting) : to_line(setting);
+  }
+  print(text);
+  return 0;
+}
+
+}  // namespace
+
+Action set_up_config(CLI::App& command, const Invocation& invocation) {
+  set_usage(command, "rlock config [OPTIONS]");
+  return [&invocation] { return run_config(invocation.globals); };
+}
+
+}  // namespace rlock::cli

@@ -1,0 +1,251 @@
+// rlock doctor: says what is wrong with a server and the locks on it, and mends what is garbage.
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "base/escape.hpp"
+#include "base/shell_quote.hpp"
+#include "base/text_width.hpp"
+#include "base/wording.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/commands/help.hpp"
+#include "cli/commands/literal_words.hpp"
+#include "cli/output/paint.hpp"
+#include "cli/output/remedy.hpp"
+#include "cli/terminal/message.hpp"
+#include "cli/terminal/terminal_size.hpp"
+#include "lock/inspection/leftovers.hpp"
+#include "lock/inspection/listened.hpp"
+#include "lock/inspection/lock_scan.hpp"
+#include "lock/inspection/repair.hpp"
+#include "lock/inspection/server_health.hpp"
+#include "lock/inspection/snapshot.hpp"
+#include "lock/words/key_names.hpp"
+#include "redis/masters.hpp"
+
+namespace rlock::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using lock::Problem;
+
+struct DoctorOptions {
+  std::optional<std::string> name;
+  bool repair = false;
+  bool dry_run = false;
+};
+
+// Prints each finding as it comes, and counts.
+class Report {
+ public:
+  Report(bool json, const Paint& paint) : json_(json), paint_(paint) {}
+
+  // `name`: of the lock; nothing for the server.
+  void add(const std::optional<std::string>& name, const char* level, const Problem& problem) {
+    ++counts_[level];
+    if (json_) {
+      Json json;
+      json["scope"] = name ? "lock" : "server";
+      json["name"] = name ? Json(to_utf8(*name)) : Json(nullptr);
+      json["level"] = level;
+      json["code"] = problem.code;
+      json["detail"] = to_utf8(problem.detail);
+      json["hint"] = problem.hint.empty() ? Json(nullptr) : Json(to_utf8(problem.hint));
+      print(json.dump() + "\n");
+      return;
+    }
+    std::string text =
+        (name ? escape_for_terminal(*name) : "the server") + ": " +
+        paint_(tone_of(level), std::string(level) + ": " + problem.code) + "\n" +
+        wrap(escape_for_terminal(problem.detail), 4, terminal_columns(STDOUT_FILENO));
+    // A command stays whole: it is there to be pasted.
+    if (!problem.hint.empty()) {
+      text += "    mend: " + escape_for_terminal(problem.hint) + "\n";
+    }
+    print(text);
+  }
+
+  void end(std::size_t locks) const {
+    if (json_) return;
+    std::string text = "looked at the server and " + plural(locks, "lock") + ": ";
+    text += counts_.contains("problem") ? "" : paint_(Tone::good, "healthy");
+    for (const auto& [level, count] : counts_) {
+      text += (text.ends_with(": ") ? "" : ", ") + std::to_string(count) + " " + level +
+              (count != 1 && (level == "problem" || level == "note") ? "s" : "");
+    }
+    print(text + "\n");
+  }
+
+  [[nodiscard]] bool is_healthy() const { return !counts_.contains("problem"); }
+
+ private:
+  static Tone tone_of(const std::string& level) {
+    return level == "problem" ? Tone::bad : level == "note" ? Tone::busy : Tone::good;
+  }
+  bool json_;
+  Paint paint_;
+  std::map<std::string, std::size_t> counts_;
+};
+
+class Doctor {
+ public:
+  Doctor(const Globals& globals, redis::Client& client, const DoctorOptions& options)
+      : globals_(globals),
+        client_(client),
+        options_(options),
+        report_(globals.json, find_paint(globals)) {}
+
+  int run() {
+    const redis::Masters masters(client_);
+    lock::Leftovers leftovers;
+    std::set<std::string> names;
+    for (redis::Client* master : masters.clients()) {
+      examine_server(*master);
+      for (auto& [name, keys] : lock::find_leftovers(*master, options_.name)) {
+        names.insert(name);
+        leftovers[name].insert(leftovers[name].end(), keys.begin(), keys.end());
+      }
+      listened_.merge(lock::listened_locks(*master, options_.name, reach()));
+      if (options_.name) continue;
+      for (lock::LockScan scan(*master, {}); !scan.is_done();) names.merge(to_set(scan.next()));
+    }
+    if (options_.name) names = {*options_.name};
+    names.insert(listened_.locks.begin(), listened_.locks.end());
+    names.insert(listened_.semaphores.begin(), listened_.semaphores.end());
+    examine_all({names.begin(), names.end()}, leftovers);
+    report_.end(names.size());
+    return report_.is_healthy() ? 0 : static_cast<int>(ExitStatus::problems);
+  }
+
+ private:
+  using Names = std::vector<std::string>;
+
+  static std::set<std::string> to_set(Names names) {
+    return {std::make_move_iterator(names.begin()), std::make_move_iterator(names.end())};
+  }
+
+  [[nodiscard]] bool is_cluster() const {
+    return client_.options().endpoint.transport == redis::Endpoint::Transport::cluster;
+  }
+
+  [[nodiscard]] lock::Reach reach() const {
+    return is_cluster() ? lock::Reach::shards : lock::Reach::server;
+  }
+
+  // Of a cluster, this is one of its masters.
+  void examine_server(redis::Client& server) {
+    const lock::ServerFacts facts = lock::read_server_facts(server, options_.name);
+    for (const lock::Finding& finding : lock::find_server_problems(facts)) {
+      Problem problem = finding.problem;
+      if (is_cluster()) {
+        if (problem.code == "cluster") continue;  // whoever asks knows
+        problem.detail = server.options().endpoint.display() + ": " + problem.detail;
+      }
+      problem.hint =
+          address(problem.hint, globals_, client_.options().endpoint, server.options().endpoint);
+      const bool is_problem = finding.level == lock::Level::problem;
+      report_.add(std::nullopt, is_problem ? "problem" : "note", problem);
+    }
+  }
+
+  void examine_all(const Names& names, const lock::Leftovers& leftovers) {
+    constexpr std::size_t k_at_once = 50;
+    for (std::size_t from = 0; from < names.size(); from += k_at_once) {
+      const auto start = names.begin() + static_cast<std::ptrdiff_t>(from);
+      const std::size_t count = std::min(k_at_once, names.size() - from);
+      const Names some(start, start + static_cast<std::ptrdiff_t>(count));
+      const auto snapshots = lock::take_snapshots(client_, some);
+      for (std::size_t i = 0; i < some.size(); ++i) {
+        const auto found = leftovers.find(some[i]);
+        const Names keys = found == leftovers.end() ? Names{} : found->second;
+        // What the user may not look at is not his to mend.
+        if (snapshots[i]) examine(*snapshots[i], keys);
+      }
+    }
+  }
+
+  void examine(const lock::Snapshot& snapshot, const Names& leftovers) {
+    const std::string& name = snapshot.name;
+    std::vector<Problem> problems = snapshot.problems;
+    add_leftovers(problems, name, leftovers);
+    if ((options_.repair || options_.dry_run) && !problems.empty()) {
+      const auto mode = options_.dry_run ? lock::Repair::look : lock::Repair::repair;
+      const auto fixes = lock::repair(client_, name, leftovers, mode);
+      for (const lock::Fix& fix : fixes) {
+        report_.add(name, options_.dry_run ? "repairable" : "repaired",
+                    {fix.code, (options_.dry_run ? "to be " : "") + describe(fix), ""});
+      }
+      if (!fixes.empty() && !options_.dry_run) {
+        problems = lock::take_snapshot(client_, name).problems;
+      }
+    }
+    address(problems, globals_, client_);
+    for (const Problem& problem : problems) report_.add(name, "problem", problem);
+    std::vector<Problem> notes = lock::find_sleepers(snapshot, listened_);
+    address(notes, globals_, client_);
+    for (const Problem& note : notes) report_.add(name, "note", note);
+  }
+
+  static void add_leftovers(std::vector<Problem>& problems, const std::string& name,
+                            const Names& leftovers) {
+    const std::string mend = "rlock doctor --repair " + shell_operands({name});
+    const Names latches = lock::latches_of(leftovers);
+    if (!latches.empty()) {
+      problems.push_back({"leaked_latch",
+                          "remembers a request for ever, as it has no expiry: " +
+                              first_of(latches[0], latches.size()),
+                          mend});
+    }
+    if (latches.size() < leftovers.size()) {
+      problems.push_back({"lasting_info",
+                          "tells who holds and waits for the lock for ever, as it has no expiry: " +
+                              lock::KeyNames(name).info,
+                          mend});
+    }
+  }
+
+  static std::string describe(const lock::Fix& fix) {
+    const std::string which = first_of(fix.first, static_cast<std::size_t>(fix.count));
+    if (fix.code == "ended_permit") return "given back, as they have ended: " + which;
+    if (fix.code == "dead_waiter") return "taken out of the queue, as it is dead: " + which;
+    if (fix.code == "member_without_score") {
+      return "taken out of the queue, where it had no deadline: " + which;
+    }
+    if (fix.code == "score_without_member") {
+      return "deleted, a deadline that had no place in the queue: " + which;
+    }
+    return "given an expiry: " + which;
+  }
+
+  const Globals& globals_;
+  redis::Client& client_;
+  const DoctorOptions& options_;
+  Report report_;
+  lock::Listened listened_;  // locks for whose release somebody waits, or watches
+};
+
+int run_doctor(const Globals& globals, const DoctorOptions& options) {
+  if (options.name) lock::check_name(*options.name);
+  redis::Client client(globals.client_options("doctor", redis::k_large_reply));
+  return Doctor(globals, client, options).run();
+}
+
+}  // namespace
+
+Action set_up_doctor(CLI::App& command, const Invocation& invocation) {
+  const auto options = std::make_shared<DoctorOptions>();
+  set_usage(command, "rlock doctor [--repair | --dry-run] [NAME]");
+  unprotect(*command.add_option("NAME", options->name, "Only this lock [all]"));
+  command.add_flag("--repair", options->repair,
+                   "Remove what is provably garbage, and say what that was");
+  command.add_flag("--dry-run", options->dry_run, "Only say what --repair would remove");
+  return [&invocation, options] { return run_doctor(invocation.globals, *options); };
+}
+
+}  // namespace rlock::cli

@@ -1,0 +1,97 @@
+// rlock evict: takes one waiter out of the queue of a fair lock.
+
+#include <memory>
+#include <optional>
+#include <set>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "base/escape.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/commands/help.hpp"
+#include "cli/commands/literal_words.hpp"
+#include "cli/output/holder_text.hpp"
+#include "cli/terminal/message.hpp"
+#include "lock/inspection/breaking.hpp"
+#include "lock/inspection/snapshot.hpp"
+#include "lock/words/key_names.hpp"
+
+namespace rlock::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct EvictOptions {
+  std::string name;
+  std::string owner;
+};
+
+// Returns the one waiter that inspect-queue shows as `text`, or nothing.
+std::optional<std::string> find_shown(redis::Client& client, const std::string& name,
+                                      const std::string& text) {
+  const lock::Snapshot snapshot = lock::take_snapshot(client, name);
+  std::set<std::string> members(snapshot.queue.begin(), snapshot.queue.end());
+  for (const auto& [member, score] : snapshot.scores) members.insert(member);
+  std::optional<std::string> found;
+  for (const std::string& member : members) {
+    if (escape_for_terminal(member) != text && to_utf8(member) != text) continue;
+    if (found) return std::nullopt;
+    found = member;
+  }
+  return found;
+}
+
+std::string describe(const lock::Eviction& eviction) {
+  const lock::About about = eviction.waiter.about.value_or(lock::About{});
+  std::string text = describe_holder(eviction.waiter.owner, about);
+  if (!about.host.empty()) text += ", owner " + escape_for_terminal(eviction.waiter.owner);
+  text += eviction.position ? ", from place " + std::to_string(*eviction.position)
+                            : ", which had no place, only a deadline";
+  if (eviction.alive == true) text += "; it seems to live, and will queue again at the end";
+  return text;
+}
+
+std::string eviction_json(const std::string& name, const lock::Eviction& eviction) {
+  Json json;
+  json["name"] = to_utf8(name);
+  json["owner"] = to_utf8(eviction.waiter.owner);
+  json["position"] = eviction.position ? Json(*eviction.position) : Json(nullptr);
+  json["was_alive"] = eviction.alive ? Json(*eviction.alive) : Json(nullptr);
+  return json.dump();
+}
+
+int run_evict(const Globals& globals, const EvictOptions& options) {
+  lock::check_name(options.name);
+  const std::string name = escape_for_terminal(options.name);
+  redis::ClientOptions client_options = globals.client_options("evict", redis::k_large_reply);
+  redis::Client client(client_options);
+  auto eviction = lock::evict(client, options.name, options.owner);
+  if (!eviction) {
+    const auto shown = find_shown(client, options.name, options.owner);
+    if (shown) eviction = lock::evict(client, options.name, *shown);
+  }
+  if (!eviction) {
+    if (!globals.quiet) say(name + ": " + escape_for_terminal(options.owner) + " does not wait");
+    return static_cast<int>(ExitStatus::not_held);
+  }
+  if (globals.json) {
+    print(eviction_json(options.name, *eviction) + "\n");
+  } else if (!globals.quiet) {
+    say(name + ": evicted " + describe(*eviction));
+  }
+  return 0;
+}
+
+}  // namespace
+
+Action set_up_evict(CLI::App& command, const Invocation& invocation) {
+  const auto options = std::make_shared<EvictOptions>();
+  set_usage(command, "rlock evict [OPTIONS] NAME OWNER");
+  unprotect(*command.add_option("NAME", options->name, "Name of the lock")->required());
+  unprotect(*command.add_option("OWNER", options->owner, "The waiter, as inspect-queue shows it")
+                 ->required());
+  return [&invocation, options] { return run_evict(invocation.globals, *options); };
+}
+
+}  // namespace rlock::cli

@@ -1,0 +1,218 @@
+// rlock exec: holds locks while a command runs. The only place that knows both locks and processes.
+
+#include <algorithm>
+#include <optional>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+
+#include "base/duration.hpp"
+#include "base/escape.hpp"
+#include "base/random.hpp"
+#include "base/wording.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/commands/exec_plan.hpp"
+#include "cli/commands/help.hpp"
+#include "cli/commands/literal_words.hpp"
+#include "cli/taking/all_or_none.hpp"
+#include "cli/taking/command_environment.hpp"
+#include "cli/taking/held_locks.hpp"
+#include "cli/taking/taking.hpp"
+#include "cli/terminal/message.hpp"
+#include "process/guardian.hpp"
+#include "process/supervisor.hpp"
+#include "redis/server_error.hpp"
+
+namespace rlock::cli {
+namespace {
+
+using process::Supervisor;
+
+constexpr std::size_t k_run_id_bytes = 8;
+constexpr Milliseconds k_answer_bound{1000};  // of servers that are asked after a stop
+constexpr const char* k_unconfirmed = "it was not confirmed in time";
+constexpr const char* k_stood_still =
+    "rlock stood still until the lease had nearly ended, so its guardian ended the command";
+
+int status_of(const Supervisor::Result& result) {
+  if (result.ended == Supervisor::Ended::by_time) return static_cast<int>(ExitStatus::timed_out);
+  if (WIFSIGNALED(result.wait_status)) {
+    return static_cast<int>(ExitStatus::signal_base) + WTERMSIG(result.wait_status);
+  }
+  return WEXITSTATUS(result.wait_status);
+}
+
+Supervisor::Options supervision(const ExecPlan& plan, HeldLocks& locks,
+                                const process::Guardian& guardian) {
+  const TimePoint start = BootClock::now();
+  Supervisor::Options options;
+  options.lost_fd = locks.lost_fd();
+  options.loss_time = [&] { return locks.loss_time(); };
+  options.on_lost = plan.on_lost;
+  options.grace = plan.grace;
+  options.ask = [&] { locks.ask(); };
+  options.answer_fd = locks.answer_fd();
+  options.answer_bound = k_answer_bound;
+  if (plan.at_most) options.time_limit = after(start, *plan.at_most);
+  options.start_late = [&] {
+    try {
+      locks.start_watchdog(HeldLocks::Use::our_session);
+      return true;
+    } catch (const std::exception&) {  // as long as the lease lasts, another try may succeed
+      return false;
+    }
+  };
+  // A first renewal is far away, and most commands are short: they do without the thread.
+  if (plan.renew) {
+    options.late_start = after(start, std::min(plan.terms.lease, lock::k_default_lease) / 10);
+  }
+  options.on_loss = [&] {
+    locks.report_loss(guardian.has_struck() ? k_stood_still : k_unconfirmed);
+  };
+  options.on_time_limit = [&] {
+    if (plan.is_quiet) return;
+    say(first_of(escape_for_terminal(plan.names.front()), plan.names.size()) +
+        ": the command has run for " + format_duration(*plan.at_most) + " (--at-most): ending it");
+  };
+  options.on_immune = [&](pid_t pid) {
+    say("process " + std::to_string(pid) +
+        " cannot be ended: it belongs to another user, and goes on" +
+        (locks.is_lost() ? " without the lock" : ""));
+  };
+  return options;
+}
+
+int run_command(const ExecPlan& plan, HeldLocks& locks, lock::Session& session,
+                process::Guardian& guardian, process::Signals& signals) {
+  // From here on signals are the command's; none must interrupt a request of ours.
+  session.set_wake_fd(-1);
+  const process::Command command{plan.command, make_environment(locks, guardian.marker())};
+  signals.read_all();
+  if (const auto signal = signal_to_end(signals)) {
+    locks.release(Milliseconds(0));
+    return end_by_signal(*signal);
+  }
+  if (locks.is_lost()) {
+    locks.report_loss(k_unconfirmed);
+    locks.release(Milliseconds(0));
+    return static_cast<int>(ExitStatus::lost);
+  }
+  guardian.arm();
+  Supervisor supervisor(signals, guardian, supervision(plan, locks, guardian));
+  supervisor.start(command);
+  const TimePoint start = BootClock::now();  // the system may have taken its time
+  Supervisor::Result result;
+  try {
+    result = supervisor.run();
+  } catch (...) {
+    supervisor.kill_command();
+    throw;
+  }
+  guardian.dismiss();
+  // Where the guardian has ended the command, it may have missed a daemon.
+  const bool is_struck = guardian.has_struck() || BootClock::now() >= guardian.kill_time();
+  if (is_struck) supervisor.kill_command();
+  const bool lost = result.lost || is_struck ||
+                    BootClock::now() >= lock::kill_time(locks.end(), plan.terms.lease);
+  if (lost && !result.lost) {  // else it has been told
+    locks.report_loss(guardian.has_struck() ? k_stood_still : k_unconfirmed);
+  }
+  const auto ran = std::chrono::ceil<Milliseconds>(BootClock::now() - start);
+  const auto gone = locks.release(std::max(plan.at_least - ran, Milliseconds(0)));
+  if (!lost) {  // else it has been told
+    for (const std::string& name : gone) {
+      say(escape_for_terminal(name) +
+          ": lock lost: it was deleted or evicted, or somebody else has it");
+    }
+  }
+  if (lost || !gone.empty()) return static_cast<int>(ExitStatus::lost);
+  // The keyboard's signal went to the command alone: what waits for us in our job hears it, too.
+  if (result.typed_ctrl_c) ::kill(0, SIGINT);
+  // A script goes on unless what it waits for dies of Ctrl-C itself.
+  const bool is_interrupted = result.ended == Supervisor::Ended::by_itself &&
+                              WIFSIGNALED(result.wait_status) &&
+                              WTERMSIG(result.wait_status) == SIGINT;
+  if (is_interrupted) return end_by_signal({SIGINT, true, false});
+  return status_of(result);
+}
+
+int run_exec(const Globals& globals, const ExecOptions& options, const Behind& behind) {
+  ExecPlan plan = make_plan(options, behind);
+  plan.is_quiet = globals.quiet;
+  lock::SessionOptions session_options = globals.session_options();
+  options.take.fit_to_servers(session_options, plan.terms, plan.at_least);
+  warn_of_even_number(session_options, globals);
+  process::Signals signals;
+  const auto strangers = process::children_of_this_process();
+  session_options.client.wake_fd = signals.fd();
+  if (options.take.no_info) session_options.client.name = "rlock";
+  lock::Session session(session_options);
+  const std::string owner = options.take.owner();
+  const std::string run = random_hex(k_run_id_bytes);
+  check_room(plan.names, owner, run);
+  std::optional<process::Guardian> guardian;
+  const auto set_up_guardian = [&] {
+    const bool kill = plan.on_lost == Supervisor::OnLost::kill;
+    if (!guardian) guardian.emplace(run, kill ? Milliseconds(0) : plan.grace, strangers);
+  };
+  HeldLocks::Options held;
+  held.watchdog_session = session_options;
+  held.renew = plan.renew;
+  held.reserve = [&] { return plan.grace + guardian->search_margin(); };
+  held.on_end_moved = [&](TimePoint end) {
+    set_up_guardian();
+    if (plan.on_lost == Supervisor::OnLost::ignore) return;
+    guardian->set_kill_time(lock::kill_time(end, plan.terms.lease));
+  };
+  HeldLocks locks(session, std::move(held));
+  std::vector<Request> requests;
+  for (const std::string& name : plan.names) {
+    Request& request = requests.emplace_back();
+    request.wish = {name,      owner,          plan.about,           plan.terms,
+                    plan.kind, plan.fair_wait, options.take.value(), plan.permits};
+    request.deadline = plan.wait_deadline;
+    request.conflict = plan.conflict;
+    request.on_busy = set_up_guardian;
+  }
+  try {
+    if (!take_all(std::move(requests), globals, session, locks)) {
+      return static_cast<int>(plan.conflict);
+    }
+    return run_command(plan, locks, session, *guardian, signals);
+  } catch (const redis::Interrupted&) {
+    locks.release(Milliseconds(0));
+    return end_by_signal(signal_to_end(signals).value());
+  } catch (...) {
+    locks.release(Milliseconds(0));
+    throw;
+  }
+}
+
+}  // namespace
+
+Action set_up_exec(CLI::App& command, const Invocation& invocation) {
+  const auto options = std::make_shared<ExecOptions>();
+  set_usage(command, "rlock exec [OPTIONS] NAME... -- CMD [ARG...]");
+  unprotect(*command.add_option("NAME", options->names, "Names of the locks")->required());
+  options->take.add_to(command);
+  command.add_option("-c", options->shell, "Run /bin/sh -c STRING instead of '-- CMD'")
+      ->type_name("STRING");
+  command.add_option("--on-lost", options->on_lost, "What CMD gets when the lock is lost [term]")
+      ->type_name("ACTION")
+      ->check(CLI::IsMember({"term", "kill", "ignore"}));
+  command
+      .add_option("--kill-after", options->kill_after,
+                  "From SIGTERM to SIGKILL [5s, at most a third of the lease]")
+      ->type_name("DUR");
+  command
+      .add_option("--at-least", options->at_least,
+                  "Keep the lock at least so long, even if CMD ends sooner")
+      ->type_name("DUR");
+  command.add_option("--at-most", options->at_most, "End CMD after so long, with status 124")
+      ->type_name("DUR");
+  return
+      [&invocation, options] { return run_exec(invocation.globals, *options, invocation.behind); };
+}
+
+}  // namespace rlock::cli

@@ -1,0 +1,48 @@
+// What a call of rlock exec asks for.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/settings/take_options.hpp"
+#include "process/supervisor.hpp"
+
+namespace rlock::cli {
+
+// As the user has typed it.
+struct ExecOptions {
+  std::vector<std::string> names;
+  TakeOptions take;
+  std::optional<std::string> shell;
+  std::string on_lost = "term";
+  std::optional<std::string> kill_after;
+  std::optional<std::string> at_least;
+  std::optional<std::string> at_most;
+};
+
+// With every text understood.
+struct ExecPlan {
+  std::vector<std::string> names;  // sorted: two runs with the same names never wait for each other
+  std::vector<std::string> command;
+  lock::About about;
+  lock::Kind kind;
+  lock::Terms terms{lock::k_default_lease};
+  Milliseconds fair_wait;
+  int permits;
+  TimePoint wait_deadline;
+  ExitStatus conflict;
+  bool renew;
+  process::Supervisor::OnLost on_lost;
+  Milliseconds grace;
+  Milliseconds at_least{};
+  std::optional<Milliseconds> at_most;
+  bool is_quiet = false;
+};
+
+// Throws Error (usage).
+[[nodiscard]] ExecPlan make_plan(const ExecOptions& options, const Behind& behind);
+
+}  // namespace rlock::cli

@@ -1,0 +1,67 @@
+// rlock fence: checks a fencing token for scripts.
+
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "base/escape.hpp"
+#include "base/integer.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/commands/help.hpp"
+#include "cli/commands/literal_words.hpp"
+#include "cli/settings/key_format.hpp"
+#include "cli/terminal/message.hpp"
+#include "lock/servers/fencing.hpp"
+#include "lock/words/token.hpp"
+
+namespace rlock::cli {
+namespace {
+
+struct FenceOptions {
+  std::string name;
+  KeyFormat key_format;
+  std::string token;
+};
+
+std::string check_json(const std::string& name, std::int64_t token, const lock::TokenCheck& check) {
+  nlohmann::ordered_json json;
+  json["name"] = to_utf8(name);
+  json["token"] = token;
+  json["highest"] = to_integer(check.highest);
+  json["stale"] = check.verdict == lock::TokenCheck::Verdict::stale;
+  return json.dump();
+}
+
+int run_fence(const Globals& globals, const FenceOptions& options) {
+  const std::string name = options.key_format.key_of(options.name);
+  const auto token = lock::parse_token(options.token);
+  if (!token) {
+    throw Error(ExitStatus::usage, "fence: '" + repeated(options.token) +
+                                       "' is no token; expected a number from 0 to 2^63-1");
+  }
+  lock::Session session(globals.session_options());
+  const lock::TokenCheck check = lock::check_token(session, name, *token);
+  const bool is_stale = check.verdict == lock::TokenCheck::Verdict::stale;
+  if (globals.json) print(check_json(name, *token, check) + "\n");
+  if (!is_stale) return 0;
+  if (!globals.json && !globals.quiet) {
+    say(escape_for_terminal(name) + ": token " + std::to_string(*token) +
+        " is stale: " + escape_for_terminal(check.highest) + " was granted");
+  }
+  return static_cast<int>(ExitStatus::stale);
+}
+
+}  // namespace
+
+Action set_up_fence(CLI::App& command, const Invocation& invocation) {
+  const auto options = std::make_shared<FenceOptions>();
+  set_usage(command, "rlock fence [OPTIONS] NAME TOKEN");
+  unprotect(*command.add_option("NAME", options->name, "Name of the lock")->required());
+  unprotect(
+      *command.add_option("TOKEN", options->token, "The token, such as $RLOCK_TOKEN")->required());
+  options->key_format.add_to(command);
+  return [&invocation, options] { return run_fence(invocation.globals, *options); };
+}
+
+}  // namespace rlock::cli

@@ -1,0 +1,67 @@
+// rlock inspect-queue: shows one atomic snapshot of a lock.
+
+#include <memory>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/commands/commands.hpp"
+#include "cli/commands/help.hpp"
+#include "cli/commands/literal_words.hpp"
+#include "cli/output/remedy.hpp"
+#include "cli/output/snapshot_json.hpp"
+#include "cli/output/snapshot_text.hpp"
+#include "cli/settings/key_format.hpp"
+#include "cli/terminal/message.hpp"
+#include "cli/terminal/terminal_size.hpp"
+#include "lock/inspection/snapshot.hpp"
+
+namespace rlock::cli {
+namespace {
+
+void inspect(const Globals& globals, const redis::ClientOptions& options, const std::string& name) {
+  redis::Client client(options);
+  lock::Snapshot snapshot = lock::take_snapshot(client, name);
+  address(snapshot.problems, globals, client);
+  if (globals.json) {
+    print(to_json(snapshot, options.endpoint.display()) + "\n");
+  } else {
+    print(to_text(snapshot, terminal_columns(STDOUT_FILENO),
+                  globals.verbose ? Detail::raw : Detail::people));
+  }
+}
+
+// Of several servers, each is looked at, also where another does not answer.
+int run_inspect_queue(const Globals& globals, const std::string& name) {
+  const auto servers = globals.clients_options(redis::k_large_reply);
+  int status = 0;
+  for (const redis::ClientOptions& server : servers) {
+    if (servers.size() > 1 && !globals.json) print("== " + server.endpoint.display() + "\n");
+    try {
+      inspect(globals, server, name);
+    } catch (const Error& error) {
+      if (servers.size() == 1) throw;
+      say(error.what());
+      status = static_cast<int>(error.status());
+    }
+  }
+  return status;
+}
+
+}  // namespace
+
+Action set_up_inspect_queue(CLI::App& command, const Invocation& invocation) {
+  struct Options {
+    std::string name;
+    KeyFormat key_format;
+  };
+  const auto options = std::make_shared<Options>();
+  set_usage(command, "rlock inspect-queue [OPTIONS] NAME");
+  unprotect(*command.add_option("NAME", options->name, "Name of the lock")->required());
+  options->key_format.add_to(command);
+  return [&invocation, options] {
+    return run_inspect_queue(invocation.globals, options->key_format.key_of(options->name));
+  };
+}
+
+}  // namespace rlock::cli

@@ -1,0 +1,174 @@
+// rlock list: the locks on the server, or in the cluster, one a line.
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+
+#include "base/escape.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/commands/help.hpp"
+#include "cli/commands/literal_words.hpp"
+#include "cli/output/list_row.hpp"
+#include "cli/taking/taking.hpp"
+#include "cli/terminal/message.hpp"
+#include "cli/terminal/terminal_size.hpp"
+#include "cli/terminal/transient_line.hpp"
+#include "lock/inspection/lock_scan.hpp"
+#include "lock/inspection/snapshot.hpp"
+#include "redis/masters.hpp"
+#include "redis/server_error.hpp"
+
+namespace rlock::cli {
+namespace {
+
+using lock::Snapshot;
+
+constexpr Milliseconds k_redraw{100};
+
+struct ListOptions {
+  std::string pattern = "*";
+  std::string simple;
+  bool stuck = false;
+};
+
+class List {
+ public:
+  List(const Globals& globals, const ListOptions& options, redis::Client& client)
+      : globals_(globals), options_(options), client_(client) {}
+
+  // Reads all locks. When this throws, `print_all` has those that were read until then.
+  void read() {
+    TransientLine progress(globals_.quiet ? TransientLine::Show::never
+                                          : TransientLine::Show::on_terminal);
+    masters_.emplace(client_);
+    for (redis::Client* master : masters_->clients()) {
+      scans_.emplace_back(*master, lock::LockPatterns{options_.pattern, options_.simple});
+    }
+    for (lock::LockScan& scan : scans_) {
+      while (!scan.is_done()) {
+        const std::vector<std::string> names = scan.next();
+        show(progress);
+        for (std::size_t from = 0; from < names.size(); from += lock::k_snapshots_at_once) {
+          const auto first = names.begin() + static_cast<std::ptrdiff_t>(from);
+          const auto count = std::min(lock::k_snapshots_at_once, names.size() - from);
+          add(lock::take_snapshots(client_, {first, first + static_cast<std::ptrdiff_t>(count)}));
+          show(progress);
+        }
+      }
+    }
+  }
+
+  void print_all() {
+    if (rows_.empty()) return;
+    std::sort(rows_.begin(), rows_.end(),
+              [](const ListRow& one, const ListRow& other) { return one.name < other.name; });
+    // A slot of a cluster that was moved meanwhile has been seen twice.
+    const auto is_same = [](const ListRow& one, const ListRow& other) {
+      return one.name == other.name;
+    };
+    rows_.erase(std::unique(rows_.begin(), rows_.end(), is_same), rows_.end());
+    std::string text;
+    if (globals_.json) {
+      for (const ListRow& row : rows_) text += to_json(row) + "\n";
+    } else {
+      text = to_table(rows_, terminal_columns(STDOUT_FILENO), find_paint(globals_));
+    }
+    print(text);
+  }
+
+  void tell_what_is_missing() const {
+    if (globals_.quiet) return;
+    std::int64_t unread = refused_;
+    for (const lock::LockScan& scan : scans_) unread += scan.unread();
+    if (unread > 0) {
+      say("list: " + std::to_string(unread) +
+          " keys left out: they cannot be read, or hold more than a lock does");
+    }
+    if (!rows_.empty()) return;
+    const std::string what = options_.stuck ? "no lock has a problem" : "no locks";
+    say("list: " + what + " on " + client_.options().endpoint.display() +
+        (options_.pattern == "*" ? "" : ": pattern " + repeated(options_.pattern)));
+  }
+
+ private:
+  [[nodiscard]] bool is_wanted(const Snapshot& snapshot) const {
+    const bool is_stuck = !snapshot.problems.empty();
+    return is_stuck || (!options_.stuck && snapshot.kind != Snapshot::Kind::none);
+  }
+
+  void add(const std::vector<std::optional<Snapshot>>& snapshots) {
+    for (const auto& snapshot : snapshots) {
+      if (!snapshot) {
+        ++refused_;
+      } else if (is_wanted(*snapshot)) {
+        rows_.push_back(ListRow(*snapshot));
+      }
+    }
+  }
+
+  void show(TransientLine& progress) {
+    const TimePoint now = BootClock::now();
+    if (now < next_redraw_) return;
+    next_redraw_ = after(now, k_redraw);
+    std::int64_t looked_at = 0;
+    std::int64_t total = 0;
+    bool is_known = true;
+    for (const lock::LockScan& scan : scans_) {
+      looked_at += scan.looked_at();
+      total += scan.total().value_or(0);
+      is_known = is_known && scan.total();
+    }
+    std::string text = "list: " + std::to_string(looked_at);
+    if (is_known) text += " of " + std::to_string(total);
+    progress.show(text + " keys looked at, " + std::to_string(rows_.size()) + " locks");
+  }
+
+  const Globals& globals_;
+  const ListOptions& options_;
+  redis::Client& client_;
+  std::optional<redis::Masters> masters_;
+  std::deque<lock::LockScan> scans_;  // one of each master
+  TimePoint next_redraw_{};
+  std::vector<ListRow> rows_;
+  std::int64_t refused_ = 0;
+};
+
+int run_list(const Globals& globals, const ListOptions& options) {
+  redis::ClientOptions client_options = globals.client_options("list", redis::k_large_reply);
+  process::Signals signals;
+  client_options.wake_fd = signals.fd();
+  redis::Client client(client_options);
+  List list(globals, options, client);
+  try {
+    list.read();
+  } catch (const redis::Interrupted&) {
+    return end_by_signal(signal_to_end(signals).value_or(process::Signal{SIGTERM}));
+  } catch (const Error&) {
+    list.print_all();
+    throw;
+  }
+  list.print_all();
+  list.tell_what_is_missing();
+  return 0;
+}
+
+}  // namespace
+
+Action set_up_list(CLI::App& command, const Invocation& invocation) {
+  const auto options = std::make_shared<ListOptions>();
+  set_usage(command, "rlock list [OPTIONS] [PATTERN]");
+  unprotect(*command.add_option("PATTERN", options->pattern,
+                                "Glob pattern of the locks' names (default: all)"));
+  command.add_flag("--stuck", options->stuck, "Show only locks with a problem");
+  command
+      .add_option("--simple", options->simple,
+                  "Show also strings whose names match PATTERN, as locks of kind simple")
+      ->type_name("PATTERN");
+  return [&invocation, options] { return run_list(invocation.globals, *options); };
+}
+
+}  // namespace rlock::cli

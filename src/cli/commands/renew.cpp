@@ -1,0 +1,56 @@
+// rlock renew: extends a lease once.
+
+#include <memory>
+#include <optional>
+
+#include <CLI/CLI.hpp>
+
+#include "base/escape.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/commands/help.hpp"
+#include "cli/commands/literal_words.hpp"
+#include "cli/settings/take_options.hpp"
+#include "cli/taking/own_hold.hpp"
+#include "cli/terminal/message.hpp"
+#include "lock/kinds/held_kind.hpp"
+#include "lock/make_lock.hpp"
+
+namespace rlock::cli {
+namespace {
+
+struct RenewOptions {
+  std::string name;
+  std::optional<std::string> owner;
+  TakeOptions take;  // only the lease and the key's name are offered
+};
+
+int run_renew(const Globals& globals, const RenewOptions& options) {
+  const std::string name = options.take.key_format.key_of(options.name);
+  const auto own = find_own_hold(name, options.owner);
+  if (!own) throw Error(ExitStatus::usage, "renew: whose lock? expected --owner ID");
+  lock::Session session(globals.session_options());
+  lock::Wish wish{name, own->owner, {}, options.take.terms()};
+  wish.kind = lock::held_kind(session, name, own->owner);
+  const auto lock = lock::make_lock(wish, session);
+  if (lock->renew(session, nullptr) == lock::Renewal::renewed) return 0;
+  if (!globals.quiet) {
+    say(escape_for_terminal(name) + ": not held by " + escape_for_terminal(own->owner));
+  }
+  return static_cast<int>(ExitStatus::not_held);
+}
+
+}  // namespace
+
+Action set_up_renew(CLI::App& command, const Invocation& invocation) {
+  const auto options = std::make_shared<RenewOptions>();
+  set_usage(command, "rlock renew [--owner ID] [--lease DUR] NAME");
+  unprotect(*command.add_option("NAME", options->name, "Name of the lock")->required());
+  command.add_option("--owner", options->owner, "Who holds it [RLOCK_HELD, RLOCK_OWNER]")
+      ->type_name("ID");
+  command.add_option("--lease", options->take.lease, "How long the lock is held from now on [30s]")
+      ->type_name("DUR");
+  options->take.key_format.add_to(command);
+  return [&invocation, options] { return run_renew(invocation.globals, *options); };
+}
+
+}  // namespace rlock::cli

@@ -1,0 +1,242 @@
+// rlock unlock: gives one hold back, or breaks the lock.
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+
+#include "base/duration.hpp"
+#include "base/escape.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/commands/help.hpp"
+#include "cli/commands/literal_words.hpp"
+#include "cli/output/holder_text.hpp"
+#include "cli/settings/key_format.hpp"
+#include "cli/taking/own_hold.hpp"
+#include "cli/terminal/message.hpp"
+#include "cli/terminal/question.hpp"
+#include "lock/inspection/breaking.hpp"
+#include "lock/kinds/held_kind.hpp"
+#include "lock/make_lock.hpp"
+
+namespace rlock::cli {
+namespace {
+
+using lock::Holder;
+using lock::Standing;
+
+constexpr std::size_t k_most_named = 3;  // holders in a question
+
+struct UnlockOptions {
+  std::string name;
+  KeyFormat key_format;
+  std::optional<std::string> owner;
+  std::string kind;
+  bool force = false;
+  bool yes = false;
+};
+
+int not_held(const Globals& globals, const std::string& text) {
+  if (!globals.quiet) say(text);
+  return static_cast<int>(ExitStatus::not_held);
+}
+
+std::optional<std::string> held_for(const Standing& standing, const Holder& holder) {
+  if (!holder.since_ms) return std::nullopt;
+  const std::int64_t span = std::max<std::int64_t>(standing.time_ms - *holder.since_ms, 0);
+  return format_duration(Milliseconds(span));
+}
+
+std::string describe(const Standing& standing, const Holder& holder) {
+  return describe_holder(standing.is_any_string ? lock::start_of(holder.owner) : holder.owner,
+                         holder.about.value_or(lock::About{}));
+}
+
+// Returns the first holders, such as "held by web1 pid 4242 (backup) for 3m and web2 pid 7 (cat)".
+std::string name_holders(const Standing& standing) {
+  std::string text = standing.is_any_string ? k_if_lock : "";
+  std::string verb = "held by ";
+  for (std::size_t i = 0; i < std::min(standing.holders.size(), k_most_named); ++i) {
+    const Holder& holder = standing.holders[i];
+    text += i == 0 ? "" : " and ";
+    if (const auto kept = describe_kept(holder.owner, holder.about.value_or(lock::About{}))) {
+      text += *kept;
+      continue;
+    }
+    text += std::exchange(verb, "") + describe(standing, holder);
+    if (const auto span = held_for(standing, holder)) text += " for " + *span;
+  }
+  if (standing.holders.size() > k_most_named) {
+    text += " and " + std::to_string(standing.holders.size() - k_most_named) + " more";
+  }
+  return text;
+}
+
+std::string describe_waiters(const Standing& standing) {
+  std::string text;
+  if (standing.queued > 0) text += ", " + std::to_string(standing.queued) + " waiting";
+  if (standing.listening > 0) text += ", " + std::to_string(standing.listening) + " listening";
+  return text;
+}
+
+bool is_to_be_broken(const std::string& name, const Standing& standing) {
+  const std::string ttl = standing.ttl_ms < 0
+                              ? "without an expiry"
+                              : "expires in " + format_duration(Milliseconds(standing.ttl_ms));
+  return confirms(name + ": " + name_holders(standing) + ", " + ttl + describe_waiters(standing) +
+                  ". Break it?");
+}
+
+void tell_loss(const std::string& name, const Standing& standing) {
+  for (const Holder& holder : standing.holders) {
+    const bool is_over = holder.about && holder.about->kept_until_ms != 0;
+    std::string text =
+        name + ": taken from " + (is_over ? "the ended run of " : "") + describe(standing, holder);
+    if (holder.about && !holder.about->host.empty()) {
+      text += ", owner " + escape_for_terminal(holder.owner);
+    }
+    if (holder.about && !holder.about->user.empty()) {
+      text += ", user " + escape_for_terminal(holder.about->user);
+    }
+    if (const auto span = held_for(standing, holder)) text += ", held for " + *span;
+    if (holder.mode == Holder::Mode::read) text += ", a reader";
+    if (holder.mode == Holder::Mode::write) text += ", the writer";
+    say(text);
+  }
+}
+
+// What a person who was asked has allowed.
+struct Leave {
+  bool is_given = true;
+  std::optional<std::vector<std::string>> shown{};  // the owners; nothing where nobody was asked
+};
+
+lock::Breakable what_to_break(const UnlockOptions& options) {
+  return options.kind == "simple" ? lock::Breakable::simple : lock::Breakable::lock;
+}
+
+Leave ask_leave(const redis::ClientOptions& server, const UnlockOptions& options) {
+  Leave leave;
+  if (options.yes) return leave;
+  redis::Client client(server);
+  const Standing standing = lock::look_at(client, options.name, what_to_break(options));
+  leave.shown = lock::owners_of(standing);
+  leave.is_given =
+      standing.holders.empty() || is_to_be_broken(escape_for_terminal(options.name), standing);
+  return leave;
+}
+
+int break_lock(const Globals& globals, const redis::ClientOptions& server,
+               const UnlockOptions& options, const Leave& leave) {
+  const std::string name = escape_for_terminal(options.name);
+  if (!leave.is_given) return not_held(globals, name + ": left as it is");
+  redis::Client client(server);
+  const lock::Breaking result =
+      lock::break_lock(client, options.name, what_to_break(options), leave.shown);
+  if (result.outcome == lock::Breaking::Outcome::held_by_others) {
+    say(name + ": now " + name_holders(result.found) + "; left as it is");
+    return static_cast<int>(ExitStatus::not_held);
+  }
+  const std::string waiters = describe_waiters(result.found);
+  const std::string woken = waiters.empty() ? "nobody seems to wait" : "woke its waiters" + waiters;
+  if (result.outcome == lock::Breaking::Outcome::free) {
+    return not_held(globals, name + ": not held by anybody; " + woken);
+  }
+  if (globals.verbose) say(name + ": " + woken);
+  if (!globals.quiet) tell_loss(name, result.found);
+  return 0;
+}
+
+// Of several servers, each has the lock broken, also where another does not answer. All questions
+// come first: a holder whom a majority still knows takes a broken lock back when he renews.
+int break_everywhere(const Globals& globals, const UnlockOptions& options) {
+  if (!options.yes && !can_ask()) {
+    throw Error(ExitStatus::usage,
+                "unlock: --force asks before it breaks a lock, and there is no terminal: give -y");
+  }
+  const auto servers = globals.clients_options(redis::k_large_reply);
+  if (servers.size() == 1) {
+    return break_lock(globals, servers.front(), options, ask_leave(servers.front(), options));
+  }
+  int status = static_cast<int>(ExitStatus::not_held);
+  int failure = 0;
+  const auto attempt = [&](const auto& action) {
+    try {
+      action();
+    } catch (const Error& error) {
+      say(error.what());
+      failure = static_cast<int>(error.status());
+    }
+  };
+  std::vector<std::pair<redis::ClientOptions, Leave>> answers;
+  for (const redis::ClientOptions& server : servers) {
+    attempt([&] { answers.emplace_back(server, ask_leave(server, options)); });
+  }
+  for (const auto& [server, leave] : answers) {
+    attempt([&, &server = server, &leave = leave] {
+      status = std::min(status, break_lock(globals, server, options, leave));
+    });
+  }
+  return failure != 0 ? failure : status;
+}
+
+// Gives back the innermost hold that rlock acquire has told the environment of, and that was not
+// given back yet: not whichever comes first of the owner's, which may be another process'.
+lock::Release release_known(lock::Wish wish, const std::vector<lock::Hold>& holds,
+                            lock::Session& session) {
+  for (auto hold = holds.rbegin(); hold != holds.rend(); ++hold) {
+    wish.hold = *hold;
+    // The server cannot tell which side of a read/write lock this hold is of.
+    if (hold->side == lock::Hold::Side::read) wish.kind = lock::Kind::read;
+    if (hold->side == lock::Hold::Side::write) wish.kind = lock::Kind::write;
+    const auto lock = lock::make_lock(wish, session);
+    if (lock->has_ended(session)) continue;
+    return lock->release(session, Milliseconds(0));
+  }
+  return lock::Release::not_held;
+}
+
+int run_unlock(const Globals& globals, UnlockOptions options) {
+  options.name = options.key_format.key_of(options.name);
+  if (options.force) return break_everywhere(globals, options);
+  const auto own = find_own_hold(options.name, options.owner);
+  if (!own) {
+    throw Error(ExitStatus::usage, "unlock: whose hold? expected --owner ID or --force");
+  }
+  lock::Session session(globals.session_options());
+  lock::Wish wish{options.name, own->owner, {}};
+  wish.kind = lock::held_kind(session, options.name, own->owner);
+  const auto answer = own->holds.empty()
+                          ? lock::make_lock(wish, session)->release(session, Milliseconds(0))
+                          : release_known(wish, own->holds, session);
+  if (answer == lock::Release::not_held) {
+    return not_held(globals, escape_for_terminal(options.name) + ": not held by " +
+                                 escape_for_terminal(own->owner));
+  }
+  return 0;
+}
+
+}  // namespace
+
+Action set_up_unlock(CLI::App& command, const Invocation& invocation) {
+  const auto options = std::make_shared<UnlockOptions>();
+  set_usage(command, "rlock unlock [--owner ID | --force [OPTIONS]] NAME");
+  unprotect(*command.add_option("NAME", options->name, "Name of the lock")->required());
+  CLI::Option* owner =
+      command.add_option("--owner", options->owner, "Who holds it [RLOCK_HELD, RLOCK_OWNER]")
+          ->type_name("ID");
+  CLI::Option* force =
+      command.add_flag("--force", options->force, "Break the lock and wake the waiters")
+          ->excludes(owner);
+  command.add_flag("-y,--yes", options->yes, "Do not ask before breaking it")->needs(force);
+  command.add_option("--kind", options->kind, "Break a string, which may be no lock at all")
+      ->type_name("KIND")
+      ->check(CLI::IsMember({"simple"}))
+      ->needs(force);
+  options->key_format.add_to(command);
+  return [&invocation, options] { return run_unlock(invocation.globals, *options); };
+}
+
+}  // namespace rlock::cli

@@ -1,0 +1,256 @@
+// rlock watch: follows locks live: a screen on a terminal, else one event a line.
+
+#include <algorithm>
+#include <array>
+#include <limits.h>
+#include <memory>
+#include <optional>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+
+#include "base/escape.hpp"
+#include "base/wall_time.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/commands/help.hpp"
+#include "cli/commands/literal_words.hpp"
+#include "cli/settings/key_format.hpp"
+#include "cli/taking/taking.hpp"
+#include "cli/terminal/full_screen.hpp"
+#include "cli/terminal/message.hpp"
+#include "cli/watching/event_lines.hpp"
+#include "cli/watching/lock_watcher.hpp"
+#include "cli/watching/watch_screen.hpp"
+
+namespace rlock::cli {
+namespace {
+
+constexpr Milliseconds k_tick{1000};
+constexpr Milliseconds k_between_frames{100};  // at least, but for a new size of the terminal
+constexpr int k_hangup_patience_ms = 1000;
+
+struct WatchOptions {
+  std::vector<std::string> names;
+  KeyFormat key_format;
+  std::string until;  // "held", "free" or empty
+  std::optional<std::string> span;
+};
+
+// WatchOptions with every text understood.
+struct WatchPlan {
+  enum class Output { screen, text, json };
+
+  std::vector<std::string> names;
+  std::optional<bool> until_held;  // false: until free
+  TimePoint end = TimePoint::max();
+  Output output = Output::text;
+};
+
+WatchPlan make_plan(const WatchOptions& options, bool json) {
+  WatchPlan plan;
+  for (const std::string& name : options.key_format.keys_of(options.names)) {
+    const bool is_known = std::find(plan.names.begin(), plan.names.end(), name) != plan.names.end();
+    if (!is_known) plan.names.push_back(name);
+  }
+  if (!options.until.empty()) plan.until_held = options.until == "held";
+  if (options.span) {
+    plan.end = after(BootClock::now(), parse_duration_option("--for", *options.span));
+  }
+  plan.output = json                        ? WatchPlan::Output::json
+                : FullScreen::is_possible() ? WatchPlan::Output::screen
+                                            : WatchPlan::Output::text;
+  return plan;
+}
+
+class Watch {
+ public:
+  Watch(WatchPlan plan, const Globals& globals, const redis::ClientOptions& client,
+        process::Signals& signals)
+      : plan_(std::move(plan)),
+        paint_(find_paint(globals)),
+        signals_(signals),
+        watcher_({client, plan_.names, plan_.end, globals}),
+        states_(plan_.names.size()),
+        screen_(plan_.names, client.endpoint.display(), FullScreen::has_keys() ? "  q: leave" : "",
+                paint_) {
+    if (!on_screen()) return;
+    // SIGTTIN: blocked, so that no key that is read in the background can stop us.
+    for (const int signal : {SIGTSTP, SIGCONT, SIGWINCH, SIGTTIN}) signals_.read_also(signal);
+  }
+
+  // Runs until it is enough. Returns the status to exit with, or nothing: a signal, in `signal`.
+  // Throws Error when the server was never there, or refuses for good.
+  std::optional<int> run(process::Signal& signal) {
+    while (true) {
+      if (const auto status = status_at_end()) return status;
+      wait();
+      while (const auto next = signals_.next()) {
+        if (process::ends_process(next->number) && !next->from_self) {
+          signal = *next;
+          return std::nullopt;
+        }
+        on_job_control(next->number);
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] bool on_screen() const { return plan_.output == WatchPlan::Output::screen; }
+  [[nodiscard]] bool has_output() const {
+    if (!on_screen()) return !lines_.empty();
+    return terminal_.is_writing() || BootClock::now() >= next_frame_;
+  }
+
+  // Returns the status if it is time to end, and everything has been written.
+  [[nodiscard]] std::optional<int> status_at_end() const {
+    if (!was_seen_ || !lines_.empty()) return std::nullopt;
+    const auto as_wanted = [&](std::optional<bool> held) { return held == plan_.until_held; };
+    if (plan_.until_held && std::all_of(states_.begin(), states_.end(), as_wanted)) return 0;
+    if (BootClock::now() < plan_.end) return std::nullopt;
+    return static_cast<int>(plan_.until_held ? ExitStatus::timed_out : ExitStatus::ok);
+  }
+
+  // Waits for a signal, news, or the time for something, and does it. Nothing is written before
+  // stdout takes it, and no news taken before the last was written: whoever reads us may stop.
+  void wait() {
+    const bool output = has_output();
+    const bool may_end = was_seen_ && lines_.empty();
+    const TimePoint next = std::min(may_end ? plan_.end : TimePoint::max(),
+                                    on_screen() && !output ? next_frame_ : TimePoint::max());
+    std::array<pollfd, 4> polled = {
+        {{signals_.fd(), POLLIN, 0},
+         {lines_.empty() ? watcher_.fd() : -1, POLLIN, 0},
+         {was_seen_ ? STDOUT_FILENO : -1, static_cast<short>(output ? POLLOUT : 0), 0},
+         {terminal_.keys_fd(), POLLIN, 0}}};
+    if (::poll(polled.data(), polled.size(), poll_timeout(next)) < 0) return;
+    if (polled[0].revents != 0) return;
+    if ((polled[2].revents & (POLLERR | POLLHUP)) != 0) on_unread();
+    if ((polled[2].revents & ~(POLLERR | POLLHUP)) != 0) write();
+    if (polled[1].revents != 0) tell_news();
+    if (polled[3].revents != 0 && terminal_.is_pressed('q')) plan_.end = BootClock::now();
+  }
+
+  // Nobody can read stdout any more.
+  void on_unread() {
+    if (!on_screen()) end_if_unread();
+    // The terminal is gone, which a signal says, too.
+    pollfd polled{signals_.fd(), POLLIN, 0};
+    if (::poll(&polled, 1, k_hangup_patience_ms) == 1) return;
+    throw Error(ExitStatus::unavailable, "stdout: the terminal is gone");
+  }
+
+  void write() {
+    if (terminal_.is_writing()) {
+      terminal_.go_on();
+    } else if (on_screen()) {
+      const TerminalSize size = FullScreen::size();
+      const TimePoint now = BootClock::now();
+      terminal_.draw(screen_.lines(size, now), size);
+      last_frame_ = now;
+      next_frame_ = after(now, k_tick);
+    } else {
+      // A pipe that is ready takes so much without blocking.
+      print(lines_.substr(written_, PIPE_BUF));
+      written_ += PIPE_BUF;
+      if (written_ < lines_.size()) return;
+      lines_.clear();
+      written_ = 0;
+    }
+  }
+
+  void on_job_control(int signal) {
+    if (signal == SIGCONT) terminal_.refresh();
+    if (signal == SIGTSTP) {
+      terminal_.leave();
+      ::raise(SIGTSTP);
+      process::stop_until_continued();
+    }
+    if (was_seen_) next_frame_ = BootClock::now();
+  }
+
+  void tell_news() {
+    for (const News& news : watcher_.take()) {
+      std::visit([&](const auto& what) { tell(what); }, news);
+    }
+    if (was_seen_) next_frame_ = std::min(next_frame_, after(last_frame_, k_between_frames));
+  }
+
+  void tell(const Looked& looked) {
+    states_[looked.lock] = looked.snapshot->held;
+    was_seen_ = true;
+    screen_.show(looked.lock, looked.snapshot, looked.at);
+    for (const LockEvent& event : looked.events) {
+      if (!on_screen()) {
+        lines_ += plan_.output == WatchPlan::Output::json
+                      ? json_line(event, *looked.snapshot)
+                      : text_line(event, *looked.snapshot, paint_);
+      } else if (event.message.empty()) {  // of which `Back` has told already
+        const std::string name =
+            plan_.names.size() > 1 ? escape_for_terminal(looked.snapshot->name) + " " : "";
+        screen_.add_event(looked.snapshot->time_ms,
+                          name + paint_(tone_of(event, *looked.snapshot),
+                                        describe_event(event, *looked.snapshot)));
+      }
+    }
+  }
+
+  void tell(const Away& away) {
+    // How the locks are is not known any more.
+    states_.assign(states_.size(), std::nullopt);
+    screen_.set_away(away.since, away.why);
+    if (away.what != Away::What::begins) return;
+    if (on_screen())
+      return screen_.add_event(local_time_ms(), paint_(Tone::bad, "error: " + away.why));
+    for (const std::string& name : plan_.names) {
+      lines_ += plan_.output == WatchPlan::Output::json ? json_error_line(name, away.why)
+                                                        : text_error_line(name, away.why, paint_);
+    }
+  }
+
+  void tell(const Back& back) {
+    screen_.set_back();
+    if (on_screen()) screen_.add_event(local_time_ms(), back.message);
+  }
+
+  WatchPlan plan_;
+  Paint paint_;
+  process::Signals& signals_;
+  LockWatcher watcher_;
+  std::vector<std::optional<bool>> states_;  // held; nothing: not known now
+  bool was_seen_ = false;                    // every lock, once
+  std::string lines_;                        // to be written
+  std::size_t written_ = 0;                  // of them
+  WatchScreen screen_;
+  TimePoint last_frame_{};
+  TimePoint next_frame_ = TimePoint::max();
+  FullScreen terminal_;
+};
+
+int run_watch(const Globals& globals, const WatchOptions& options) {
+  const WatchPlan plan = make_plan(options, globals.json);
+  redis::ClientOptions client = globals.client_options("watch", redis::k_large_reply);
+  process::Signals signals;
+  process::Signal signal;
+  // Where a signal ends us, the terminal must have been given back before.
+  const auto status = Watch(plan, globals, client, signals).run(signal);
+  return status ? *status : end_by_signal(signal);
+}
+
+}  // namespace
+
+Action set_up_watch(CLI::App& command, const Invocation& invocation) {
+  const auto options = std::make_shared<WatchOptions>();
+  set_usage(command, "rlock watch [OPTIONS] NAME...");
+  unprotect(*command.add_option("NAME", options->names, "Names of the locks")->required());
+  command.add_option("--until", options->until, "End as soon as all the locks are held, or free")
+      ->type_name("STATE")
+      ->check(CLI::IsMember({"held", "free"}));
+  options->key_format.add_to(command);
+  command.add_option("--for", options->span, "End after so long; status 124 with --until")
+      ->type_name("DUR");
+  return [&invocation, options] { return run_watch(invocation.globals, *options); };
+}
+
+}  // namespace rlock::cli

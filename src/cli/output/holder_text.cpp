@@ -1,0 +1,59 @@
+#include "cli/output/holder_text.hpp"
+
+#include "base/duration.hpp"
+#include "base/escape.hpp"
+#include "base/wall_time.hpp"
+
+namespace rlock::cli {
+
+namespace {
+
+// A countdown goes by whole seconds.
+std::string time_left(TimePoint deadline) {
+  const auto left = std::chrono::ceil<std::chrono::seconds>(deadline - BootClock::now());
+  return left.count() <= 0 ? "0s" : format_duration(left);
+}
+
+}  // namespace
+
+std::string describe_wait(const lock::Busy& busy, Milliseconds waited, TimePoint deadline) {
+  std::string text = "waiting ";
+  if (waited.count() > 0) text += format_duration(waited) + " ";
+  if (deadline != TimePoint::max()) text += "(" + time_left(deadline) + " left) ";
+  if (busy.place) text += "at place " + std::to_string(*busy.place + 1) + " ";
+  text += "for ";
+  const auto kept = describe_kept(busy.owner, busy.holder);
+  text += busy.is_free() ? "its turn"
+          : kept         ? "a lock that is " + *kept
+                         : describe_holder(busy.owner, busy.holder);
+  if (!kept && busy.held_for && busy.held_for->count() >= 0) {
+    text += ", who has held it for " + format_duration(*busy.held_for);
+  }
+  if (busy.permits.value_or(1) > 1) {
+    text += ", or for one of " + std::to_string(*busy.permits - 1) + " more";
+  }
+  if (!busy.ttl) text += " and without an expiry";
+  return text;
+}
+
+std::string describe_holder(const std::string& owner, const lock::About& about) {
+  std::string text = owner.empty() ? "an unknown holder" : escape_for_terminal(owner);
+  if (!about.host.empty()) {
+    text = escape_for_terminal(about.host) + " pid " + std::to_string(about.pid);
+    if (!about.command.empty()) text += " (" + escape_for_terminal(about.command) + ")";
+  }
+  if (!about.note.empty()) text += " \"" + escape_for_terminal(about.note) + "\"";
+  return text;
+}
+
+std::optional<std::string> describe_kept(const std::string& owner, const lock::About& about) {
+  if (about.kept_until_ms == 0) return std::nullopt;
+  return "kept until " + utc_time(about.kept_until_ms) + " after the run of " +
+         describe_holder(owner, about) + " ended";
+}
+
+std::string describe_hold(const std::string& owner, const lock::About& about) {
+  return describe_kept(owner, about).value_or("held by " + describe_holder(owner, about));
+}
+
+}  // namespace rlock::cli

@@ -1,0 +1,118 @@
+#include "cli/output/list_row.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/duration.hpp"
+#include "base/escape.hpp"
+#include "cli/output/holder_text.hpp"
+#include "cli/output/snapshot_json.hpp"
+#include "cli/output/snapshot_text.hpp"
+#include "cli/output/table.hpp"
+#include "lock/words/kind.hpp"
+
+namespace rlock::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string join(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
+  return text;
+}
+
+std::string describe_state(const ListRow& row) {
+  const std::string state = row.held ? "held" : "free";
+  return row.permits ? state + ", " + describe_permits(*row.permits) : state;
+}
+
+std::string describe_ttl(const ListRow& row) {
+  if (!row.ttl_ms) return "-";
+  return *row.ttl_ms < 0 ? "never" : format_duration(Milliseconds(*row.ttl_ms));
+}
+
+std::string describe_first_holder(const ListRow& row) {
+  if (!row.holder) return "-";
+  const lock::About about = row.holder->about.value_or(lock::About{});
+  std::string text =
+      describe_kept(row.holder->owner, about).value_or(describe_holder(row.holder->owner, about));
+  if (row.holders > 1) text += " +" + std::to_string(row.holders - 1) + " more";
+  return text;
+}
+
+Json text_or_null(const std::string& text) {
+  return text.empty() ? Json(nullptr) : Json(to_utf8(text));
+}
+
+}  // namespace
+
+ListRow::ListRow(const lock::Snapshot& snapshot)
+    : name(snapshot.name),
+      kind(kind_name(snapshot.kind)),
+      held(snapshot.held),
+      is_any_string(snapshot.is_any_string),
+      ttl_ms(snapshot.ttl_ms),
+      holders(snapshot.holders.size()),
+      waiters(snapshot.waiting()),
+      listening(snapshot.listening) {
+  if (snapshot.permits) permits = {snapshot.permits->total, snapshot.permits->available, {}, {}, 0};
+  if (!snapshot.holders.empty()) holder = snapshot.holders.front();
+  for (const lock::Problem& problem : snapshot.problems) problems.push_back(problem.code);
+}
+
+std::string to_table(const std::vector<ListRow>& rows, std::optional<std::size_t> room,
+                     const Paint& paint) {
+  const bool have_problems = std::any_of(rows.begin(), rows.end(),
+                                         [](const ListRow& row) { return !row.problems.empty(); });
+  std::vector<Column> columns{{"NAME", Column::Align::left, Column::Width::flexible},
+                              {"KIND"},
+                              {"STATE"},
+                              {"TTL", Column::Align::right},
+                              {"HOLDER", Column::Align::left, Column::Width::flexible},
+                              {"WAITERS", Column::Align::right}};
+  if (have_problems) columns.push_back({"PROBLEMS", Column::Align::left, Column::Width::flexible});
+  Table table(std::move(columns));
+  for (const ListRow& row : rows) {
+    std::vector<std::string> cells{
+        escape_for_terminal(row.name),
+        row.kind.empty() ? "-" : row.kind + (row.is_any_string ? "?" : ""),
+        paint(row.held ? Tone::busy : Tone::good, describe_state(row)),
+        describe_ttl(row),
+        describe_first_holder(row),
+        row.waiters ? std::to_string(*row.waiters) : "-"};
+    if (have_problems) cells.push_back(paint(Tone::bad, join(row.problems)));
+    table.add_row(std::move(cells));
+  }
+  return table.to_text(room);
+}
+
+std::string to_json(const ListRow& row) {
+  const lock::Party holder = row.holder.value_or(lock::Party{});
+  const lock::About about = holder.about.value_or(lock::About{});
+  Json json;
+  json["name"] = to_utf8(row.name);
+  json["kind"] = text_or_null(row.kind);
+  json["state"] = row.held ? "held" : "free";
+  json["ttl_ms"] = row.ttl_ms ? Json(*row.ttl_ms) : Json(nullptr);
+  json["holders"] = row.holders;
+  json["waiters"] = row.waiters.value_or(0);
+  json["owner"] = text_or_null(holder.owner);
+  json["host"] = text_or_null(about.host);
+  json["pid"] = about.pid != 0 ? Json(about.pid) : Json(nullptr);
+  json["command"] = text_or_null(about.command);
+  json["user"] = text_or_null(about.user);
+  json["since_ms"] = holder.since_ms ? Json(*holder.since_ms) : Json(nullptr);
+  json["note"] = text_or_null(about.note);
+  json["kept_until_ms"] = about.kept_until_ms != 0 ? Json(about.kept_until_ms) : Json(nullptr);
+  json["listening"] = row.listening ? Json(*row.listening) : Json(nullptr);
+  if (row.permits) {
+    json["permits"] = {{"total", row.permits->total}, {"available", row.permits->available}};
+  }
+  json["problems"] = row.problems;
+  return json.dump();
+}
+
+}  // namespace rlock::cli

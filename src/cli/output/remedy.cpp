@@ -1,0 +1,146 @@
+#include "cli/output/remedy.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/shell_quote.hpp"
+#include "cli/settings/settings.hpp"
+#include "cli/settings/text_file.hpp"
+#include "cli/settings/words.hpp"
+
+namespace rlock::cli {
+namespace {
+
+using redis::Endpoint;
+using Transport = Endpoint::Transport;
+
+constexpr std::string_view k_rlock = "rlock ";
+constexpr std::string_view k_redis_cli = "redis-cli ";
+
+std::string option(const std::string& name, const std::string& value) {
+  return value.empty() ? "" : name + " " + shell_quote(value) + " ";
+}
+
+// Whoever pastes a command need not have the flags and the variables of this run.
+bool is_of_this_run(const Setting& setting) {
+  return setting.from == Setting::From::flag || setting.from == Setting::From::environment;
+}
+
+// Returns whether the server's URL, as the user wrote it, has a password in it.
+bool has_password_in_url(const Globals& globals, const Endpoint& server) {
+  const std::vector<std::string> urls =
+      globals.redis.empty() ? words(globals.known->settings->get("redis").value) : globals.redis;
+  return std::any_of(urls.begin(), urls.end(), [&](const std::string& url) {
+    const Endpoint named = redis::parse_url(url);
+    return named.display() == server.display() && !named.credentials.password.empty();
+  });
+}
+
+// The options of rlock that lead to `servers`; `comment` tells what they cannot have.
+struct Address {
+  std::string options;
+  std::string comment;
+};
+
+Address address_of(const Globals& globals, const std::vector<Endpoint>& servers, bool names_url) {
+  const Settings& settings = *globals.known->settings;
+  Address address;
+  address.options = option("--config", settings.files().named);
+  const bool is_part = servers.size() < globals.known->servers.size();
+  const bool needs_url = names_url || is_part || is_of_this_run(settings.get("redis"));
+  for (const Endpoint& server : servers) {
+    if (needs_url && !names_url) address.options += option("-r", server.display());
+    if (needs_url && has_password_in_url(globals, server)) {
+      address.comment = "with RLOCK_PASSWORD set";
+    }
+  }
+  if (needs_url || is_of_this_run(settings.get("user"))) {
+    address.options += option("--user", servers.front().credentials.user);
+  }
+  const Setting& password = settings.get("password-file");
+  if (password.from == Setting::From::flag) {
+    address.options += option("--password-file", absolute_path(password.value));
+  }
+  const redis::TlsFiles& files = servers.front().tls_files;
+  for (const auto& [name, file] : {std::pair("tls-ca", files.authorities),
+                                   {"tls-cert", files.certificate},
+                                   {"tls-key", files.key}}) {
+    if (is_of_this_run(settings.get(name)))
+      address.options += option(std::string("--") + name, file);
+  }
+  return address;
+}
+
+std::string with_comment(const std::string& command, const std::string& comment) {
+  if (comment.empty()) return command;
+  return command + (command.find("  # ") == std::string::npos ? "  # " : "; ") + comment;
+}
+
+std::string socket_of(const Endpoint& server) {
+  if (server.transport == Transport::unix_socket) return shell_quote(server.path);
+  return (server.path.empty() ? "/tmp/rlock-$(id -u)" : shell_quote(server.path)) + "/redis.sock";
+}
+
+// Returns what comes before redis-cli so that it finds the password.
+std::string redis_cli_password(const Globals& globals, const Endpoint& server) {
+  const Settings& settings = *globals.known->settings;
+  if (server.credentials.password.empty()) {
+    return server.credentials.user.empty() ? "" : "REDISCLI_AUTH= ";
+  }
+  const std::string& file = settings.get("password-file").value;
+  if (!file.empty())
+    return "REDISCLI_AUTH=\"$(head -n 1 " + shell_quote(absolute_path(file)) + ")\" ";
+  const std::string& variable = settings.password().source;
+  return variable == "REDISCLI_AUTH" ? "" : "REDISCLI_AUTH=\"$" + variable + "\" ";
+}
+
+std::string redis_cli_for(const Globals& globals, const Endpoint& server, const Endpoint& node) {
+  std::string command = "redis-cli ";
+  if (node.transport == Transport::cluster) {
+    const redis::HostAndPort& seed = node.seeds.front();
+    command += "-c -h " + shell_quote(seed.host) + " -p " + std::to_string(seed.port) + " ";
+  } else if (node.transport == Transport::unix_socket || node.transport == Transport::local) {
+    command += "-s " + socket_of(node) + " ";
+  } else {
+    command += "-h " + shell_quote(node.host) + " -p " + std::to_string(node.port) + " ";
+  }
+  if (node.database != 0) command += "-n " + std::to_string(node.database) + " ";
+  if (node.transport == Transport::tls) {
+    command += "--tls " + option("--cacert", node.tls_files.authorities) +
+               option("--cert", node.tls_files.certificate) + option("--key", node.tls_files.key);
+  }
+  command += option("--user", node.credentials.user);
+  if (has_password_in_url(globals, server)) return command + "--askpass ";
+  return redis_cli_password(globals, node) + command;
+}
+
+}  // namespace
+
+std::string address(const std::string& hint, const Globals& globals, const Endpoint& server,
+                    const Endpoint& node) {
+  if (hint.starts_with(k_redis_cli)) {
+    return redis_cli_for(globals, server, node) + hint.substr(k_redis_cli.size());
+  }
+  if (!hint.starts_with(k_rlock)) return hint;
+  const std::string rest = hint.substr(k_rlock.size());
+  const Address found = address_of(globals, {server}, rest.starts_with("-r "));
+  return with_comment(std::string(k_rlock) + found.options + rest, found.comment);
+}
+
+void address(std::vector<lock::Problem>& problems, const Globals& globals, redis::Client& client) {
+  const Endpoint& server = client.options().endpoint;
+  for (lock::Problem& problem : problems) {
+    const bool asks_sentinels =
+        server.transport == Transport::sentinel && problem.hint.starts_with(k_redis_cli);
+    const Endpoint node = asks_sentinels ? client.find_masters().front() : server;
+    problem.hint = address(problem.hint, globals, server, node);
+  }
+}
+
+std::string address_all(const std::string& command, const Globals& globals) {
+  const Address found = address_of(globals, globals.known->servers, false);
+  return with_comment(std::string(k_rlock) + found.options + command.substr(k_rlock.size()),
+                      found.comment);
+}
+
+}  // namespace rlock::cli

@@ -1,0 +1,252 @@
+#include "cli/settings/globals.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+
+#include "base/duration.hpp"
+#include "base/error.hpp"
+#include "base/escape.hpp"
+#include "cli/settings/settings.hpp"
+#include "cli/settings/text_file.hpp"
+#include "cli/settings/words.hpp"
+#include "cli/terminal/message.hpp"
+#include "redis/likeness.hpp"
+
+namespace rlock::cli {
+namespace {
+
+// What a complaint about a file starts with: which line of which configuration file names it.
+std::string naming(const Setting& setting) {
+  return setting.from == Setting::From::file ? setting.label() + ": " : "";
+}
+
+std::string read_password(const std::string& path) {
+  const auto fail = [&](const std::string& why) {
+    throw Error(ExitStatus::config, repeated(path) + ": " + why);
+  };
+  const auto file = read_text_file(path, Extent::first_line);
+  if (!file) fail("there is no such file");
+  refuse_if_exposed(*file);
+  std::string password = file->text.substr(0, file->text.find('\n'));
+  if (password.ends_with('\r')) password.pop_back();
+  if (file->text.empty()) fail("has no password in its first line");
+  return password;
+}
+
+// The name in CLIENT LIST tells which host and process to look for. It must be printable ASCII.
+std::string client_name() {
+  std::array<char, 256> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  std::string name = "rlock:" + std::string(host.data()) + ":" + std::to_string(::getpid());
+  for (char& c : name) {
+    if (c <= ' ' || c > '~') c = '_';
+  }
+  return name;
+}
+
+redis::Credentials find_credentials(const Settings& settings) {
+  const Setting& file = settings.get("password-file");
+  if (file.from == Setting::From::flag && file.value.empty()) {
+    throw Error(ExitStatus::config, file.label() + ": no file is named");
+  }
+  try {
+    return {settings.get("user").value,
+            file.value.empty() ? settings.password().value : read_password(file.value)};
+  } catch (const Error& error) {
+    throw Error(error.status(), naming(file) + error.what());
+  }
+}
+
+// Throws Error (usage) if the servers cannot be a quorum: each must be one server that shares
+// nothing with the others.
+void check_independence(const std::vector<redis::Endpoint>& servers) {
+  if (servers.size() < 2) return;
+  for (auto at = servers.begin(); at != servers.end(); ++at) {
+    const redis::Endpoint& server = *at;
+    using Transport = redis::Endpoint::Transport;
+    const std::string url = server.display();
+    if (server.transport == Transport::sentinel || server.transport == Transport::cluster ||
+        server.transport == Transport::local) {
+      throw Error(ExitStatus::usage, url +
+                                         " cannot be one of several servers that keep a lock "
+                                         "together; expected redis://, rediss:// or unix:");
+    }
+    const auto twin = std::find_if(servers.begin(), at, [&](const redis::Endpoint& other) {
+      return redis::compare(server, other) == redis::Likeness::same;
+    });
+    if (twin != at) {
+      throw Error(ExitStatus::usage,
+                  url + " is the same server as " + twin->display() + ": it would have two votes");
+    }
+  }
+}
+
+// Throws Error (config) for a file that a configuration file names and that cannot be read: where
+// it is used, nobody knows any more who has named it.
+void check_named_file(const Setting& setting) {
+  if (setting.from != Setting::From::file || setting.value.empty()) return;
+  if (::access(setting.value.c_str(), R_OK) == 0) return;
+  throw Error(ExitStatus::config,
+              naming(setting) + repeated(setting.value) + ": " + errno_text(errno));
+}
+
+redis::TlsFiles find_tls_files(const Settings& settings) {
+  for (const char* name : {"tls-ca", "tls-cert", "tls-key"}) check_named_file(settings.get(name));
+  const std::string certificate = settings.get("tls-cert").value;
+  const std::string key = settings.get("tls-key").value;
+  if (certificate.empty() != key.empty()) {
+    throw Error(ExitStatus::config,
+                key.empty() ? repeated(certificate) + ": a certificate without its key (--tls-key)"
+                            : repeated(key) + ": a key without its certificate (--tls-cert)");
+  }
+  return {absolute_path(settings.get("tls-ca").value), absolute_path(certificate),
+          absolute_path(key)};
+}
+
+// Throws Error that tells where the servers are named.
+std::vector<redis::Endpoint> parse_servers(const std::vector<std::string>& urls,
+                                           const Setting& setting) {
+  std::vector<redis::Endpoint> servers;
+  if (urls.empty()) throw Error(setting.blame(), setting.label() + ": no server is named");
+  try {
+    for (const std::string& url : urls) servers.push_back(redis::parse_url(url));
+    check_independence(servers);
+  } catch (const Error& error) {
+    throw Error(setting.blame(), setting.label() + ": " + error.what());
+  }
+  return servers;
+}
+
+Milliseconds find_timeout(const Setting& setting) {
+  const auto timeout = parse_duration(setting.value);
+  if (!timeout) {
+    throw Error(setting.blame(), setting.label() + ": '" + repeated(setting.value) +
+                                     "' is no duration; expected " +
+                                     std::string(k_duration_syntax));
+  }
+  if (*timeout <= Milliseconds(0)) {
+    throw Error(setting.blame(), setting.label() + ": must be longer than 0");
+  }
+  return *timeout;
+}
+
+void check_color(const Setting& setting) {
+  for (const char* known : {"auto", "always", "never"}) {
+    if (setting.value == known) return;
+  }
+  throw Error(setting.blame(), setting.label() + ": '" + repeated(setting.value) +
+                                   "' is none of auto, always and never");
+}
+
+}  // namespace
+
+void Globals::add_to(CLI::App& app) {
+  const std::string group = "Global options";
+  app.add_option("-r,--redis", redis, "Server [env RLOCK_REDIS; redis://127.0.0.1:6379]")
+      ->type_name("URL")
+      ->allow_extra_args(false)
+      ->group(group);
+  app.add_option("--timeout", timeout,
+                 "Bound on connecting and on each request [env RLOCK_TIMEOUT; 3s]")
+      ->type_name("DUR")
+      ->group(group);
+  app.add_option("--user", user, "User name [env RLOCK_USER]")->group(group);
+  app.add_option("--password-file", password_file,
+                 "File with the password [env RLOCK_PASSWORD, REDISCLI_AUTH]")
+      ->type_name("FILE")
+      ->group(group);
+  app.add_option("--tls-ca", tls_ca,
+                 "Whom to trust for rediss:// [env RLOCK_TLS_CA; the system's authorities]")
+      ->type_name("FILE")
+      ->group(group);
+  app.add_option("--tls-cert", tls_cert, "Certificate of the client [env RLOCK_TLS_CERT]")
+      ->type_name("FILE")
+      ->group(group);
+  app.add_option("--tls-key", tls_key, "Key of that certificate [env RLOCK_TLS_KEY]")
+      ->type_name("FILE")
+      ->group(group);
+  app.add_option("--config", config, "Settings [env RLOCK_CONFIG; /etc/rlock.toml and the user's]")
+      ->type_name("FILE")
+      ->group(group);
+  app.add_flag("--json", json, "Print JSON, one value a line")->group(group);
+  app.add_flag("-q,--quiet", quiet, "Say less on stderr")->group(group);
+  app.add_flag("-v,--verbose", verbose, "Say more on stderr")->group(group);
+  app.add_option("--color", color, "auto, always or never [env NO_COLOR; auto]")
+      ->type_name("WHEN")
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->group(group);
+}
+
+lock::SessionOptions Globals::session_options() const { return session_options(Settings(*this)); }
+
+lock::SessionOptions Globals::session_options(const Settings& settings) const {
+  lock::SessionOptions options;
+  const Setting& named = settings.get("redis");
+  options.servers = parse_servers(redis.empty() ? words(named.value) : redis, named);
+  const redis::Credentials others = find_credentials(settings);
+  for (redis::Endpoint& endpoint : options.servers) {
+    if (verbose && endpoint.transport == redis::Endpoint::Transport::local) {
+      say("local: locks out this machine's processes only");
+    }
+    if (endpoint.transport == redis::Endpoint::Transport::tls) {
+      endpoint.tls_files = find_tls_files(settings);
+    }
+    endpoint.is_default = named.from == Setting::From::fallback;
+    redis::Credentials& own = endpoint.credentials;
+    if (own.user.empty()) own.user = others.user;
+    if (own.password.empty()) own.password = others.password;
+  }
+  redis::ClientOptions& client = options.client;
+  client.endpoint = options.servers.front();
+  client.timeout = find_timeout(settings.get("timeout"));
+  client.timeout_from = " (--timeout)";
+  check_color(settings.get("color"));
+  client.name = client_name();
+  options.absentees = absentees;
+  known->settings = std::make_shared<const Settings>(settings);
+  known->servers = options.servers;
+  return options;
+}
+
+std::vector<redis::ClientOptions> Globals::clients_options(std::size_t reply_limit) const {
+  const lock::SessionOptions options = session_options();
+  std::vector<redis::ClientOptions> clients;
+  for (const redis::Endpoint& server : options.servers) {
+    redis::ClientOptions& client = clients.emplace_back(options.client);
+    client.endpoint = server;
+    client.reply_limit = reply_limit;
+  }
+  return clients;
+}
+
+redis::ClientOptions Globals::client_options(const std::string& command,
+                                             std::size_t reply_limit) const {
+  const auto clients = clients_options(reply_limit);
+  if (clients.size() > 1) {
+    throw Error(ExitStatus::usage, command + ": looks at one server; use -r to choose one of the " +
+                                       std::to_string(clients.size()) + " (" +
+                                       Settings(*this).get("redis").label() + ")");
+  }
+  return clients.front();
+}
+
+std::vector<std::string> Globals::news_of_absentees() const {
+  using Which = lock::Absentees::Which;
+  if (quiet) return {};
+  return absentees->news(verbose ? Which::all : Which::lasting);
+}
+
+Milliseconds parse_duration_option(const std::string& option, const std::string& text) {
+  const auto duration = parse_duration(text);
+  if (!duration) {
+    throw Error(ExitStatus::usage, option + ": '" + repeated(text) + "' is no duration; expected " +
+                                       std::string(k_duration_syntax));
+  }
+  return *duration;
+}
+
+}  // namespace rlock::cli

@@ -1,0 +1,103 @@
+#include "cli/settings/settings.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "base/environment.hpp"
+#include "base/escape.hpp"
+#include "cli/settings/globals.hpp"
+
+namespace rlock::cli {
+namespace {
+
+using From = Setting::From;
+
+struct Option {
+  const char* name;
+  const char* variable;
+  std::optional<std::string> Globals::*flag;
+  const char* fallback;
+};
+
+constexpr std::array k_options = {
+    Option{"redis", "RLOCK_REDIS", nullptr, "redis://127.0.0.1:6379"},
+    Option{"timeout", "RLOCK_TIMEOUT", &Globals::timeout, "3s"},
+    Option{"user", "RLOCK_USER", &Globals::user, ""},
+    Option{"password-file", nullptr, &Globals::password_file, ""},
+    Option{"tls-ca", "RLOCK_TLS_CA", &Globals::tls_ca, ""},
+    Option{"tls-cert", "RLOCK_TLS_CERT", &Globals::tls_cert, ""},
+    Option{"tls-key", "RLOCK_TLS_KEY", &Globals::tls_key, ""},
+    Option{"color", nullptr, &Globals::color, "auto"},
+};
+
+std::optional<std::string> given(const Globals& globals, const Option& option) {
+  if (option.flag != nullptr) return globals.*option.flag;
+  if (globals.redis.empty()) return std::nullopt;
+  std::string urls;
+  for (const std::string& url : globals.redis) urls += (urls.empty() ? "" : " ") + url;
+  return urls;
+}
+
+}  // namespace
+
+std::string Setting::label() const {
+  switch (from) {
+    case From::flag:
+      return "--" + name;
+    case From::environment:
+      return source;
+    case From::file:
+      return repeated(source) + ": line " + std::to_string(line) + ": " + name;
+    case From::fallback:
+      break;
+  }
+  return repeated(source) + ": " + name;
+}
+
+ExitStatus Setting::blame() const noexcept {
+  return from == From::file ? ExitStatus::config : ExitStatus::usage;
+}
+
+Settings::Settings(const Globals& globals)
+    : files_(read_config(globals.config ? globals.config : from_environment("RLOCK_CONFIG"))) {
+  for (const char* variable : {"REDISCLI_AUTH", "RLOCK_PASSWORD"}) {
+    if (const auto value = from_environment(variable)) {
+      password_ = {"password", *value, From::environment, variable};
+    }
+  }
+  for (const Option& option : k_options) {
+    const std::string name = option.name;
+    const auto in_file = files_.settings.find(name);
+    Setting& setting = all_.emplace_back();
+    if (const auto flag = given(globals, option)) {
+      setting = {name, *flag, From::flag, "flag"};
+    } else if (const auto value =
+                   option.variable == nullptr ? std::nullopt : from_environment(option.variable)) {
+      setting = {name, *value, From::environment, option.variable};
+    } else if (name == "color" && from_environment("NO_COLOR")) {
+      setting = {name, "never", From::environment, "NO_COLOR"};
+    } else if (in_file != files_.settings.end()) {
+      setting = {name, in_file->second.value, From::file, in_file->second.file,
+                 in_file->second.line};
+    } else {
+      setting = {name, option.fallback, From::fallback, "default"};
+    }
+  }
+  // A password that a flag names beats the environment's, which beats that of a file.
+  if (get("password-file").from == From::flag) {
+    password_ = {};
+  } else if (!password_.value.empty()) {
+    const auto file = std::find_if(all_.begin(), all_.end(), [](const Setting& setting) {
+      return setting.name == "password-file";
+    });
+    *file = {"password-file", "", From::fallback, "default"};
+  }
+}
+
+const Setting& Settings::get(const std::string& name) const {
+  return *std::find_if(all_.begin(), all_.end(),
+                       [&](const Setting& setting) { return setting.name == name; });
+}
+
+}  // namespace rlock::cli

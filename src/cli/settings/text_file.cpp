@@ -1,0 +1,101 @@
+#include "cli/settings/text_file.hpp"
+
+#include <array>
+#include <cerrno>
+#include <fcntl.h>
+#include <filesystem>
+#include <poll.h>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
+
+#include "base/error.hpp"
+#include "base/escape.hpp"
+#include "base/fd.hpp"
+#include "base/shell_quote.hpp"
+
+namespace rlock::cli {
+namespace {
+
+constexpr std::size_t k_limit = 1024UL * 1024UL;
+
+[[noreturn]] void fail(const std::string& path, const std::string& why) {
+  throw Error(ExitStatus::config, repeated(path) + ": " + why);
+}
+
+[[noreturn]] void fail_to_read(const std::string& path, int error) {
+  const std::string why = "cannot be read: " + errno_text(error);
+  if (is_lack(error)) throw Error(ExitStatus::unavailable, repeated(path) + ": " + why);
+  fail(path, why);
+}
+
+// Opens the file without waiting for a writer. Returns an invalid descriptor if there is none.
+Fd open_file(const std::string& path) {
+  Fd fd;
+  do {
+    fd = Fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  } while (!fd.valid() && errno == EINTR);
+  if (fd.valid()) return fd;
+  const int why = errno;
+  struct stat status {};
+  // A directory that is closed to us hides whether the file is there.
+  const bool is_there = ::stat(path.c_str(), &status) == 0;
+  if (why == ENOENT || why == ENOTDIR || (why == EACCES && !is_there)) return fd;
+  fail_to_read(path, why);
+}
+
+std::string read_all(int fd, const std::string& path, Extent extent, Milliseconds patience) {
+  std::string text;
+  std::array<char, 16384> buffer{};
+  while (true) {
+    const ssize_t count = ::read(fd, buffer.data(), buffer.size());
+    if (count == 0) return text;
+    if (count > 0) {
+      text.append(buffer.data(), static_cast<std::size_t>(count));
+      if (extent == Extent::first_line && text.find('\n') != std::string::npos) return text;
+      if (text.size() > k_limit) fail(path, "is larger than 1 MiB");
+      continue;
+    }
+    if (errno == EINTR) continue;
+    if (errno != EAGAIN) fail_to_read(path, errno);
+    pollfd polled{fd, POLLIN, 0};
+    if (poll_until({&polled, 1}, after(BootClock::now(), patience)) == 0) {
+      fail(path, "nothing came out of it for too long");
+    }
+  }
+}
+
+}  // namespace
+
+std::string absolute_path(const std::string& path) {
+  std::error_code failure;  // our directory was removed: the relative path is as good as any
+  const std::string absolute = std::filesystem::absolute(path, failure).string();
+  return path.empty() || failure ? path : absolute;
+}
+
+std::optional<TextFile> read_text_file(const std::string& path, Extent extent,
+                                       Milliseconds patience) {
+  const Fd fd = open_file(path);
+  if (!fd.valid()) return std::nullopt;
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) fail_to_read(path, errno);
+  if (S_ISDIR(status.st_mode)) fail(path, "is a directory");
+  return TextFile{path, read_all(fd.get(), path, extent, patience), S_ISREG(status.st_mode),
+                  status.st_uid, status.st_mode};
+}
+
+void refuse_if_exposed(const TextFile& file) {
+  if (!file.is_regular) return;
+  const bool is_ours = file.owner == ::geteuid();
+  if (!is_ours && file.owner != 0) {
+    fail(file.path, "holds a password, and belongs to another user: give it to this one, or root");
+  }
+  if ((file.mode & (S_IROTH | S_IWOTH)) != 0) {
+    // Of root's file we are one of the group, or soon none who may read it.
+    fail(file.path, std::string("holds a password, and everybody may ") +
+                        ((file.mode & S_IROTH) != 0 ? "read" : "change") + " it: chmod " +
+                        (is_ours ? "600 " : "640 ") + shell_quote(file.path));
+  }
+}
+
+}  // namespace rlock::cli

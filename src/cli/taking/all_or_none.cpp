@@ -1,0 +1,76 @@
+#include "cli/taking/all_or_none.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/random.hpp"
+#include "lock/words/key_names.hpp"
+
+namespace rlock::cli {
+namespace {
+
+constexpr Milliseconds k_shortest_patience{2000};
+constexpr unsigned k_spread_ms = 2000;  // sets those apart who wait for each other
+// So often a lock may be lost although none was awaited for long: then the lease is too short, and
+// that is told.
+constexpr int k_most_vain = 3;
+
+TimePoint end_of_patience() {
+  return after(BootClock::now(), k_shortest_patience + Milliseconds(random_below(k_spread_ms)));
+}
+
+// Has all locks be taken by one owner. Only the twin of another name gets one of its own:
+// Redisson's keys for the holds of "a" and of "{a}" differ by nothing else.
+void set_owner(std::vector<Request>& requests, const std::string& owner) {
+  for (Request& request : requests) {
+    lock::Wish& wish = request.wish;
+    if (wish.value != lock::Value::fresh) continue;
+    const bool is_second = wish.name.starts_with('{') &&
+                           std::any_of(requests.begin(), requests.end(), [&](const Request& other) {
+                             return lock::twin_of(wish.name) == other.wish.name;
+                           });
+    wish.owner = is_second ? lock::with_fresh_uuid(owner) : owner;
+  }
+}
+
+}  // namespace
+
+bool take_all(std::vector<Request> requests, const Globals& globals, lock::Session& session,
+              HeldLocks& locks) {
+  TimePoint begun = BootClock::now();
+  int vain = 0;
+  const auto let_go = [&] {
+    locks.let_go();
+    begun = BootClock::now();
+    // By another owner, whose locks no release that is still on its way can free.
+    set_owner(requests, lock::with_fresh_uuid(requests.front().wish.owner));
+  };
+  if (requests.size() > 1) set_owner(requests, requests.front().wish.owner);
+  for (auto next = requests.begin(); next != requests.end();) {
+    if (next != requests.begin()) {
+      locks.start_watchdog(HeldLocks::Use::own_session);  // for those that are held meanwhile
+      next->patience = end_of_patience();
+    }
+    auto taken = take(*next, globals, session);
+    next->patience = TimePoint::max();
+    for (Request& request : requests) request.server_was_there = true;
+    if (taken) {
+      locks.add(std::move(*taken));
+      ++next;
+      const TimePoint now = BootClock::now();
+      if (next != requests.end() || !locks.is_lost() || now >= requests[0].deadline) continue;
+      if (now < after(begun, k_shortest_patience) && ++vain == k_most_vain) continue;
+      let_go();  // one was lost meanwhile: from the beginning
+      next = requests.begin();
+      continue;
+    }
+    let_go();
+    if (BootClock::now() >= next->deadline) return false;
+    std::rotate(requests.begin(), next, next + 1);
+    next = requests.begin();
+  }
+  return true;
+}
+
+}  // namespace rlock::cli

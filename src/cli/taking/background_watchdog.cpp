@@ -1,0 +1,192 @@
+#include "cli/taking/background_watchdog.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <poll.h>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/duration.hpp"
+#include "base/percent.hpp"
+#include "cli/taking/held_locks.hpp"
+#include "lock/holding/listener.hpp"
+#include "lock/words/held.hpp"
+#include "redis/server_error.hpp"
+#include "redis/socket.hpp"
+
+namespace rlock::cli {
+namespace {
+
+constexpr Milliseconds k_between_questions{200};
+constexpr Milliseconds k_shortest_turn{1000};
+constexpr Milliseconds k_longest_turn{5000};
+constexpr Milliseconds k_first_pause{100};  // of a server that is to be told of a release
+constexpr Milliseconds k_longest_pause{5000};
+constexpr std::size_t k_descriptors_of_server = 4;
+// With several servers, of which none has long to answer: before a renewal would be due.
+constexpr Milliseconds k_patience{3000};
+
+// What the process that takes the lock tells the one that keeps it. The boot clock is the same.
+std::string to_message(const Taken& taken) {
+  std::ostringstream text;
+  text << percent_encode(taken.lock->owner()) << ' ' << lock::run_of(hold_of(taken)) << ' '
+       << taken.lease.deadline.time_since_epoch().count() << ' ' << taken.lease.token.value_or(-1);
+  return text.str();
+}
+
+struct Handed {
+  std::string owner;
+  lock::Hold hold;
+  TimePoint deadline;
+};
+
+Handed from_message(const std::string& message) {
+  std::istringstream text(message);
+  std::string owner;
+  std::string run;
+  TimePoint::rep deadline = 0;
+  std::int64_t token = -1;
+  text >> owner >> run >> deadline >> token;
+  Handed handed{percent_decode(owner).value_or(""), lock::holds_among(run).at(0),
+                TimePoint(TimePoint::duration(deadline))};
+  if (token >= 0) handed.hold.token = token;
+  return handed;
+}
+
+// Whether the hold was given back, or the lock is somebody else's. No answer means no: as long as
+// the lease lasts, the watchdog asks again.
+bool is_over(const lock::Lock& lock, lock::Session& session) {
+  try {
+    return lock.ask(session) == lock::Renewal::lost || lock.has_ended(session);
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// Waits until the hold was given back or the lock is lost: by messages, and by asking in between.
+// Throws redis::Interrupted.
+void wait_for_end(const lock::Lock& lock, lock::Session& session) {
+  const bool may_listen = lock.kind() == lock::Kind::fair || listens_for_release(lock.kind());
+  // No message tells that one hold of several was given back.
+  const Milliseconds interval =
+      std::clamp<Milliseconds>(lock.lease() / 3, k_shortest_turn, k_longest_turn);
+  std::optional<lock::Listener> listener;
+  while (true) {
+    try {
+      if (may_listen && !listener) listener.emplace(session, lock.channel());
+    } catch (const Error&) {  // then by asking alone
+    }
+    if (is_over(lock, session)) return;
+    // Where others share the lock there can be any number of messages.
+    redis::pause({after(BootClock::now(), k_between_questions), session.wake_fd()});
+    const TimePoint next = after(BootClock::now(), interval);
+    try {
+      if (listener) {
+        listener->sleep(next, [] {});
+        continue;
+      }
+    } catch (const Error&) {
+      listener.reset();
+    }
+    redis::pause({next, session.wake_fd()});
+  }
+}
+
+// Gives the hold back. There is nothing else to be done, and nobody to be told: a server that is
+// away is asked until it has learned it, or the lease has ended.
+void give_back(HeldLocks& locks, const lock::Lock& lock, lock::Session& session) {
+  for (Milliseconds pause = k_first_pause;; pause = std::min(pause * 2, k_longest_pause)) {
+    locks.release(Milliseconds(0));
+    if (BootClock::now() >= locks.end() || is_over(lock, session)) return;
+    redis::pause({std::min(after(BootClock::now(), pause), locks.end())});
+  }
+}
+
+// Connections are made when they are needed. Throws Error (unavailable) if there could be none: two
+// sessions have one to each server and a third that listens, and a name is looked up besides.
+void check_descriptors(const lock::SessionOptions& servers) {
+  std::vector<Event> places;
+  while (places.size() < k_descriptors_of_server * (servers.servers.size() + 1)) {
+    places.emplace_back();
+  }
+}
+
+// Throws Error (unavailable) unless the watchdog has reached the servers, with connections that it
+// keeps: they may take no more of them when the first renewal is due.
+void wait_for_first_answer(HeldLocks& locks, lock::Session& session, Milliseconds bound) {
+  locks.ask();
+  const redis::Patience patience{after(BootClock::now(), bound), session.wake_fd()};
+  if (!redis::wait_for(locks.answer_fd(), POLLIN, patience)) {
+    throw Error(ExitStatus::unavailable, session.display() +
+                                             ": no answer to the background process within " +
+                                             format_duration(bound));
+  }
+}
+
+void keep(lock::Wish wish, lock::SessionOptions servers, const std::string& message,
+          const Fd& caller, const std::function<void()>& started) {
+  const Handed handed = from_message(message);
+  wish.owner = handed.owner;
+  wish.hold = handed.hold;
+  servers.client.wake_fd = -1;
+  lock::Session session(servers);
+  Taken taken{lock::make_lock(wish, session),
+              {wish.terms.lease, handed.deadline, 1, handed.hold.token}};
+  const lock::Lock& lock = *taken.lock;
+  HeldLocks::Options options;
+  options.watchdog_session = servers;
+  options.on_end_moved = [](TimePoint) {};
+  HeldLocks locks(session, std::move(options));
+  locks.add(std::move(taken));
+  locks.start_watchdog(HeldLocks::Use::own_session);
+  const Either wake(caller.get(), locks.lost_fd());
+  session.set_wake_fd(wake.fd());
+  check_descriptors(servers);
+  try {
+    wait_for_first_answer(locks, session,
+                          std::max(servers.client.timeout, std::min(k_patience, lock.lease() / 3)));
+    started();
+    wait_for_end(lock, session);
+  } catch (const redis::Interrupted&) {
+    if (process::has_ended(caller)) return give_back(locks, lock, session);
+  }
+  if (session.nodes().empty()) return;
+  // Who gave it back by its owner alone could not tell several servers which hold that was. But he
+  // may not have come to all of them yet, and must not find it gone there.
+  redis::pause({after(BootClock::now(), k_shortest_turn)});
+  locks.release(Milliseconds(0));
+}
+
+}  // namespace
+
+bool listens_for_release(lock::Kind kind) {
+  // A semaphore stays for a day, for those who listen and could not know that it is gone: whoever
+  // releases it must not find this process among them. Of a fair lock each has its own channel.
+  return kind != lock::Kind::semaphore && kind != lock::Kind::fair;
+}
+
+lock::Hold hold_of(const Taken& taken) {
+  using Kind = lock::Hold::Kind;
+  const Kind kind = taken.lease.is_nested ? Kind::nested
+                    : taken.is_reentered  ? Kind::reentered
+                                          : Kind::granted;
+  using Side = lock::Hold::Side;
+  const Side side = taken.lock->kind() == lock::Kind::read    ? Side::read
+                    : taken.lock->kind() == lock::Kind::write ? Side::write
+                                                              : Side::none;
+  return {kind, taken.lock->hold_id(), taken.lease.token, side};
+}
+
+BackgroundWatchdog::BackgroundWatchdog(const lock::Wish& wish, const lock::SessionOptions& servers,
+                                       const process::Watched& caller)
+    : process_(caller.handle, [wish, servers](const std::string& message, const Fd& kept,
+                                              const std::function<void()>& started) {
+        keep(wish, servers, message, kept, started);
+      }) {}
+
+void BackgroundWatchdog::hand_over(const Taken& taken) { process_.hand_over(to_message(taken)); }
+
+}  // namespace rlock::cli

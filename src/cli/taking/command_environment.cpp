@@ -1,0 +1,80 @@
+#include "cli/taking/command_environment.hpp"
+
+#include <array>
+#include <string_view>
+#include <unistd.h>
+
+#include "base/error.hpp"
+#include "lock/words/held.hpp"
+#include "lock/words/kind.hpp"
+
+namespace rlock::cli {
+namespace {
+
+constexpr std::string_view k_token = "RLOCK_TOKEN=";
+constexpr std::array<std::string_view, 4> k_others = {
+    "RLOCK_NAME=", "RLOCK_OWNER=", "RLOCK_KIND=", "RLOCK_HELD="};
+
+bool is_ours(std::string_view entry) {
+  for (const std::string_view name : k_others) {
+    if (entry.starts_with(name)) return true;
+  }
+  return entry.starts_with(k_token);
+}
+
+}  // namespace
+
+void check_room(const std::vector<std::string>& names, const std::string& owner,
+                const std::string& run) {
+  std::size_t size = 0;
+  for (const std::string& name : names) size += lock::with_held("", name, owner, run).size() + 1;
+  if (size > lock::k_longest_held) {
+    throw Error(ExitStatus::usage, "exec: the names are too long for RLOCK_HELD: it would have " +
+                                       std::to_string(size) + " bytes; expected " +
+                                       std::to_string(lock::k_longest_held) + " at the most");
+  }
+}
+
+std::vector<std::string> make_environment(const HeldLocks& locks, const std::string& run) {
+  std::vector<std::string> result;
+  std::string held;
+  std::string token;
+  std::string previous_name;
+  std::string previous_owner;
+  for (char** place = ::environ; *place != nullptr; ++place) {
+    const std::string_view entry = *place;
+    if (entry.starts_with("RLOCK_HELD=")) held = *place + sizeof "RLOCK_HELD";
+    if (entry.starts_with("RLOCK_NAME=")) previous_name = entry;
+    if (entry.starts_with("RLOCK_OWNER=")) previous_owner = entry;
+    if (entry.starts_with(k_token)) token = entry;
+    if (!is_ours(entry)) result.emplace_back(entry);
+  }
+  std::string names;
+  std::string owner;
+  std::string kind;
+  std::string tokens;
+  bool are_reentered = true;
+  locks.for_each([&](const Taken& taken) {
+    const lock::Lock& lock = *taken.lock;
+    names += (names.empty() ? "" : "\n") + lock.name();
+    if (owner.empty()) owner = lock.owner();
+    kind = lock::kind_name(lock.kind());
+    held = lock::with_held(held, lock.name(), lock.owner(), run);
+    are_reentered = are_reentered && taken.is_reentered;
+    if (!taken.lease.token) return;
+    tokens += (tokens.empty() ? "" : "\n") + std::to_string(*taken.lease.token);
+  });
+  result.push_back("RLOCK_NAME=" + names);
+  result.push_back("RLOCK_OWNER=" + owner);
+  result.push_back("RLOCK_KIND=" + kind);
+  result.push_back("RLOCK_HELD=" + held);
+  if (!tokens.empty()) {
+    result.push_back(std::string(k_token) + tokens);
+  } else if (!token.empty() && are_reentered && previous_name == "RLOCK_NAME=" + names &&
+             previous_owner == "RLOCK_OWNER=" + owner) {
+    result.push_back(token);  // of this very hold, which a run above us has
+  }
+  return result;
+}
+
+}  // namespace rlock::cli

@@ -1,0 +1,37 @@
+#include "cli/taking/own_hold.hpp"
+
+#include <string_view>
+
+#include "base/environment.hpp"
+#include "lock/make_lock.hpp"
+
+namespace rlock::cli {
+
+std::optional<OwnHold> find_own_hold(const std::string& name,
+                                     const std::optional<std::string>& owner) {
+  const auto entry = lock::find_held(from_environment(lock::k_held_variable).value_or(""), name);
+  if (entry && (!owner || *owner == entry->owner)) {
+    return OwnHold{entry->owner, lock::holds_among(entry->runs)};
+  }
+  if (owner) return OwnHold{*owner, {}};
+  const auto told = from_environment("RLOCK_OWNER");
+  if (told && from_environment("RLOCK_NAME") == name) return OwnHold{*told, {}};
+  return std::nullopt;
+}
+
+std::string living_runs(const std::string& name, const lock::HeldEntry& entry,
+                        lock::Session& session) {
+  std::string living;
+  for (const std::string_view run : lock::split_runs(entry.runs)) {
+    const auto holds = lock::holds_among(run);  // none where it is a run of exec
+    if (!holds.empty()) {
+      lock::Wish wish{name, entry.owner, {}};
+      wish.hold = holds.front();
+      if (lock::make_lock(wish, session)->has_ended(session)) continue;
+    }
+    living += (living.empty() ? "" : "/") + std::string(run);
+  }
+  return living;
+}
+
+}  // namespace rlock::cli

@@ -1,0 +1,98 @@
+#include "cli/taking/taking.hpp"
+
+#include <signal.h>
+
+#include "base/environment.hpp"
+#include "cli/taking/own_hold.hpp"
+#include "cli/taking/wait_report.hpp"
+#include "cli/terminal/message.hpp"
+#include "lock/holding/waiting.hpp"
+#include "lock/servers/outage.hpp"
+#include "lock/words/held.hpp"
+
+namespace rlock::cli {
+namespace {
+
+// Re-enters the lock if a process above us holds it. What RLOCK_HELD says is only a hint: the
+// server knows. A shell that has given back all that its entry tells of holds nothing any more,
+// even where a process below it still holds the lock as the same owner.
+std::optional<Taken> reenter(const Request& request, lock::Session& session,
+                             const std::function<void(const Error&)>& on_outage) {
+  const auto held = from_environment(lock::k_held_variable);
+  const auto entry = lock::find_held(held.value_or(""), request.wish.name);
+  if (!entry) return std::nullopt;
+  lock::Wish wish = request.wish;
+  wish.owner = entry->owner;
+  auto lock = lock::make_lock(wish, session);
+  lock::Outage outage(request.deadline, on_outage);
+  try {
+    while (true) {
+      try {
+        if (living_runs(wish.name, *entry, session).empty()) return std::nullopt;
+        const auto lease = lock->reenter(session);
+        if (!lease) return std::nullopt;
+        return Taken{std::move(lock), *lease, true};
+      } catch (const Error& error) {
+        if (!request.server_was_there) throw;
+        outage.bear(error, session.wake_fd());
+      }
+    }
+  } catch (...) {
+    lock->abandon(session);
+    throw;
+  }
+}
+
+}  // namespace
+
+std::optional<Taken> take(const Request& request, const Globals& globals, lock::Session& session) {
+  WaitReport report(request, globals);
+  const auto on_outage = [&](const Error& error) { report.tell_outage(error); };
+  if (auto taken = reenter(request, session, on_outage)) {
+    report.tell_absentees();
+    return taken;
+  }
+  auto lock = lock::make_lock(request.wish, session);
+  lock::WaitOptions options{request.deadline, request.patience, request.server_was_there};
+  options.on_wait = [&](const lock::Busy& busy) {
+    request.on_busy();
+    report.tell_wait(*lock, busy);
+  };
+  options.doubts = [&](const lock::Busy& busy) { return report.doubts(busy); };
+  options.on_refusal = [&](const lock::Busy& busy) { report.tell_refusal(*lock, busy); };
+  options.on_outage = on_outage;
+  const auto lease = lock::wait_for_lock(*lock, session, options);
+  report.tell_absentees();
+  if (!lease) return std::nullopt;
+  report.tell_grant(*lock);
+  return Taken{std::move(lock), *lease};
+}
+
+void warn_of_even_number(const lock::SessionOptions& servers, const Globals& globals) {
+  const std::size_t count = servers.servers.size();
+  if (globals.quiet || count < 2 || count % 2 == 1) return;
+  say("--redis: " + std::to_string(count) + " servers bear " +
+      (count == 2 ? "no failure" : "no more failures than " + std::to_string(count - 1)) +
+      ": use an odd number (3 bear one, 5 bear two)");
+}
+
+std::optional<process::Signal> signal_to_end(process::Signals& signals) {
+  while (const auto signal = signals.next()) {
+    if (process::ends_process(signal->number) && !signal->from_self) return signal;
+  }
+  return std::nullopt;
+}
+
+int end_by_signal(const process::Signal& signal) {
+  if (signal.from_terminal && signal.number == SIGINT) {
+    ::signal(SIGINT, SIG_DFL);
+    ::raise(SIGINT);
+    sigset_t set;
+    ::sigemptyset(&set);
+    ::sigaddset(&set, SIGINT);
+    ::sigprocmask(SIG_UNBLOCK, &set, nullptr);
+  }
+  return static_cast<int>(ExitStatus::signal_base) + signal.number;
+}
+
+}  // namespace rlock::cli

@@ -1,0 +1,49 @@
+// What rlock says on stderr while it waits for a lock, and when it does not get it.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "cli/output/status_line.hpp"
+#include "cli/settings/globals.hpp"
+#include "cli/taking/taking.hpp"
+#include "lock/kinds/lock.hpp"
+
+namespace rlock::cli {
+
+// Of one wait. Says nothing with -q, and some things only with -v.
+class WaitReport {
+ public:
+  // Both must outlive this object.
+  WaitReport(const Request& request, const Globals& globals);
+
+  void tell_outage(const Error& error);
+  // Tells of servers that take no part, once.
+  void tell_absentees();
+  void tell_wait(const lock::Lock& lock, const lock::Busy& busy);
+  // Returns whether the holder's process has ended, as far as this machine can tell: then the
+  // server is to be asked once more, since the process may have given the lock back meanwhile.
+  [[nodiscard]] bool doubts(const lock::Busy& busy);
+  void tell_refusal(const lock::Lock& lock, const lock::Busy& busy);
+  void tell_grant(const lock::Lock& lock);
+
+ private:
+  void warn(const std::string& text);
+  void tell_still_waiting(const lock::Busy& busy);
+  void warn_of_lasting(const lock::Busy& busy);
+  void warn_of_mix(const lock::Lock& lock);
+  [[nodiscard]] std::string remedy() const;
+
+  const Request& request_;
+  const Globals& globals_;
+  StatusLine status_line_;
+  std::optional<TimePoint> begin_;  // of the wait, as far as -v tells of it
+  TimePoint next_ = TimePoint::min();
+  std::string dead_;  // identity of a holder's process that has ended
+  bool warned_of_lasting_ = false;
+  bool warned_of_mix_ = false;
+  bool warned_of_twin_ = false;
+};
+
+}  // namespace rlock::cli

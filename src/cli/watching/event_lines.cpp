@@ -1,0 +1,117 @@
+#include "cli/watching/event_lines.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "base/duration.hpp"
+#include "base/escape.hpp"
+#include "base/wall_time.hpp"
+#include "cli/output/holder_text.hpp"
+#include "cli/output/snapshot_text.hpp"
+
+namespace rlock::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using lock::Snapshot;
+
+Json start(std::int64_t time_ms, const std::string& name, const std::string& what) {
+  return {{"time_ms", time_ms}, {"name", to_utf8(name)}, {"event", what}};
+}
+
+std::string line(std::int64_t time_ms, const std::string& name, const std::string& text) {
+  return utc_time(time_ms) + " " + escape_for_terminal(name) + " " + text + "\n";
+}
+
+}  // namespace
+
+std::string describe_event(const LockEvent& event, const Snapshot& snapshot) {
+  const std::string& what = event.what;
+  const bool is_of_queue = what == "queued" || what == "left";
+  std::string text = what != "state" ? what : snapshot.held ? "is held" : "is free";
+  if (what == "state" && snapshot.is_any_string) text = std::string("is ") + k_if_lock + "held";
+  const lock::About about = event.party.about.value_or(lock::About{});
+  const bool is_past = what == "expired" || what == "released";
+  if (const auto kept = describe_kept(event.party.owner, about)) {
+    text = (what == "state" ? "is " : what + (is_past ? ", was " : ", ")) + *kept;
+  } else if (!event.party.owner.empty()) {
+    text += what == "expired" ? ", was held by " : " by ";
+    text += describe_holder(event.party.owner, about);
+  } else if (what == "released") {
+    text += ", by whom was not seen";
+  }
+  const std::int64_t ttl = snapshot.ttl_ms.value_or(0);
+  if (!is_of_queue && ttl > 0) text += ", expires in " + format_duration(Milliseconds(ttl));
+  if (!is_of_queue && ttl < 0) text += ", without an expiry";
+  if (what == "queued") text += ", place " + std::to_string(event.position);
+  if (is_of_queue) {
+    text += ", " + std::to_string(snapshot.waiting().value_or(0)) + " waiting";
+  } else if (what == "state") {
+    text += describe_waiting(snapshot);
+  } else if (snapshot.permits) {
+    text += ", " + describe_permits(*snapshot.permits);
+  }
+  if (!event.message.empty()) text += "; " + event.message;
+  return text;
+}
+
+std::string describe_waiting(const Snapshot& snapshot) {
+  std::string text;
+  if (snapshot.permits) text += ", " + describe_permits(*snapshot.permits);
+  const auto waiting = snapshot.waiting();
+  if (!waiting) return text + ", waiters unknown";
+  return *waiting == 0 ? text : text + ", " + std::to_string(*waiting) + " waiting";
+}
+
+Tone tone_of(const LockEvent& event, const Snapshot& snapshot) {
+  const std::string& what = event.what;
+  if (what == "expired") return Tone::bad;
+  if (what == "held" || what == "renewed") return Tone::busy;
+  if (what == "state") return snapshot.held ? Tone::busy : Tone::good;
+  return what == "released" ? Tone::good : Tone::plain;
+}
+
+std::string text_line(const LockEvent& event, const Snapshot& snapshot, const Paint& paint) {
+  return line(snapshot.time_ms, snapshot.name,
+              paint(tone_of(event, snapshot), describe_event(event, snapshot)));
+}
+
+std::string json_line(const LockEvent& event, const Snapshot& snapshot) {
+  const std::string& what = event.what;
+  const lock::Party& party = event.party;
+  Json json = start(snapshot.time_ms, snapshot.name, what);
+  if (what == "state") json["state"] = snapshot.held ? "held" : "free";
+  json["owner"] = party.owner.empty() ? Json(nullptr) : Json(to_utf8(party.owner));
+  const auto told = [&](std::string lock::About::*text) {
+    const bool is_known = party.about && !((*party.about).*text).empty();
+    return is_known ? Json(to_utf8((*party.about).*text)) : Json(nullptr);
+  };
+  json["host"] = told(&lock::About::host);
+  json["pid"] = party.about && party.about->pid != 0 ? Json(party.about->pid) : Json(nullptr);
+  json["command"] = told(&lock::About::command);
+  json["user"] = told(&lock::About::user);
+  json["note"] = told(&lock::About::note);
+  const std::int64_t kept_until = party.about ? party.about->kept_until_ms : 0;
+  json["kept_until_ms"] = kept_until != 0 ? Json(kept_until) : Json(nullptr);
+  json["ttl_ms"] = snapshot.ttl_ms ? Json(*snapshot.ttl_ms) : Json(nullptr);
+  if (what == "queued") json["position"] = event.position;
+  json["waiters"] = snapshot.waiting().value_or(0);
+  json["listening"] = snapshot.listening ? Json(*snapshot.listening) : Json(nullptr);
+  if (snapshot.permits) {
+    json["permits"] = {{"total", snapshot.permits->total},
+                       {"available", snapshot.permits->available}};
+  }
+  if (!event.message.empty()) json["message"] = event.message;
+  return json.dump() + "\n";
+}
+
+std::string text_error_line(const std::string& name, const std::string& why, const Paint& paint) {
+  return line(local_time_ms(), name, paint(Tone::bad, "error: " + why));
+}
+
+std::string json_error_line(const std::string& name, const std::string& why) {
+  Json json = start(local_time_ms(), name, "error");
+  json["message"] = to_utf8(why);
+  return json.dump() + "\n";
+}
+
+}  // namespace rlock::cli

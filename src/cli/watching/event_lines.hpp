@@ -1,0 +1,30 @@
+// The events of a lock as text: for people, and as JSON.
+#pragma once
+
+#include <string>
+
+#include "cli/output/paint.hpp"
+#include "cli/watching/lock_follower.hpp"
+
+namespace rlock::cli {
+
+// Returns what happened, for people: "held by web1 pid 42 (backup), expires in 29s". Harmless for a
+// terminal.
+[[nodiscard]] std::string describe_event(const LockEvent& event, const lock::Snapshot& snapshot);
+
+// Returns how many permits are available and how many wait: ", 1 of 3 permits available, 2
+// waiting"; nothing where there is nothing to tell.
+[[nodiscard]] std::string describe_waiting(const lock::Snapshot& snapshot);
+
+// Returns the colour of an event.
+[[nodiscard]] Tone tone_of(const LockEvent& event, const lock::Snapshot& snapshot);
+
+// Return an event, or that the server is not available and why, as a line with its newline.
+[[nodiscard]] std::string text_line(const LockEvent& event, const lock::Snapshot& snapshot,
+                                    const Paint& paint);
+[[nodiscard]] std::string json_line(const LockEvent& event, const lock::Snapshot& snapshot);
+[[nodiscard]] std::string text_error_line(const std::string& name, const std::string& why,
+                                          const Paint& paint);
+[[nodiscard]] std::string json_error_line(const std::string& name, const std::string& why);
+
+}  // namespace rlock::cli

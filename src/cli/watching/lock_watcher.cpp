@@ -1,0 +1,233 @@
+#include "cli/watching/lock_watcher.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <poll.h>
+#include <utility>
+
+#include "base/duration.hpp"
+#include "base/quiet_thread.hpp"
+#include "cli/output/remedy.hpp"
+#include "cli/watching/notifications.hpp"
+#include "lock/words/key_names.hpp"
+#include "redis/run_id.hpp"
+#include "redis/server_error.hpp"
+
+namespace rlock::cli {
+namespace {
+
+// How far apart the looks at a lock are at the least, and at the most.
+constexpr Milliseconds k_shortest_interval{1000};
+constexpr Milliseconds k_interval_with_notifications{5000};
+constexpr Milliseconds k_pause_in_outage{1000};
+constexpr Milliseconds k_before_end{100};
+
+redis::ClientOptions stopped_by(redis::ClientOptions options, const Event& stop) {
+  options.wake_fd = stop.fd();
+  return options;
+}
+
+// `is_group`: there are other servers that can take its place.
+std::string describe_return(TimePoint since, const std::string& before, const std::string& now,
+                            bool is_group) {
+  const auto span = std::chrono::floor<Milliseconds>(BootClock::now() - since);
+  std::string text = "the server is back after " + format_duration(span);
+  if (!before.empty() && !now.empty() && before != now) {
+    text += is_group ? ", or another is the master now" : ", and has restarted";
+  }
+  return text;
+}
+
+}  // namespace
+
+LockWatcher::LockWatcher(Options options)
+    : options_(std::move(options)), client_(stopped_by(options_.client, stop_)) {
+  options_.client.wake_fd = stop_.fd();
+  for (const std::string& name : options_.names) {
+    const lock::KeyNames keys(name);
+    const std::size_t index = locks_.size();
+    locks_.push_back({name});
+    listeners_.emplace(keys.channel, std::pair(Source::release, index));
+    for (const std::string& channel : {keys.read_write_channel, keys.semaphore_channel}) {
+      listeners_.emplace(channel, std::pair(Source::other_release, index));
+    }
+    const int database = options_.client.endpoint.database;
+    listeners_.emplace(key_channel(database, keys.lock), std::pair(Source::lock_key, index));
+    for (const std::string& key : {keys.queue, keys.timeout, keys.permits}) {
+      listeners_.emplace(key_channel(database, key), std::pair(Source::other_key, index));
+    }
+  }
+  thread_ = start_quiet_thread([this] { run(); });
+}
+
+bool LockWatcher::is_cluster() const noexcept {
+  return options_.client.endpoint.transport == redis::Endpoint::Transport::cluster;
+}
+
+LockWatcher::~LockWatcher() {
+  stop_.raise();
+  thread_.join();
+}
+
+std::vector<News> LockWatcher::take() {
+  const std::lock_guard guard(mutex_);
+  if (news_.empty() && failure_) std::rethrow_exception(failure_);
+  if (!failure_) ready_.clear();
+  return std::exchange(news_, {});
+}
+
+void LockWatcher::tell(std::vector<News> news) {
+  const std::lock_guard guard(mutex_);
+  std::move(news.begin(), news.end(), std::back_inserter(news_));
+  ready_.raise();
+}
+
+void LockWatcher::run() noexcept {
+  try {
+    while (true) {
+      try {
+        connect();
+        while (true) follow();
+      } catch (const Error& error) {
+        if (!was_there_ || !error.is_temporary()) throw;
+        bear(error);
+      }
+      redis::pause({after(BootClock::now(), k_pause_in_outage), stop_.fd()});
+    }
+  } catch (const redis::Interrupted&) {  // it is enough
+  } catch (...) {
+    const std::lock_guard guard(mutex_);
+    failure_ = std::current_exception();
+    ready_.raise();
+  }
+}
+
+// Tells of an outage, once for each cause.
+void LockWatcher::bear(const Error& error) {
+  subscription_.reset();
+  client_.disconnect();
+  const bool begins = !away_since_;
+  if (!begins && away_why_ == error.what()) return;
+  if (begins) away_since_ = BootClock::now();
+  away_why_ = error.what();
+  tell({Away{begins ? Away::What::begins : Away::What::goes_on, *away_since_, away_why_}});
+}
+
+// Who may not listen to the channels of read/write locks and semaphores sees their ends when it
+// looks again.
+void LockWatcher::subscribe(const std::vector<std::string>& releases,
+                            const std::vector<std::string>& others) {
+  std::vector<std::string> all = releases;
+  all.insert(all.end(), others.begin(), others.end());
+  try {
+    subscription_.emplace(options_.client, all);
+    ears_ = lock::Ears::every_release;
+  } catch (const redis::ServerError& error) {
+    if (error.status() != ExitStatus::permission) throw;
+    subscription_.emplace(options_.client, releases);
+    ears_ = lock::Ears::release;
+  }
+}
+
+// Subscribes, and then looks at every lock, so that nothing is missed between the two.
+void LockWatcher::connect() {
+  std::map<Source, std::vector<std::string>> channels;
+  std::vector<std::string> keys;
+  for (const auto& [channel, listener] : listeners_) {
+    const bool is_key = listener.first == Source::lock_key || listener.first == Source::other_key;
+    (is_key ? keys : channels[listener.first]).push_back(channel);
+  }
+  subscribe(channels[Source::release], channels[Source::other_release]);
+  // Each node of a cluster tells of its own keys only, and there is no one process to tell apart.
+  hears_keys_ = !is_cluster() && notifies_of_locks(client_) && subscription_->add(keys);
+  const std::string before = std::exchange(
+      run_id_, is_cluster() ? "" : redis::run_id_in(client_.command({"INFO", "server"})));
+  const bool is_group = options_.client.endpoint.transport == redis::Endpoint::Transport::sentinel;
+  const std::string message =
+      away_since_ ? describe_return(*away_since_, before, run_id_, is_group) : std::string();
+  std::vector<News> news;
+  if (away_since_) news.emplace_back(Back{message});
+  for (std::size_t i = 0; i < locks_.size(); ++i) news.emplace_back(look(i, message));
+  away_since_.reset();
+  was_there_ = true;
+  tell(std::move(news));
+}
+
+// Waits for a message or for a look that is due.
+void LockWatcher::follow() {
+  listen();
+  if (is_backed_up()) {
+    redis::pause({after(BootClock::now(), k_shortest_interval), stop_.fd()});
+    return;
+  }
+  look_at_due();
+  TimePoint next = TimePoint::max();
+  for (const Followed& lock : locks_) next = std::min(next, due(lock));
+  [[maybe_unused]] const bool ready =
+      redis::wait_for(subscription_->fd(), POLLIN, {next, stop_.fd()});
+}
+
+void LockWatcher::listen() {
+  for (const redis::Message& message : subscription_->drain()) {
+    const auto [first, last] = listeners_.equal_range(message.channel);
+    for (auto listener = first; listener != last; ++listener) {
+      const auto [source, index] = listener->second;
+      Followed& lock = locks_[index];
+      lock.changed = true;
+      const bool expired = source == Source::lock_key && message.text == "expired";
+      const bool deleted = source == Source::lock_key && message.text == "del";
+      if (expired) lock.follower.hear(LockFollower::End::expired);
+      if (source == Source::release && !is_cluster()) {
+        lock.follower.hear_release();
+      } else if (deleted || source == Source::release || source == Source::other_release) {
+        lock.follower.hear(LockFollower::End::released);
+      }
+    }
+  }
+}
+
+void LockWatcher::look_at_due() {
+  const TimePoint now = BootClock::now();
+  std::vector<News> news;
+  for (std::size_t i = 0; i < locks_.size(); ++i) {
+    if (due(locks_[i]) <= now) news.emplace_back(look(i, ""));
+  }
+  if (!news.empty()) tell(std::move(news));
+}
+
+Looked LockWatcher::look(std::size_t index, const std::string& message) {
+  Followed& lock = locks_[index];
+  listen();
+  lock.changed = false;
+  lock.follower.begin_look();
+  lock::Snapshot found = lock::take_snapshot(client_, lock.name, ears_);
+  address(found.problems, options_.globals, client_);
+  auto snapshot = std::make_shared<const lock::Snapshot>(std::move(found));
+  const TimePoint now = BootClock::now();
+  // What had been said before the snapshot was taken belongs to what it shows.
+  listen();
+  lock.looked = now;
+  lock.lease_end = TimePoint::max();
+  if (snapshot->ttl_ms.value_or(-1) >= 0) {
+    lock.lease_end = after(now, Milliseconds(*snapshot->ttl_ms + 1));
+  }
+  return {index, snapshot, now, lock.follower.look(snapshot, message)};
+}
+
+TimePoint LockWatcher::due(const Followed& lock) const {
+  const TimePoint looked = *lock.looked;
+  const TimePoint first = after(looked, k_shortest_interval);
+  if (lock.changed || !hears_keys_) return first;
+  TimePoint when = std::min(after(looked, k_interval_with_notifications), lock.lease_end);
+  const TimePoint last_look = options_.end - k_before_end;
+  if (looked < last_look) when = std::min(when, last_look);
+  return std::max(first, when);
+}
+
+// Returns whether nobody takes the news: a reader that has stopped to read, say.
+bool LockWatcher::is_backed_up() const {
+  const std::lock_guard guard(mutex_);
+  return news_.size() > 2 * locks_.size() + 2;
+}
+
+}  // namespace rlock::cli

@@ -1,0 +1,109 @@
+// The thread that looks at locks, and tells what happens to them and to the server.
+#pragma once
+
+#include <exception>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <variant>
+#include <vector>
+
+#include "base/fd.hpp"
+#include "cli/settings/globals.hpp"
+#include "cli/watching/lock_follower.hpp"
+#include "redis/client.hpp"
+#include "redis/subscription.hpp"
+
+namespace rlock::cli {
+
+struct Looked {
+  std::size_t lock = 0;  // its place among the names
+  SnapshotPtr snapshot;
+  TimePoint at;  // when it came
+  std::vector<LockEvent> events;
+};
+
+struct Away {
+  enum class What { begins, goes_on };
+  What what;
+  TimePoint since;
+  std::string why;
+};
+
+// The server is back; every lock has been looked at, which comes next.
+struct Back {
+  std::string message;
+};
+
+using News = std::variant<Looked, Away, Back>;
+
+// A lock is looked at when it was told to have changed, and every second; where the server tells
+// of its keys (keyspace notifications), every 5 s. But never within a second after the last look.
+class LockWatcher {
+ public:
+  struct Options {
+    redis::ClientOptions client;     // for large replies; its wake_fd is not used
+    std::vector<std::string> names;  // no two the same
+    TimePoint end;                   // shortly before it there is a last look
+    Globals globals;                 // for commands that are shown
+  };
+
+  // Starts the thread.
+  explicit LockWatcher(Options options);
+  LockWatcher(const LockWatcher&) = delete;
+  LockWatcher& operator=(const LockWatcher&) = delete;
+  ~LockWatcher();
+
+  // Returns a descriptor that is readable when there is news.
+  [[nodiscard]] int fd() const noexcept { return ready_.fd(); }
+  // Returns the news, in order. Throws what has ended the thread, after its last news: Error, of a
+  // server that was never there, or that refuses for good.
+  [[nodiscard]] std::vector<News> take();
+
+ private:
+  enum class Source { release, other_release, lock_key, other_key };
+  struct Followed {
+    std::string name;
+    LockFollower follower{};
+    std::optional<TimePoint> looked{};
+    TimePoint lease_end = TimePoint::max();
+    bool changed = false;
+  };
+  using Listeners = std::multimap<std::string, std::pair<Source, std::size_t>>;
+
+  void run() noexcept;
+  void follow();
+  void connect();
+  void subscribe(const std::vector<std::string>& releases, const std::vector<std::string>& others);
+  void listen();
+  void look_at_due();
+  Looked look(std::size_t index, const std::string& message);
+  // There a message may come twice, and each node tells of its own keys only.
+  [[nodiscard]] bool is_cluster() const noexcept;
+  [[nodiscard]] TimePoint due(const Followed& lock) const;
+  [[nodiscard]] bool is_backed_up() const;
+  void bear(const Error& error);
+  void tell(std::vector<News> news);
+
+  Options options_;
+  Event stop_;
+  Event ready_;
+  redis::Client client_;
+  std::optional<redis::Subscription> subscription_;
+  lock::Ears ears_ = lock::Ears::none;
+  std::vector<Followed> locks_;
+  Listeners listeners_;
+  bool hears_keys_ = false;
+  bool was_there_ = false;
+  std::string run_id_;  // of the server's process; empty if it does not tell
+  std::optional<TimePoint> away_since_;
+  std::string away_why_;
+  mutable std::mutex mutex_;
+  std::vector<News> news_;
+  std::exception_ptr failure_;
+  std::thread thread_;
+};
+
+}  // namespace rlock::cli

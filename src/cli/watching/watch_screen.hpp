@@ -1,0 +1,54 @@
+// What `rlock watch` shows on a terminal: the locks, the last events, and a line about the server.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "cli/output/paint.hpp"
+#include "cli/terminal/terminal_size.hpp"
+#include "cli/watching/lock_follower.hpp"
+
+namespace rlock::cli {
+
+class WatchScreen {
+ public:
+  // `server`: its URL without secrets. `hint`: stands at the end of the last line where there is
+  // room for it.
+  WatchScreen(const std::vector<std::string>& names, std::string server, std::string hint,
+              const Paint& paint = Paint());
+
+  // Shows a lock as it was at `taken`.
+  void show(std::size_t lock, SnapshotPtr snapshot, TimePoint taken);
+  // Adds a line to the events; the text must be harmless for a terminal. `time_ms` since 1970.
+  void add_event(std::int64_t time_ms, const std::string& text);
+  // Shows that the server has been away since then, and why; or that it is there.
+  void set_away(TimePoint since, const std::string& why);
+  void set_back() { away_since_.reset(); }
+
+  // Returns exactly `size.rows` lines, none wider than `size.columns`, harmless for a terminal.
+  [[nodiscard]] std::vector<std::string> lines(const TerminalSize& size, TimePoint now) const;
+
+ private:
+  struct Entry {
+    SnapshotPtr snapshot;
+    TimePoint taken;
+  };
+
+  [[nodiscard]] std::string status(TimePoint now) const;
+  [[nodiscard]] std::vector<std::string> body(std::size_t rows, std::size_t columns,
+                                              TimePoint now) const;
+
+  std::string server_;
+  std::string hint_;
+  Paint paint_;
+  std::vector<Entry> locks_;
+  std::deque<std::string> events_;
+  std::optional<TimePoint> away_since_;
+  std::string away_why_;
+};
+
+}  // namespace rlock::cli

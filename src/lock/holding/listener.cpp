@@ -1,0 +1,104 @@
+#include "lock/holding/listener.hpp"
+
+#include <algorithm>
+#include <poll.h>
+
+#include "lock/servers/ballot.hpp"
+#include "lock/servers/tally.hpp"
+#include "redis/server_error.hpp"
+
+namespace rlock::lock {
+namespace {
+
+constexpr Milliseconds k_tick{1000};
+// A release goes to all servers at once. Who asks before it is everywhere is refused by the rest.
+constexpr Milliseconds k_between_calls{5};
+
+}  // namespace
+
+Listener::Listener(Session& session, const std::string& channel) : session_(session) {
+  const std::vector<std::string> channels = {channel};
+  if (session.nodes().empty()) {
+    subscribed_.push_back(
+        std::make_unique<redis::Subscription>(session.client().options(), channels));
+    has_called_.resize(1);
+  } else {
+    ballot_.emplace(session, [channels](std::size_t /*i*/, redis::Client& client) {
+      return std::make_unique<redis::Subscription>(client.options(), channels);
+    });
+    const Majority majority{session.nodes().size()};
+    needed_ = majority.needed();
+    const auto is_enough = [&](const auto& votes) {
+      return count_votes(votes, [](const auto& vote) { return vote.answer.has_value(); }) >=
+             needed_;
+    };
+    ballot_->wait({TimePoint::max(), session.wake_fd()}, is_enough, [&](const auto& votes) {
+      if (!is_enough(votes)) throw_too_few(failures_of(votes), majority, "listen");
+    });
+    adopt();
+  }
+}
+
+void Listener::adopt() {
+  if (!ballot_) return;
+  ballot_->look([this](auto& votes) {
+    for (auto& vote : votes) {
+      if (vote.answer && *vote.answer) subscribed_.push_back(std::move(*vote.answer));
+    }
+  });
+  has_called_.resize(subscribed_.size());
+}
+
+bool Listener::overhear(const std::string& channel) {
+  if (channel == overheard_ || ballot_ || !subscribed_[0]) return false;
+  overheard_ = channel;
+  return subscribed_[0]->overhear(channel) && !channel.empty();
+}
+
+void Listener::sleep(TimePoint until, const std::function<void()>& tick) {
+  while (!hears()) {
+    const TimePoint now = BootClock::now();
+    if (now >= until) return;
+    TimePoint next = std::min(until, after(now, k_tick));
+    if (first_call_) next = std::min(next, after(*first_call_, k_between_calls));
+    if (!wait(next) && next != until && !first_call_) tick();
+  }
+  first_call_.reset();
+  has_called_.assign(subscribed_.size(), false);
+}
+
+bool Listener::hears() {
+  adopt();
+  std::size_t calls = 0;
+  std::exception_ptr loss;
+  for (std::size_t i = 0; i < subscribed_.size(); ++i) {
+    try {
+      if (subscribed_[i] && !subscribed_[i]->drain().empty()) has_called_[i] = true;
+    } catch (const Error&) {
+      loss = std::current_exception();
+      subscribed_[i].reset();
+    }
+    if (has_called_[i]) ++calls;
+  }
+  const auto left = std::count_if(subscribed_.begin(), subscribed_.end(),
+                                  [](const Subscribed& one) { return one != nullptr; });
+  if (loss && static_cast<std::size_t>(left) < needed_) std::rethrow_exception(loss);
+  if (calls >= needed_) return true;
+  const TimePoint now = BootClock::now();
+  if (calls > 0 && !first_call_) first_call_ = now;
+  return first_call_ && now >= after(*first_call_, k_between_calls);
+}
+
+bool Listener::wait(TimePoint until) const {
+  std::vector<pollfd> polled = {{session_.wake_fd(), POLLIN, 0}};
+  for (const Subscribed& one : subscribed_) {
+    if (one) polled.push_back({one->fd(), POLLIN, 0});
+  }
+  const int ready = poll_until(polled, until);
+  if (ready == 0) return false;
+  // A message counts first: a signal that comes with it must not keep it from being used.
+  if (polled[0].revents == 0 || ready > 1) return true;
+  throw redis::Interrupted();
+}
+
+}  // namespace rlock::lock

@@ -1,0 +1,190 @@
+#include "lock/holding/waiting.hpp"
+
+#include <algorithm>
+
+#include "base/duration.hpp"
+#include "base/random.hpp"
+#include "lock/holding/listener.hpp"
+#include "lock/servers/outage.hpp"
+#include "redis/server_error.hpp"
+
+namespace rlock::lock {
+namespace {
+
+constexpr Milliseconds k_longest_sleep{5000};
+constexpr Milliseconds k_shortest_sleep{50};
+constexpr int k_most_late = 3;
+// Messages that have a waiter ask at once; each time that it may ask is one more, up to as many.
+constexpr int k_most_at_once = 50;
+constexpr Milliseconds k_between_messages{50};
+// For so long the sentinels' word counts of who is the master: a usual request asks them once.
+constexpr Milliseconds k_age_of_word{500};
+
+Milliseconds sleep_length(const Busy& busy) {
+  const unsigned spread = random_below(1000);
+  // Only who is next in a queue has to notice that a lease has ended.
+  const bool is_next = busy.place == 0 || !busy.overheard.empty();
+  if (!busy.ask_after || (is_next && !busy.is_free())) return sleep_bound(busy.ttl, spread);
+  if (is_next) return *busy.ask_after;
+  return *busy.ask_after + *busy.ask_after * spread / 5000;
+}
+
+class Wait {
+ public:
+  Wait(Lock& lock, Session& session, const WaitOptions& options)
+      : lock_(lock),
+        session_(session),
+        options_(options),
+        outage_(options.deadline, options.on_outage),
+        silence_(options.deadline, options.on_outage) {}
+
+  std::optional<Lease> run() {
+    // The first request decides whether the server is there at all: no patience with it.
+    auto answer = options_.server_was_there ? ask_through_outages(Join::no)
+                                            : lock_.try_acquire(session_, Join::no);
+    while (true) {
+      if (const Lease* lease = std::get_if<Lease>(&answer)) {
+        // One of a master of old is none, nor is one that nobody confirms or that ended on its way
+        // here: ask again, which extends it if it is ours.
+        if (!is_of_master(*lease)) {
+          listener_.reset();  // it listens there
+        } else if (BootClock::now() <
+                   last_moment(lease->deadline, lease->length, Milliseconds(0))) {
+          return *lease;
+        } else if (++late_ == k_most_late) {
+          give_up_late();
+        }
+      } else if (BootClock::now() >= end()) {
+        if (!has_doubted_ && options_.doubts(std::get<Busy>(answer))) {
+          has_doubted_ = true;
+          answer = ask_through_outages(Join::no);
+          continue;
+        }
+        options_.on_refusal(std::get<Busy>(answer));
+        return std::nullopt;
+      } else {
+        sleep(std::get<Busy>(answer));
+      }
+      answer = ask_through_outages(Join::yes);
+    }
+  }
+
+ private:
+  [[nodiscard]] TimePoint end() const { return std::min(options_.deadline, options_.patience); }
+
+  // Asks whatever the server goes through meanwhile.
+  std::variant<Lease, Busy> ask_through_outages(Join join) {
+    while (true) {
+      try {
+        auto answer = lock_.try_acquire(session_, join);
+        outage_.over();
+        return answer;
+      } catch (const Error& error) {
+        listener_.reset();
+        outage_.bear(error, session_.wake_fd());
+      }
+    }
+  }
+
+  // A master of old that comes back after a failover, or is cut off, grants what the new one has
+  // granted. It is not given back there: it goes when the old one becomes a replica, and until then
+  // only keeps others from the same mistake.
+  bool is_of_master(const Lease& lease) {
+    try {
+      return is_confirmed(lease);
+    } catch (...) {
+      give_back();
+      throw;
+    }
+  }
+
+  // Without a word of the sentinels nobody knows whether it is a master of old.
+  bool is_confirmed(const Lease& lease) {
+    try {
+      const TimePoint until = after(BootClock::now(), lease.length / 10);
+      const bool is_it = session_.client().confirm_master(k_age_of_word, until);
+      silence_.over();
+      return is_it;
+    } catch (const Error& error) {
+      silence_.bear(error, session_.wake_fd());
+      return false;
+    }
+  }
+
+  void give_back() {
+    session_.set_wake_fd(-1);
+    lock_.release(session_, Milliseconds(0));
+  }
+
+  [[noreturn]] void give_up_late() {
+    give_back();
+    throw redis::Unavailable(session_.display() + ": answers take longer than the lease of " +
+                             format_duration(lock_.lease()));
+  }
+
+  // Returns when it is time to ask again: at once after subscribing, since the lock may have become
+  // free before the server had confirmed that.
+  void sleep(const Busy& busy) {
+    options_.on_wait(busy);
+    const TimePoint asleep = BootClock::now();
+    const TimePoint until = std::min(after(asleep, sleep_length(busy)), end());
+    try {
+      if (!listener_) {
+        listener_.emplace(session_, lock_.channel());
+        return;
+      }
+      if (listener_->overhear(busy.overheard)) return;
+      listener_->sleep(until, [&] {
+        Busy now = busy;
+        const auto slept = std::chrono::floor<Milliseconds>(BootClock::now() - asleep);
+        if (now.held_for) *now.held_for += slept;
+        options_.on_wait(now);
+      });
+      heed_message(until);
+    } catch (const Error& error) {
+      listener_.reset();
+      outage_.bear(error, session_.wake_fd());
+    }
+  }
+
+  // Somebody has called. Where a great many calls were in vain, waits a moment, `until` at the
+  // most: anybody can send messages, and where many share a lock there can be any number of them.
+  void heed_message(TimePoint until) {
+    const TimePoint now = BootClock::now();
+    used_up_ = after(std::max(used_up_, now), k_between_messages);
+    const TimePoint next = used_up_ - k_most_at_once * k_between_messages;
+    if (next > now) redis::pause({std::min(next, until), session_.wake_fd()});
+  }
+
+  Lock& lock_;
+  Session& session_;
+  const WaitOptions& options_;
+  TimePoint used_up_;  // when as many messages as may come at once have a waiter ask at once again
+  Outage outage_;
+  Outage silence_;  // of all sentinels
+  int late_ = 0;
+  bool has_doubted_ = false;
+  std::optional<Listener> listener_;
+};
+
+}  // namespace
+
+Milliseconds sleep_bound(std::optional<Milliseconds> ttl, unsigned spread) {
+  if (ttl && *ttl < k_longest_sleep) {
+    return std::max(*ttl, k_shortest_sleep) + Milliseconds(1 + spread / 50);
+  }
+  return k_longest_sleep + Milliseconds(spread);
+}
+
+std::optional<Lease> wait_for_lock(Lock& lock, Session& session, const WaitOptions& options) {
+  try {
+    auto lease = Wait(lock, session, options).run();
+    if (!lease) lock.give_up(session);
+    return lease;
+  } catch (...) {
+    lock.give_up(session);
+    throw;
+  }
+}
+
+}  // namespace rlock::lock

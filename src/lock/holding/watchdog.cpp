@@ -1,0 +1,187 @@
+#include "lock/holding/watchdog.hpp"
+
+#include <algorithm>
+#include <poll.h>
+#include <utility>
+
+#include "base/quiet_thread.hpp"
+#include "redis/server_error.hpp"
+
+namespace rlock::lock {
+
+Watchdog::Watchdog(Options options) : options_(std::move(options)) {
+  options_.session.client.wake_fd = stop_.fd();
+}
+
+void Watchdog::keep(const Lock& lock, const Lease& lease) {
+  {
+    const std::lock_guard guard(mutex_);
+    kept_.push_back({&lock, lease, next_renewal(lock, lease, lease.deadline - lease.length)});
+    set_alarm();
+  }
+  if (thread_.joinable()) return;
+  try {
+    thread_ = start_quiet_thread([this] { run(); });
+  } catch (...) {
+    kept_.pop_back();
+    throw;
+  }
+}
+
+void Watchdog::use(Session& session) {
+  session.set_wake_fd(stop_.fd());
+  session_ = &session;
+}
+
+void Watchdog::check() {
+  const std::lock_guard guard(mutex_);
+  for (Kept& kept : kept_) {
+    kept.due = BootClock::now();
+    kept.asked = kept.due;
+  }
+  if (!kept_.empty()) set_alarm();
+}
+
+// A search through many processes, for which time is reserved, must not leave none for renewals.
+TimePoint Watchdog::next_renewal(const Lock& lock, const Lease& lease, TimePoint last) const {
+  if (!options_.renews) return TimePoint::max();
+  const TimePoint give_up = last_moment(lease.deadline, lease.length, options_.reserve());
+  // Nor must it have them follow each other without a pause.
+  const Nanoseconds interval = std::max<Nanoseconds>((give_up - last) * 2 / 3, lease.length / 20);
+  return last + std::min<Nanoseconds>(lock.renewal_interval(), interval);
+}
+
+void Watchdog::stop() noexcept {
+  if (!thread_.joinable()) return;
+  stop_.raise();
+  thread_.join();
+}
+
+std::optional<Watchdog::Verdict> Watchdog::verdict() const {
+  const std::lock_guard guard(mutex_);
+  return verdict_;
+}
+
+void Watchdog::run() noexcept {
+  try {
+    renew_all();
+  } catch (const redis::Interrupted&) {  // told to stop
+  } catch (const std::exception& error) {
+    tell({Verdict::Kind::expiring, nullptr, error.what()});
+  }
+}
+
+void Watchdog::renew_all() {
+  std::optional<Session> own;
+  if (session_ == nullptr) own.emplace(options_.session);
+  while (true) {
+    Kept& kept = next();
+    auto verdict = renew(kept, own ? *own : *session_);
+    if (!verdict) continue;
+    tell(std::move(*verdict));
+    const std::lock_guard guard(mutex_);
+    kept_.remove_if([&](const Kept& one) { return &one == &kept; });
+    if (kept_.empty()) return;
+  }
+}
+
+void Watchdog::tell(Verdict verdict) {
+  {
+    const std::lock_guard guard(mutex_);
+    if (verdict_) return;
+    verdict_ = std::move(verdict);
+  }
+  options_.on_verdict();
+}
+
+std::optional<Watchdog::Verdict> Watchdog::renew(Kept& kept, Session& session) {
+  Lease& lease = kept.lease;
+  const TimePoint now = BootClock::now();
+  const TimePoint give_up = last_moment(lease.deadline, lease.length, options_.reserve());
+  const bool late = now >= give_up;
+  if (now >= lease.deadline || (late && kept.failure)) {
+    return Verdict{Verdict::Kind::expiring, kept.lock,
+                   kept.failure.value_or("no time was left to renew it")};
+  }
+  // A thread that wakes late (the machine slept, the job was stopped) still has one try, which must
+  // not use up the time for ending the command.
+  TimePoint deadline = late ? now + (lease.deadline - now) / 4 : give_up;
+  try {
+    // Half of the time is left for the renewal.
+    hear_of_failovers(session, lease.length / 10, now + (deadline - now) / 2);
+    if (request(kept, session, deadline) == Renewal::lost) {
+      return Verdict{Verdict::Kind::lost, kept.lock,
+                     "it was deleted or evicted, or somebody else has it"};
+    }
+    if (options_.renews) {
+      lease.deadline = deadline;
+      options_.on_renewed(*kept.lock, deadline);
+    }
+    kept.failure.reset();
+    set_due(kept, next_renewal(*kept.lock, lease, now));
+    note_answer(kept, now);
+  } catch (const redis::Interrupted&) {
+    throw;
+  } catch (const std::exception& error) {  // the lease may still be ours until its deadline
+    kept.failure = error.what();
+    const Milliseconds retry = std::clamp(lease.length / 60, Milliseconds(10), Milliseconds(500));
+    set_due(kept, late ? now : std::min(after(BootClock::now(), retry), give_up));
+  }
+  return std::nullopt;
+}
+
+// One who still reaches a master of old would renew there for ever. That no sentinel answers is no
+// news, unless there was nothing to ask them with.
+void Watchdog::hear_of_failovers(Session& session, Milliseconds bound, TimePoint deadline) {
+  try {
+    const TimePoint until = std::min(after(BootClock::now(), bound), deadline);
+    session.client().confirm_master(bound, until);
+  } catch (const redis::Unavailable&) {
+    const Event answers, socket;  // throws Error where there are no descriptors left
+  }
+}
+
+Renewal Watchdog::request(const Kept& kept, Session& session, TimePoint& deadline) const {
+  return options_.renews ? kept.lock->renew(session, &deadline) : kept.lock->ask(session);
+}
+
+void Watchdog::note_answer(Kept& kept, TimePoint sent) {
+  {
+    const std::lock_guard guard(mutex_);
+    if (!kept.asked) return;
+    if (sent < *kept.asked) {  // from before the stop, say
+      kept.due = *kept.asked;
+      return;
+    }
+    kept.asked.reset();
+    if (std::any_of(kept_.begin(), kept_.end(), [](const Kept& one) { return one.asked; })) return;
+  }
+  options_.on_checked();
+}
+
+void Watchdog::set_due(Kept& kept, TimePoint when) {
+  const std::lock_guard guard(mutex_);
+  kept.due = when;
+}
+
+Watchdog::Kept& Watchdog::next() {
+  while (true) {
+    Kept* next = nullptr;
+    {
+      const std::lock_guard guard(mutex_);
+      next = &set_alarm();
+    }
+    if (BootClock::now() >= next->due) return *next;
+    static_cast<void>(redis::wait_for(alarm_.fd(), POLLIN, {TimePoint::max(), stop_.fd()}));
+  }
+}
+
+Watchdog::Kept& Watchdog::set_alarm() {
+  Kept& next =
+      *std::min_element(kept_.begin(), kept_.end(),
+                        [](const Kept& one, const Kept& other) { return one.due < other.due; });
+  alarm_.set(next.due);
+  return next;
+}
+
+}  // namespace rlock::lock

@@ -1,0 +1,83 @@
+#include "lock/inspection/leftovers.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "lock/words/key_names.hpp"
+#include "lua_scripts.hpp"
+
+namespace rlock::lock {
+namespace {
+
+constexpr const char* k_keys_at_once = "1000";
+constexpr std::string_view k_latch = "redisson_unlock_latch:";
+constexpr std::string_view k_info_prefix = "rlock_info:";
+constexpr std::string_view k_braced_info_prefix = "rlock_info_braced:";
+
+// Returns a glob pattern that only `text` matches.
+std::string literally(const std::string& text) {
+  std::string pattern;
+  for (const char c : text) {
+    if (std::string_view("*?[]\\^-").find(c) != std::string_view::npos) pattern += '\\';
+    pattern += c;
+  }
+  return pattern;
+}
+
+}  // namespace
+
+std::vector<std::string> latches_of(const std::vector<std::string>& keys) {
+  std::vector<std::string> latches;
+  std::copy_if(keys.begin(), keys.end(), std::back_inserter(latches),
+               [](const std::string& key) { return key.starts_with(k_latch); });
+  return latches;
+}
+
+std::string lock_of_leftover(const std::string& key) {
+  std::string name = key.substr(key.find(':') + 1);
+  if (key.starts_with(k_braced_info_prefix)) return name;
+  if (key.starts_with(k_latch)) name.resize(std::min(name.rfind(':'), name.size()));
+  // A name with a brace of its own is not wrapped.
+  const bool is_wrapped =
+      name.starts_with('{') && name.ends_with('}') && name.find('{', 1) == std::string::npos;
+  return is_wrapped ? name.substr(1, name.size() - 2) : name;
+}
+
+Leftovers find_leftovers(redis::Client& client, const std::optional<std::string>& name) {
+  std::vector<std::string> patterns{std::string(k_latch) + "*", std::string(k_info_prefix) + "*",
+                                    std::string(k_braced_info_prefix) + "*"};
+  if (name) {
+    const KeyNames keys(*name);
+    patterns = {literally(keys.latch_prefix) + "*", literally(keys.info)};
+  }
+  std::vector<std::string> cursors(patterns.size(), "0");
+  Leftovers leftovers;
+  while (true) {
+    redis::ScriptArgs call{{}, {k_keys_at_once}};
+    for (std::size_t i = 0; i < patterns.size(); ++i) {
+      call.args.insert(call.args.end(), {patterns[i], cursors[i]});
+    }
+    const redis::Reply reply = client.run(lua::find_leftovers, call);
+    const auto& items = reply.as_array(2);
+    for (const redis::Reply& key : items[1].as_array()) {
+      const std::string lock = lock_of_leftover(key.as_text());
+      // An application's key can start like one of ours.
+      const KeyNames names(lock);
+      const bool is_ours =
+          key.as_text() == names.info || key.as_text().starts_with(names.latch_prefix);
+      if (!is_ours) continue;
+      auto& keys = leftovers[lock];
+      if (std::find(keys.begin(), keys.end(), key.as_text()) == keys.end()) {
+        keys.push_back(key.as_text());
+      }
+    }
+    const auto& next = items[0].as_array(patterns.size());
+    std::transform(next.begin(), next.end(), cursors.begin(),
+                   [](const redis::Reply& cursor) { return cursor.as_text(); });
+    const bool is_done = std::all_of(cursors.begin(), cursors.end(),
+                                     [](const std::string& cursor) { return cursor.empty(); });
+    if (is_done) return leftovers;
+  }
+}
+
+}  // namespace rlock::lock

@@ -1,0 +1,253 @@
+#include "lock/inspection/snapshot.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+#include <unordered_map>
+
+#include "base/integer.hpp"
+#include "lock/inspection/snapshot_permits.hpp"
+#include "lock/inspection/snapshot_problems.hpp"
+#include "lock/inspection/snapshot_request.hpp"
+#include "lock/inspection/token_problems.hpp"
+#include "lock/words/key_names.hpp"
+#include "lock/words/owner_info.hpp"
+#include "redis/server_error.hpp"
+
+namespace rlock::lock {
+namespace {
+
+using Replies = std::vector<redis::Reply>;
+
+std::int64_t to_time(double score) {
+  constexpr auto k_limit = static_cast<double>(k_furthest_ms);
+  return score == score ? static_cast<std::int64_t>(std::clamp(score, -k_limit, k_limit)) : 0;
+}
+
+// The pairs of a reply by their first text. Most often they are asked for in the order in which
+// they stand there: then nothing is built.
+class Pairs {
+ public:
+  explicit Pairs(const Replies& items) : items_(items) {}
+
+  // Returns the second text of the pair, or nothing.
+  const std::string* find(const std::string& key) {
+    if (next_ + 1 < items_.size() && items_[next_].as_text() == key) return take(next_);
+    if (places_.empty()) build();
+    const auto found = places_.find(key);
+    return found == places_.end() ? nullptr : take(found->second);
+  }
+
+ private:
+  const std::string* take(std::size_t place) {
+    next_ = place + 2;
+    return &items_[place + 1].as_text();
+  }
+
+  void build() {
+    places_.reserve(items_.size() / 2);
+    for (std::size_t i = 0; i + 1 < items_.size(); i += 2) places_.emplace(items_[i].as_text(), i);
+  }
+
+  const Replies& items_;
+  std::size_t next_ = 0;
+  std::unordered_map<std::string_view, std::size_t> places_;
+};
+
+// Tells of `owner` in `party` what the side key tells. Returns all of that, if there is any.
+std::optional<OwnerInfo> describe(Party& party, const std::string& owner, Pairs& infos) {
+  party.owner = owner;
+  const std::string* text = infos.find(owner);
+  if (text == nullptr) return std::nullopt;
+  OwnerInfo info = parse_owner_info(*text);
+  party.about = std::move(info.about);
+  party.since_ms = info.since_ms;
+  return info;
+}
+
+void add_holder(Snapshot& snapshot, Pairs& infos, const std::string& field,
+                const std::string& value) {
+  Holder& holder = snapshot.holders.emplace_back();
+  if (const auto info = describe(holder, field, infos)) {
+    holder.kind = info->kind;
+    holder.token = info->token;
+  }
+  holder.count = parse_integer<std::int64_t>(value).value_or(1);
+  if (snapshot.kind == Snapshot::Kind::read_write) {
+    holder.mode = field.ends_with(":write") ? Holder::Mode::write : Holder::Mode::read;
+  }
+}
+
+void add_holders(Snapshot& snapshot, const Replies& items, Pairs& infos) {
+  const Replies& content = items[k_content].as_array();
+  if (items[k_type].as_text() == "string") {
+    snapshot.kind = Snapshot::Kind::simple;
+    if (content.empty()) return;
+    add_holder(snapshot, infos, content[0].as_text(), "1");
+    Holder& holder = snapshot.holders.back();
+    snapshot.is_any_string = !holder.about && !looks_like_owner(holder.owner);
+    if (snapshot.is_any_string) holder.owner = start_of(holder.owner);
+  }
+  if (items[k_type].as_text() != "hash") return;
+  for (std::size_t i = 0; i + 1 < content.size(); i += 2) {
+    snapshot.hash.emplace_back(content[i].as_text(), content[i + 1].as_text());
+    if (content[i].as_text() == "mode") snapshot.kind = Snapshot::Kind::read_write;
+  }
+  for (const auto& [field, value] : snapshot.hash) {
+    if (field != "mode" || snapshot.kind != Snapshot::Kind::read_write) {
+      add_holder(snapshot, infos, field, value);
+    }
+  }
+  for (const redis::Reply& reader : items[k_dead_readers].as_array()) {
+    snapshot.dead_readers.push_back(reader.as_text());
+  }
+}
+
+Snapshot::Kind find_kind(const std::string& type, const Snapshot& snapshot) {
+  if (snapshot.kind != Snapshot::Kind::none) return snapshot.kind;
+  if (type != "hash" && type != "none") return Snapshot::Kind::unknown;
+  bool is_fair = !snapshot.queue.empty() || !snapshot.scores.empty();
+  for (const Holder& holder : snapshot.holders) is_fair = is_fair || holder.kind == "fair";
+  if (is_fair) return Snapshot::Kind::fair;
+  if (type == "none") return Snapshot::Kind::none;
+  // An application's hash, beside which there happens to be a side key.
+  const bool is_lock =
+      std::all_of(snapshot.hash.begin(), snapshot.hash.end(), [](const auto& pair) {
+        return pair.first.find(':') != std::string::npos &&
+               parse_integer<std::int64_t>(pair.second);
+      });
+  return is_lock ? Snapshot::Kind::reentrant : Snapshot::Kind::unknown;
+}
+
+// `listeners`: how many listen on the waiter's channel, if that is known.
+std::optional<bool> is_alive(const Waiter& waiter, const std::optional<OwnerInfo>& info,
+                             std::optional<std::int64_t> listeners, bool elsewhere,
+                             std::int64_t now) {
+  if (info && info->due_ms) return now <= *info->due_ms;
+  if (listeners && *listeners > 0) return true;
+  if (!waiter.deadline_ms || *waiter.deadline_ms <= now) return false;
+  if (listeners && !elsewhere) return false;
+  return std::nullopt;
+}
+
+void add_waiters(Snapshot& snapshot, const Replies& items, Pairs& infos) {
+  Pairs scores(items[k_scores].as_array());
+  const Replies& members = items[k_queue].as_array();
+  const Replies& listeners = items[k_listeners].as_array();
+  const bool elsewhere = items[k_elsewhere].as_integer() == 1;
+  snapshot.waiters.reserve(members.size());
+  for (const redis::Reply& member : members) {
+    const std::size_t place = snapshot.waiters.size();
+    Waiter& waiter = snapshot.waiters.emplace_back();
+    const auto info = describe(waiter, member.as_text(), infos);
+    if (const std::string* score = scores.find(waiter.owner)) {
+      waiter.deadline_ms = to_time(std::strtod(score->c_str(), nullptr));
+    }
+    std::optional<std::int64_t> count;
+    if (place < listeners.size()) count = listeners[place].as_integer();
+    waiter.alive = is_alive(waiter, info, count, elsewhere, snapshot.time_ms);
+  }
+}
+
+// Takes the texts out of the reply, which can be long.
+void add_raw_queue(Snapshot& snapshot, redis::Reply& members, redis::Reply& scores) {
+  snapshot.queue.reserve(members.items.size());
+  for (redis::Reply& member : members.items) snapshot.queue.push_back(std::move(member.text));
+  snapshot.scores.reserve(scores.items.size() / 2);
+  for (std::size_t i = 0; i + 1 < scores.items.size(); i += 2) {
+    const double score = std::strtod(scores.items[i + 1].as_text().c_str(), nullptr);
+    snapshot.scores.emplace_back(std::move(scores.items[i].text), score);
+  }
+}
+
+// Returns how many listen besides `ears` and the background processes of `rlock acquire`, which
+// hear of the end of their hold. A name is of one kind as a rule; whoever watches it listens to
+// all.
+std::optional<std::size_t> count_listening(const Snapshot& snapshot, const redis::Reply& counts,
+                                           Ears ears) {
+  if (counts.type != redis::Reply::Type::array) return std::nullopt;
+  std::int64_t most = 0;
+  bool is_first = true;
+  for (const redis::Reply& count : counts.as_array()) {
+    const bool is_own = ears == Ears::every_release || (ears == Ears::release && is_first);
+    most = std::max(most, count.as_integer() - (is_own ? 1 : 0));
+    is_first = false;
+  }
+  for (const Holder& holder : snapshot.holders) {
+    if (holder.about && holder.about->listens) --most;
+  }
+  return static_cast<std::size_t>(std::max<std::int64_t>(most, 0));
+}
+
+Snapshot read_snapshot(const std::string& name, redis::Reply reply, Ears ears) {
+  const KeyNames keys(name);
+  const Replies& items = reply.as_array(k_places);
+
+  Snapshot snapshot;
+  snapshot.name = name;
+  snapshot.time_ms = parse_integer<std::int64_t>(items[k_now].as_text()).value_or(0);
+  const std::string& type = items[k_type].as_text();
+  snapshot.held = type != "none";
+  if (snapshot.held) snapshot.ttl_ms = items[k_ttl].as_integer();
+  if (!items[k_token].is_nil())
+    snapshot.token = parse_integer<std::int64_t>(items[k_token].as_text());
+
+  Pairs infos(items[k_info].as_array());
+  if (!read_permits(snapshot, items)) add_holders(snapshot, items, infos);
+  add_waiters(snapshot, items, infos);
+  snapshot.listening = count_listening(snapshot, items[k_listening], ears);
+  add_raw_queue(snapshot, reply.items[k_queue], reply.items[k_scores]);
+  snapshot.kind = find_kind(type, snapshot);
+  snapshot.problems = find_problems(snapshot, {{keys.lock, type},
+                                               {keys.queue, items[k_queue_type].as_text()},
+                                               {keys.timeout, items[k_scores_type].as_text()},
+                                               {keys.info, items[k_info_type].as_text()},
+                                               {keys.token, items[k_token_type].as_text()}});
+  find_token_problems(snapshot, keys.token, items[k_token].as_optional_text(),
+                      items[k_token_ttl].as_integer());
+  find_permit_problems(snapshot);
+  return snapshot;
+}
+
+}  // namespace
+
+const char* mode_name(Holder::Mode mode) {
+  switch (mode) {
+    case Holder::Mode::read:
+      return "read";
+    case Holder::Mode::write:
+      return "write";
+    case Holder::Mode::exclusive:
+      break;
+  }
+  return "exclusive";
+}
+
+std::optional<std::size_t> Snapshot::waiting() const {
+  if (!listening && waiters.empty()) return std::nullopt;
+  return waiters.size() + listening.value_or(0);
+}
+
+Snapshot take_snapshot(redis::Client& client, const std::string& name, Ears ears) {
+  return read_snapshot(name, request_snapshot(client, name), ears);
+}
+
+std::vector<std::optional<Snapshot>> take_snapshots(redis::Client& client,
+                                                    const std::vector<std::string>& names) {
+  Replies replies = request_snapshots(client, names);
+  std::vector<std::optional<Snapshot>> snapshots;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (replies[i].type != redis::Reply::Type::error) {
+      snapshots.emplace_back(read_snapshot(names[i], std::move(replies[i]), Ears::none));
+      continue;
+    }
+    const redis::ServerError error(client.options().endpoint.display(), replies[i].text);
+    // The keys of a name such as "a{b" lie in several slots of a cluster.
+    const bool is_of_lock = error.status() == ExitStatus::permission || error.code() == "CROSSSLOT";
+    if (!is_of_lock) throw error;
+    snapshots.emplace_back();
+  }
+  return snapshots;
+}
+
+}  // namespace rlock::lock

@@ -1,0 +1,91 @@
+#include "lock/inspection/snapshot_request.hpp"
+
+#include <optional>
+#include <utility>
+
+#include "lock/words/key_names.hpp"
+#include "lua_scripts.hpp"
+
+namespace rlock::lock {
+namespace {
+
+// Above so many entries, what a script does with each costs more than a second request.
+constexpr const char* k_most_by_script = "2000";
+constexpr const char* k_any_number = "-1";
+constexpr const char* k_none = "0";
+
+redis::ScriptArgs request_args(const redis::Client& client, const KeyNames& keys,
+                               const char* most) {
+  using Transport = redis::Endpoint::Transport;
+  const bool is_cluster = client.options().endpoint.transport == Transport::cluster;
+  return {{keys.lock, keys.info, keys.queue, keys.timeout, keys.token},
+          {keys.channel, keys.reader_prefix, most, keys.permits, keys.read_write_channel,
+           keys.semaphore_channel, is_cluster ? "sharded" : ""}};
+}
+
+// Moves the reply of a command to where snapshot.lua would have put it. A key of another type has
+// none: the command's error is what tells.
+void put(redis::Reply& snapshot, Place place, redis::Reply& reply) {
+  if (reply.type == redis::Reply::Type::array) snapshot.items[place] = std::move(reply);
+}
+
+// Reads the lists by plain commands, in one transaction with the script that reads the rest; `run`
+// is the command that runs scripts. Returns nothing if the server refuses that.
+std::optional<redis::Reply> request_long(redis::Client& client, const KeyNames& keys,
+                                         const char* run) {
+  const redis::ScriptArgs call = request_args(client, keys, k_none);
+  redis::Args script = {run, lua::snapshot.sha1, "5"};
+  script.insert(script.end(), call.keys.begin(), call.keys.end());
+  script.insert(script.end(), call.args.begin(), call.args.end());
+  std::vector<redis::Reply> replies =
+      client.commands({{"MULTI"},
+                       script,
+                       {"HGETALL", keys.lock},
+                       {"LRANGE", keys.queue, "0", "-1"},
+                       {"ZRANGE", keys.timeout, "0", "-1", "WITHSCORES"},
+                       {"HGETALL", keys.info},
+                       {"EXEC"}},
+                      keys.lock);
+  std::vector<redis::Reply>& parts = replies.back().items;
+  if (parts.size() != 5 || parts[0].items.size() < k_places) return std::nullopt;
+  redis::Reply& snapshot = parts[0];
+  put(snapshot, k_content, parts[1]);
+  put(snapshot, k_queue, parts[2]);
+  put(snapshot, k_scores, parts[3]);
+  put(snapshot, k_info, parts[4]);
+  return std::move(snapshot);
+}
+
+bool is_long(const redis::Reply& reply) { return reply.text == "LONG"; }
+
+// Reads a lock with more entries than the script reads by itself.
+redis::Reply request_whole(redis::Client& client, const KeyNames& keys) {
+  for (const char* run : {"EVALSHA_RO", "EVALSHA"}) {
+    if (auto whole = request_long(client, keys, run)) return std::move(*whole);
+  }
+  // No transactions: a server without memory to spare refuses them, and so can an ACL.
+  return client.run(lua::snapshot, request_args(client, keys, k_any_number));
+}
+
+}  // namespace
+
+redis::Reply request_snapshot(redis::Client& client, const std::string& name) {
+  const KeyNames keys(name);
+  redis::Reply reply = client.run(lua::snapshot, request_args(client, keys, k_most_by_script));
+  return is_long(reply) ? request_whole(client, keys) : std::move(reply);
+}
+
+std::vector<redis::Reply> request_snapshots(redis::Client& client,
+                                            const std::vector<std::string>& names) {
+  std::vector<redis::ScriptArgs> calls;
+  for (const std::string& name : names) {
+    calls.push_back(request_args(client, KeyNames(name), k_most_by_script));
+  }
+  std::vector<redis::Reply> replies = client.run_all(lua::snapshot, calls);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (is_long(replies[i])) replies[i] = request_whole(client, KeyNames(names[i]));
+  }
+  return replies;
+}
+
+}  // namespace rlock::lock

@@ -1,0 +1,22 @@
+#include "lock/kinds/fair/fair.hpp"
+
+#include "lock/kinds/plain/plain.hpp"
+#include "lua_scripts.hpp"
+
+namespace rlock::lock {
+
+Layout fair_layout(const std::string& name, Milliseconds wait) {
+  Layout layout = plain_layout(name);
+  const KeyNames keys = layout.keys;
+  layout.kind = Kind::fair;
+  layout.queues = true;
+  layout.acquire_script = &lua::acquire_fair;
+  layout.acquire = [keys, wait](Join join) -> Layout::Additions {
+    return {{keys.queue, keys.timeout},
+            {keys.channel, join == Join::yes ? to_argument(wait) : "0"}};
+  };
+  layout.release = plain_release(keys, wait);
+  return layout;
+}
+
+}  // namespace rlock::lock

@@ -1,0 +1,58 @@
+// How a kind of lock is kept on a server: all in which the kinds differ.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "lock/kinds/lock.hpp"
+#include "lock/servers/question.hpp"
+#include "lock/words/key_names.hpp"
+#include "lock/words/kind.hpp"
+#include "lock/words/terms.hpp"
+
+namespace rlock::lock {
+
+// The hold that a request is about.
+struct Asker {
+  const std::string& owner;
+  std::string latch;     // the key that remembers this hold's requests
+  std::string standing;  // what lua/include/releasing.lua is told of it
+  Milliseconds lease;
+  Fencing fencing;
+  bool is_latched;   // only the latch proves this hold: the owner may have the lock by another one
+  bool is_unproven;  // the owner may have the lock, and yet this hold was never granted
+  bool is_known;     // to other processes, which may give this hold back, too
+};
+
+// The scripts of every layout have the same replies.
+struct Layout {
+  // What an acquire script is given behind what all of them are given.
+  struct Additions {
+    std::vector<std::string> keys;
+    std::vector<std::string> args;
+  };
+
+  Kind kind = Kind::reentrant;
+  KeyNames keys;
+  std::string channel;  // where a release is told
+
+  std::string_view owner_ending{};  // that an owner's field may have, and is not part of it
+  bool queues = false;              // waiters have places, and each is called on its own channel
+  bool is_string = false;           // the lock is a string, whose value is the owner
+  bool is_owner_shared = false;     // somebody else may have the lock as the same owner
+  Milliseconds longest_renewal_interval = Milliseconds::max();
+  const char* no_fencing = nullptr;  // why no token can be drawn, if so
+
+  const redis::Script* acquire_script = nullptr;
+  std::function<Additions(Join)> acquire{};
+  // `memory`: how long the server is to remember the request.
+  std::function<Question(const Asker&, Milliseconds memory)> reenter{};
+  // A lease of 0 only asks whose the lock is.
+  std::function<Question(const Asker&, Milliseconds lease)> renew{};
+  std::function<Question(const Asker&, Milliseconds memory, Milliseconds keep, Wake)> release{};
+};
+
+}  // namespace rlock::lock

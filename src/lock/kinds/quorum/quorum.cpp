@@ -1,0 +1,219 @@
+#include "lock/kinds/quorum/quorum.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/escape.hpp"
+#include "base/random.hpp"
+#include "lock/servers/ballot.hpp"
+#include "lock/servers/fencing.hpp"
+#include "lock/servers/twins.hpp"
+#include "redis/server_error.hpp"
+
+namespace rlock::lock {
+namespace {
+
+constexpr int k_attempts = 4;  // at once, where several clients share the votes
+constexpr std::uint32_t k_first_pause_ms = 50;
+constexpr int k_longest_doubling = 6;
+// For the answers of servers that may be one and the same.
+constexpr Milliseconds k_look_alike_bound{100};
+
+// Returns how long to wait before another attempt, the longer the more have failed.
+Milliseconds back_off(int splits) {
+  return Milliseconds(k_first_pause_ms / 2 +
+                      random_below(k_first_pause_ms << std::min(splits, k_longest_doubling)));
+}
+
+}  // namespace
+
+QuorumLock::QuorumLock(std::size_t servers, Make make, const std::string& owner, Fencing fencing)
+    : majority_{servers},
+      make_(std::move(make)),
+      fencing_(fencing),
+      members_(make_members(owner)) {}
+
+QuorumLock::Members QuorumLock::make_members(const std::string& owner) const {
+  Members members;
+  for (std::size_t i = 0; i < majority_.servers; ++i) {
+    members.push_back(std::make_shared<Member>());
+    members.back()->lock = make_(owner);
+    members.back()->lock->set_hold_id(members.front()->lock->hold_id());
+  }
+  return members;
+}
+
+int QuorumLock::marks() const noexcept {
+  int marks = 0;
+  for (const auto& member : members_) marks |= member->lock->marks();
+  return marks;
+}
+
+std::variant<Lease, Busy> QuorumLock::try_acquire(Session& session, Join /*join*/) {
+  for (int tried = 1;; ++tried) {
+    auto answer = attempt(session);
+    if (const Lease* lease = std::get_if<Lease>(&answer)) return *lease;
+    auto& [busy, is_split] = std::get<Refusal>(answer);
+    splits_ = is_split ? splits_ + 1 : 0;
+    if (!is_split) return std::move(busy);
+    if (tried == k_attempts) {
+      busy.ask_after = back_off(splits_);
+      return std::move(busy);
+    }
+    redis::pause({after(BootClock::now(), back_off(tried)), session.wake_fd()});
+  }
+}
+
+std::variant<Lease, Busy> QuorumLock::Member::take(redis::Client& client) {
+  if (is_over) throw redis::Interrupted();
+  may_hold = true;
+  try {
+    auto answer = lock->try_acquire(client, Join::no);
+    may_hold = std::holds_alternative<Lease>(answer) || lock->is_in_doubt();
+    return answer;
+  } catch (...) {
+    may_hold = lock->is_in_doubt();
+    throw;
+  }
+}
+
+std::variant<Lease, Refusal> QuorumLock::attempt(Session& session) {
+  if (!is_fresh_) {
+    take_back(session);
+    members_ = make_members(with_fresh_uuid(owner()));
+  }
+  is_fresh_ = false;
+  is_taken_here_ = true;
+  for (const auto& member : members_) member->may_hold = false;
+  const TimePoint asked = BootClock::now();
+  Ballot<std::variant<Lease, Busy>> ballot(
+      session,
+      [members = members_, absentees = session.absentees()](std::size_t i, redis::Client& client) {
+        auto answer = members[i]->take(client);
+        const Lease* grant = std::get_if<Lease>(&answer);
+        if (grant != nullptr) absentees->note_run(i, grant->server);
+        return answer;
+      });
+  const auto is_granted = [](const auto& vote) {
+    return vote.answer && std::holds_alternative<Lease>(*vote.answer);
+  };
+  std::size_t granted = 0;
+  std::vector<Busy> refusals;
+  std::vector<std::exception_ptr> failures;
+  Lease lease{this->lease(), lease_deadline(asked, this->lease())};
+  const auto has_majority = [&](const auto& votes) {
+    return count_votes(votes, is_granted) >= majority_.needed();
+  };
+  ballot.wait(
+      {TimePoint::max(), session.wake_fd()},
+      [&](const auto& votes) {
+        const std::size_t others =
+            count_votes(votes, [&](const auto& vote) { return vote.is_in() && !is_granted(vote); });
+        return has_majority(votes) || majority_.is_blocked_by(others);
+      },
+      [](const auto& /*votes*/) {});
+  ballot.wait(
+      {after(BootClock::now(), k_look_alike_bound), session.wake_fd()},
+      [&](const auto& votes) { return !session.has_look_alikes() || !has_majority(votes); },
+      [&](auto& votes) {
+        failures = failures_of(votes);
+        for (const auto& vote : votes) {
+          if (is_granted(vote)) {
+            const Lease& grant = std::get<Lease>(*vote.answer);
+            ++granted;
+            if (grant.token) lease.token = std::max(lease.token.value_or(0), *grant.token);
+          } else if (vote.answer) {
+            refusals.push_back(std::get<Busy>(*vote.answer));
+          }
+        }
+      });
+  if (session.absentees()->twins()) {
+    take_back(session);
+    refuse_twins(session);
+  }
+  token_ = lease.token;
+  if (granted >= majority_.needed()) {
+    if (lease.token) raise_token(session, *lease.token, lease.deadline);
+    return lease;
+  }
+  take_back(session);
+  if (refusals.empty() || majority_.is_blocked_by(failures.size())) {
+    throw_too_few(failures, majority_, "take the lock");
+  }
+  return add_up(std::move(refusals), granted, majority_);
+}
+
+// Makes the token the highest on a majority of those who have granted the lock and still do: so
+// that every later grant, which shares one of them, draws a higher one. Who grants it later learns
+// of it, too. Throws, and takes the votes back, if that cannot be done as long as the lease lasts.
+void QuorumLock::raise_token(Session& session, std::int64_t token, TimePoint deadline) {
+  Ballot<bool> ballot(session, [members = members_, token](std::size_t i, redis::Client& client) {
+    const SingleServerLock& lock = *members[i]->lock;
+    return members[i]->may_hold && lock::raise_token(client, lock.name(), lock.owner(), token);
+  });
+  const auto is_raised = [&](const auto& votes) {
+    return count_answers(votes, true) >= majority_.needed();
+  };
+  std::vector<std::exception_ptr> failures;
+  const bool raised = ballot.wait({deadline, session.wake_fd()}, is_raised, [&](const auto& votes) {
+    failures = failures_of(votes);
+    return is_raised(votes);
+  });
+  if (raised) return;
+  take_back(session);
+  if (majority_.is_blocked_by(failures.size())) {
+    throw_too_few(failures, majority_, "make the fencing token known");
+  }
+  throw redis::Unavailable(escape_for_terminal(name()) +
+                           ": too late: the lease ended, or the lock was deleted, before " +
+                           std::to_string(majority_.needed()) + " of the " +
+                           std::to_string(majority_.servers) + " servers knew its fencing token");
+}
+
+std::optional<Lease> QuorumLock::reenter(Session& session) {
+  is_fresh_ = false;
+  is_taken_here_ = true;
+  const TimePoint asked = BootClock::now();
+  Ballot<std::optional<Lease>> ballot(session,
+                                      [members = members_](std::size_t i, redis::Client& client) {
+                                        Member& member = *members[i];
+                                        auto lease = member.lock->reenter(client);
+                                        member.may_hold = lease || member.lock->is_in_doubt();
+                                        return lease;
+                                      });
+  const auto is_in = [](const auto& vote) { return vote.answer && *vote.answer; };
+  const auto is_out = [](const auto& vote) { return vote.answer && !*vote.answer; };
+  Lease lease{this->lease(), lease_deadline(asked, this->lease())};
+  std::vector<std::exception_ptr> failures;
+  std::size_t in = 0;
+  std::size_t out = 0;
+  ballot.wait(
+      {TimePoint::max(), session.wake_fd()},
+      [&](const auto& votes) {
+        return count_votes(votes, is_in) >= majority_.needed() ||
+               majority_.is_blocked_by(count_votes(votes, is_out));
+      },
+      [&](auto& votes) {
+        in = count_votes(votes, is_in);
+        out = count_votes(votes, is_out);
+        failures = failures_of(votes);
+        for (const auto& vote : votes) {
+          if (!is_in(vote)) continue;
+          lease.count = std::max(lease.count, (*vote.answer)->count);
+          if ((*vote.answer)->token) token_ = lease.token = (*vote.answer)->token;
+          lease.is_nested = lease.is_nested || (*vote.answer)->is_nested;
+        }
+      });
+  if (in >= majority_.needed() && (fencing_ == Fencing::off || token_)) return lease;
+  take_back(session);
+  if (in >= majority_.needed()) {
+    throw Error(ExitStatus::usage,
+                "--fence: the run that holds the lock has drawn no token, or somebody has drawn or "
+                "checked a higher one since, or what is told of it cannot be read; several servers "
+                "can draw none later");
+  }
+  if (majority_.is_blocked_by(out)) return std::nullopt;
+  throw_too_few(failures, majority_, "re-enter the lock");
+}
+
+}  // namespace rlock::lock

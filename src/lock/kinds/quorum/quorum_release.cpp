@@ -1,0 +1,94 @@
+#include "lock/kinds/quorum/quorum.hpp"
+#include "lock/servers/ballot.hpp"
+#include "redis/server_error.hpp"
+
+namespace rlock::lock {
+namespace {
+
+constexpr Milliseconds k_release_bound{50};  // for those that have not answered yet
+
+}  // namespace
+
+Release QuorumLock::Member::give_back(redis::Client& client, Milliseconds keep, Wake wake) {
+  if (!may_hold) return Release::not_held;
+  try {
+    return lock->release(client, keep, wake);
+  } catch (const redis::Interrupted&) {
+    lock->abandon(client, keep);
+    may_hold = false;  // more cannot be done
+    throw;
+  }
+}
+
+// A server that hangs is behind with what it was asked for: it must not go through all of that once
+// more when the lock is given back, nor the session's end wait for it.
+void QuorumLock::end_attempt() noexcept {
+  for (const auto& member : members_) member->is_over = true;
+}
+
+Release QuorumLock::release(Session& session, Milliseconds keep) {
+  end_attempt();
+  // Where another process has taken it, nothing can be sent to who has not been connected to yet.
+  std::optional<Ballot<bool>> connected;
+  if (!is_taken_here_) {
+    connected.emplace(session, [](std::size_t /*server*/, redis::Client& client) {
+      client.connect();
+      return true;
+    });
+  }
+  Ballot<Release> ballot(session, [members = members_, keep](std::size_t i, redis::Client& client) {
+    return members[i]->give_back(client, keep, Wake::yes);
+  });
+  const auto is_answered = [&](const auto& votes) {
+    return majority_.servers - count_votes(votes, [](const auto& vote) { return !vote.answer; }) >=
+           majority_.needed();
+  };
+  ballot.wait({TimePoint::max(), session.wake_fd()}, is_answered, [](auto& /*votes*/) {});
+  if (connected) {
+    connected->wait(
+        {TimePoint::max(), session.wake_fd()}, [](const auto& /*votes*/) { return false; },
+        [](auto& /*votes*/) {});
+  }
+  return ballot.wait(
+      {after(BootClock::now(), k_release_bound), session.wake_fd()},
+      [](const auto& /*votes*/) { return false; },
+      [&](auto& votes) {
+        if (!is_answered(votes)) throw_too_few(failures_of(votes), majority_, "release the lock");
+        if (majority_.is_blocked_by(count_answers(votes, Release::not_held))) {
+          return Release::not_held;
+        }
+        return count_answers(votes, Release::still_held) > 0 ? Release::still_held : Release::freed;
+      });
+}
+
+void QuorumLock::abandon(Session& session) noexcept {
+  end_attempt();
+  try {
+    Ballot<Release> ballot(session, [members = members_](std::size_t i, redis::Client& client) {
+      return members[i]->give_back(client, Milliseconds(0), Wake::no);
+    });
+    ballot.wait(
+        {after(BootClock::now(), k_release_bound)}, [](const auto& /*votes*/) { return false; },
+        [](auto& /*votes*/) {});
+  } catch (const std::exception&) {  // then the leases end it
+  }
+}
+
+// Gives the votes of an attempt that failed back, without waiting for it. Nobody is told: who was
+// refused for them asks again soon, and the lock itself has not become free.
+void QuorumLock::take_back(Session& session) {
+  end_attempt();
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    try {
+      session.nodes()[i]->post([member = members_[i]](redis::Client& client) {
+        try {
+          member->give_back(client, Milliseconds(0), Wake::no);
+        } catch (const std::exception&) {  // then its lease ends it
+        }
+      });
+    } catch (const redis::Unavailable&) {  // it has no thread, and was asked for nothing
+    }
+  }
+}
+
+}  // namespace rlock::lock

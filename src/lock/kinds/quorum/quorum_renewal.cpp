@@ -1,0 +1,141 @@
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "lock/kinds/quorum/quorum.hpp"
+#include "lock/servers/ballot.hpp"
+#include "lock/servers/fencing.hpp"
+#include "lock/servers/twins.hpp"
+
+namespace rlock::lock {
+namespace {
+
+using Votes = Ballot<Renewal>::Votes;
+
+constexpr Milliseconds k_longest_quorum_interval{10'000};
+
+bool is_decided(const Votes& votes, Majority majority) {
+  return count_answers(votes, Renewal::renewed) >= majority.needed() ||
+         majority.is_blocked_by(count_answers(votes, Renewal::lost)) ||
+         majority.is_blocked_by(failures_of(votes).size());
+}
+
+// Returns what the majority says.
+Renewal decide(const Votes& votes, Majority majority, const char* what) {
+  if (count_answers(votes, Renewal::renewed) >= majority.needed()) return Renewal::renewed;
+  if (majority.is_blocked_by(count_answers(votes, Renewal::lost))) return Renewal::lost;
+  throw_too_few(failures_of(votes), majority, what);
+}
+
+// Who is to be given the lock again: those that say they have lost it, once a majority has
+// confirmed it, however late they say so.
+class Healing {
+ public:
+  // A server has lost the lock. Returns whether to give it the lock now.
+  bool add(std::size_t server) {
+    const std::lock_guard guard(mutex_);
+    if (!is_confirmed_) lost_.push_back(server);
+    return is_confirmed_;
+  }
+  // A majority has confirmed the lock. Returns who has lost it so far.
+  std::vector<std::size_t> confirm() {
+    const std::lock_guard guard(mutex_);
+    is_confirmed_ = true;
+    return std::exchange(lost_, {});
+  }
+
+ private:
+  std::mutex mutex_;
+  bool is_confirmed_ = false;
+  std::vector<std::size_t> lost_;
+};
+
+}  // namespace
+
+void QuorumLock::Member::restore(redis::Client& client, TimePoint until,
+                                 std::optional<std::int64_t> token) noexcept {
+  // Nobody else can have a majority as long as the lease lasts: his vote is not taken from anybody.
+  const auto left = std::chrono::floor<Milliseconds>(until - BootClock::now());
+  if (left <= Milliseconds(0)) return;
+  may_hold = true;
+  const Milliseconds usual = client.options().timeout;
+  client.set_timeout(std::min(usual, left));
+  try {
+    const auto answer = lock->restore(client);
+    if (token && std::holds_alternative<Lease>(answer)) {
+      static_cast<void>(lock::raise_token(client, lock->name(), lock->owner(), *token));
+    }
+  } catch (const std::exception&) {  // the next renewal tries again
+  }
+  client.set_timeout(usual);
+}
+
+Milliseconds QuorumLock::renewal_interval() const noexcept {
+  return std::min(lease() / 3, k_longest_quorum_interval);
+}
+
+Renewal QuorumLock::renew(Session& session, TimePoint* deadline) const {
+  const TimePoint asked = BootClock::now();
+  const TimePoint bound = deadline == nullptr ? TimePoint::max() : *deadline;
+  const auto healing = std::make_shared<Healing>();
+  // Who goes on renewing has seen it when he took the lock.
+  const TwinCheck twins = deadline == nullptr ? TwinCheck(session) : TwinCheck();
+  Ballot<Renewal> ballot(session, [members = members_, bound, healing, token = token_, twins](
+                                      std::size_t i, redis::Client& client) {
+    twins.note(i, client);
+    TimePoint end = bound;
+    const Renewal answer = members[i]->lock->renew(client, &end);
+    if (answer == Renewal::lost && healing->add(i)) members[i]->restore(client, bound, token);
+    return answer;
+  });
+  const Renewal answer = ballot.wait(
+      {bound, session.wake_fd()}, [&](const Votes& votes) { return is_decided(votes, majority_); },
+      [&](Votes& votes) {
+        if (deadline == nullptr) refuse_twins(session);
+        return decide(votes, majority_, "renew the lock");
+      });
+  if (answer == Renewal::lost || deadline == nullptr) return answer;
+  *deadline = lease_deadline(asked, lease());
+  for (const std::size_t i : healing->confirm()) {
+    // It has a thread, which has said that the server has lost the lock.
+    session.nodes()[i]->post([member = members_[i], bound, token = token_](redis::Client& client) {
+      member->restore(client, bound, token);
+    });
+  }
+  return answer;
+}
+
+Renewal QuorumLock::ask(Session& session) const {
+  Ballot<Renewal> ballot(session, [members = members_](std::size_t i, redis::Client& client) {
+    return members[i]->lock->ask(client);
+  });
+  return ballot.wait(
+      {TimePoint::max(), session.wake_fd()},
+      [&](const Votes& votes) { return is_decided(votes, majority_); },
+      [&](Votes& votes) { return decide(votes, majority_, "ask for the lock"); });
+}
+
+void QuorumLock::go_on_with(const Hold& hold) {
+  is_fresh_ = false;
+  token_ = hold.token;
+  for (const auto& member : members_) member->lock->go_on_with(hold);
+}
+
+bool QuorumLock::has_ended(Session& session) const {
+  Ballot<bool> ballot(session, [members = members_](std::size_t i, redis::Client& client) {
+    return members[i]->lock->has_ended(client);
+  });
+  return ballot.wait(
+      {TimePoint::max(), session.wake_fd()},
+      [&](const auto& votes) {
+        return count_answers(votes, true) >= majority_.needed() ||
+               majority_.is_blocked_by(count_answers(votes, false));
+      },
+      [&](auto& votes) {
+        if (count_answers(votes, true) >= majority_.needed()) return true;
+        if (majority_.is_blocked_by(count_answers(votes, false))) return false;
+        throw_too_few(failures_of(votes), majority_, "ask for the hold");
+      });
+}
+
+}  // namespace rlock::lock

@@ -1,0 +1,335 @@
+#include "lock/kinds/single_server_lock.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/integer.hpp"
+#include "base/random.hpp"
+#include "lock/servers/fencing.hpp"
+#include "lock/servers/refusals.hpp"
+#include "lock/servers/restart.hpp"
+#include "lock/words/owner_info.hpp"
+#include "lock/words/token.hpp"
+#include "lua_scripts.hpp"
+#include "redis/server_error.hpp"
+
+namespace rlock::lock {
+namespace {
+
+constexpr std::size_t k_hold_id_bytes = 16;
+constexpr Milliseconds k_abandon_bound{250};
+// A process that was stopped for longer does not send a release again.
+constexpr Milliseconds k_time_to_take_back{1000};
+// Of a waiter in a queue: long enough for a server that makes a pause, short enough for a user who
+// has typed Ctrl-C.
+constexpr Milliseconds k_give_up_bound{4000};
+
+// For one of several servers.
+Terms without_delay(Terms terms) {
+  terms.restart_delay = Milliseconds(0);
+  return terms;
+}
+
+// Returns the token of a grant, if one was to be drawn.
+std::optional<std::int64_t> read_token(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  const auto token = parse_token(text);
+  if (!token) throw redis::ProtocolError("a fencing token that is no number");
+  return token;
+}
+
+// Throws redis::ServerError if the server refuses the command.
+redis::Reply run_command(redis::Client& client, const redis::Args& args, const std::string& key) {
+  redis::Reply reply = client.command(args, key);
+  if (reply.type == redis::Reply::Type::error) {
+    throw redis::ServerError(client.options().endpoint.display(), reply.text);
+  }
+  return reply;
+}
+
+}  // namespace
+
+SingleServerLock::SingleServerLock(Layout layout, std::string owner, const About& about,
+                                   const Terms& terms)
+    : layout_(std::move(layout)),
+      owner_(std::move(owner)),
+      about_(to_json(about)),
+      terms_(terms),
+      hold_id_(random_hex(k_hold_id_bytes)) {
+  check_name(name());
+  if (owner_.ends_with(layout_.owner_ending)) {
+    owner_.resize(owner_.size() - layout_.owner_ending.size());
+  }
+  if (layout_.no_fencing != nullptr && terms.fencing != Fencing::off) {
+    throw Error(ExitStatus::usage, std::string("--fence: ") + layout_.no_fencing);
+  }
+}
+
+Milliseconds SingleServerLock::renewal_interval() const noexcept {
+  return std::min(Lock::renewal_interval(), layout_.longest_renewal_interval);
+}
+
+std::string SingleServerLock::channel() const {
+  return layout_.queues ? layout_.keys.waiter_channel(owner_) : layout_.channel;
+}
+
+bool SingleServerLock::is_latched() const noexcept {
+  return layout_.is_string ? layout_.is_owner_shared : terms_.restart_delay.has_value();
+}
+
+const char* SingleServerLock::standing() const noexcept {
+  if (is_outer_) return "nested";
+  if (is_unproven_) return "unproven";
+  return is_reentered_ ? "reentered" : "";
+}
+
+Asker SingleServerLock::asker() const {
+  return {owner_,         latch(),      standing(),   terms_.lease,
+          terms_.fencing, is_latched(), is_unproven_, is_known_};
+}
+
+redis::Reply SingleServerLock::run(redis::Client& client, const Question& question) {
+  int unanswered = 0;
+  try {
+    redis::Reply reply = client.run(question.script, question.call, &unanswered);
+    unanswered_ += unanswered;
+    return reply;
+  } catch (...) {
+    unanswered_ += unanswered;
+    throw;
+  }
+}
+
+Busy SingleServerLock::parse_busy(const std::vector<redis::Reply>& items) const {
+  constexpr std::int64_t k_no_expiry = -1;
+  Busy busy;
+  const std::int64_t ttl = items[1].as_integer();
+  if (ttl != k_no_expiry) busy.ttl = Milliseconds(std::max<std::int64_t>(ttl, 0));
+  busy.owner = items[2].as_text();
+  const OwnerInfo info = parse_owner_info(items[3].as_text());
+  busy.holder = info.about;
+  if (info.since_ms) busy.held_for = Milliseconds(to_integer(items[4].as_text()) - *info.since_ms);
+  if (items.size() > 7 && items[6].as_integer() != -1) {
+    busy.ask_after = Milliseconds(items[7].as_integer());
+    if (items[6].as_integer() >= 0) busy.place = static_cast<int>(items[6].as_integer());
+  }
+  if (layout_.is_string) {
+    busy.is_any_string = !busy.held_for && !looks_like_owner(busy.owner);
+    if (busy.is_any_string) busy.owner = start_of(busy.owner);
+  }
+  if (items.size() <= 8) return busy;
+  if (items[8].type == redis::Reply::Type::integer) {
+    busy.permits = static_cast<int>(items[8].as_integer());
+  } else {
+    // Nobody tells the first of rlock's waiters that one of Redisson's before it takes the lock.
+    const std::string head = items[8].as_text();
+    if (!head.empty()) busy.overheard = layout_.keys.waiter_channel(head);
+  }
+  return busy;
+}
+
+std::variant<Lease, Busy> SingleServerLock::try_acquire(redis::Client& client, Join join) {
+  has_queued_ = has_queued_ || join == Join::yes;
+  while (true) {
+    auto answer = request(client, join, terms_);
+    const Busy* busy = std::get_if<Busy>(&answer);
+    // The server takes garbage out of a long queue step by step.
+    if (busy == nullptr || busy->ask_after != Milliseconds(0)) return answer;
+  }
+}
+
+std::variant<Lease, Busy> SingleServerLock::restore(redis::Client& client) {
+  return request(client, Join::no, without_delay(terms_.lease));
+}
+
+std::variant<Lease, Busy> SingleServerLock::request(redis::Client& client, Join join,
+                                                    const Terms& terms) {
+  const bool fences = terms.fencing != Fencing::off;
+  const char* fence = terms.fencing == Fencing::on ? "1" : fences ? "peek" : "0";
+  const std::string delay = terms.restart_delay ? to_argument(*terms.restart_delay) : "";
+  const KeyNames& keys = layout_.keys;
+  const auto [more_keys, more] = layout_.acquire(join);
+  redis::ScriptArgs call{{keys.lock, keys.info, latch()},
+                         {to_argument(terms_.lease), owner_, about_, fence, delay}};
+  call.keys.insert(call.keys.end(), more_keys.begin(), more_keys.end());
+  call.args.insert(call.args.end(), more.begin(), more.end());
+  if (fences) call.keys.push_back(keys.token);  // no other run needs a right to it
+  is_unproven_ = is_latched();
+  const TimePoint asked = BootClock::now();
+  const redis::Reply reply = run(client, {*layout_.acquire_script, call});
+  const auto& items = reply.as_array(1);
+  switch (items[0].as_integer()) {
+    case 0:
+      marks_ |= static_cast<int>(reply.as_array(6)[5].as_integer());
+      return parse_busy(items);
+    case 1: {
+      marks_ |= static_cast<int>(reply.as_array(3)[2].as_integer());
+      Lease lease{terms.lease, lease_deadline(asked, terms.lease),
+                  static_cast<int>(items[1].as_integer()),
+                  read_token(reply.as_array(4)[3].as_text())};
+      if (terms.restart_delay) lease.server = reply.as_array(5)[4].as_text();
+      if (terms.sync_replicas > 0) check_replicas(client, terms.sync_replicas);
+      return lease;
+    }
+    case 3:
+      refuse_kind(name(), reply.as_array(2)[1].as_text());
+    case 4:
+      refuse_counter(name(), reply.as_array(2)[1].as_text());
+    case 5:
+      if (!forgets_nothing(client))
+        refuse_vote(client, Milliseconds(reply.as_array(2)[1].as_integer()), terms);
+      return request(client, join, without_delay(terms));
+    default:
+      throw redis::ProtocolError("unexpected reply to a request for the lock");
+  }
+}
+
+void SingleServerLock::check_replicas(redis::Client& client, int needed) {
+  std::int64_t found = 0;
+  try {
+    found = client.wait_for_replicas(needed, client.options().timeout);
+  } catch (...) {
+    client.disconnect();  // its server would not read a release before it has ended the wait
+    ++unanswered_;        // so that giving up gives the lock back
+    throw;
+  }
+  if (found >= needed) return;
+  // Who waits asks again, as somebody else: the latch may bar this hold, and a release without an
+  // answer, which is still on its way, must not free what is granted next. Of several servers all
+  // are asked by another owner next.
+  const auto start_afresh = [this] {
+    if (terms_.restart_delay) return;
+    hold_id_ = random_hex(k_hold_id_bytes);
+    if (layout_.is_owner_shared) return;
+    owner_ = with_fresh_uuid(owner_);
+    unanswered_ = 0;  // of what he has asked for
+  };
+  try {
+    release(client);
+  } catch (const Error&) {
+    start_afresh();
+    throw;
+  }
+  start_afresh();
+  throw redis::Unavailable(client.options().endpoint.display() + ": " + std::to_string(found) +
+                           " replicas know of the lock, and " + std::to_string(needed) +
+                           " must: given back");
+}
+
+std::optional<Lease> SingleServerLock::reenter(redis::Client& client) {
+  is_unproven_ = true;
+  Milliseconds memory = memory_of(client);
+  if (is_latched()) memory = std::max(memory, 2 * terms_.lease);
+  const TimePoint asked = BootClock::now();
+  const redis::Reply reply = run(client, layout_.reenter(asker(), memory));
+  const auto& items = reply.as_array(1);
+  if (items[0].as_integer() == 4) refuse_counter(name(), reply.as_array(2)[1].as_text());
+  if (items[0].as_integer() == 6) refuse_upgrade(name());
+  if (items[0].as_integer() != 1) return std::nullopt;
+  is_reentered_ = true;
+  is_outer_ = reply.as_array(4)[3].as_integer() == 1;
+  is_unproven_ = is_latched() && !is_outer_;
+  // With every request answered, none can still be under way that the latch would have to stop.
+  if (unanswered_ == 0 && !is_latched()) client.send_behind({"DEL", latch()});
+  return Lease{terms_.lease,
+               lease_deadline(asked, terms_.lease),
+               static_cast<int>(items[1].as_integer()),
+               read_token(reply.as_array(3)[2].as_text()),
+               {},
+               is_outer_};
+}
+
+Renewal SingleServerLock::renew(redis::Client& client, TimePoint* deadline) const {
+  const TimePoint asked = BootClock::now();
+  const auto [script, call] = layout_.renew(asker(), terms_.lease);
+  const redis::Reply reply =
+      client.run(script, call, nullptr, deadline == nullptr ? TimePoint::max() : *deadline);
+  if (reply.as_integer() != 1) return Renewal::lost;
+  if (deadline != nullptr) *deadline = lease_deadline(asked, terms_.lease);
+  return Renewal::renewed;
+}
+
+Renewal SingleServerLock::ask(redis::Client& client) const {
+  const auto [script, call] = layout_.renew(asker(), Milliseconds(0));
+  return client.run(script, call).as_integer() == 1 ? Renewal::renewed : Renewal::lost;
+}
+
+void SingleServerLock::go_on_with(const Hold& hold) {
+  hold_id_ = hold.id;
+  is_known_ = true;
+  is_outer_ = hold.kind == Hold::Kind::nested;
+  is_reentered_ = hold.kind == Hold::Kind::reentered;
+  is_unproven_ = is_latched() && !is_outer_;
+}
+
+bool SingleServerLock::has_ended(redis::Client& client) const {
+  // As a reader and as the writer an owner has entries of his own, and either may tell it.
+  for (const std::string& of : {owner_, owner_ + ":write"}) {
+    const redis::Reply told =
+        run_command(client, {"HGET", layout_.keys.info, of}, layout_.keys.lock);
+    if (tells_of_end(told.as_optional_text().value_or(""), hold_id_)) return true;
+  }
+  return false;
+}
+
+Release SingleServerLock::release(redis::Client& client, Milliseconds keep, Wake wake) {
+  // Nothing was counted for it, nobody else knows of it, and nothing is to be noted.
+  if (is_outer_ && !is_known_ && keep == Milliseconds(0)) {
+    return ask(client) == Renewal::lost ? Release::not_held : Release::still_held;
+  }
+  const TimePoint last =
+      after(after(BootClock::now(), client.options().timeout), k_time_to_take_back);
+  std::int64_t result = 0;
+  try {
+    result = run(client, layout_.release(asker(), memory_of(client), keep, wake))
+                 .as_array(1)[0]
+                 .as_integer();
+  } catch (const Error&) {
+    take_back(client, keep, last);
+    throw;
+  }
+  // With every request answered, none can still be under way that the latch would have to stop.
+  if (unanswered_ == 0) client.send_behind({"DEL", latch()});
+  if (result == 2) return Release::not_held;
+  return result == 1 ? Release::freed : Release::still_held;
+}
+
+void SingleServerLock::abandon(redis::Client& client, Milliseconds keep) noexcept {
+  take_back(client, keep, TimePoint::max());
+}
+
+// Sends the release, but not after `last`: then the server may have forgotten that it has carried
+// it out before.
+void SingleServerLock::take_back(redis::Client& client, Milliseconds keep,
+                                 TimePoint last) noexcept {
+  const TimePoint now = BootClock::now();
+  if (unanswered_ == 0 || is_outer_ || now >= last) return;
+  client.set_wake_fd(-1);
+  try {
+    // Behind the request on its own connection, the release cannot overtake it, and the latch has
+    // no late request to stop. One from an earlier connection may still come.
+    const bool is_behind = unanswered_ == 1 && client.awaits_answer();
+    const auto [script, call] = layout_.release(asker(), memory_of(client), keep, Wake::yes);
+    if (client.send_behind(script, call)) {
+      if (is_behind) client.send_behind({"DEL", latch()});
+      client.close_gently(k_abandon_bound);
+      return;
+    }
+    client.run(script, call, nullptr, std::min(last, after(now, k_abandon_bound)));
+  } catch (const std::exception&) {  // then its lease ends it
+  }
+}
+
+void SingleServerLock::give_up(redis::Client& client) noexcept {
+  if (!layout_.queues || !has_queued_) return abandon(client);
+  client.set_wake_fd(-1);
+  client.set_timeout(k_give_up_bound);
+  try {
+    release(client);
+  } catch (const std::exception&) {  // then those behind find it dead
+  }
+}
+
+}  // namespace rlock::lock

@@ -1,0 +1,104 @@
+// A lock that one server keeps: the requests, which are the same for every kind.
+#pragma once
+
+#include <atomic>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "lock/kinds/layout.hpp"
+#include "lock/kinds/lock.hpp"
+#include "lock/words/hold.hpp"
+#include "lock/words/owner.hpp"
+#include "redis/client.hpp"
+
+namespace rlock::lock {
+
+// What is asked through a session is asked of its only client. Thread-safe, with a client or a
+// session of the thread's own.
+class SingleServerLock final : public Lock {
+ public:
+  // Throws Error (usage) for a name that cannot be, and for a token that the kind cannot draw.
+  SingleServerLock(Layout layout, std::string owner, const About& about, const Terms& terms);
+
+  [[nodiscard]] const std::string& name() const noexcept override { return layout_.keys.lock; }
+  [[nodiscard]] const std::string& owner() const noexcept override { return owner_; }
+  [[nodiscard]] Milliseconds lease() const noexcept override { return terms_.lease; }
+  [[nodiscard]] Milliseconds renewal_interval() const noexcept override;
+  [[nodiscard]] Kind kind() const noexcept override { return layout_.kind; }
+  [[nodiscard]] const std::string& hold_id() const noexcept override { return hold_id_; }
+  [[nodiscard]] std::string channel() const override;
+  [[nodiscard]] int marks() const noexcept override { return marks_; }
+
+  [[nodiscard]] std::variant<Lease, Busy> try_acquire(Session& session, Join join) override {
+    return try_acquire(session.client(), join);
+  }
+  [[nodiscard]] std::optional<Lease> reenter(Session& session) override {
+    return reenter(session.client());
+  }
+  [[nodiscard]] Renewal renew(Session& session, TimePoint* deadline) const override {
+    return renew(session.client(), deadline);
+  }
+  [[nodiscard]] Renewal ask(Session& session) const override { return ask(session.client()); }
+  [[nodiscard]] bool has_ended(Session& session) const override {
+    return has_ended(session.client());
+  }
+  Release release(Session& session, Milliseconds keep) override {
+    return release(session.client(), keep);
+  }
+  void abandon(Session& session) noexcept override { abandon(session.client()); }
+  // Takes four seconds at the most.
+  void give_up(Session& session) noexcept override { give_up(session.client()); }
+
+  // The same, of a client of the server.
+  [[nodiscard]] std::variant<Lease, Busy> try_acquire(redis::Client& client, Join join);
+  [[nodiscard]] std::optional<Lease> reenter(redis::Client& client);
+  [[nodiscard]] Renewal renew(redis::Client& client, TimePoint* deadline = nullptr) const;
+  [[nodiscard]] Renewal ask(redis::Client& client) const;
+  [[nodiscard]] bool has_ended(redis::Client& client) const;
+  // Where the lock is a string that was re-entered, it stays with the outer hold.
+  Release release(redis::Client& client, Milliseconds keep = Milliseconds(0),
+                  Wake wake = Wake::yes);
+  void abandon(redis::Client& client, Milliseconds keep = Milliseconds(0)) noexcept;
+  void give_up(redis::Client& client) noexcept;
+
+  // Takes the lock without further terms: for the owner that has a majority of servers, but lost it
+  // on this one.
+  [[nodiscard]] std::variant<Lease, Busy> restore(redis::Client& client);
+  // Returns whether a request that changes something has got no answer.
+  [[nodiscard]] bool is_in_doubt() const noexcept { return unanswered_ > 0; }
+
+  // Calls this hold by another identifier. To be called before the first request.
+  void set_hold_id(std::string id) { hold_id_ = std::move(id); }
+  // From now on this object stands for a hold that there is already, and that others know, too.
+  void go_on_with(const Hold& hold);
+
+ private:
+  [[nodiscard]] std::variant<Lease, Busy> request(redis::Client& client, Join join,
+                                                  const Terms& terms);
+  [[nodiscard]] Busy parse_busy(const std::vector<redis::Reply>& items) const;
+  // Gives the lock back and throws Unavailable unless enough replicas know of it.
+  void check_replicas(redis::Client& client, int needed);
+  void take_back(redis::Client& client, Milliseconds keep, TimePoint last) noexcept;
+  [[nodiscard]] redis::Reply run(redis::Client& client, const Question& question);
+  [[nodiscard]] Asker asker() const;
+  [[nodiscard]] std::string latch() const { return layout_.keys.latch(hold_id_); }
+  [[nodiscard]] const char* standing() const noexcept;
+  [[nodiscard]] bool is_latched() const noexcept;
+
+  Layout layout_;
+  std::string owner_;
+  std::string about_;  // as the side key is to tell it
+  Terms terms_;
+  std::string hold_id_;
+  bool is_known_ = false;  // as in Asker
+  std::atomic<int> marks_ = 0;
+  std::atomic<bool> is_unproven_ = false;  // as in Asker
+  bool is_reentered_ = false;              // the owner had the lock before this hold
+  bool is_outer_ = false;                  // this hold is a string that belongs to the outer one
+  bool has_queued_ = false;
+  std::atomic<int> unanswered_ = 0;  // requests that changed something, or not
+};
+
+}  // namespace rlock::lock

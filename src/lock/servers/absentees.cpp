@@ -1,0 +1,55 @@
+#include "lock/servers/absentees.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+
+namespace rlock::lock {
+namespace {
+
+std::string number(std::size_t server) { return "server " + std::to_string(server + 1); }
+
+}  // namespace
+
+std::exception_ptr Absentees::note_failure(std::size_t server) {
+  try {
+    throw;
+  } catch (const Error& error) {
+    const Which kind = error.is_temporary() ? Which::all : Which::lasting;
+    const std::lock_guard guard(mutex_);
+    absences_.try_emplace({server, kind},
+                          Absence{number(server) + " takes no part: " + error.what()});
+  } catch (...) {  // the session ends
+  }
+  return std::current_exception();
+}
+
+void Absentees::note_run(std::size_t server, const std::string& run) {
+  const std::lock_guard guard(mutex_);
+  runs_[server] = run;
+  for (const auto& [other, its_run] : runs_) {
+    if (other == server || its_run != run) continue;
+    twins_ = "--redis: " + number(std::min(server, other)) + " and " +
+             number(std::max(server, other)) + " are one and the same";
+    absences_.try_emplace({server, Which::lasting}, Absence{*twins_});
+  }
+}
+
+std::optional<std::string> Absentees::twins() {
+  const std::lock_guard guard(mutex_);
+  return twins_;
+}
+
+std::vector<std::string> Absentees::news(Which which) {
+  const std::lock_guard guard(mutex_);
+  std::vector<std::string> lines;
+  for (auto& [key, absence] : absences_) {
+    const auto& [server, kind] = key;
+    if (absence.is_told || (kind == Which::all && which == Which::lasting)) continue;
+    lines.push_back(absence.text);
+    absence.is_told = true;
+  }
+  return lines;
+}
+
+}  // namespace rlock::lock

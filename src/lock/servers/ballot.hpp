@@ -1,0 +1,88 @@
+// A question to several servers at once, whose answers come in one by one.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <poll.h>
+#include <utility>
+#include <vector>
+
+#include "base/fd.hpp"
+#include "lock/servers/session.hpp"
+#include "lock/servers/vote.hpp"
+#include "redis/server_error.hpp"
+#include "redis/socket.hpp"
+
+namespace rlock::lock {
+
+template <typename Answer>
+class Ballot {
+ public:
+  using Votes = std::vector<Vote<Answer>>;
+
+  // Asks every server of the session: `ask` gets its place among them and its client, in its
+  // thread, and may run until the session ends.
+  Ballot(Session& session, std::function<Answer(std::size_t, redis::Client&)> ask) {
+    state_->votes.resize(session.nodes().size());
+    for (std::size_t i = 0; i < session.nodes().size(); ++i) {
+      try {
+        session.nodes()[i]->post(
+            [state = state_, absentees = session.absentees(), ask, i](redis::Client& client) {
+              Vote<Answer> vote;
+              try {
+                vote.answer.emplace(ask(i, client));
+              } catch (...) {
+                vote.failure = absentees->note_failure(i);
+              }
+              state->put(i, std::move(vote));
+            });
+      } catch (const redis::Unavailable&) {  // its thread cannot be started
+        state_->put(i, {{}, session.absentees()->note_failure(i)});
+      }
+    }
+  }
+
+  // Waits until `is_decided` says so of the votes, all are in, or the deadline has passed. Calls
+  // `use` with them, which may move answers away. Throws redis::Interrupted.
+  template <typename IsDecided, typename Use>
+  auto wait(const redis::Patience& patience, IsDecided is_decided, Use use) {
+    while (true) {
+      {
+        const std::lock_guard guard(state_->mutex);
+        state_->changed.clear();
+        bool all = true;
+        for (const auto& vote : state_->votes) all = all && vote.is_in();
+        if (all || is_decided(std::as_const(state_->votes)) ||
+            BootClock::now() >= patience.deadline) {
+          return use(state_->votes);
+        }
+      }
+      static_cast<void>(redis::wait_for(state_->changed.fd(), POLLIN, patience));
+    }
+  }
+
+  // Calls `use` with the votes that are in so far.
+  template <typename Use>
+  void look(Use use) {
+    const std::lock_guard guard(state_->mutex);
+    use(state_->votes);
+  }
+
+ private:
+  struct State {
+    std::mutex mutex;  // of the votes
+    Votes votes;
+    Event changed;
+
+    void put(std::size_t i, Vote<Answer> vote) {
+      const std::lock_guard guard(mutex);
+      votes[i] = std::move(vote);
+      changed.raise();
+    }
+  };
+
+  std::shared_ptr<State> state_ = std::make_shared<State>();
+};
+
+}  // namespace rlock::lock

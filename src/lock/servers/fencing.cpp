@@ -1,0 +1,118 @@
+#include "lock/servers/fencing.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "base/escape.hpp"
+#include "lock/servers/ballot.hpp"
+#include "lock/servers/tally.hpp"
+#include "lock/servers/twins.hpp"
+#include "lock/words/key_names.hpp"
+#include "lua_scripts.hpp"
+#include "redis/server_error.hpp"
+
+namespace rlock::lock {
+namespace {
+
+using Verdict = TokenCheck::Verdict;
+using TokenVotes = std::vector<Vote<TokenCheck>>;
+
+// Returns what the script answers: 0, 1 or 2, and more.
+redis::Reply ask(redis::Client& client, const redis::Script& script, const redis::ScriptArgs& call,
+                 const std::string& name) {
+  redis::Reply reply = client.run(script, call);
+  const std::int64_t outcome = reply.as_array(1)[0].as_integer();
+  if (outcome == 4) refuse_counter(name, reply.as_array(2)[1].as_text());
+  if (outcome >= 0 && outcome <= 2) return reply;
+  throw redis::ProtocolError("unexpected reply about a fencing token");
+}
+
+std::size_t count(const TokenVotes& votes, Verdict verdict) {
+  return count_votes(
+      votes, [&](const auto& vote) { return vote.answer && vote.answer->verdict == verdict; });
+}
+
+// Returns whether no majority can accept the token any more, and somebody knows a higher one.
+bool is_stale(const TokenVotes& votes, Majority majority) {
+  const std::size_t stale = count(votes, Verdict::stale);
+  return stale > 0 && majority.is_blocked_by(stale + count(votes, Verdict::unknown));
+}
+
+// Returns what several servers say; unknown: nothing speaks against the token, and some have no
+// counter.
+TokenCheck ask_all(Session& session, const std::string& name, std::int64_t token, Missing missing) {
+  const Majority majority{session.nodes().size()};
+  Ballot<TokenCheck> ballot(session, [name, token, missing, twins = TwinCheck(session)](
+                                         std::size_t i, redis::Client& client) {
+    twins.note(i, client);
+    return check_token(client, name, token, missing);
+  });
+  return ballot.wait(
+      {TimePoint::max(), session.wake_fd()},
+      [&](const auto& votes) {
+        return count(votes, Verdict::accepted) >= majority.needed() || is_stale(votes, majority);
+      },
+      [&](const auto& votes) {
+        refuse_twins(session);
+        if (is_stale(votes, majority)) {
+          return *std::find_if(votes.begin(), votes.end(), [](const auto& vote) {
+                    return vote.answer && vote.answer->verdict == Verdict::stale;
+                  })->answer;
+        }
+        const std::size_t unknown = count(votes, Verdict::unknown);
+        auto failures = failures_of(votes);
+        // Where all have answered, there is nobody else who could know a higher one.
+        if (count(votes, Verdict::accepted) >= majority.needed() || failures.empty()) {
+          return TokenCheck{unknown > 0 ? Verdict::unknown : Verdict::accepted,
+                            std::to_string(token)};
+        }
+        if (unknown > 0) {
+          failures.push_back(std::make_exception_ptr(redis::Unavailable(
+              std::to_string(unknown) + " without a counter, which may have been lost")));
+        }
+        throw_too_few(failures, majority, "check the token");
+      });
+}
+
+}  // namespace
+
+TokenCheck check_token(redis::Client& client, const std::string& name, std::int64_t token,
+                       Missing missing) {
+  const redis::Reply reply = ask(
+      client, lua::check_token,
+      {{KeyNames(name).token}, {std::to_string(token), missing == Missing::abstains ? "1" : "0"}},
+      name);
+  const auto& items = reply.as_array(2);
+  const std::int64_t outcome = items[0].as_integer();
+  return {outcome == 1   ? Verdict::accepted
+          : outcome == 0 ? Verdict::stale
+                         : Verdict::unknown,
+          items[1].as_text()};
+}
+
+TokenCheck check_token(Session& session, const std::string& name, std::int64_t token) {
+  if (session.nodes().empty()) return check_token(session.client(), name, token, Missing::accepts);
+  const TokenCheck check = ask_all(session, name, token, Missing::abstains);
+  if (check.verdict != Verdict::unknown) return check;
+  // Not before it is known that nobody objects: else servers that have lost their counters one
+  // after the other would learn an old token from whoever asks, and in the end be a majority for
+  // it.
+  return ask_all(session, name, token, Missing::accepts);
+}
+
+bool raise_token(redis::Client& client, const std::string& name, const std::string& owner,
+                 std::int64_t token) {
+  const KeyNames keys(name);
+  const redis::Reply reply =
+      ask(client, lua::raise_token,
+          {{keys.lock, keys.info, keys.token}, {owner, std::to_string(token)}}, name);
+  return reply.as_array()[0].as_integer() == 1;
+}
+
+void refuse_counter(const std::string& name, const std::string& why) {
+  throw Error(ExitStatus::wrong_kind, escape_for_terminal(name) + ": no fencing token from " +
+                                          escape_for_terminal(KeyNames(name).token) + ": " +
+                                          escape_for_terminal(why));
+}
+
+}  // namespace rlock::lock

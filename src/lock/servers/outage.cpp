@@ -1,0 +1,36 @@
+#include "lock/servers/outage.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "redis/socket.hpp"
+
+namespace rlock::lock {
+namespace {
+
+constexpr Milliseconds k_first_pause{100};
+constexpr Milliseconds k_longest_pause{1000};
+
+}  // namespace
+
+Outage::Outage(TimePoint deadline, std::function<void(const Error&)> on_begin)
+    : deadline_(deadline), on_begin_(std::move(on_begin)), pause_(k_first_pause) {}
+
+void Outage::over() {
+  until_.reset();
+  pause_ = k_first_pause;
+}
+
+void Outage::bear(const Error& error, int wake_fd) {
+  if (!error.is_temporary()) throw;
+  const TimePoint now = BootClock::now();
+  if (!until_) {
+    until_ = std::min(after(now, k_longest_outage), deadline_);
+    on_begin_(error);
+  }
+  if (now >= *until_) throw;
+  redis::pause({std::min(after(now, pause_), *until_), wake_fd});
+  pause_ = std::min(pause_ * 2, k_longest_pause);
+}
+
+}  // namespace rlock::lock

@@ -1,0 +1,20 @@
+// Why a server that answers does not let an owner have a lock: what no wait would change.
+#pragma once
+
+#include <string>
+
+#include "lock/words/terms.hpp"
+#include "redis/client.hpp"
+
+namespace rlock::lock {
+
+// Throws Error (wrong_kind): the name is in use by another `kind` of lock.
+[[noreturn]] void refuse_kind(const std::string& name, const std::string& kind);
+
+// Throws Error (usage): a process above this one reads, and this one is to write.
+[[noreturn]] void refuse_upgrade(const std::string& name);
+
+// Throws Unavailable: a server that was up for `up` may have forgotten a lock that is still held.
+[[noreturn]] void refuse_vote(const redis::Client& client, Milliseconds up, const Terms& terms);
+
+}  // namespace rlock::lock

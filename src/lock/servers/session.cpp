@@ -1,0 +1,42 @@
+#include "lock/servers/session.hpp"
+
+#include <algorithm>
+
+#include "redis/likeness.hpp"
+
+namespace rlock::lock {
+namespace {
+
+constexpr Milliseconds k_shortest_timeout{50};
+
+}  // namespace
+
+void SessionOptions::shorten_timeout(Milliseconds length) {
+  if (servers.size() < 2) return;
+  const Milliseconds most = std::max(length / 10, k_shortest_timeout);
+  if (most >= client.timeout) return;
+  client.timeout = most;
+  client.timeout_from = " (a tenth of the lease)";
+}
+
+Session::Session(const SessionOptions& options)
+    : client_(options.client), absentees_(options.absentees) {
+  for (auto at = options.servers.begin(); at != options.servers.end(); ++at) {
+    const redis::Endpoint& endpoint = *at;
+    display_ += (display_.empty() ? "" : " ") + endpoint.display();
+    if (options.servers.size() < 2) break;
+    has_look_alikes_ =
+        has_look_alikes_ || std::any_of(options.servers.begin(), at, [&](const auto& other) {
+          return redis::compare(endpoint, other) != redis::Likeness::different;
+        });
+    redis::ClientOptions client = options.client;
+    client.endpoint = endpoint;
+    nodes_.push_back(std::make_unique<Node>(std::move(client)));
+  }
+}
+
+Session::~Session() {
+  for (const auto& node : nodes_) node->stop();  // all at once: each may take a moment
+}
+
+}  // namespace rlock::lock

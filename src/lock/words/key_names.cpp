@@ -1,0 +1,84 @@
+#include "lock/words/key_names.hpp"
+
+#include <array>
+
+#include "base/error.hpp"
+#include "base/escape.hpp"
+
+namespace rlock::lock {
+namespace {
+
+// Redisson's rule: a name with a brace of its own is not wrapped in braces.
+std::string in_braces(const std::string& name) {
+  const bool has_brace = name.find('{') != std::string::npos;
+  return has_brace ? name : "{" + name + "}";
+}
+
+std::string prefixed(const char* prefix, const std::string& name) {
+  return std::string(prefix) + ":" + in_braces(name);
+}
+
+// What the keys of locks begin with: rlock's own, and Redisson's.
+constexpr std::array<std::string_view, 8> k_prefixes{
+    "rlock_info:",    "rlock_info_braced:", "rlock_runs:",  "rlock_runs_braced:",
+    "redisson_lock_", "redisson_rwlock:",   "redisson_sc:", "redisson_unlock_latch:"};
+
+// Returns whether Redisson gives this name to the key of a reader's hold.
+bool is_reader_key(std::string_view name) {
+  constexpr std::string_view k_part = ":rwlock_timeout:";
+  const std::size_t part = name.rfind(k_part);
+  if (part == std::string_view::npos || name.find('{') >= part) return false;
+  const std::string_view number = name.substr(part + k_part.size());
+  return !number.empty() && number.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+[[noreturn]] void refuse(std::string_view name, const std::string& why) {
+  throw Error(ExitStatus::usage, "bad lock name: '" + escape_for_terminal(std::string(name)) +
+                                     "' " + why + "; choose another name");
+}
+
+// Returns whether a name is another in braces, "{a}".
+bool is_braced(const std::string& name) {
+  return name.size() > 2 && name.starts_with('{') && name.ends_with('}') &&
+         name.find('{', 1) == std::string::npos;
+}
+
+}  // namespace
+
+void check_length(std::string_view name) {
+  if (name.empty() || name.size() > k_longest_name) {
+    throw Error(ExitStatus::usage, "bad lock name: it has " + std::to_string(name.size()) +
+                                       " bytes; expected 1 to 1024");
+  }
+}
+
+void check_name(std::string_view name) {
+  check_length(name);
+  for (const std::string_view prefix : k_prefixes) {
+    if (name.starts_with(prefix)) {
+      refuse(name, "begins with '" + std::string(prefix) + "', as the keys of other locks do");
+    }
+  }
+  if (is_reader_key(name)) refuse(name, "is the key of another lock's reader");
+}
+
+std::optional<std::string> twin_of(const std::string& name) {
+  if (is_braced(name)) return name.substr(1, name.size() - 2);
+  if (name.find('{') != std::string::npos) return std::nullopt;
+  return in_braces(name);
+}
+
+KeyNames::KeyNames(const std::string& name)
+    : lock(name),
+      channel(prefixed("redisson_lock__channel", name)),
+      read_write_channel(prefixed("redisson_rwlock", name)),
+      semaphore_channel(prefixed("redisson_sc", name)),
+      permits(in_braces(name) + ":timeout"),
+      queue(prefixed("redisson_lock_queue", name)),
+      timeout(prefixed("redisson_lock_timeout", name)),
+      token(prefixed("redisson_lock_token", name)),
+      info(prefixed(is_braced(name) ? "rlock_info_braced" : "rlock_info", name)),
+      latch_prefix(prefixed("redisson_unlock_latch", name) + ":"),
+      reader_prefix(in_braces(name) + ":") {}
+
+}  // namespace rlock::lock

@@ -1,0 +1,14 @@
+// The kinds of lock.
+#pragma once
+
+#include <string>
+
+namespace rlock::lock {
+
+// read and write are the two sides of one read/write lock.
+enum class Kind { reentrant, fair, simple, read, write, semaphore };
+
+// Returns the kind's name, as in the options, the environment and the JSON.
+[[nodiscard]] std::string kind_name(Kind kind);
+
+}  // namespace rlock::lock

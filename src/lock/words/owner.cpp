@@ -1,0 +1,103 @@
+#include "lock/words/owner.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdint>
+#include <fstream>
+#include <pwd.h>
+#include <unistd.h>
+
+#include "base/environment.hpp"
+#include "base/process_identity.hpp"
+#include "base/random.hpp"
+
+namespace rlock::lock {
+namespace {
+
+// LOGNAME is what cron, login and su set; only without it is the user database worth its time.
+std::string user_name() {
+  for (const char* variable : {"LOGNAME", "USER"}) {
+    if (const auto value = from_environment(variable)) return *value;
+  }
+  const passwd* entry = ::getpwuid(::geteuid());
+  return entry != nullptr ? entry->pw_name : std::to_string(::geteuid());
+}
+
+About about_this_host() {
+  std::array<char, 256> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  About about;
+  about.host = host.data();
+  about.user = user_name();
+  return about;
+}
+
+}  // namespace
+
+std::string fresh_owner() { return random_uuid() + ":" + std::to_string(::getpid()); }
+
+std::string with_fresh_uuid(const std::string& owner) {
+  const std::size_t colon = owner.find(':');
+  return random_uuid() + (colon == std::string::npos ? "" : owner.substr(colon));
+}
+
+std::string anonymous_owner() {
+  constexpr std::uint32_t k_limit = 1'000'000'000;
+  return random_uuid() + ":" + std::to_string(random_below(k_limit));
+}
+
+bool looks_like_owner(std::string_view value) {
+  constexpr std::string_view k_shape = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+  const auto is_hex = [](char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; };
+  const auto is_base64 = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '+' || c == '/';
+  };
+  // redis-py and node-redlock: 16 bytes in hexadecimal; redsync: in Base64.
+  if (value.size() == 32 && std::all_of(value.begin(), value.end(), is_hex)) return true;
+  if (value.size() == 24 && value.ends_with("==") &&
+      std::all_of(value.begin(), value.end() - 2, is_base64)) {
+    return true;
+  }
+  if (value.size() < k_shape.size()) return false;
+  for (std::size_t i = 0; i < k_shape.size(); ++i) {
+    if (k_shape[i] == 'x' ? !is_hex(value[i]) : value[i] != '-') return false;
+  }
+  value.remove_prefix(k_shape.size());
+  if (value.empty()) return true;
+  return value.size() > 1 && value[0] == ':' &&
+         value.find_first_not_of("0123456789", 1) == std::string_view::npos;
+}
+
+std::string start_of(std::string_view value) {
+  std::size_t end = 8;
+  if (value.size() <= end) return std::string(value);
+  // No character is cut.
+  while (end > 0 && (static_cast<unsigned char>(value[end]) & 0xC0U) == 0x80) --end;
+  return std::string(value.substr(0, end)) + "...";
+}
+
+About about_this_process(const std::string& command) {
+  About about = about_this_host();
+  about.pid = ::getpid();
+  about.command = command.substr(command.rfind('/') + 1);
+  about.process = process_identity(about.pid);
+  return about;
+}
+
+About about_calling_process() {
+  About about = about_process(::getppid());
+  about.process.clear();
+  return about;
+}
+
+About about_process(pid_t pid) {
+  About about = about_this_host();
+  about.pid = pid;
+  std::ifstream name("/proc/" + std::to_string(pid) + "/comm");
+  std::getline(name, about.command);
+  about.process = process_identity(pid);
+  return about;
+}
+
+}  // namespace rlock::lock
