@@ -47,6 +47,8 @@ local function release_reader(holds)
     keep = math.max(keep, left_to_keep(owner))
   elseif keep > 0 then
     note_kept(owner, keep)
+    span = math.max(span, keep)  -- also where the outer hold is renewed no longer
+    last_for(keep)
   end
   if is_last and keep > 0 then
     last_for(keep)

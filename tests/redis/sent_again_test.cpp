@@ -66,6 +66,18 @@ std::vector<Sort> sorts() {
 
 const lock::About k_about{"web1", 42, "ann", "backup"};
 
+// Returns a lock of this sort as another owner sees it, whom a reader keeps out as well.
+std::unique_ptr<lock::ReentrantLock> make_other(const std::string& sort) {
+  constexpr Milliseconds k_lease{600'000};
+  if (sort == "plain") return std::make_unique<lock::ReentrantLock>("job", "o:1", k_about, k_lease);
+  if (sort == "fair")
+    return std::make_unique<lock::FairLock>("job", "o:1", k_about, k_lease,
+                                            lock::k_default_fair_wait);
+  if (sort == "permits")
+    return std::make_unique<lock::Semaphore>("job", "o:1", k_about, k_lease, 1);
+  return std::make_unique<lock::ReadWriteLock>("job", "o:1", k_about, k_lease, Kind::write);
+}
+
 void forget(const test::Server& server) {
   for (const std::string& key : server.keys()) {
     if (key.starts_with(k_latch)) server.command({"DEL", key});
@@ -134,6 +146,40 @@ TEST_CASE("S6: an outer hold that ends first is given back once as well") {
     CHECK(inner->ask(client) == Renewal::renewed);
     CHECK(inner->release(client) == Release::freed);
     CHECK(test::wait_until([&] { return server.keys().empty(); }));
+  }
+}
+
+TEST_CASE("S6: a late request to take the lock undoes nothing that was noted since") {
+  for (const auto& [name, make] : sorts()) {
+    CAPTURE(name);
+    test::Server server;
+    redis::Client client = client_of(server);
+    const auto outer = make(k_about);
+    REQUIRE(std::holds_alternative<Lease>(outer->try_acquire(client, Join::no)));
+    const auto inner = make(k_about);
+    REQUIRE(inner->reenter(client));
+    constexpr Milliseconds k_kept{3'600'000};
+    CHECK(inner->release(client, k_kept) == Release::still_held);
+    // As if its first sending came only now.
+    REQUIRE(std::holds_alternative<Lease>(outer->try_acquire(client, Join::no)));
+    forget(server);
+    CHECK(inner->release(client) == Release::still_held);
+    CHECK(outer->release(client) == Release::still_held);
+    CHECK(std::holds_alternative<lock::Busy>(make_other(name)->try_acquire(client, Join::no)));
+  }
+}
+
+TEST_CASE("kept by an inner run, a lock stays as long although the outer one is killed") {
+  for (const auto& [name, make] : sorts()) {
+    CAPTURE(name);
+    test::Server server;
+    redis::Client client = client_of(server);
+    const auto outer = make(k_about);
+    REQUIRE(std::holds_alternative<Lease>(outer->try_acquire(client, Join::no)));
+    const auto inner = make(k_about);
+    REQUIRE(inner->reenter(client));
+    CHECK(inner->release(client, Milliseconds(3'600'000)) == Release::still_held);
+    CHECK(std::stol(server.command({"PTTL", "job"})) > 3'000'000);
   }
 }
 
