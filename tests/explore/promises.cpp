@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "explore/keeping.hpp"
+
 namespace rlock::explore {
 namespace {
 
@@ -51,6 +53,7 @@ void check_counts(const Layout& layout, const World& world, const Client& client
     auto expected = static_cast<int>(
         std::count_if(client.holds.begin(), client.holds.end(),
                       [&](const Hold& hold) { return hold.writes == writes && !hold.is_outer; }));
+    expected += kept_count(world, client.owner, writes);
     if (layout.count(world.store, client.owner, writes) != expected)
       throw Violation{"the count is not that of the holds"};
   }
@@ -143,6 +146,7 @@ bool is_endless(const Store& store) {
 }
 
 void check(const Layout& layout, const World& world) {
+  check_kept(layout, world);
   check_believers(layout, world);
   check_holders(layout, world);
   if (layout.kind == Kind::read_write) check_readers(world);
@@ -162,6 +166,7 @@ void check_grant(const Layout& layout, World& world, Client& client, const Reply
   }
   if (is_semaphore(layout.kind) && others >= layout.permits)
     throw Violation{"granted while others have all permits"};
+  check_grant_beside_kept(layout, world, client);
   const bool is_repeated = client.has_grant;  // whose reply was lost
   client.has_grant = true;
   if (const std::string& text = reply.items.at(3).text; !text.empty()) {

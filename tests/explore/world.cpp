@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "explore/keeping.hpp"
 #include "explore/moments.hpp"
 #include "explore/promises.hpp"
 
@@ -20,11 +21,6 @@ const char* name_of(What what) {
       "releases",        "sends again",          "crashes",    "unlock --force", "evict",
       "doctor --repair", "late request arrives", "time passes"};
   return names[static_cast<int>(what)];
-}
-
-bool has_any(const Layout& layout, const Store& store, const Client& client) {
-  return std::any_of(client.holds.begin(), client.holds.end(),
-                     [&](const Hold& hold) { return layout.has(store, client.owner, hold); });
 }
 
 void end(Client& client, bool is_loss) {
@@ -110,83 +106,10 @@ Reply Rules::send(World& world, const Sent& sent, bool is_lost) {
   return reply;
 }
 
-std::vector<Action> Rules::actions(const World& world) const {
-  std::vector<Action> all;
-  const bool has_sides = layout_.kind == Kind::read_write;
-  const auto both = [&](Action action) {
-    all.push_back(action);
-    // Redisson does not promise that a request that is sent again changes nothing.
-    if (world.faults == 0 || world.clients[static_cast<std::size_t>(action.client)].is_redisson)
-      return;
-    action.fate = Fate::lost;
-    all.push_back(action);
-    action.fate = Fate::late;
-    if (!world.flights[static_cast<std::size_t>(action.client)].is_there()) all.push_back(action);
-  };
-  for (int i = 0; i < static_cast<int>(world.clients.size()); ++i) {
-    const Client& client = world.clients[static_cast<std::size_t>(i)];
-    if (client.phase == Phase::idle) {
-      both({.what = What::take, .client = i});
-      if (has_sides) both({.what = What::take, .client = i, .writes = true});
-      continue;
-    }
-    if (world.faults > 0) all.push_back({.what = What::crash, .client = i});
-    if (client.pending != Pending::nothing) {
-      all.push_back({.what = What::resend, .client = i});
-      if (client.pending == Pending::acquire || client.pending == Pending::reenter)
-        both({.what = What::give_up, .client = i});
-      continue;
-    }
-    if (client.phase == Phase::waiting) {
-      both({.what = What::ask, .client = i});
-      both({.what = What::give_up, .client = i});
-      continue;
-    }
-    const int last = static_cast<int>(client.holds.size()) - 1;
-    const Hold& inner = client.holds.back();
-    if (client.left_ms > 0) {
-      both({.what = What::renew, .client = i});
-      const bool is_other = inner.writes != client.holds[0].writes || inner.is_outer;
-      if (last > 0 && is_other) both({.what = What::renew, .client = i, .hold = last});
-      if (client.holds.size() < k_most_holds) {
-        both({.what = What::reenter, .client = i});
-        if (client.writes()) both({.what = What::reenter, .client = i, .writes = true});
-      }
-    }
-    if (inner.is_outer) {  // it only asks
-      all.push_back({.what = What::release, .client = i, .hold = last});
-      continue;
-    }
-    // Redisson only counts.
-    for (int hold = client.is_redisson ? last : 0; hold <= last; ++hold)
-      both({.what = What::release, .client = i, .hold = hold});
-  }
-  const auto interfere = [&](Action action) {
-    if (world.faults == 0) return;
-    all.push_back(action);
-    action.fate = Fate::late;
-    if (!world.flights.back().is_there()) all.push_back(action);
-  };
-  if (!layout_.holders(world.store).empty()) interfere({.what = What::force});
-  if (const Value* queue = find(world.store, k_queue); queue != nullptr) {
-    for (const std::string& owner : queue->list) interfere({.what = What::evict, .target = owner});
-  }
-  // A late one does what one does that is sent then.
-  if (world.faults > 0) all.push_back({.what = What::repair});
-  for (int i = 0; i < static_cast<int>(world.flights.size()); ++i) {
-    if (world.flights[static_cast<std::size_t>(i)].is_there())
-      all.push_back({.what = What::arrive, .client = i});
-  }
-  all.push_back({What::pass});
-  return all;
-}
-
 std::string Rules::apply(World& world, const Action& action) {
   sent_.clear();
   passed_ms_ = 0;
-  const bool is_fault = action.fate != Fate::answered || action.what == What::crash ||
-                        action.what == What::force || action.what == What::evict;
-  if (is_fault) --world.faults;
+  world.faults -= faults_of(action);
   world.looked_foreign =
       (world.looked_foreign && is_endless(world.store)) || looks_foreign(world.store);
   std::string text = name_of(action.what);
@@ -204,6 +127,7 @@ std::string Rules::apply(World& world, const Action& action) {
     if (action.what == What::repair) repair(world);
     if (action.what == What::pass) {
       passed_ms_ = pass(world);
+      drop_kept(layout_, world);
       text += ": " + std::to_string(passed_ms_) + " ms";
     }
     check(layout_, world);
@@ -232,7 +156,7 @@ std::string Rules::apply(World& world, const Action& action) {
       give_up(world, client, action.fate);
       break;
     case What::release:
-      release(world, client, action.hold, action.fate);
+      release(world, client, action.hold, action.fate, action.keep_ms);
       break;
     case What::crash:
       end(client, true);
@@ -246,7 +170,8 @@ std::string Rules::apply(World& world, const Action& action) {
   }
   check(layout_, world);
   return "client " + std::to_string(action.client + 1) + " " + text +
-         (action.writes ? " to write" : "") + fate;
+         (action.writes ? " to write" : "") + (action.keep_ms > 0 ? ", and keeps the lock" : "") +
+         fate;
 }
 
 void Rules::take(World& world, Client& client, bool writes) {
@@ -271,7 +196,7 @@ void Rules::resend(World& world, Client& client) {
     case Pending::renew:
       return renew(world, client, hold, Fate::answered);
     case Pending::release:
-      return release(world, client, hold, Fate::answered);
+      return release(world, client, hold, Fate::answered, client.pending_keep_ms);
     case Pending::nothing:
       break;
   }
@@ -388,7 +313,8 @@ void Rules::give_up(World& world, Client& client, Fate fate) {
   end(client, false);
 }
 
-void Rules::release(World& world, Client& client, int index, Fate fate) {
+void Rules::release(World& world, Client& client, int index, Fate fate, std::int64_t keep_ms) {
+  client.pending_keep_ms = keep_ms;
   const Hold hold = hold_of(client, index);
   const bool was_holding = client.phase == Phase::holding, believed = client.believes();
   // Nobody gives up what it has been granted but one hold that it had not heard of.
@@ -397,16 +323,22 @@ void Rules::release(World& world, Client& client, int index, Fate fate) {
     client.holds.erase(client.holds.begin() + index);
     client.pending = Pending::nothing;
   };
-  if (hold.is_outer) {
+  if (hold.is_outer && keep_ms == 0) {
     const Reply reply = send(world, layout_.renew(client.owner, hold, 0), false);
     if (believed && reply.integer != 1)
       throw Violation{"a holder is told that it has lost the lock"};
     return drop();
   }
-  const Sent request = layout_.release(client.owner, hold);
+  const Sent request = layout_.release(client.owner, hold, keep_ms);
   if (fate == Fate::late) return depart(world, client, Pending::release, index, request);
   const bool had_it = layout_.has(world.store, client.owner, hold);
+  const bool lasted = layout_.left(world.store, client.owner, hold) > 0;
+  const int before = counted(layout_, world, client.owner, hold);
   const Reply reply = send(world, request, fate == Fate::lost);
+  if (had_it && !hold.is_returned) {
+    note_kept(layout_, world, client.owner, hold, keep_ms, before, lasted);
+    hold_of(client, index).is_returned = true;
+  }
   give_back(world, client, hold);
   const std::int64_t code = reply.items.at(0).integer;
   if (had_it && code == 1) check_woken(layout_, world, client);
@@ -416,7 +348,11 @@ void Rules::release(World& world, Client& client, int index, Fate fate) {
   if (is_sure && code == 2) throw Violation{"a holder's release is told that it had no lock"};
   drop();
   if (!client.holds.empty()) return;
-  check_gone(layout_, world, client, hold, had_it && code == 1);
+  if (is_kept(world, client.owner)) {
+    check_kept_end(layout_, world, client.owner);
+  } else {
+    check_gone(layout_, world, client, hold, had_it && code == 1);
+  }
   end(client, was_holding && !believed);
 }
 
@@ -444,6 +380,7 @@ void Rules::depart(World& world, Client& client, Pending what, int hold, const S
                         .owner = client.owner,
                         .hold = hold_of(client, hold),
                         .left_ms = k_longest_way_ms,
+                        .keep_ms = what == Pending::release ? client.pending_keep_ms : 0,
                         .was_queued = client.arrival != 0};
   }
   await(client, what, hold);
@@ -457,6 +394,8 @@ void Rules::arrive(World& world, int index) {
   Client& client = world.clients[at];
   const bool is_same = run_of(client) == flight.run;  // it did not crash, nor end, meanwhile
   const bool had_it = layout_.has(world.store, flight.owner, flight.hold);
+  const bool lasted = layout_.left(world.store, flight.owner, flight.hold) > 0;
+  const int before = counted(layout_, world, flight.owner, flight.hold);
   // It may have got its place by a request that it sent later.
   const bool was_queued = flight.was_queued || stands_in_queue(world.store, flight.owner);
   const Reply reply = send(world, flight.sent, false);
@@ -477,69 +416,12 @@ void Rules::arrive(World& world, int index) {
     client.ask_within_ms = reply.items.at(7).integer * 6 / 5;
   }
   if (flight.what == Pending::release && had_it && code == 1) check_woken(layout_, world, client);
-  if (flight.is_ended) check_still_gone(layout_, world, flight);
-}
-
-void Rules::force(World& world, Fate fate) {
-  const std::string id = fresh(world, 'f', ".");
-  const Sent sent = layout_.force(id, layout_.holders(world.store));
-  if (fate == Fate::late) {
-    world.flights.back() = {.sent = sent, .left_ms = k_longest_way_ms};
-    return;
+  if (flight.what == Pending::release && had_it && !flight.is_over) {
+    note_kept(layout_, world, flight.owner, flight.hold, flight.keep_ms, before, lasted);
+    for (Hold& hold : client.holds)
+      hold.is_returned = hold.is_returned || hold.id == flight.hold.id;
   }
-  forced(world, sent);
-  world.store.run({"del", k_latch + id});
-  if (!layout_.holders(world.store).empty()) throw Violation{"a broken lock still has holders"};
-}
-
-void Rules::forced(World& world, const Sent& sent) {
-  std::vector<bool> is_hit;
-  for (const Client& client : world.clients)
-    is_hit.push_back(has_any(layout_, world.store, client));
-  const Reply reply = send(world, sent, true);
-  if (reply.items.at(0).integer != 1) return;  // it came late, and others have the lock now
-  for (std::size_t i = 0; i < is_hit.size(); ++i) {
-    if (!is_hit[i]) continue;
-    const bool believed = world.clients[i].believes();  // else its time may be over
-    world.clients[i].is_revoked = true;
-    const auto names = [&](const std::string& word) {
-      return word == world.clients[i].owner || word == world.clients[i].owner + ":write";
-    };
-    if (believed && std::none_of(sent.args.begin(), sent.args.end(), names))
-      throw Violation{"a lock is broken whose holder was not named"};
-  }
-}
-
-void Rules::evict(World& world, const std::string& owner, Fate fate) {
-  const std::string id = fresh(world, 'e', ".");
-  const Sent sent = layout_.evict(id, owner);
-  if (fate == Fate::late) {
-    world.flights.back() = {.sent = sent, .left_ms = k_longest_way_ms};
-    return;
-  }
-  evicted(world, sent);
-  world.store.run({"del", k_latch + id});
-}
-
-void Rules::evicted(World& world, const Sent& sent) {
-  send(world, sent, true);
-  for (Client& client : world.clients) {
-    if (client.owner == sent.args.at(1)) client.arrival = 0;  // it comes as if for the first time
-  }
-}
-
-// It counts as a fault only where it has found something: else nothing has happened.
-void Rules::repair(World& world) {
-  World before = world;
-  const Reply reply = send(world, Layout::repair(), true);
-  World after = world;
-  if (reply == Reply::array()) {
-    if (normalise(before) != normalise(after))
-      throw Violation{"doctor --repair has found nothing, and changed something"};
-    return;
-  }
-  --world.faults;
-  check_repaired(layout_, before, world);
+  if (flight.is_ended && !is_kept(world, flight.owner)) check_still_gone(layout_, world, flight);
 }
 
 }  // namespace rlock::explore

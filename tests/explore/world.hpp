@@ -23,6 +23,7 @@ struct Client {
   Phase phase = Phase::idle;
   Pending pending = Pending::nothing;
   int pending_hold = 0;  // of which hold
+  std::int64_t pending_keep_ms = 0;
   Progress progress = Progress::none;
   std::string owner;
   std::vector<Hold> holds;
@@ -59,11 +60,23 @@ struct Flight {
   std::string owner{};
   Hold hold{};
   std::int64_t left_ms = 0;  // within which it arrives, or never
+  std::int64_t keep_ms = 0;  // of a release
   bool was_queued = false;
   bool is_over = false;   // its hold was given back since
   bool is_ended = false;  // and all others of its run
 
   [[nodiscard]] bool is_there() const { return !sent.script.empty(); }
+};
+
+// A lock that stays after a release, or after the last one of its owner (--at-least).
+struct Kept {
+  std::string owner;
+  bool writes = false;
+  bool is_counted = false;  // nobody gives it back any more
+  bool is_sure = true;      // the lock did not end in the very millisecond
+  std::int64_t left_ms = 0;
+
+  auto operator<=>(const Kept&) const = default;
 };
 
 // What can happen next.
@@ -86,15 +99,20 @@ struct Action {
   What what;
   int client = -1;
   Fate fate = Fate::answered;
-  int hold = 0;          // which one, of renew and release
-  bool writes = false;   // of take and reenter
-  std::string target{};  // of evict
+  int hold = 0;              // which one, of renew and release
+  bool writes = false;       // of take and reenter
+  std::int64_t keep_ms = 0;  // of release
+  std::string target{};      // of evict
 };
+
+// How many faults it counts as. Keeping a lock is none, but is to happen seldom, too.
+[[nodiscard]] int faults_of(const Action& action);
 
 struct World {
   Store store;
   std::vector<Client> clients;
   std::vector<Flight> flights;  // one of each client, and one of a person
+  std::vector<Kept> kept;       // one of each owner and side
   std::int64_t last_token = 0;
   int arrivals = 0;
   bool looked_foreign = false;  // see there
@@ -123,7 +141,7 @@ class Rules {
   void take_anew(World& world, Client& client, const Reply& reply);
   void renew(World& world, Client& client, int hold, Fate fate);
   void give_up(World& world, Client& client, Fate fate);
-  void release(World& world, Client& client, int hold, Fate fate);
+  void release(World& world, Client& client, int hold, Fate fate, std::int64_t keep_ms = 0);
   void resend(World& world, Client& client);
   void force(World& world, Fate fate);
   void evict(World& world, const std::string& owner, Fate fate);
