@@ -267,3 +267,20 @@ TEST_CASE("S6: the server remembers a request for longer than the client may sen
     }
   }
 }
+
+TEST_CASE("kept as the writer by an inner run, an owner that reads, too, is not kept as a reader") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  constexpr Milliseconds k_lease{600'000};
+  const auto make = [&](Kind kind) {
+    return lock::ReadWriteLock("job", "u:1", k_about, k_lease, kind);
+  };
+  auto outer = make(Kind::write), inner = make(Kind::write), reader = make(Kind::read);
+  REQUIRE(std::holds_alternative<Lease>(outer.try_acquire(client, Join::no)));
+  REQUIRE(inner.reenter(client));
+  CHECK(inner.release(client, Milliseconds(3'600'000)) == Release::still_held);
+  REQUIRE(reader.reenter(client));
+  CHECK(reader.release(client) == Release::still_held);
+  CHECK(server.command({"HEXISTS", "job", "u:1"}) == "0");
+  CHECK(server.command({"HEXISTS", "job", "u:1:write"}) == "1");
+}
