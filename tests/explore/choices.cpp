@@ -12,6 +12,8 @@ using Pending = Client::Pending;
 
 }  // namespace
 
+bool keeps(const Client& client) { return !client.is_redisson && !client.is_acquire; }
+
 int faults_of(const Action& action) {
   const bool is_fault = action.fate != Fate::answered || action.what == What::crash ||
                         action.what == What::force || action.what == What::evict;
@@ -37,9 +39,23 @@ std::vector<Action> Rules::actions(const World& world) const {
     if (client.phase == Phase::idle) {
       both({.what = What::take, .client = i});
       if (has_sides) both({.what = What::take, .client = i, .writes = true});
+      for (const std::string& owner : layout_.is_family ? families(world) : Words()) {
+        both({.what = What::join, .client = i, .target = owner});
+        const bool has_writer = std::any_of(
+            world.clients.begin(), world.clients.end(),
+            [&](const Client& other) { return other.owner == owner && other.writes(); });
+        if (has_writer) both({.what = What::join, .client = i, .writes = true, .target = owner});
+      }
       continue;
     }
     if (world.faults > 0) all.push_back({.what = What::crash, .client = i});
+    // Whoever gives back another's hold does not know what of it is still under way, see README.md.
+    const Flight& flight = world.flights[static_cast<std::size_t>(i)];
+    const bool is_clear = !flight.is_there() || flight.what == Pending::release ||
+                          flight.what == Pending::renew || flight.hold.id != client.holds[0].id;
+    if (client.phase == Phase::holding && client.holds[0].is_known &&
+        !client.holds[0].is_returned && client.pending != Pending::reenter && is_clear)
+      all.push_back({.what = What::unlock, .client = i});
     if (client.pending != Pending::nothing) {
       all.push_back({.what = What::resend, .client = i});
       if (client.pending == Pending::acquire || client.pending == Pending::reenter)
@@ -57,13 +73,13 @@ std::vector<Action> Rules::actions(const World& world) const {
       both({.what = What::renew, .client = i});
       const bool is_other = inner.writes != client.holds[0].writes || inner.is_outer;
       if (last > 0 && is_other) both({.what = What::renew, .client = i, .hold = last});
-      if (client.holds.size() < k_most_holds) {
+      if (client.holds.size() < k_most_holds && !layout_.is_family) {
         both({.what = What::reenter, .client = i});
         if (client.writes()) both({.what = What::reenter, .client = i, .writes = true});
       }
     }
     // Redisson only counts.
-    for (int hold = last; !client.is_redisson && hold >= (inner.is_outer ? last : 0); --hold)
+    for (int hold = last; keeps(client) && hold >= (inner.is_outer ? last : 0); --hold)
       both({.what = What::release,
             .client = i,
             .hold = hold,

@@ -26,7 +26,7 @@ Action next_of(const World& world, int index, bool crashes, bool keeps) {
   return {.what = What::release,
           .client = index,
           .hold = static_cast<int>(client.holds.size()) - 1,
-          .keep_ms = keeps && !client.is_redisson ? k_keep_ms : 0};
+          .keep_ms = keeps && explore::keeps(client) ? k_keep_ms : 0};
 }
 
 bool can_change(const World& world) {

@@ -1,6 +1,7 @@
 #include "explore/keeping.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace rlock::explore {
 namespace {
@@ -18,13 +19,6 @@ Kept* kept_of(World& world, const std::string& owner, bool writes) {
     if (kept.owner == owner && kept.writes == writes) return &kept;
   }
   return nullptr;
-}
-
-// Whose time is not over.
-int count_kept(const World& world) {
-  return static_cast<int>(std::count_if(world.kept.begin(), world.kept.end(), [](const Kept& kept) {
-    return kept.is_counted && kept.is_sure && kept.left_ms > 0;
-  }));
 }
 
 }  // namespace
@@ -76,14 +70,19 @@ void check_grant_beside_kept(const Layout& layout, const World& world, const Cli
       throw Violation{"granted while the lock is kept"};
   }
   if (!is_semaphore(layout.kind)) return;
-  const auto believers =
-      std::count_if(world.clients.begin(), world.clients.end(),
-                    [&](const Client& other) { return &other != &client && other.believes(); });
-  if (believers + count_kept(world) >= layout.permits)
+  std::set<std::string> owners;
+  for (const Client& other : world.clients) {
+    if (other.owner != client.owner && other.believes()) owners.insert(other.owner);
+  }
+  for (const Kept& kept : world.kept) {
+    if (kept.is_counted && kept.is_sure && kept.left_ms > 0) owners.insert(kept.owner);
+  }
+  if (static_cast<int>(owners.size()) >= layout.permits)
     throw Violation{"granted while the last permit is kept"};
 }
 
 void check_kept_end(const Layout& layout, const World& world, const std::string& owner) {
+  if (layout.is_family) return;  // a process that was left behind may have re-entered it
   std::int64_t last = 0;
   for (const Kept& kept : world.kept) {
     if (kept.owner == owner) last = std::max(last, kept.left_ms);

@@ -50,6 +50,7 @@ struct Hold {
   bool is_outer = false;       // a string that belongs to the outer hold
   bool is_unproven = false;    // only the latch tells whether it was granted
   bool is_unanswered = false;  // a request of its was: it may still be under way
+  bool is_known = false;       // to other processes, which may give it back, too
   bool is_returned = false;    // a release was carried out, but its reply was lost
 };
 
@@ -61,7 +62,8 @@ struct Sent {
 
 class Layout {
  public:
-  Layout(Kind of, int count_of_permits) : kind(of), permits(count_of_permits) {}
+  Layout(Kind of, int count_of_permits, bool has_families = false)
+      : kind(of), permits(count_of_permits), is_family(has_families) {}
 
   [[nodiscard]] Sent take(const std::string& owner, const Hold& hold) const;
   [[nodiscard]] Sent reenter(const std::string& owner, const Hold& hold) const;
@@ -92,7 +94,8 @@ class Layout {
                                   const Hold& hold) const;
 
   const Kind kind;
-  const int permits;  // of a semaphore
+  const int permits;     // of a semaphore
+  const bool is_family;  // nested runs are processes of their own
 
  private:
   [[nodiscard]] bool fences(const Hold& hold) const;

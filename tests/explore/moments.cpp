@@ -116,7 +116,8 @@ void rank_arrivals(World& world) {
 std::string text_of(const Hold& hold) {
   return hold.id + (hold.writes ? "w" : "") + (hold.is_reentered ? "+" : "") +
          (hold.is_outer ? "o" : "") + (hold.is_unproven ? "?" : "") +
-         (hold.is_unanswered ? "!" : "") + (hold.is_returned ? "r" : "");
+         (hold.is_unanswered ? "!" : "") + (hold.is_returned ? "r" : "") +
+         (hold.is_known ? "K" : "");
 }
 
 std::string text_of(const Client& client) {
@@ -231,6 +232,7 @@ std::string normalise(World& world) {
     for (const auto& [score, member] : value.zset) add(member + format_score(score));
   }
   for (const Client& client : world.clients) add(text_of(client));
+  for (const std::string& owner : world.unsure) add("unsure of " + owner);
   for (const Flight& flight : world.flights) add(text_of(flight));
   for (const Kept& kept : world.kept)
     add("kept " + kept.owner + (kept.writes ? "w" : "") + (kept.is_counted ? "c" : "") +

@@ -16,6 +16,7 @@ using Pending = Client::Pending;
 
 // Whether two clients may believe at once that they have the lock.
 bool share(const Layout& layout, const Client& one, const Client& other) {
+  if (layout.is_family && one.owner == other.owner) return true;
   if (is_semaphore(layout.kind)) return layout.permits > 1;
   return layout.kind == Kind::read_write && !one.writes() && !other.writes();
 }
@@ -32,11 +33,21 @@ bool may_stay(const Layout& layout, const World& world, const std::string& key) 
   return is_foreign && (key == k_queue || key == k_scores);
 }
 
+// Processes of one owner share its permit.
+bool is_first_of_owner(const Layout& layout, const World& world, const Client& client) {
+  if (!layout.is_family) return true;
+  for (const Client& other : world.clients) {
+    if (&other == &client) return true;
+    if (other.owner == client.owner && other.believes()) return false;
+  }
+  return true;
+}
+
 void check_believers(const Layout& layout, const World& world) {
   int believers = 0;
   for (const Client& client : world.clients) {
     if (!client.believes()) continue;
-    ++believers;
+    believers += is_first_of_owner(layout, world, client) ? 1 : 0;
     for (const Client& other : world.clients) {
       if (&other != &client && other.believes() && !share(layout, client, other))
         throw Violation{"two holders"};
@@ -47,14 +58,25 @@ void check_believers(const Layout& layout, const World& world) {
 }
 
 void check_counts(const Layout& layout, const World& world, const Client& client) {
-  if (client.pending != Pending::nothing) return;
+  std::vector<const Client*> processes;
+  for (const Client& other : world.clients) {
+    if (&other != &client && !(layout.is_family && other.owner == client.owner)) continue;
+    if (other.pending != Pending::nothing) return;
+    processes.push_back(&other);
+  }
   for (const bool writes : {false, true}) {
     if (writes && layout.kind != Kind::read_write) continue;
-    auto expected = static_cast<int>(
-        std::count_if(client.holds.begin(), client.holds.end(),
-                      [&](const Hold& hold) { return hold.writes == writes && !hold.is_outer; }));
-    expected += kept_count(world, client.owner, writes);
-    if (layout.count(world.store, client.owner, writes) != expected)
+    int expected = kept_count(world, client.owner, writes), lost = 0;
+    for (const Client* process : processes) {
+      // Of a process whose lease is over, nothing needs to be there.
+      (process->left_ms > 0 ? expected : lost) += static_cast<int>(
+          std::count_if(process->holds.begin(), process->holds.end(), [&](const Hold& hold) {
+            return hold.writes == writes && !hold.is_outer && !hold.is_returned;
+          }));
+    }
+    const int count = layout.count(world.store, client.owner, writes);
+    // A process that has crashed may have left its hold.
+    if (count < expected || (count > expected + lost && is_sure_of(world, client.owner)))
       throw Violation{"the count is not that of the holds"};
   }
 }
@@ -161,7 +183,8 @@ void check_grant(const Layout& layout, World& world, Client& client, const Reply
   int others = 0;
   for (const Client& other : world.clients) {
     if (&other == &client || !other.believes()) continue;
-    ++others;
+    const bool is_same = layout.is_family && other.owner == client.owner;
+    others += is_first_of_owner(layout, world, other) && !is_same ? 1 : 0;
     if (!share(layout, client, other)) throw Violation{"granted while another holds it"};
   }
   if (is_semaphore(layout.kind) && others >= layout.permits)

@@ -17,20 +17,26 @@ using Progress = Client::Progress;
 
 const char* name_of(What what) {
   static const char* const names[] = {
-      "takes",           "asks again",           "gives up",   "renews",         "re-enters",
-      "releases",        "sends again",          "crashes",    "unlock --force", "evict",
-      "doctor --repair", "late request arrives", "time passes"};
+      "takes",           "asks again",
+      "joins",           "gives up",
+      "renews",          "re-enters",
+      "releases",        "has its hold given back by another process",
+      "sends again",     "crashes",
+      "unlock --force",  "evict",
+      "doctor --repair", "late request arrives",
+      "time passes"};
   return names[static_cast<int>(what)];
 }
 
 void end(Client& client, bool is_loss) {
   const Progress progress =
       client.progress == Progress::taken && is_loss ? Progress::lost : client.progress;
-  const bool is_redisson = client.is_redisson;
+  const bool is_redisson = client.is_redisson, is_acquire = client.is_acquire;
   const std::string owner = client.owner;
   client = Client{};
   client.progress = progress;
   client.is_redisson = is_redisson;
+  client.is_acquire = is_acquire;
   if (is_redisson) client.owner = owner;  // a thread stays who it is
 }
 
@@ -70,6 +76,8 @@ World first_world(const Layout& layout, int clients, int faults) {
   world.faults = faults;
   for (std::size_t i = 1; is_mixed(layout.kind) && i < world.clients.size(); i += 2)
     world.clients[i].is_redisson = true;
+  for (std::size_t i = 0; layout.is_family && i < world.clients.size(); i += 2)
+    world.clients[i].is_acquire = true;
   if (layout.kind == Kind::service)
     world.store.run({"set", k_lock, std::to_string(layout.permits)});
   normalise(world);
@@ -118,6 +126,7 @@ std::string Rules::apply(World& world, const Action& action) {
                                                        : "";
   if (action.what == What::arrive) {
     arrive(world, action.client);
+    forget_families(world);
     check(layout_, world);
     return "a " + text + ": " + sent_.at(0).script;
   }
@@ -130,6 +139,7 @@ std::string Rules::apply(World& world, const Action& action) {
       drop_kept(layout_, world);
       text += ": " + std::to_string(passed_ms_) + " ms";
     }
+    forget_families(world);
     check(layout_, world);
     return text + " " + action.target + fate;
   }
@@ -152,6 +162,12 @@ std::string Rules::apply(World& world, const Action& action) {
                               .is_unproven = true});
       reenter(world, client, static_cast<int>(client.holds.size()) - 1, action.fate);
       break;
+    case What::join:
+      join(world, client, action.target, action.writes, action.fate);
+      break;
+    case What::unlock:
+      unlock(world, client);
+      break;
     case What::give_up:
       give_up(world, client, action.fate);
       break;
@@ -159,6 +175,7 @@ std::string Rules::apply(World& world, const Action& action) {
       release(world, client, action.hold, action.fate, action.keep_ms);
       break;
     case What::crash:
+      lose_count(world, client);
       end(client, true);
       client.owner.clear();
       break;
@@ -168,6 +185,7 @@ std::string Rules::apply(World& world, const Action& action) {
     default:
       break;
   }
+  forget_families(world);
   check(layout_, world);
   return "client " + std::to_string(action.client + 1) + " " + text +
          (action.writes ? " to write" : "") + (action.keep_ms > 0 ? ", and keeps the lock" : "") +
@@ -181,7 +199,8 @@ void Rules::take(World& world, Client& client, bool writes) {
   client.holds = {{.id = fresh(world, 'h', "."),
                    .is_redissons = client.is_redisson,
                    .writes = writes,
-                   .is_unproven = is_given}};
+                   .is_unproven = is_given,
+                   .is_known = client.is_acquire}};
   client.phase = Phase::waiting;
   client.is_late = false;
 }
@@ -262,6 +281,13 @@ void Rules::reenter(World& world, Client& client, int hold, Fate fate) {
     if (client.is_redisson && is_fair(layout_.kind))
       send(world, Layout::give_up(client.owner), false);  // it had been queued
     if (client.believes()) throw Violation{"a holder cannot re-enter"};
+    if (client.holds.empty()) {
+      for (const Client& other : world.clients) {
+        if (other.owner == client.owner && other.believes() && other.counts_on(0))
+          throw Violation{"a run that is nested in a holder's cannot re-enter"};
+      }
+      end(client, false);
+    }
     return;
   }
   if (!was_held && client.is_redisson) return take_anew(world, client, reply);
@@ -270,6 +296,7 @@ void Rules::reenter(World& world, Client& client, int hold, Fate fate) {
   inner.is_outer = reply.items.at(3).integer == 1;
   inner.is_unproven = layout_.kind == Kind::value && !inner.is_outer;
   if (layout_.kind != Kind::value) forget(world, inner);
+  if (client.holds.size() == 1 && !client.is_revoked) client.left_ms = k_lease_ms;  // it has joined
   extend(layout_, client, inner);
 }
 
@@ -327,7 +354,9 @@ void Rules::release(World& world, Client& client, int index, Fate fate, std::int
     const Reply reply = send(world, layout_.renew(client.owner, hold, 0), false);
     if (believed && reply.integer != 1)
       throw Violation{"a holder is told that it has lost the lock"};
-    return drop();
+    drop();
+    if (client.holds.empty()) end(client, !believed);
+    return;
   }
   const Sent request = layout_.release(client.owner, hold, keep_ms);
   if (fate == Fate::late) return depart(world, client, Pending::release, index, request);
@@ -340,6 +369,7 @@ void Rules::release(World& world, Client& client, int index, Fate fate, std::int
     hold_of(client, index).is_returned = true;
   }
   give_back(world, client, hold);
+  revoke_nested(world, {.sent = {}, .owner = client.owner, .hold = hold});
   const std::int64_t code = reply.items.at(0).integer;
   if (had_it && code == 1) check_woken(layout_, world, client);
   if (fate == Fate::lost) return await(client, Pending::release, index);
@@ -348,6 +378,8 @@ void Rules::release(World& world, Client& client, int index, Fate fate, std::int
   if (is_sure && code == 2) throw Violation{"a holder's release is told that it had no lock"};
   drop();
   if (!client.holds.empty()) return;
+  // Where other processes go on, check() looks at them.
+  if (layout_.is_family && !is_alone(world, client)) return end(client, was_holding && !believed);
   if (is_kept(world, client.owner)) {
     check_kept_end(layout_, world, client.owner);
   } else {
@@ -358,7 +390,7 @@ void Rules::release(World& world, Client& client, int index, Fate fate, std::int
 
 std::string Rules::run_of(const Client& client) const {
   if (client.holds.empty()) return "";
-  return layout_.kind == Kind::value ? client.holds[0].id : client.owner;
+  return layout_.kind == Kind::value || layout_.is_family ? client.holds[0].id : client.owner;
 }
 
 // The server has carried out a release of this hold.
@@ -367,7 +399,9 @@ void Rules::give_back(World& world, const Client& client, const Hold& hold) cons
     Flight& flight = world.flights[i];
     if (&world.clients[i] != &client || !flight.is_there()) continue;
     flight.is_over = flight.is_over || flight.hold.id == hold.id;
-    flight.is_ended = flight.is_ended || (client.holds.size() == 1 && flight.run == run_of(client));
+    flight.is_ended =
+        flight.is_ended || (client.holds.size() == 1 && flight.run == run_of(client) &&
+                            (!layout_.is_family || is_alone(world, client)));
   }
 }
 
@@ -416,7 +450,8 @@ void Rules::arrive(World& world, int index) {
     client.ask_within_ms = reply.items.at(7).integer * 6 / 5;
   }
   if (flight.what == Pending::release && had_it && code == 1) check_woken(layout_, world, client);
-  if (flight.what == Pending::release && had_it && !flight.is_over) {
+  if (flight.what == Pending::release && had_it && !flight.is_over && !flight.hold.is_returned) {
+    revoke_nested(world, flight);
     note_kept(layout_, world, flight.owner, flight.hold, flight.keep_ms, before, lasted);
     for (Hold& hold : client.holds)
       hold.is_returned = hold.is_returned || hold.id == flight.hold.id;

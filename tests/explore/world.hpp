@@ -33,7 +33,8 @@ struct Client {
   bool has_grant = false;          // whether its reply has arrived or not
   bool is_revoked = false;         // somebody broke its lock
   bool is_redisson = false;
-  bool is_late = false;  // it did not ask in time, or was evicted: it has no claim to its place
+  bool is_acquire = false;  // its holds are known to other processes, as those of rlock acquire
+  bool is_late = false;     // it did not ask in time, or was evicted: it has no claim to its place
 
   // Whether its command runs in the belief that nobody else's does.
   [[nodiscard]] bool believes() const {
@@ -84,10 +85,12 @@ struct Action {
   enum class What {
     take,
     ask,
+    join,
     give_up,
     renew,
     reenter,
     release,
+    unlock,
     resend,
     crash,
     force,
@@ -102,22 +105,32 @@ struct Action {
   int hold = 0;              // which one, of renew and release
   bool writes = false;       // of take and reenter
   std::int64_t keep_ms = 0;  // of release
-  std::string target{};      // of evict
+  std::string target{};      // of evict, and whom it joins
 };
 
+// Whether it may have --at-least, as rlock exec.
+[[nodiscard]] bool keeps(const Client& client);
 // How many faults it counts as. Keeping a lock is none, but is to happen seldom, too.
 [[nodiscard]] int faults_of(const Action& action);
 
 struct World {
   Store store;
   std::vector<Client> clients;
-  std::vector<Flight> flights;  // one of each client, and one of a person
-  std::vector<Kept> kept;       // one of each owner and side
+  std::vector<Flight> flights;      // one of each client, and one of a person
+  std::vector<Kept> kept;           // one of each owner and side
+  std::vector<std::string> unsure;  // owners of whose processes one has crashed
   std::int64_t last_token = 0;
   int arrivals = 0;
   bool looked_foreign = false;  // see there
   int faults = 0;  // that may still happen: lost replies, late requests, crashes, interference
 };
+
+// Whether no other process is this owner's.
+[[nodiscard]] bool is_alone(const World& world, const Client& client);
+// Whether no process of this owner has crashed: so its holds can be counted.
+[[nodiscard]] bool is_sure_of(const World& world, const std::string& owner);
+// Owners whose lock another process may re-enter.
+[[nodiscard]] std::vector<std::string> families(const World& world);
 
 [[nodiscard]] World first_world(const Layout& layout, int clients, int faults);
 
@@ -139,6 +152,11 @@ class Rules {
   void acquire(World& world, Client& client, Fate fate);
   void reenter(World& world, Client& client, int hold, Fate fate);
   void take_anew(World& world, Client& client, const Reply& reply);
+  void join(World& world, Client& client, const std::string& owner, bool writes, Fate fate);
+  void unlock(World& world, Client& client);
+  void revoke_nested(World& world, const Flight& release) const;
+  void lose_count(World& world, const Client& client) const;
+  void forget_families(World& world) const;
   void renew(World& world, Client& client, int hold, Fate fate);
   void give_up(World& world, Client& client, Fate fate);
   void release(World& world, Client& client, int hold, Fate fate, std::int64_t keep_ms = 0);
