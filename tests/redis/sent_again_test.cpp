@@ -268,6 +268,23 @@ TEST_CASE("S6: the server remembers a request for longer than the client may sen
   }
 }
 
+TEST_CASE("kept by an inner run, a lock stays also where the server was out of memory") {
+  for (const auto& [name, make] : sorts()) {
+    CAPTURE(name);
+    test::Server server;
+    redis::Client client = client_of(server);
+    const auto outer = make(k_about);
+    REQUIRE(std::holds_alternative<Lease>(outer->try_acquire(client, Join::no)));
+    const auto inner = make(k_about);
+    REQUIRE(inner->reenter(client));
+    server.command({"CONFIG", "SET", "maxmemory", "1"});
+    CHECK(inner->release(client, Milliseconds(60'000)) == Release::still_held);
+    server.command({"CONFIG", "SET", "maxmemory", "0"});
+    CHECK(outer->release(client) == Release::still_held);
+    CHECK(std::holds_alternative<lock::Busy>(make_other(name)->try_acquire(client, Join::no)));
+  }
+}
+
 TEST_CASE("kept as the writer by an inner run, an owner that reads, too, is not kept as a reader") {
   test::Server server;
   redis::Client client = client_of(server);
