@@ -31,6 +31,9 @@ std::vector<Action> Rules::actions(const World& world) const {
     if (faults == 0 || world.clients[static_cast<std::size_t>(action.client)].is_redisson) return;
     action.fate = Fate::lost;
     all.push_back(action);
+    action.fate = Fate::starved;
+    if (layout_.lacks_memory) all.push_back(action);
+    if (world.clients[static_cast<std::size_t>(action.client)].is_poor) return;
     action.fate = Fate::late;
     if (!world.flights[static_cast<std::size_t>(action.client)].is_there()) all.push_back(action);
   };

@@ -92,7 +92,7 @@ void Rules::revoke_nested(World& world, const Flight& release) const {
 
 // A process has crashed: whether its hold is there depends on what was under way.
 void Rules::lose_count(World& world, const Client& client) const {
-  if (!layout_.is_family || client.holds.empty() || !is_sure_of(world, client.owner)) return;
+  if (client.owner.empty() || !is_sure_of(world, client.owner)) return;
   world.unsure.push_back(client.owner);
   std::sort(world.unsure.begin(), world.unsure.end());
 }

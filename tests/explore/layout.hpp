@@ -94,8 +94,10 @@ class Layout {
                                   const Hold& hold) const;
 
   const Kind kind;
-  const int permits;     // of a semaphore
-  const bool is_family;  // nested runs are processes of their own
+  const int permits;          // of a semaphore
+  const bool is_family;       // nested runs are processes of their own
+  bool lacks_memory = false;  // the server, at times
+  std::string lacks{};        // a command that every second client has no right to
 
  private:
   [[nodiscard]] bool fences(const Hold& hold) const;

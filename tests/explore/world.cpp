@@ -28,18 +28,6 @@ const char* name_of(What what) {
   return names[static_cast<int>(what)];
 }
 
-void end(Client& client, bool is_loss) {
-  const Progress progress =
-      client.progress == Progress::taken && is_loss ? Progress::lost : client.progress;
-  const bool is_redisson = client.is_redisson, is_acquire = client.is_acquire;
-  const std::string owner = client.owner;
-  client = Client{};
-  client.progress = progress;
-  client.is_redisson = is_redisson;
-  client.is_acquire = is_acquire;
-  if (is_redisson) client.owner = owner;  // a thread stays who it is
-}
-
 // A request of this hold's has prolonged the lease. Where the outer hold is proven by its latch,
 // only its own requests prolong that.
 void extend(const Layout& layout, Client& client, const Hold& hold) {
@@ -47,9 +35,24 @@ void extend(const Layout& layout, Client& client, const Hold& hold) {
   if (client.left_ms > 0) client.left_ms = k_lease_ms;
 }
 
+}  // namespace
+
 Hold& hold_of(Client& client, int hold) { return client.holds[static_cast<std::size_t>(hold)]; }
 
-// A request of this hold's has got no answer.
+void end(Client& client, bool is_loss) {
+  const Progress progress =
+      client.progress == Progress::taken && is_loss ? Progress::lost : client.progress;
+  const bool is_redisson = client.is_redisson, is_acquire = client.is_acquire,
+             is_poor = client.is_poor;
+  const std::string owner = client.owner;
+  client = Client{};
+  client.progress = progress;
+  client.is_redisson = is_redisson;
+  client.is_acquire = is_acquire;
+  client.is_poor = is_poor;
+  if (is_redisson) client.owner = owner;  // a thread stays who it is
+}
+
 void await(Client& client, Pending what, int hold) {
   client.pending = what;
   client.pending_hold = hold;
@@ -59,8 +62,6 @@ void await(Client& client, Pending what, int hold) {
   client.is_late = true;  // it has no claim to its place any more
   client.left_ms = std::min<std::int64_t>(client.left_ms, 0);  // its command has ended
 }
-
-}  // namespace
 
 bool Client::writes() const {
   for (std::size_t i = 0; i < holds.size(); ++i) {
@@ -76,6 +77,8 @@ World first_world(const Layout& layout, int clients, int faults) {
   world.faults = faults;
   for (std::size_t i = 1; is_mixed(layout.kind) && i < world.clients.size(); i += 2)
     world.clients[i].is_redisson = true;
+  for (std::size_t i = 1; !layout.lacks.empty() && i < world.clients.size(); i += 2)
+    world.clients[i].is_poor = true;
   for (std::size_t i = 0; layout.is_family && i < world.clients.size(); i += 2)
     world.clients[i].is_acquire = true;
   if (layout.kind == Kind::service)
@@ -92,12 +95,17 @@ Reply Rules::send(World& world, const Sent& sent, bool is_lost) {
   }
   sent_.push_back(sent);
   Reply reply = host_.run(sent.script, world.store, sent.keys, sent.args);
-  if (reply.type == Reply::Type::error) throw Violation{"a script failed: " + reply.text};
+  if (reply.type == Reply::Type::error) {
+    const bool is_refusal = reply.text.starts_with("OOM") || reply.text.starts_with("NOPERM");
+    if (is_refusal) return reply;
+    throw Violation{"a script failed: " + reply.text};
+  }
   if (sent.script.starts_with("redisson/")) return Layout::as_ours(sent, reply);
   // A request that is sent again at once, as after a lost reply, changes nothing but what it
   // prolongs. A waiter that asks again may have its turn.
   const bool is_waiting = sent.script.starts_with("acquire") && reply.items.at(0).integer == 0;
-  if (is_lost && !is_waiting) {
+  // A script that lacks a right may come to where it fails only the second time.
+  if (is_lost && !is_waiting && layout_.lacks.empty()) {
     Store again = world.store;
     const Reply second = host_.run(sent.script, again, sent.keys, sent.args);
     World one = world, other = world;
@@ -121,9 +129,10 @@ std::string Rules::apply(World& world, const Action& action) {
   world.looked_foreign =
       (world.looked_foreign && is_endless(world.store)) || looks_foreign(world.store);
   std::string text = name_of(action.what);
-  const char* const fate = action.fate == Fate::lost   ? ", and the reply is lost"
-                           : action.fate == Fate::late ? ", but that request is late"
-                                                       : "";
+  const char* const fate = action.fate == Fate::lost      ? ", and the reply is lost"
+                           : action.fate == Fate::late    ? ", but that request is late"
+                           : action.fate == Fate::starved ? ", and the server is out of memory"
+                                                          : "";
   if (action.what == What::arrive) {
     arrive(world, action.client);
     forget_families(world);
@@ -175,7 +184,7 @@ std::string Rules::apply(World& world, const Action& action) {
       release(world, client, action.hold, action.fate, action.keep_ms);
       break;
     case What::crash:
-      lose_count(world, client);
+      if (layout_.is_family) lose_count(world, client);
       end(client, true);
       client.owner.clear();
       break;
@@ -228,10 +237,11 @@ void Rules::forget(World& world, const Hold& hold) {
 void Rules::acquire(World& world, Client& client, Fate fate) {
   const Sent request = layout_.take(client.owner, client.holds[0]);
   if (fate == Fate::late) return depart(world, client, Pending::acquire, 0, request);
-  const Reply reply = send(world, request, fate == Fate::lost);
+  const Reply reply = this->request(world, client, request, fate);
+  if (reply.type == Reply::Type::error) return refused(world, client, Pending::acquire, 0);
   const std::int64_t code = reply.items.at(0).integer;
   if (code == 1) {
-    if (!layout_.has(world.store, client.owner, client.holds[0]))
+    if (!client.is_poor && !layout_.has(world.store, client.owner, client.holds[0]))
       throw Violation{"granted, but the keys say nothing of it"};
     check_grant(layout_, world, client, reply);
   } else if (code == 0) {
@@ -272,11 +282,14 @@ void Rules::reenter(World& world, Client& client, int hold, Fate fate) {
   const bool was_held = holds_any();
   const Sent request = layout_.reenter(client.owner, hold_of(client, hold));
   if (fate == Fate::late) return depart(world, client, Pending::reenter, hold, request);
-  const Reply reply = send(world, request, fate == Fate::lost);
+  const Reply reply = this->request(world, client, request, fate);
+  if (reply.type == Reply::Type::error) return refused(world, client, Pending::reenter, hold);
   if (fate == Fate::lost) {
     return await(client, Pending::reenter, hold);
   }
   if (reply.items.at(0).integer != 1) {
+    // An earlier sending of it may have counted.
+    if (hold_of(client, hold).is_unanswered) lose_count(world, client);
     client.holds.pop_back();
     if (client.is_redisson && is_fair(layout_.kind))
       send(world, Layout::give_up(client.owner), false);  // it had been queued
@@ -312,7 +325,8 @@ void Rules::take_anew(World& world, Client& client, const Reply& reply) {
 void Rules::renew(World& world, Client& client, int hold, Fate fate) {
   const Sent request = layout_.renew(client.owner, hold_of(client, hold), k_lease_ms);
   if (fate == Fate::late) return depart(world, client, Pending::renew, hold, request);
-  const Reply reply = send(world, request, fate == Fate::lost);
+  const Reply reply = this->request(world, client, request, fate);
+  if (reply.type == Reply::Type::error) return refused(world, client, Pending::renew, hold);
   if (fate == Fate::lost) {
     await(client, Pending::renew, hold);
   } else if (reply.integer == 1) {
@@ -363,12 +377,14 @@ void Rules::release(World& world, Client& client, int index, Fate fate, std::int
   const bool had_it = layout_.has(world.store, client.owner, hold);
   const bool lasted = layout_.left(world.store, client.owner, hold) > 0;
   const int before = counted(layout_, world, client.owner, hold);
-  const Reply reply = send(world, request, fate == Fate::lost);
+  const Reply reply = this->request(world, client, request, fate);
+  if (reply.type == Reply::Type::error) return refused(world, client, Pending::release, index);
   if (had_it && !hold.is_returned) {
     note_kept(layout_, world, client.owner, hold, keep_ms, before, lasted);
     hold_of(client, index).is_returned = true;
   }
-  give_back(world, client, hold);
+  // Without memory, the latch may not bar what is still under way.
+  if (fate != Fate::starved) give_back(world, client, hold);
   revoke_nested(world, {.sent = {}, .owner = client.owner, .hold = hold});
   const std::int64_t code = reply.items.at(0).integer;
   if (had_it && code == 1) check_woken(layout_, world, client);
@@ -379,9 +395,11 @@ void Rules::release(World& world, Client& client, int index, Fate fate, std::int
   drop();
   if (!client.holds.empty()) return;
   // Where other processes go on, check() looks at them.
-  if (layout_.is_family && !is_alone(world, client)) return end(client, was_holding && !believed);
+  const bool are_others = layout_.is_family && !is_alone(world, client);
+  if (are_others || !is_sure_of(world, client.owner)) return end(client, was_holding && !believed);
   if (is_kept(world, client.owner)) {
-    check_kept_end(layout_, world, client.owner);
+    // A late renewal may have come between the two sendings.
+    if (!hold.is_returned) check_kept_end(layout_, world, client.owner);
   } else {
     check_gone(layout_, world, client, hold, had_it && code == 1);
   }
@@ -456,7 +474,8 @@ void Rules::arrive(World& world, int index) {
     for (Hold& hold : client.holds)
       hold.is_returned = hold.is_returned || hold.id == flight.hold.id;
   }
-  if (flight.is_ended && !is_kept(world, flight.owner)) check_still_gone(layout_, world, flight);
+  if (flight.is_ended && !is_kept(world, flight.owner) && is_sure_of(world, flight.owner))
+    check_still_gone(layout_, world, flight);
 }
 
 }  // namespace rlock::explore

@@ -33,6 +33,7 @@ struct Client {
   bool has_grant = false;          // whether its reply has arrived or not
   bool is_revoked = false;         // somebody broke its lock
   bool is_redisson = false;
+  bool is_poor = false;     // its user lacks a right, see Layout
   bool is_acquire = false;  // its holds are known to other processes, as those of rlock acquire
   bool is_late = false;     // it did not ask in time, or was evicted: it has no claim to its place
 
@@ -49,9 +50,15 @@ struct Client {
   }
 };
 
+[[nodiscard]] Hold& hold_of(Client& client, int hold);
+// Its run is over.
+void end(Client& client, bool is_loss);
+// A request of this hold's has got no answer.
+void await(Client& client, Client::Pending what, int hold);
+
 // What becomes of a request: its reply arrives, or is lost, or it is itself under way for longer
-// than its client waits.
-enum class Fate { answered, lost, late };
+// than its client waits; or the server is out of memory.
+enum class Fate { answered, lost, late, starved };
 
 // A request that its client has given up on, and that may arrive all the same.
 struct Flight {
@@ -148,6 +155,10 @@ class Rules {
 
  private:
   Reply send(World& world, const Sent& sent, bool is_lost);
+  // The same of a client's request; the reply may be an error.
+  Reply request(World& world, const Client& client, const Sent& sent, Fate fate);
+  // A client is told that its request has failed.
+  void refused(World& world, Client& client, Client::Pending what, int hold);
   void take(World& world, Client& client, bool writes);
   void acquire(World& world, Client& client, Fate fate);
   void reenter(World& world, Client& client, int hold, Fate fate);
