@@ -68,7 +68,9 @@ void Rules::unlock(World& world, Client& client) {
   const int before = counted(layout_, world, client.owner, hold);
   const bool lasted = layout_.left(world.store, client.owner, hold) > 0;
   const Reply reply = send(world, layout_.release(client.owner, hold, 0), true);
-  if (had_it && !hold.is_returned) note_kept(layout_, world, client.owner, hold, 0, before, lasted);
+  const bool is_done = reply.items.at(0).integer != 2;  // there was something to give back
+  if (had_it && is_done && !hold.is_returned)
+    note_kept(layout_, world, client.owner, hold, 0, before, lasted);
   give_back(world, client, hold);
   client.holds[0].is_returned = true;
   client.is_revoked = true;
@@ -98,6 +100,7 @@ void Rules::lose_count(World& world, const Client& client) const {
 }
 
 void Rules::forget_families(World& world) const {
+  drop_kept(layout_, world);
   std::erase_if(world.unsure, [&](const std::string& owner) {
     const auto is_owners = [&](const auto& one) { return one.owner == owner; };
     return std::none_of(world.clients.begin(), world.clients.end(), is_owners) &&
