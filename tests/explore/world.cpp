@@ -379,7 +379,7 @@ void Rules::release(World& world, Client& client, int index, Fate fate, std::int
   const int before = counted(layout_, world, client.owner, hold);
   const Reply reply = this->request(world, client, request, fate);
   if (reply.type == Reply::Type::error) return refused(world, client, Pending::release, index);
-  if (had_it && !hold.is_returned) {
+  if (had_it && reply.items.at(0).integer != 2 && !hold.is_returned) {
     note_kept(layout_, world, client.owner, hold, keep_ms, before, lasted);
     hold_of(client, index).is_returned = true;
   }
@@ -468,7 +468,8 @@ void Rules::arrive(World& world, int index) {
     client.ask_within_ms = reply.items.at(7).integer * 6 / 5;
   }
   if (flight.what == Pending::release && had_it && code == 1) check_woken(layout_, world, client);
-  if (flight.what == Pending::release && had_it && !flight.is_over && !flight.hold.is_returned) {
+  if (flight.what == Pending::release && had_it && code != 2 && !flight.is_over &&
+      !flight.hold.is_returned) {
     revoke_nested(world, flight);
     note_kept(layout_, world, flight.owner, flight.hold, flight.keep_ms, before, lasted);
     for (Hold& hold : client.holds)
