@@ -385,6 +385,7 @@ void Rules::release(World& world, Client& client, int index, Fate fate, std::int
   }
   // Without memory, the latch may not bar what is still under way.
   if (fate != Fate::starved) give_back(world, client, hold);
+  if (fate == Fate::starved) lose_count(world, client);
   revoke_nested(world, {.sent = {}, .owner = client.owner, .hold = hold});
   const std::int64_t code = reply.items.at(0).integer;
   if (had_it && code == 1) check_woken(layout_, world, client);
