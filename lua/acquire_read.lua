@@ -23,13 +23,14 @@ end
 -- An earlier sending of this request may have taken the lock: then it is not counted again. The
 -- hold's own key comes first, then the right to set an end: a user who may not do either must not
 -- leave a lock without a TTL.
-hold_for(owner, math.max(holds_of(owner) or 0, 1), lease)
+local holds = holds_of(owner)
+hold_for(owner, math.max(holds or 0, 1), lease)
 last_for(lease)
 if not mode then
   redis.call('hset', lock, 'mode', 'read', owner, 1)
   redis.call('pexpire', lock, lease)
-elseif not holds_of(owner) then
+elseif not holds then
   redis.call('hset', lock, owner, 1)
 end
-if ARGV[3] ~= '' then tell(owner, about_owner('read'), lease) end
+if ARGV[3] ~= '' then tell_of_holder(owner, about_owner('read'), holds) end
 return {1, holds_of(owner) or 1, twin_mark(), ''}

@@ -47,6 +47,6 @@ end
 -- It ends with the lock, and proves as long as that lasts that it is this hold's.
 if not is_unique then redis.call('set', latch, 'entered', 'px', math.max(redis.call('pttl', lock), lease)) end
 local noted = ARGV[4] == '1' and drawn or nil
-if noted or ARGV[3] ~= '' then tell(owner, about_owner('simple', noted), lease) end
-if not is_unique then note(owner, 'latches', latch:match('[^:]+$'), lease) end
+if noted or ARGV[3] ~= '' then tell_of_holder(owner, about_owner('simple', noted), value) end
+if not is_unique and not value then note(owner, 'latches', latch:match('[^:]+$'), lease) end
 return {1, 1, twin_mark(), drawn or '', run}

@@ -34,5 +34,5 @@ if not is_ours then
   redis.call('hset', lock, 'mode', 'write', writer, 1)
   redis.call('pexpire', lock, lease)
 end
-if drawn or ARGV[3] ~= '' then tell(writer, about_owner('write', drawn), lease) end
+if drawn or ARGV[3] ~= '' then tell_of_holder(writer, about_owner('write', drawn), is_ours) end
 return {1, is_ours and tonumber(redis.call('hget', lock, writer)) or 1, twin_mark(), drawn or ''}

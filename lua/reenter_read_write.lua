@@ -37,7 +37,8 @@ end
 local about = known(field) or reads and known(writer)
 if about and (drawn or not is_reader) then
   about.token = drawn
-  if reads then about.kind, about.since, about.seen = 'read', now, now end
+  -- How long the writer is to be kept says nothing of the reader.
+  if reads then about.kind, about.since, about.seen, about.kept = 'read', now, now, nil end
   tell(field, about, lease)
 end
 if not seen then note(field, 'entered', hold, lease) end

@@ -11,7 +11,9 @@ local channel = ''
 --#include publish.lua
 --#include twin.lua
 --#include semaphore.lua
-if not has_permit(owner) then return {2} end
+-- The holds of a permit whose time is over may be forgotten, although the permit is still there.
+local ends = has_permit(owner)
+if not ends or tonumber(ends) <= now then return {2} end
 local hold = latch:match('[^:]+$')
 local seen, noted = redis.call('get', latch), note_of(owner, hold)
 if seen and seen ~= 'entered' or noted == 'ended' then return {2} end

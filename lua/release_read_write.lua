@@ -46,7 +46,9 @@ local function release_reader(holds)
   if is_last then
     keep = math.max(keep, left_to_keep(owner))
   elseif keep > 0 then
+    last_for(keep)  -- also where the outer hold is renewed no longer; first, to note it without memory
     note_kept(owner, keep)
+    span = math.max(span, keep)
   end
   if is_last and keep > 0 then
     last_for(keep)

@@ -27,6 +27,17 @@ local function extend_lock(left)
   if left < lease then redis.call('pexpire', lock, lease) end
 end
 
+-- Tells about a new holder. Where it `holds` the lock already, by an earlier sending of this request,
+-- what was noted of it since stays. Returns as tell.
+local function tell_of_holder(of, about, holds)
+  local before = holds and known(of)
+  if before and not as_waiter(before) then
+    before.seen, before.token = now, about.token or before.token
+    about = before
+  end
+  return tell(of, about, lease)
+end
+
 -- Makes the owner the holder, unless he `holds` the lock already, after extend_lock. Tells about him
 -- if there is something to tell. Returns the hold count, and as tell.
 local function hold(holds, about)
@@ -34,7 +45,7 @@ local function hold(holds, about)
     redis.call('hset', lock, owner, 1)
     redis.call('pexpire', lock, lease)
   end
-  local untold = about and tell(owner, about, lease)
+  local untold = about and tell_of_holder(owner, about, holds)
   return holds and tonumber(redis.call('hget', lock, owner)) or 1, untold
 end
 

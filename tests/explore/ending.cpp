@@ -16,15 +16,17 @@ using Pending = Client::Pending;
 constexpr int k_most_steps = 300;
 
 // How this client goes on to its end.
-Action next_of(const World& world, int index, bool crashes) {
+Action next_of(const World& world, int index, bool crashes, bool keeps) {
   const Client& client = world.clients[static_cast<std::size_t>(index)];
   if (crashes) return {.what = What::crash, .client = index};
   if (client.pending == Pending::acquire) return {.what = What::give_up, .client = index};
   if (client.pending != Pending::nothing) return {.what = What::resend, .client = index};
   if (client.phase == Phase::waiting) return {.what = What::give_up, .client = index};
   // The inner hold goes first.
-  return {
-      .what = What::release, .client = index, .hold = static_cast<int>(client.holds.size()) - 1};
+  return {.what = What::release,
+          .client = index,
+          .hold = static_cast<int>(client.holds.size()) - 1,
+          .keep_ms = keeps && explore::keeps(client) ? k_keep_ms : 0};
 }
 
 bool can_change(const World& world) {
@@ -77,7 +79,7 @@ void play_to_end(Rules& rules, const Layout& layout, World world, std::uint64_t 
     }
     for (int i = 0; i < static_cast<int>(world.clients.size()); ++i) {
       while (world.clients[static_cast<std::size_t>(i)].phase != Phase::idle)
-        apply(next_of(world, i, chance(4)));
+        apply(next_of(world, i, chance(4), chance(4)));
     }
     if (chance(4)) apply({.what = What::repair});
     apply({.what = What::pass});

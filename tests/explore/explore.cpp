@@ -24,8 +24,17 @@ struct Options {
   std::size_t states = 1'000'000;
   double seconds = 600;
   int faults = 3;
+  bool has_families = false, lacks_memory = false;
+  std::string lacks;
   std::string lua;
 };
+
+Layout layout_of(const Options& options) {
+  Layout layout(options.kind, options.permits, options.has_families);
+  layout.lacks_memory = options.lacks_memory;
+  layout.lacks = options.lacks;
+  return layout;
+}
 
 // Prints the requests of one step, as lines of a script.
 void print_step(const Rules& rules, const std::string& text) {
@@ -54,7 +63,7 @@ std::string told_of(const Violation& violation, World& world) {
 // Prints how to get to a violation, as a script for redis-cli: $LUA is a folder with the scripts as
 // they are sent, and the folder redisson.
 void print_path(LuaHost& host, const Options& options, const Found& found) {
-  const Layout layout(options.kind, options.permits);
+  const Layout layout = layout_of(options);
   Rules rules(host, layout);
   World world = first_world(layout, options.clients, options.faults);
   std::cout << "#!/bin/sh\n# Moments are those of a server; names of owners and holds are short.\n";
@@ -111,7 +120,7 @@ int explore_all(const Options& options) {
   const Stopwatch time;
   LuaHost host(options.lua);
   if (is_mixed(options.kind)) host.add(RLOCK_EXPLORE_REDISSON);
-  const Layout layout(options.kind, options.permits);
+  const Layout layout = layout_of(options);
   Game game{options, layout, Rules(host, layout)};
   Extent extent;
   const auto found = search<World>(game, options.states, options.seconds, extent);
@@ -124,10 +133,11 @@ int explore_all(const Options& options) {
     return 1;
   }
   std::printf(
-      "%s, %d clients: %zu states%s, %llu transitions, %llu script calls, depth %d, %zu played to "
+      "%s%s, %d clients: %zu states%s, %llu transitions, %llu script calls, depth %d, %zu played "
+      "to "
       "the end, %zu states in which each client has taken, lost and taken it again, %.1f s\n",
-      name, options.clients, extent.states, extent.are_all ? " (all)" : "",
-      static_cast<unsigned long long>(extent.transitions),
+      name, options.has_families ? " of families" : "", options.clients, extent.states,
+      extent.are_all ? " (all)" : "", static_cast<unsigned long long>(extent.transitions),
       static_cast<unsigned long long>(host.calls()), extent.depth, extent.ends, game.taken_again,
       time.seconds());
   return 0;
@@ -137,8 +147,8 @@ int explore_all(const Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    const std::string name = argv[i], value = argv[i + 1];
+  for (int i = 1; i < argc; i += 2) {
+    const std::string name = argv[i], value = i + 1 < argc ? argv[i + 1] : "";
     if (name == "--kind") {
       const auto kind = kind_of(value);
       if (!kind) {
@@ -156,6 +166,14 @@ int main(int argc, char** argv) {
       options.seconds = std::atof(value.c_str());
     } else if (name == "--faults") {
       options.faults = std::atoi(value.c_str());
+    } else if (name == "--family") {
+      options.has_families = true;
+      --i;  // it has no value
+    } else if (name == "--no-memory") {
+      options.lacks_memory = true;
+      --i;
+    } else if (name == "--without") {
+      options.lacks = value;
     } else if (name == "--lua") {
       options.lua = value;
     } else {

@@ -14,7 +14,6 @@ const std::string k_semaphore_channel = "redisson_sc:{L}";
 const std::string k_about = R"({"host":"h"})";
 const std::string k_redissons_memory = "16000";  // of its latches, by its defaults: at least
 const std::string k_redissons_wait = "300000";   // by its defaults
-const std::string k_known = "";                  // no other process knows of a hold
 
 constexpr std::array<const char*, 9> k_names{"plain",   "fair",       "simple",
                                              "value",   "read-write", "semaphore",
@@ -166,8 +165,9 @@ Sent Layout::renew(const std::string& owner, const Hold& hold, std::int64_t leas
   return {"renew", {k_lock}, {span, owner, k_info, is_latched ? latch(hold) : ""}};
 }
 
-Sent Layout::release(const std::string& owner, const Hold& hold) const {
-  const std::string memory = std::to_string(k_memory_ms);
+Sent Layout::release(const std::string& owner, const Hold& hold, std::int64_t keep_ms) const {
+  const std::string memory = std::to_string(k_memory_ms), keep = std::to_string(keep_ms);
+  const std::string known = hold.is_known ? "1" : "";
   if (hold.is_redissons && is_fair(kind)) {
     return {"redisson/release_fair",
             {k_lock, k_queue, k_scores, k_channel, latch(hold)},
@@ -182,17 +182,17 @@ Sent Layout::release(const std::string& owner, const Hold& hold) const {
   if (is_semaphore(kind)) {
     return {"release_semaphore",
             {k_lock, k_info, latch(hold), k_permits},
-            {owner, memory, "0", standing(hold), k_semaphore_channel, k_known}};
+            {owner, memory, keep, standing(hold), k_semaphore_channel, known}};
   }
   if (kind == Kind::read_write) {
     return {"release_read_write",
             {k_lock, k_rw_channel, k_info, latch(hold)},
-            {owner, memory, "0", k_reader_prefix, standing(hold), side(hold), k_known}};
+            {owner, memory, keep, k_reader_prefix, standing(hold), side(hold), known}};
   }
   return {"release",
           {k_lock, k_channel, k_info, latch(hold), k_queue, k_scores},
-          {owner, memory, "0", is_fair(kind) ? std::to_string(k_fair_wait_ms) : "0", standing(hold),
-           "1", k_known}};
+          {owner, memory, keep, is_fair(kind) ? std::to_string(k_fair_wait_ms) : "0",
+           standing(hold), "1", known}};
 }
 
 Sent Layout::force(const std::string& request, const Words& owners) const {

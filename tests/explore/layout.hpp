@@ -23,6 +23,9 @@ enum class Kind { plain, fair, simple, value, read_write, semaphore, service, mi
 [[nodiscard]] bool is_fair(Kind kind);
 
 constexpr std::int64_t k_lease_ms = 10'000;
+// --at-least of an outer run, and of an inner one.
+constexpr std::int64_t k_keep_ms = 4'000;
+constexpr std::int64_t k_inner_keep_ms = 12'000;
 constexpr std::int64_t k_timeout_ms = 1'000;
 // As in lock/servers/question.hpp.
 constexpr std::int64_t k_longest_way_ms = 30'000;
@@ -47,6 +50,8 @@ struct Hold {
   bool is_outer = false;       // a string that belongs to the outer hold
   bool is_unproven = false;    // only the latch tells whether it was granted
   bool is_unanswered = false;  // a request of its was: it may still be under way
+  bool is_known = false;       // to other processes, which may give it back, too
+  bool is_returned = false;    // a release was carried out, but its reply was lost
 };
 
 // One script call, as it was sent.
@@ -57,13 +62,16 @@ struct Sent {
 
 class Layout {
  public:
-  Layout(Kind of, int count_of_permits) : kind(of), permits(count_of_permits) {}
+  Layout(Kind of, int count_of_permits, bool has_families = false)
+      : kind(of), permits(count_of_permits), is_family(has_families) {}
 
   [[nodiscard]] Sent take(const std::string& owner, const Hold& hold) const;
   [[nodiscard]] Sent reenter(const std::string& owner, const Hold& hold) const;
   // A lease of 0 only asks.
   [[nodiscard]] Sent renew(const std::string& owner, const Hold& hold, std::int64_t lease) const;
-  [[nodiscard]] Sent release(const std::string& owner, const Hold& hold) const;
+  // `keep_ms`: for how long the lock is to stay all the same (--at-least).
+  [[nodiscard]] Sent release(const std::string& owner, const Hold& hold,
+                             std::int64_t keep_ms) const;
   // Breaks the lock if nobody else than these has it. `request`: its identifier.
   [[nodiscard]] Sent force(const std::string& request, const Words& owners) const;
   [[nodiscard]] Sent evict(const std::string& request, const std::string& waiter) const;
@@ -86,7 +94,10 @@ class Layout {
                                   const Hold& hold) const;
 
   const Kind kind;
-  const int permits;  // of a semaphore
+  const int permits;          // of a semaphore
+  const bool is_family;       // nested runs are processes of their own
+  bool lacks_memory = false;  // the server, at times
+  std::string lacks{};        // a command that every second client has no right to
 
  private:
   [[nodiscard]] bool fences(const Hold& hold) const;

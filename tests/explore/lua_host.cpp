@@ -3,7 +3,9 @@
 #include <filesystem>
 #include <fstream>
 #include <lua.hpp>
+#include <optional>
 #include <regex>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 
@@ -14,6 +16,8 @@ namespace rlock::explore {
 namespace {
 
 thread_local Store* store = nullptr;
+thread_local Refusals refusals;
+thread_local bool has_written = false;
 thread_local std::string unknown;  // what a script wanted of the model in vain
 
 void push_words(lua_State* lua, const Words& words) {
@@ -105,6 +109,22 @@ std::string argument_at(lua_State* lua, int index) {
   return text;
 }
 
+// Returns why the server does not run this command, or nothing.
+std::optional<Reply> refusal_of(const Words& words) {
+  static const std::set<std::string> greedy{"set",     "hset", "hincrby", "rpush",
+                                            "linsert", "zadd", "zincrby", "incr"};
+  static const std::set<std::string> other{"del",   "pexpire", "persist", "hdel", "zrem",
+                                           "ltrim", "lpop",    "rpop",    "lrem"};
+  const std::string& command = words.at(0);
+  if (command == refusals.lacks)
+    return Reply::error("NOPERM this user has no permissions to run the '" + command + "' command");
+  const bool may_grow = greedy.count(command) != 0;
+  if (refusals.is_out_of_memory && may_grow && !has_written)
+    return Reply::error("OOM command not allowed when used memory > 'maxmemory'.");
+  has_written = has_written || may_grow || other.count(command) != 0;
+  return std::nullopt;
+}
+
 // Lua leaves a function that fails by a jump, which passes destructors over: so who owns something
 // only pushes the failure.
 bool push_answer(lua_State* lua) {
@@ -119,7 +139,8 @@ bool push_answer(lua_State* lua) {
     reply = Reply::error("ERR Lua redis lib command arguments must be strings or integers");
   } else {
     try {
-      reply = store->run(words);
+      const auto refusal = refusal_of(words);
+      reply = refusal ? *refusal : store->run(words);
     } catch (const std::logic_error& error) {
       unknown = error.what();
       reply = Reply::error(unknown);
@@ -312,6 +333,8 @@ Reply LuaHost::run_loaded(Store& target, const Words& keys, const Words& args) {
   ++calls_;
   lua_State* lua = lua_.get();
   store = &target;
+  refusals = refusals_;
+  has_written = false;
   unknown.clear();
   push_words(lua, keys);
   lua_setglobal(lua, "KEYS");

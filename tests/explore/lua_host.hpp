@@ -12,6 +12,13 @@ struct lua_State;
 
 namespace rlock::explore {
 
+// What a server refuses to a script: each command that this user lacks the right to; and, where
+// it is out of memory, what may take more, until the script has written something.
+struct Refusals {
+  bool is_out_of_memory = false;
+  std::string lacks{};
+};
+
 class LuaHost {
  public:
   // Loads the scripts that rlock is built with; or those of a folder like lua/ where one is given.
@@ -24,6 +31,9 @@ class LuaHost {
   // Runs a script, by its name, on a store. What it returns is as a client sees it.
   // Throws std::logic_error if it uses what the model does not know.
   Reply run(const std::string& script, Store& store, const Words& keys, const Words& args);
+
+  // Of the scripts that run from now on.
+  void refuse(const Refusals& what) { refusals_ = what; }
 
   // The same of a piece of Lua, which may not compile.
   Reply eval(const std::string& code, Store& store, const Words& keys, const Words& args);
@@ -39,6 +49,7 @@ class LuaHost {
   std::map<std::string, int> scripts_;  // references to the compiled chunks
   std::map<std::string, std::string> texts_;
   std::uint64_t calls_ = 0;
+  Refusals refusals_;
 };
 
 }  // namespace rlock::explore

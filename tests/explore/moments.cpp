@@ -116,7 +116,8 @@ void rank_arrivals(World& world) {
 std::string text_of(const Hold& hold) {
   return hold.id + (hold.writes ? "w" : "") + (hold.is_reentered ? "+" : "") +
          (hold.is_outer ? "o" : "") + (hold.is_unproven ? "?" : "") +
-         (hold.is_unanswered ? "!" : "");
+         (hold.is_unanswered ? "!" : "") + (hold.is_returned ? "r" : "") +
+         (hold.is_known ? "K" : "");
 }
 
 std::string text_of(const Client& client) {
@@ -127,6 +128,8 @@ std::string text_of(const Client& client) {
   text += (client.is_revoked ? "r" : "") + std::string(client.is_late ? "l" : "") +
           (client.has_grant ? "g" : "") + " " + std::to_string(client.left_ms) + " " +
           std::to_string(client.ask_within_ms);
+  if (client.pending != Client::Pending::nothing && client.pending_keep_ms > 0)
+    text += " " + std::to_string(client.pending_keep_ms);
   for (const Hold& hold : client.holds) text += "\n" + text_of(hold);
   return text;
 }
@@ -134,9 +137,9 @@ std::string text_of(const Client& client) {
 std::string text_of(const Flight& flight) {
   if (!flight.is_there()) return "";
   std::string text = flight.sent.script + " " + flight.run + " " + flight.owner + " " +
-                     text_of(flight.hold) + " " + std::to_string(flight.left_ms) +
-                     (flight.was_queued ? "q" : "") + (flight.is_over ? "o" : "") +
-                     (flight.is_ended ? "e" : "");
+                     text_of(flight.hold) + " " + std::to_string(flight.left_ms) + " " +
+                     std::to_string(flight.keep_ms) + (flight.was_queued ? "q" : "") +
+                     (flight.is_over ? "o" : "") + (flight.is_ended ? "e" : "");
   if (flight.what == Client::Pending::nothing) {  // the others follow from what is told already
     for (const std::string& word : flight.sent.keys) text += " " + word;
     for (const std::string& word : flight.sent.args) text += " " + word;
@@ -171,6 +174,7 @@ std::int64_t pass(World& world) {
     if (client.phase == Phase::waiting) consider(client.ask_within_ms + 1);
   }
   for (const Flight& flight : world.flights) consider(flight.left_ms);
+  for (const Kept& kept : world.kept) consider(kept.left_ms);
   change_info(world.store, [&](json& about) {
     if (about.contains("due")) consider(field_ms(about, "due") + 1 - k_now_ms);
     if (about.contains("at")) {
@@ -202,6 +206,7 @@ std::int64_t pass(World& world) {
     client.ask_within_ms = std::max<std::int64_t>(client.ask_within_ms - next, -1);
     client.is_late = client.is_late || client.ask_within_ms < 0;
   }
+  for (Kept& kept : world.kept) kept.left_ms = std::max<std::int64_t>(kept.left_ms - next, 0);
   for (Flight& flight : world.flights) {
     if (flight.is_there() && (flight.left_ms -= next) <= 0) flight = Flight{};
   }
@@ -227,7 +232,11 @@ std::string normalise(World& world) {
     for (const auto& [score, member] : value.zset) add(member + format_score(score));
   }
   for (const Client& client : world.clients) add(text_of(client));
+  for (const std::string& owner : world.unsure) add("unsure of " + owner);
   for (const Flight& flight : world.flights) add(text_of(flight));
+  for (const Kept& kept : world.kept)
+    add("kept " + kept.owner + (kept.writes ? "w" : "") + (kept.is_counted ? "c" : "") +
+        (kept.is_sure ? "s" : "") + std::to_string(kept.left_ms));
   add(std::to_string(world.last_token) + " " + std::to_string(world.faults) +
       (world.looked_foreign ? "f" : ""));
   return text;

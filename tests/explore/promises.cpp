@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "explore/keeping.hpp"
+
 namespace rlock::explore {
 namespace {
 
@@ -14,6 +16,7 @@ using Pending = Client::Pending;
 
 // Whether two clients may believe at once that they have the lock.
 bool share(const Layout& layout, const Client& one, const Client& other) {
+  if (layout.is_family && one.owner == other.owner) return true;
   if (is_semaphore(layout.kind)) return layout.permits > 1;
   return layout.kind == Kind::read_write && !one.writes() && !other.writes();
 }
@@ -30,11 +33,21 @@ bool may_stay(const Layout& layout, const World& world, const std::string& key) 
   return is_foreign && (key == k_queue || key == k_scores);
 }
 
+// Processes of one owner share its permit.
+bool is_first_of_owner(const Layout& layout, const World& world, const Client& client) {
+  if (!layout.is_family) return true;
+  for (const Client& other : world.clients) {
+    if (&other == &client) return true;
+    if (other.owner == client.owner && other.believes()) return false;
+  }
+  return true;
+}
+
 void check_believers(const Layout& layout, const World& world) {
   int believers = 0;
   for (const Client& client : world.clients) {
     if (!client.believes()) continue;
-    ++believers;
+    believers += is_first_of_owner(layout, world, client) ? 1 : 0;
     for (const Client& other : world.clients) {
       if (&other != &client && other.believes() && !share(layout, client, other))
         throw Violation{"two holders"};
@@ -45,20 +58,32 @@ void check_believers(const Layout& layout, const World& world) {
 }
 
 void check_counts(const Layout& layout, const World& world, const Client& client) {
-  if (client.pending != Pending::nothing) return;
+  std::vector<const Client*> processes;
+  for (const Client& other : world.clients) {
+    if (&other != &client && !(layout.is_family && other.owner == client.owner)) continue;
+    if (other.pending != Pending::nothing) return;
+    processes.push_back(&other);
+  }
   for (const bool writes : {false, true}) {
     if (writes && layout.kind != Kind::read_write) continue;
-    auto expected = static_cast<int>(
-        std::count_if(client.holds.begin(), client.holds.end(),
-                      [&](const Hold& hold) { return hold.writes == writes && !hold.is_outer; }));
-    if (layout.count(world.store, client.owner, writes) != expected)
+    int expected = kept_count(world, client.owner, writes), lost = 0;
+    for (const Client* process : processes) {
+      // Of a process whose lease is over, nothing needs to be there.
+      (process->left_ms > 0 ? expected : lost) += static_cast<int>(
+          std::count_if(process->holds.begin(), process->holds.end(), [&](const Hold& hold) {
+            return hold.writes == writes && !hold.is_outer && !hold.is_returned;
+          }));
+    }
+    const int count = layout.count(world.store, client.owner, writes);
+    // A process that has crashed may have left its hold.
+    if (count < expected || (count > expected + lost && is_sure_of(world, client.owner)))
       throw Violation{"the count is not that of the holds"};
   }
 }
 
 void check_holders(const Layout& layout, const World& world) {
   for (const Client& client : world.clients) {
-    if (!client.believes()) continue;
+    if (!client.believes() || client.is_poor) continue;
     for (std::size_t i = 0; i < client.holds.size(); ++i) {
       if (!client.counts_on(static_cast<int>(i))) continue;
       const Hold& hold = client.holds[i];
@@ -68,7 +93,7 @@ void check_holders(const Layout& layout, const World& world) {
       if (layout.left(world.store, client.owner, hold) < client.left_ms)
         throw Violation{"the lock ends before its holder's lease"};
     }
-    check_counts(layout, world, client);
+    if (layout.lacks.empty()) check_counts(layout, world, client);
   }
 }
 
@@ -145,23 +170,28 @@ bool is_endless(const Store& store) {
 void check(const Layout& layout, const World& world) {
   check_believers(layout, world);
   check_holders(layout, world);
-  if (layout.kind == Kind::read_write) check_readers(world);
-  if (is_semaphore(layout.kind)) check_permits(layout, world);
+  // A script that fails on its way may leave disorder, but nothing that has no end.
+  const bool is_in_order = layout.lacks.empty();
+  if (is_in_order) check_kept(layout, world);
+  if (is_in_order && layout.kind == Kind::read_write) check_readers(world);
+  if (is_in_order && is_semaphore(layout.kind)) check_permits(layout, world);
   for (const auto& [name, value] : world.store.keys) {
     if (value.end_ms == 0 && !may_stay(layout, world, name)) throw Violation{name + " has no end"};
   }
-  check_queue(world);
+  if (is_in_order) check_queue(world);
 }
 
 void check_grant(const Layout& layout, World& world, Client& client, const Reply& reply) {
   int others = 0;
   for (const Client& other : world.clients) {
     if (&other == &client || !other.believes()) continue;
-    ++others;
+    const bool is_same = layout.is_family && other.owner == client.owner;
+    others += is_first_of_owner(layout, world, other) && !is_same ? 1 : 0;
     if (!share(layout, client, other)) throw Violation{"granted while another holds it"};
   }
   if (is_semaphore(layout.kind) && others >= layout.permits)
     throw Violation{"granted while others have all permits"};
+  check_grant_beside_kept(layout, world, client);
   const bool is_repeated = client.has_grant;  // whose reply was lost
   client.has_grant = true;
   if (const std::string& text = reply.items.at(3).text; !text.empty()) {
@@ -171,7 +201,7 @@ void check_grant(const Layout& layout, World& world, Client& client, const Reply
     if (is_repeated && token == world.last_token) return;
     world.last_token = token;
   }
-  if (layout.kind != Kind::fair) return;
+  if (layout.kind != Kind::fair || !layout.lacks.empty()) return;
   for (const Client& other : world.clients) {
     if (&other != &client && other.phase == Phase::waiting && other.arrival != 0 &&
         !other.is_late && !other.has_grant &&
@@ -182,6 +212,7 @@ void check_grant(const Layout& layout, World& world, Client& client, const Reply
 }
 
 void check_still_gone(const Layout& layout, const World& world, const Flight& flight) {
+  if (!layout.lacks.empty()) return;
   const Store& store = world.store;
   // Whoever has the same value now has what the outer hold had.
   if (layout.kind == Kind::value && flight.hold.is_outer) return;
@@ -203,6 +234,7 @@ void check_still_gone(const Layout& layout, const World& world, const Flight& fl
 
 void check_gone(const Layout& layout, const World& world, const Client& client, const Hold& last,
                 bool is_freed) {
+  if (!layout.lacks.empty()) return;
   const Store& store = world.store;
   Flight nothing;
   nothing.owner = client.owner;
@@ -248,6 +280,7 @@ void check_repaired(const Layout& layout, const World& before, const World& worl
 
 // Messages are hints, but who waits asks only every few seconds.
 void check_woken(const Layout& layout, const World& world, const Client& client) {
+  if (!layout.lacks.empty()) return;
   if (layout.kind == Kind::fair) return;  // it calls the head, and only once
   if (!is_semaphore(layout.kind) && !layout.holders(world.store).empty()) return;
   const auto& told = world.store.published;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "explore/keeping.hpp"
 #include "explore/moments.hpp"
 #include "explore/promises.hpp"
 
@@ -16,26 +17,15 @@ using Progress = Client::Progress;
 
 const char* name_of(What what) {
   static const char* const names[] = {
-      "takes",           "asks again",           "gives up",   "renews",         "re-enters",
-      "releases",        "sends again",          "crashes",    "unlock --force", "evict",
-      "doctor --repair", "late request arrives", "time passes"};
+      "takes",           "asks again",
+      "joins",           "gives up",
+      "renews",          "re-enters",
+      "releases",        "has its hold given back by another process",
+      "sends again",     "crashes",
+      "unlock --force",  "evict",
+      "doctor --repair", "late request arrives",
+      "time passes"};
   return names[static_cast<int>(what)];
-}
-
-bool has_any(const Layout& layout, const Store& store, const Client& client) {
-  return std::any_of(client.holds.begin(), client.holds.end(),
-                     [&](const Hold& hold) { return layout.has(store, client.owner, hold); });
-}
-
-void end(Client& client, bool is_loss) {
-  const Progress progress =
-      client.progress == Progress::taken && is_loss ? Progress::lost : client.progress;
-  const bool is_redisson = client.is_redisson;
-  const std::string owner = client.owner;
-  client = Client{};
-  client.progress = progress;
-  client.is_redisson = is_redisson;
-  if (is_redisson) client.owner = owner;  // a thread stays who it is
 }
 
 // A request of this hold's has prolonged the lease. Where the outer hold is proven by its latch,
@@ -45,9 +35,24 @@ void extend(const Layout& layout, Client& client, const Hold& hold) {
   if (client.left_ms > 0) client.left_ms = k_lease_ms;
 }
 
+}  // namespace
+
 Hold& hold_of(Client& client, int hold) { return client.holds[static_cast<std::size_t>(hold)]; }
 
-// A request of this hold's has got no answer.
+void end(Client& client, bool is_loss) {
+  const Progress progress =
+      client.progress == Progress::taken && is_loss ? Progress::lost : client.progress;
+  const bool is_redisson = client.is_redisson, is_acquire = client.is_acquire,
+             is_poor = client.is_poor;
+  const std::string owner = client.owner;
+  client = Client{};
+  client.progress = progress;
+  client.is_redisson = is_redisson;
+  client.is_acquire = is_acquire;
+  client.is_poor = is_poor;
+  if (is_redisson) client.owner = owner;  // a thread stays who it is
+}
+
 void await(Client& client, Pending what, int hold) {
   client.pending = what;
   client.pending_hold = hold;
@@ -57,8 +62,6 @@ void await(Client& client, Pending what, int hold) {
   client.is_late = true;  // it has no claim to its place any more
   client.left_ms = std::min<std::int64_t>(client.left_ms, 0);  // its command has ended
 }
-
-}  // namespace
 
 bool Client::writes() const {
   for (std::size_t i = 0; i < holds.size(); ++i) {
@@ -74,6 +77,10 @@ World first_world(const Layout& layout, int clients, int faults) {
   world.faults = faults;
   for (std::size_t i = 1; is_mixed(layout.kind) && i < world.clients.size(); i += 2)
     world.clients[i].is_redisson = true;
+  for (std::size_t i = 1; !layout.lacks.empty() && i < world.clients.size(); i += 2)
+    world.clients[i].is_poor = true;
+  for (std::size_t i = 0; layout.is_family && i < world.clients.size(); i += 2)
+    world.clients[i].is_acquire = true;
   if (layout.kind == Kind::service)
     world.store.run({"set", k_lock, std::to_string(layout.permits)});
   normalise(world);
@@ -88,12 +95,17 @@ Reply Rules::send(World& world, const Sent& sent, bool is_lost) {
   }
   sent_.push_back(sent);
   Reply reply = host_.run(sent.script, world.store, sent.keys, sent.args);
-  if (reply.type == Reply::Type::error) throw Violation{"a script failed: " + reply.text};
+  if (reply.type == Reply::Type::error) {
+    const bool is_refusal = reply.text.starts_with("OOM") || reply.text.starts_with("NOPERM");
+    if (is_refusal) return reply;
+    throw Violation{"a script failed: " + reply.text};
+  }
   if (sent.script.starts_with("redisson/")) return Layout::as_ours(sent, reply);
   // A request that is sent again at once, as after a lost reply, changes nothing but what it
   // prolongs. A waiter that asks again may have its turn.
   const bool is_waiting = sent.script.starts_with("acquire") && reply.items.at(0).integer == 0;
-  if (is_lost && !is_waiting) {
+  // A script that lacks a right may come to where it fails only the second time.
+  if (is_lost && !is_waiting && layout_.lacks.empty()) {
     Store again = world.store;
     const Reply second = host_.run(sent.script, again, sent.keys, sent.args);
     World one = world, other = world;
@@ -110,91 +122,20 @@ Reply Rules::send(World& world, const Sent& sent, bool is_lost) {
   return reply;
 }
 
-std::vector<Action> Rules::actions(const World& world) const {
-  std::vector<Action> all;
-  const bool has_sides = layout_.kind == Kind::read_write;
-  const auto both = [&](Action action) {
-    all.push_back(action);
-    // Redisson does not promise that a request that is sent again changes nothing.
-    if (world.faults == 0 || world.clients[static_cast<std::size_t>(action.client)].is_redisson)
-      return;
-    action.fate = Fate::lost;
-    all.push_back(action);
-    action.fate = Fate::late;
-    if (!world.flights[static_cast<std::size_t>(action.client)].is_there()) all.push_back(action);
-  };
-  for (int i = 0; i < static_cast<int>(world.clients.size()); ++i) {
-    const Client& client = world.clients[static_cast<std::size_t>(i)];
-    if (client.phase == Phase::idle) {
-      both({.what = What::take, .client = i});
-      if (has_sides) both({.what = What::take, .client = i, .writes = true});
-      continue;
-    }
-    if (world.faults > 0) all.push_back({.what = What::crash, .client = i});
-    if (client.pending != Pending::nothing) {
-      all.push_back({.what = What::resend, .client = i});
-      if (client.pending == Pending::acquire || client.pending == Pending::reenter)
-        both({.what = What::give_up, .client = i});
-      continue;
-    }
-    if (client.phase == Phase::waiting) {
-      both({.what = What::ask, .client = i});
-      both({.what = What::give_up, .client = i});
-      continue;
-    }
-    const int last = static_cast<int>(client.holds.size()) - 1;
-    const Hold& inner = client.holds.back();
-    if (client.left_ms > 0) {
-      both({.what = What::renew, .client = i});
-      const bool is_other = inner.writes != client.holds[0].writes || inner.is_outer;
-      if (last > 0 && is_other) both({.what = What::renew, .client = i, .hold = last});
-      if (client.holds.size() < k_most_holds) {
-        both({.what = What::reenter, .client = i});
-        if (client.writes()) both({.what = What::reenter, .client = i, .writes = true});
-      }
-    }
-    if (inner.is_outer) {  // it only asks
-      all.push_back({.what = What::release, .client = i, .hold = last});
-      continue;
-    }
-    // Redisson only counts.
-    for (int hold = client.is_redisson ? last : 0; hold <= last; ++hold)
-      both({.what = What::release, .client = i, .hold = hold});
-  }
-  const auto interfere = [&](Action action) {
-    if (world.faults == 0) return;
-    all.push_back(action);
-    action.fate = Fate::late;
-    if (!world.flights.back().is_there()) all.push_back(action);
-  };
-  if (!layout_.holders(world.store).empty()) interfere({.what = What::force});
-  if (const Value* queue = find(world.store, k_queue); queue != nullptr) {
-    for (const std::string& owner : queue->list) interfere({.what = What::evict, .target = owner});
-  }
-  // A late one does what one does that is sent then.
-  if (world.faults > 0) all.push_back({.what = What::repair});
-  for (int i = 0; i < static_cast<int>(world.flights.size()); ++i) {
-    if (world.flights[static_cast<std::size_t>(i)].is_there())
-      all.push_back({.what = What::arrive, .client = i});
-  }
-  all.push_back({What::pass});
-  return all;
-}
-
 std::string Rules::apply(World& world, const Action& action) {
   sent_.clear();
   passed_ms_ = 0;
-  const bool is_fault = action.fate != Fate::answered || action.what == What::crash ||
-                        action.what == What::force || action.what == What::evict;
-  if (is_fault) --world.faults;
+  world.faults -= faults_of(action);
   world.looked_foreign =
       (world.looked_foreign && is_endless(world.store)) || looks_foreign(world.store);
   std::string text = name_of(action.what);
-  const char* const fate = action.fate == Fate::lost   ? ", and the reply is lost"
-                           : action.fate == Fate::late ? ", but that request is late"
-                                                       : "";
+  const char* const fate = action.fate == Fate::lost      ? ", and the reply is lost"
+                           : action.fate == Fate::late    ? ", but that request is late"
+                           : action.fate == Fate::starved ? ", and the server is out of memory"
+                                                          : "";
   if (action.what == What::arrive) {
     arrive(world, action.client);
+    forget_families(world);
     check(layout_, world);
     return "a " + text + ": " + sent_.at(0).script;
   }
@@ -204,8 +145,10 @@ std::string Rules::apply(World& world, const Action& action) {
     if (action.what == What::repair) repair(world);
     if (action.what == What::pass) {
       passed_ms_ = pass(world);
+      drop_kept(layout_, world);
       text += ": " + std::to_string(passed_ms_) + " ms";
     }
+    forget_families(world);
     check(layout_, world);
     return text + " " + action.target + fate;
   }
@@ -228,13 +171,20 @@ std::string Rules::apply(World& world, const Action& action) {
                               .is_unproven = true});
       reenter(world, client, static_cast<int>(client.holds.size()) - 1, action.fate);
       break;
+    case What::join:
+      join(world, client, action.target, action.writes, action.fate);
+      break;
+    case What::unlock:
+      unlock(world, client);
+      break;
     case What::give_up:
       give_up(world, client, action.fate);
       break;
     case What::release:
-      release(world, client, action.hold, action.fate);
+      release(world, client, action.hold, action.fate, action.keep_ms);
       break;
     case What::crash:
+      if (layout_.is_family) lose_count(world, client);
       end(client, true);
       client.owner.clear();
       break;
@@ -244,9 +194,11 @@ std::string Rules::apply(World& world, const Action& action) {
     default:
       break;
   }
+  forget_families(world);
   check(layout_, world);
   return "client " + std::to_string(action.client + 1) + " " + text +
-         (action.writes ? " to write" : "") + fate;
+         (action.writes ? " to write" : "") + (action.keep_ms > 0 ? ", and keeps the lock" : "") +
+         fate;
 }
 
 void Rules::take(World& world, Client& client, bool writes) {
@@ -256,7 +208,8 @@ void Rules::take(World& world, Client& client, bool writes) {
   client.holds = {{.id = fresh(world, 'h', "."),
                    .is_redissons = client.is_redisson,
                    .writes = writes,
-                   .is_unproven = is_given}};
+                   .is_unproven = is_given,
+                   .is_known = client.is_acquire}};
   client.phase = Phase::waiting;
   client.is_late = false;
 }
@@ -271,7 +224,7 @@ void Rules::resend(World& world, Client& client) {
     case Pending::renew:
       return renew(world, client, hold, Fate::answered);
     case Pending::release:
-      return release(world, client, hold, Fate::answered);
+      return release(world, client, hold, Fate::answered, client.pending_keep_ms);
     case Pending::nothing:
       break;
   }
@@ -284,10 +237,11 @@ void Rules::forget(World& world, const Hold& hold) {
 void Rules::acquire(World& world, Client& client, Fate fate) {
   const Sent request = layout_.take(client.owner, client.holds[0]);
   if (fate == Fate::late) return depart(world, client, Pending::acquire, 0, request);
-  const Reply reply = send(world, request, fate == Fate::lost);
+  const Reply reply = this->request(world, client, request, fate);
+  if (reply.type == Reply::Type::error) return refused(world, client, Pending::acquire, 0);
   const std::int64_t code = reply.items.at(0).integer;
   if (code == 1) {
-    if (!layout_.has(world.store, client.owner, client.holds[0]))
+    if (!client.is_poor && !layout_.has(world.store, client.owner, client.holds[0]))
       throw Violation{"granted, but the keys say nothing of it"};
     check_grant(layout_, world, client, reply);
   } else if (code == 0) {
@@ -328,15 +282,25 @@ void Rules::reenter(World& world, Client& client, int hold, Fate fate) {
   const bool was_held = holds_any();
   const Sent request = layout_.reenter(client.owner, hold_of(client, hold));
   if (fate == Fate::late) return depart(world, client, Pending::reenter, hold, request);
-  const Reply reply = send(world, request, fate == Fate::lost);
+  const Reply reply = this->request(world, client, request, fate);
+  if (reply.type == Reply::Type::error) return refused(world, client, Pending::reenter, hold);
   if (fate == Fate::lost) {
     return await(client, Pending::reenter, hold);
   }
   if (reply.items.at(0).integer != 1) {
+    // An earlier sending of it may have counted.
+    if (hold_of(client, hold).is_unanswered) lose_count(world, client);
     client.holds.pop_back();
     if (client.is_redisson && is_fair(layout_.kind))
       send(world, Layout::give_up(client.owner), false);  // it had been queued
     if (client.believes()) throw Violation{"a holder cannot re-enter"};
+    if (client.holds.empty()) {
+      for (const Client& other : world.clients) {
+        if (other.owner == client.owner && other.believes() && other.counts_on(0))
+          throw Violation{"a run that is nested in a holder's cannot re-enter"};
+      }
+      end(client, false);
+    }
     return;
   }
   if (!was_held && client.is_redisson) return take_anew(world, client, reply);
@@ -345,6 +309,7 @@ void Rules::reenter(World& world, Client& client, int hold, Fate fate) {
   inner.is_outer = reply.items.at(3).integer == 1;
   inner.is_unproven = layout_.kind == Kind::value && !inner.is_outer;
   if (layout_.kind != Kind::value) forget(world, inner);
+  if (client.holds.size() == 1 && !client.is_revoked) client.left_ms = k_lease_ms;  // it has joined
   extend(layout_, client, inner);
 }
 
@@ -360,7 +325,8 @@ void Rules::take_anew(World& world, Client& client, const Reply& reply) {
 void Rules::renew(World& world, Client& client, int hold, Fate fate) {
   const Sent request = layout_.renew(client.owner, hold_of(client, hold), k_lease_ms);
   if (fate == Fate::late) return depart(world, client, Pending::renew, hold, request);
-  const Reply reply = send(world, request, fate == Fate::lost);
+  const Reply reply = this->request(world, client, request, fate);
+  if (reply.type == Reply::Type::error) return refused(world, client, Pending::renew, hold);
   if (fate == Fate::lost) {
     await(client, Pending::renew, hold);
   } else if (reply.integer == 1) {
@@ -388,7 +354,8 @@ void Rules::give_up(World& world, Client& client, Fate fate) {
   end(client, false);
 }
 
-void Rules::release(World& world, Client& client, int index, Fate fate) {
+void Rules::release(World& world, Client& client, int index, Fate fate, std::int64_t keep_ms) {
+  client.pending_keep_ms = keep_ms;
   const Hold hold = hold_of(client, index);
   const bool was_holding = client.phase == Phase::holding, believed = client.believes();
   // Nobody gives up what it has been granted but one hold that it had not heard of.
@@ -397,17 +364,29 @@ void Rules::release(World& world, Client& client, int index, Fate fate) {
     client.holds.erase(client.holds.begin() + index);
     client.pending = Pending::nothing;
   };
-  if (hold.is_outer) {
+  if (hold.is_outer && keep_ms == 0) {
     const Reply reply = send(world, layout_.renew(client.owner, hold, 0), false);
     if (believed && reply.integer != 1)
       throw Violation{"a holder is told that it has lost the lock"};
-    return drop();
+    drop();
+    if (client.holds.empty()) end(client, !believed);
+    return;
   }
-  const Sent request = layout_.release(client.owner, hold);
+  const Sent request = layout_.release(client.owner, hold, keep_ms);
   if (fate == Fate::late) return depart(world, client, Pending::release, index, request);
   const bool had_it = layout_.has(world.store, client.owner, hold);
-  const Reply reply = send(world, request, fate == Fate::lost);
-  give_back(world, client, hold);
+  const bool lasted = layout_.left(world.store, client.owner, hold) > 0;
+  const int before = counted(layout_, world, client.owner, hold);
+  const Reply reply = this->request(world, client, request, fate);
+  if (reply.type == Reply::Type::error) return refused(world, client, Pending::release, index);
+  if (had_it && reply.items.at(0).integer != 2 && !hold.is_returned) {
+    note_kept(layout_, world, client.owner, hold, keep_ms, before, lasted);
+    hold_of(client, index).is_returned = true;
+  }
+  // Without memory, the latch may not bar what is still under way.
+  if (fate != Fate::starved) give_back(world, client, hold);
+  if (fate == Fate::starved) lose_count(world, client);
+  revoke_nested(world, {.sent = {}, .owner = client.owner, .hold = hold});
   const std::int64_t code = reply.items.at(0).integer;
   if (had_it && code == 1) check_woken(layout_, world, client);
   if (fate == Fate::lost) return await(client, Pending::release, index);
@@ -416,13 +395,21 @@ void Rules::release(World& world, Client& client, int index, Fate fate) {
   if (is_sure && code == 2) throw Violation{"a holder's release is told that it had no lock"};
   drop();
   if (!client.holds.empty()) return;
-  check_gone(layout_, world, client, hold, had_it && code == 1);
+  // Where other processes go on, check() looks at them.
+  const bool are_others = layout_.is_family && !is_alone(world, client);
+  if (are_others || !is_sure_of(world, client.owner)) return end(client, was_holding && !believed);
+  if (is_kept(world, client.owner)) {
+    // A late renewal may have come between the two sendings.
+    if (!hold.is_returned) check_kept_end(layout_, world, client.owner);
+  } else {
+    check_gone(layout_, world, client, hold, had_it && code == 1);
+  }
   end(client, was_holding && !believed);
 }
 
 std::string Rules::run_of(const Client& client) const {
   if (client.holds.empty()) return "";
-  return layout_.kind == Kind::value ? client.holds[0].id : client.owner;
+  return layout_.kind == Kind::value || layout_.is_family ? client.holds[0].id : client.owner;
 }
 
 // The server has carried out a release of this hold.
@@ -431,7 +418,9 @@ void Rules::give_back(World& world, const Client& client, const Hold& hold) cons
     Flight& flight = world.flights[i];
     if (&world.clients[i] != &client || !flight.is_there()) continue;
     flight.is_over = flight.is_over || flight.hold.id == hold.id;
-    flight.is_ended = flight.is_ended || (client.holds.size() == 1 && flight.run == run_of(client));
+    flight.is_ended =
+        flight.is_ended || (client.holds.size() == 1 && flight.run == run_of(client) &&
+                            (!layout_.is_family || is_alone(world, client)));
   }
 }
 
@@ -444,6 +433,7 @@ void Rules::depart(World& world, Client& client, Pending what, int hold, const S
                         .owner = client.owner,
                         .hold = hold_of(client, hold),
                         .left_ms = k_longest_way_ms,
+                        .keep_ms = what == Pending::release ? client.pending_keep_ms : 0,
                         .was_queued = client.arrival != 0};
   }
   await(client, what, hold);
@@ -457,6 +447,8 @@ void Rules::arrive(World& world, int index) {
   Client& client = world.clients[at];
   const bool is_same = run_of(client) == flight.run;  // it did not crash, nor end, meanwhile
   const bool had_it = layout_.has(world.store, flight.owner, flight.hold);
+  const bool lasted = layout_.left(world.store, flight.owner, flight.hold) > 0;
+  const int before = counted(layout_, world, flight.owner, flight.hold);
   // It may have got its place by a request that it sent later.
   const bool was_queued = flight.was_queued || stands_in_queue(world.store, flight.owner);
   const Reply reply = send(world, flight.sent, false);
@@ -477,69 +469,15 @@ void Rules::arrive(World& world, int index) {
     client.ask_within_ms = reply.items.at(7).integer * 6 / 5;
   }
   if (flight.what == Pending::release && had_it && code == 1) check_woken(layout_, world, client);
-  if (flight.is_ended) check_still_gone(layout_, world, flight);
-}
-
-void Rules::force(World& world, Fate fate) {
-  const std::string id = fresh(world, 'f', ".");
-  const Sent sent = layout_.force(id, layout_.holders(world.store));
-  if (fate == Fate::late) {
-    world.flights.back() = {.sent = sent, .left_ms = k_longest_way_ms};
-    return;
+  if (flight.what == Pending::release && had_it && code != 2 && !flight.is_over &&
+      !flight.hold.is_returned) {
+    revoke_nested(world, flight);
+    note_kept(layout_, world, flight.owner, flight.hold, flight.keep_ms, before, lasted);
+    for (Hold& hold : client.holds)
+      hold.is_returned = hold.is_returned || hold.id == flight.hold.id;
   }
-  forced(world, sent);
-  world.store.run({"del", k_latch + id});
-  if (!layout_.holders(world.store).empty()) throw Violation{"a broken lock still has holders"};
-}
-
-void Rules::forced(World& world, const Sent& sent) {
-  std::vector<bool> is_hit;
-  for (const Client& client : world.clients)
-    is_hit.push_back(has_any(layout_, world.store, client));
-  const Reply reply = send(world, sent, true);
-  if (reply.items.at(0).integer != 1) return;  // it came late, and others have the lock now
-  for (std::size_t i = 0; i < is_hit.size(); ++i) {
-    if (!is_hit[i]) continue;
-    const bool believed = world.clients[i].believes();  // else its time may be over
-    world.clients[i].is_revoked = true;
-    const auto names = [&](const std::string& word) {
-      return word == world.clients[i].owner || word == world.clients[i].owner + ":write";
-    };
-    if (believed && std::none_of(sent.args.begin(), sent.args.end(), names))
-      throw Violation{"a lock is broken whose holder was not named"};
-  }
-}
-
-void Rules::evict(World& world, const std::string& owner, Fate fate) {
-  const std::string id = fresh(world, 'e', ".");
-  const Sent sent = layout_.evict(id, owner);
-  if (fate == Fate::late) {
-    world.flights.back() = {.sent = sent, .left_ms = k_longest_way_ms};
-    return;
-  }
-  evicted(world, sent);
-  world.store.run({"del", k_latch + id});
-}
-
-void Rules::evicted(World& world, const Sent& sent) {
-  send(world, sent, true);
-  for (Client& client : world.clients) {
-    if (client.owner == sent.args.at(1)) client.arrival = 0;  // it comes as if for the first time
-  }
-}
-
-// It counts as a fault only where it has found something: else nothing has happened.
-void Rules::repair(World& world) {
-  World before = world;
-  const Reply reply = send(world, Layout::repair(), true);
-  World after = world;
-  if (reply == Reply::array()) {
-    if (normalise(before) != normalise(after))
-      throw Violation{"doctor --repair has found nothing, and changed something"};
-    return;
-  }
-  --world.faults;
-  check_repaired(layout_, before, world);
+  if (flight.is_ended && !is_kept(world, flight.owner) && is_sure_of(world, flight.owner))
+    check_still_gone(layout_, world, flight);
 }
 
 }  // namespace rlock::explore

@@ -23,6 +23,7 @@ struct Client {
   Phase phase = Phase::idle;
   Pending pending = Pending::nothing;
   int pending_hold = 0;  // of which hold
+  std::int64_t pending_keep_ms = 0;
   Progress progress = Progress::none;
   std::string owner;
   std::vector<Hold> holds;
@@ -32,7 +33,9 @@ struct Client {
   bool has_grant = false;          // whether its reply has arrived or not
   bool is_revoked = false;         // somebody broke its lock
   bool is_redisson = false;
-  bool is_late = false;  // it did not ask in time, or was evicted: it has no claim to its place
+  bool is_poor = false;     // its user lacks a right, see Layout
+  bool is_acquire = false;  // its holds are known to other processes, as those of rlock acquire
+  bool is_late = false;     // it did not ask in time, or was evicted: it has no claim to its place
 
   // Whether its command runs in the belief that nobody else's does.
   [[nodiscard]] bool believes() const {
@@ -47,9 +50,15 @@ struct Client {
   }
 };
 
+[[nodiscard]] Hold& hold_of(Client& client, int hold);
+// Its run is over.
+void end(Client& client, bool is_loss);
+// A request of this hold's has got no answer.
+void await(Client& client, Client::Pending what, int hold);
+
 // What becomes of a request: its reply arrives, or is lost, or it is itself under way for longer
-// than its client waits.
-enum class Fate { answered, lost, late };
+// than its client waits; or the server is out of memory.
+enum class Fate { answered, lost, late, starved };
 
 // A request that its client has given up on, and that may arrive all the same.
 struct Flight {
@@ -59,6 +68,7 @@ struct Flight {
   std::string owner{};
   Hold hold{};
   std::int64_t left_ms = 0;  // within which it arrives, or never
+  std::int64_t keep_ms = 0;  // of a release
   bool was_queued = false;
   bool is_over = false;   // its hold was given back since
   bool is_ended = false;  // and all others of its run
@@ -66,15 +76,28 @@ struct Flight {
   [[nodiscard]] bool is_there() const { return !sent.script.empty(); }
 };
 
+// A lock that stays after a release, or after the last one of its owner (--at-least).
+struct Kept {
+  std::string owner;
+  bool writes = false;
+  bool is_counted = false;  // nobody gives it back any more
+  bool is_sure = true;      // the lock did not end in the very millisecond
+  std::int64_t left_ms = 0;
+
+  auto operator<=>(const Kept&) const = default;
+};
+
 // What can happen next.
 struct Action {
   enum class What {
     take,
     ask,
+    join,
     give_up,
     renew,
     reenter,
     release,
+    unlock,
     resend,
     crash,
     force,
@@ -86,20 +109,35 @@ struct Action {
   What what;
   int client = -1;
   Fate fate = Fate::answered;
-  int hold = 0;          // which one, of renew and release
-  bool writes = false;   // of take and reenter
-  std::string target{};  // of evict
+  int hold = 0;              // which one, of renew and release
+  bool writes = false;       // of take and reenter
+  std::int64_t keep_ms = 0;  // of release
+  std::string target{};      // of evict, and whom it joins
 };
+
+// Whether it may have --at-least, as rlock exec.
+[[nodiscard]] bool keeps(const Client& client);
+// How many faults it counts as. Keeping a lock is none, but is to happen seldom, too.
+[[nodiscard]] int faults_of(const Action& action);
 
 struct World {
   Store store;
   std::vector<Client> clients;
-  std::vector<Flight> flights;  // one of each client, and one of a person
+  std::vector<Flight> flights;      // one of each client, and one of a person
+  std::vector<Kept> kept;           // one of each owner and side
+  std::vector<std::string> unsure;  // owners of whose processes one has crashed
   std::int64_t last_token = 0;
   int arrivals = 0;
   bool looked_foreign = false;  // see there
   int faults = 0;  // that may still happen: lost replies, late requests, crashes, interference
 };
+
+// Whether no other process is this owner's.
+[[nodiscard]] bool is_alone(const World& world, const Client& client);
+// Whether no process of this owner has crashed: so its holds can be counted.
+[[nodiscard]] bool is_sure_of(const World& world, const std::string& owner);
+// Owners whose lock another process may re-enter.
+[[nodiscard]] std::vector<std::string> families(const World& world);
 
 [[nodiscard]] World first_world(const Layout& layout, int clients, int faults);
 
@@ -117,13 +155,22 @@ class Rules {
 
  private:
   Reply send(World& world, const Sent& sent, bool is_lost);
+  // The same of a client's request; the reply may be an error.
+  Reply request(World& world, const Client& client, const Sent& sent, Fate fate);
+  // A client is told that its request has failed.
+  void refused(World& world, Client& client, Client::Pending what, int hold);
   void take(World& world, Client& client, bool writes);
   void acquire(World& world, Client& client, Fate fate);
   void reenter(World& world, Client& client, int hold, Fate fate);
   void take_anew(World& world, Client& client, const Reply& reply);
+  void join(World& world, Client& client, const std::string& owner, bool writes, Fate fate);
+  void unlock(World& world, Client& client);
+  void revoke_nested(World& world, const Flight& release) const;
+  void lose_count(World& world, const Client& client) const;
+  void forget_families(World& world) const;
   void renew(World& world, Client& client, int hold, Fate fate);
   void give_up(World& world, Client& client, Fate fate);
-  void release(World& world, Client& client, int hold, Fate fate);
+  void release(World& world, Client& client, int hold, Fate fate, std::int64_t keep_ms = 0);
   void resend(World& world, Client& client);
   void force(World& world, Fate fate);
   void evict(World& world, const std::string& owner, Fate fate);

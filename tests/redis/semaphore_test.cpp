@@ -675,3 +675,17 @@ TEST_CASE("semaphore: breaking it takes every permit, once, and keeps what a ser
   CHECK(server.command({"EXISTS", k_permits}) == "0");
   CHECK((ttl(server) == -1) == is_of_service);
 }
+
+TEST_CASE(
+    "semaphore: a permit whose time is over cannot be re-entered, as its holds are forgotten") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  server.command({"SET", "job", "1"});  // another client's, whose permits nothing removes
+  lock::Semaphore outer = make_semaphore("u:1", 1), inner = make_semaphore("u:1", 1);
+  REQUIRE(takes(outer, client));
+  CHECK(inner.reenter(client));
+  server.command({"ZADD", k_permits, std::to_string(now(server) - 1), "u:1"});
+  server.command({"DEL", k_info});
+  CHECK_FALSE(inner.reenter(client));
+  CHECK(takes(client, "o:1", 1));
+}

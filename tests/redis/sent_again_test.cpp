@@ -70,6 +70,18 @@ std::vector<Sort> sorts() {
 
 const lock::About k_about{"web1", 42, "ann", "backup"};
 
+// Returns a lock of this sort as another owner sees it, whom a reader keeps out as well.
+std::unique_ptr<lock::ReentrantLock> make_other(const std::string& sort) {
+  constexpr Milliseconds k_lease{600'000};
+  if (sort == "plain") return std::make_unique<lock::ReentrantLock>("job", "o:1", k_about, k_lease);
+  if (sort == "fair")
+    return std::make_unique<lock::FairLock>("job", "o:1", k_about, k_lease,
+                                            lock::k_default_fair_wait);
+  if (sort == "permits")
+    return std::make_unique<lock::Semaphore>("job", "o:1", k_about, k_lease, 1);
+  return std::make_unique<lock::ReadWriteLock>("job", "o:1", k_about, k_lease, Kind::write);
+}
+
 void forget(const test::Server& server) {
   for (const std::string& key : server.keys()) {
     if (key.starts_with(k_latch)) server.command({"DEL", key});
@@ -138,6 +150,40 @@ TEST_CASE("S6: an outer hold that ends first is given back once as well") {
     CHECK(inner->ask(client) == Renewal::renewed);
     CHECK(inner->release(client) == Release::freed);
     CHECK(test::wait_until([&] { return server.keys().empty(); }));
+  }
+}
+
+TEST_CASE("S6: a late request to take the lock undoes nothing that was noted since") {
+  for (const auto& [name, make] : sorts()) {
+    CAPTURE(name);
+    test::Server server;
+    redis::Client client = client_of(server);
+    const auto outer = make(k_about);
+    REQUIRE(std::holds_alternative<Lease>(outer->try_acquire(client, Join::no)));
+    const auto inner = make(k_about);
+    REQUIRE(inner->reenter(client));
+    constexpr Milliseconds k_kept{3'600'000};
+    CHECK(inner->release(client, k_kept) == Release::still_held);
+    // As if its first sending came only now.
+    REQUIRE(std::holds_alternative<Lease>(outer->try_acquire(client, Join::no)));
+    forget(server);
+    CHECK(inner->release(client) == Release::still_held);
+    CHECK(outer->release(client) == Release::still_held);
+    CHECK(std::holds_alternative<lock::Busy>(make_other(name)->try_acquire(client, Join::no)));
+  }
+}
+
+TEST_CASE("kept by an inner run, a lock stays as long although the outer one is killed") {
+  for (const auto& [name, make] : sorts()) {
+    CAPTURE(name);
+    test::Server server;
+    redis::Client client = client_of(server);
+    const auto outer = make(k_about);
+    REQUIRE(std::holds_alternative<Lease>(outer->try_acquire(client, Join::no)));
+    const auto inner = make(k_about);
+    REQUIRE(inner->reenter(client));
+    CHECK(inner->release(client, Milliseconds(3'600'000)) == Release::still_held);
+    CHECK(std::stol(server.command({"PTTL", "job"})) > 3'000'000);
   }
 }
 
@@ -224,4 +270,38 @@ TEST_CASE("S6: the server remembers a request for longer than the client may sen
       lose("break", "\r\nonly\r\n", breaks, server);
     }
   }
+}
+
+TEST_CASE("kept by an inner run, a lock stays also where the server was out of memory") {
+  for (const auto& [name, make] : sorts()) {
+    CAPTURE(name);
+    test::Server server;
+    redis::Client client = client_of(server);
+    const auto outer = make(k_about);
+    REQUIRE(std::holds_alternative<Lease>(outer->try_acquire(client, Join::no)));
+    const auto inner = make(k_about);
+    REQUIRE(inner->reenter(client));
+    server.command({"CONFIG", "SET", "maxmemory", "1"});
+    CHECK(inner->release(client, Milliseconds(60'000)) == Release::still_held);
+    server.command({"CONFIG", "SET", "maxmemory", "0"});
+    CHECK(outer->release(client) == Release::still_held);
+    CHECK(std::holds_alternative<lock::Busy>(make_other(name)->try_acquire(client, Join::no)));
+  }
+}
+
+TEST_CASE("kept as the writer by an inner run, an owner that reads, too, is not kept as a reader") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  constexpr Milliseconds k_lease{600'000};
+  const auto make = [&](Kind kind) {
+    return lock::ReadWriteLock("job", "u:1", k_about, k_lease, kind);
+  };
+  auto outer = make(Kind::write), inner = make(Kind::write), reader = make(Kind::read);
+  REQUIRE(std::holds_alternative<Lease>(outer.try_acquire(client, Join::no)));
+  REQUIRE(inner.reenter(client));
+  CHECK(inner.release(client, Milliseconds(3'600'000)) == Release::still_held);
+  REQUIRE(reader.reenter(client));
+  CHECK(reader.release(client) == Release::still_held);
+  CHECK(server.command({"HEXISTS", "job", "u:1"}) == "0");
+  CHECK(server.command({"HEXISTS", "job", "u:1:write"}) == "1");
 }
