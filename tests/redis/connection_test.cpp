@@ -72,7 +72,7 @@ TEST_CASE("connection: the end, silence and nonsense are told apart") {
   };
   const test::FakeServer silent;
   CHECK_THROWS_AS(ask(silent, 100), redis::Unavailable);
-  const test::FakeServer ended("", true);
+  const test::FakeServer ended("+PO", true);
   CHECK_THROWS_AS(ask(ended), redis::Unavailable);
   const test::FakeServer nonsense("HTTP/1.0 400\r\n", false);
   CHECK_THROWS_AS(ask(nonsense), redis::ProtocolError);

@@ -681,7 +681,7 @@ TEST_CASE(
   test::Server server;
   redis::Client client = client_of(server);
   server.command({"SET", "job", "1"});  // another client's, whose permits nothing removes
-  lock::Semaphore outer = make_semaphore("u:1", 1), inner = make_semaphore("u:1", 1);
+  lock::SingleServerLock outer = make_semaphore("u:1", 1), inner = make_semaphore("u:1", 1);
   REQUIRE(takes(outer, client));
   CHECK(inner.reenter(client));
   server.command({"ZADD", k_permits, std::to_string(now(server) - 1), "u:1"});

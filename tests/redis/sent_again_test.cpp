@@ -71,15 +71,13 @@ std::vector<Sort> sorts() {
 const lock::About k_about{"web1", 42, "ann", "backup"};
 
 // Returns a lock of this sort as another owner sees it, whom a reader keeps out as well.
-std::unique_ptr<lock::ReentrantLock> make_other(const std::string& sort) {
+std::unique_ptr<lock::SingleServerLock> make_other(const std::string& sort) {
   constexpr Milliseconds k_lease{600'000};
-  if (sort == "plain") return std::make_unique<lock::ReentrantLock>("job", "o:1", k_about, k_lease);
-  if (sort == "fair")
-    return std::make_unique<lock::FairLock>("job", "o:1", k_about, k_lease,
-                                            lock::k_default_fair_wait);
-  if (sort == "permits")
-    return std::make_unique<lock::Semaphore>("job", "o:1", k_about, k_lease, 1);
-  return std::make_unique<lock::ReadWriteLock>("job", "o:1", k_about, k_lease, Kind::write);
+  const lock::Layout layout = sort == "plain"  ? lock::plain_layout("job")
+                              : sort == "fair" ? lock::fair_layout("job", lock::k_default_fair_wait)
+                              : sort == "permits" ? lock::semaphore_layout("job", 1)
+                                                  : lock::read_write_layout("job", Kind::write);
+  return std::make_unique<lock::SingleServerLock>(layout, "o:1", k_about, k_lease);
 }
 
 void forget(const test::Server& server) {
@@ -294,7 +292,7 @@ TEST_CASE("kept as the writer by an inner run, an owner that reads, too, is not 
   redis::Client client = client_of(server);
   constexpr Milliseconds k_lease{600'000};
   const auto make = [&](Kind kind) {
-    return lock::ReadWriteLock("job", "u:1", k_about, k_lease, kind);
+    return lock::SingleServerLock(lock::read_write_layout("job", kind), "u:1", k_about, k_lease);
   };
   auto outer = make(Kind::write), inner = make(Kind::write), reader = make(Kind::read);
   REQUIRE(std::holds_alternative<Lease>(outer.try_acquire(client, Join::no)));
