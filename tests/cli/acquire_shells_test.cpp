@@ -4,12 +4,11 @@
 #include <doctest/doctest.h>
 
 #include "cli/acquire_fixture.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 
 namespace {
-
-using Words = std::vector<std::string>;
 
 bool runs(const Words& argv) {
   try {

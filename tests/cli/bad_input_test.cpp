@@ -7,12 +7,11 @@
 
 #include "support/process.hpp"
 #include "support/server.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 
 namespace {
-
-using Words = std::vector<std::string>;
 
 void check_usage(const Server& server, const Words& words, std::string_view part = "") {
   Words argv = rlock_argv();

@@ -19,13 +19,12 @@
 #include "support/quorum.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 using namespace std::chrono_literals;
 
 namespace {
-
-using Words = std::vector<std::string>;
 
 constexpr const char* k_token_key = "redisson_lock_token:{job}";
 

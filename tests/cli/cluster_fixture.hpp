@@ -11,10 +11,9 @@
 #include "support/cluster.hpp"
 #include "support/process.hpp"
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 namespace rlock::test {
-
-using Words = std::vector<std::string>;
 
 // The cluster of all cases; each leaves it whole.
 inline Cluster& cluster() {
@@ -29,10 +28,6 @@ inline Words words(const Words& more) {
 }
 
 inline Result invoke(const Words& more) { return run(words(more)); }
-
-inline bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 inline void check_refused(const Result& result, int status, const std::string& why) {
   CAPTURE(result.err);

@@ -9,21 +9,16 @@
 #include "support/pty.hpp"
 #include "support/server.hpp"
 #include "support/terminal_model.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 
 namespace {
 
-using Words = std::vector<std::string>;
-
 const std::string k_red = "\x1b[31m";
 const std::string k_green = "\x1b[32m";
 const std::string k_yellow = "\x1b[33m";
 const std::string k_end = "\x1b[0m";
-
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
 
 // What is left without the colours.
 std::string plain(std::string text) {

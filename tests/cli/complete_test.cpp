@@ -18,13 +18,12 @@
 #include "support/pty.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 using namespace std::chrono_literals;
 
 namespace {
-
-using Words = std::vector<std::string>;
 
 const std::string k_nowhere = "unix:///nonexistent/redis.sock";
 

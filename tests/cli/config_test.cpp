@@ -12,12 +12,11 @@
 #include "support/net.hpp"
 #include "support/process.hpp"
 #include "support/server.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 
 namespace {
-
-using Words = std::vector<std::string>;
 
 const std::string k_secret = "s3cr3tHorse";
 const std::string k_nowhere = "unix:///nonexistent/redis.sock";

@@ -19,12 +19,12 @@
 #include "support/process.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 
 namespace {
 
-using Words = std::vector<std::string>;
 using Micros = long long;
 
 const std::string k_scripts = std::string(RLOCK_SOURCE_DIR) + "/tests/cli/cron_night";

@@ -12,19 +12,14 @@
 #include "support/resp.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 
 namespace {
 
-using Words = std::vector<std::string>;
-
 const std::string k_owner = "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a7:42";
 const std::string k_latch = "redisson_unlock_latch:{job}:0123456789abcdef";
-
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
 
 // A server of which there is nothing to say but that it is young.
 ServerOptions durable() { return {.args = {"--appendonly", "yes", "--appendfsync", "always"}}; }

@@ -10,12 +10,11 @@
 #include "support/proxy.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 
 namespace {
-
-using Words = std::vector<std::string>;
 
 Result evict(const std::string& url, const std::string& owner, const Words& options = {}) {
   Words argv = rlock_argv("evict", "-r", url);

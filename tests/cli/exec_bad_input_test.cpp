@@ -11,12 +11,11 @@
 #include "support/process.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 
 namespace {
-
-using Words = std::vector<std::string>;
 
 constexpr const char* k_other = "11111111-2222-4333-8444-555555555555:7";
 

@@ -15,12 +15,11 @@
 #include "support/resp.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 
 namespace {
-
-using Words = std::vector<std::string>;
 
 const std::string k_warning =
     "rlock: job: used as a plain and as a fair lock: it still excludes, but not in order\n";

@@ -10,12 +10,11 @@
 #include "support/proxy.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 
 namespace {
-
-using Words = std::vector<std::string>;
 
 const std::string k_counter = "redisson_lock_token:{job}";
 const std::string k_huge = "9007199254740993";  // 2^53 + 1

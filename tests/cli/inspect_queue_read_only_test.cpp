@@ -7,12 +7,11 @@
 
 #include "support/process.hpp"
 #include "support/server.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 
 namespace {
-
-using Words = std::vector<std::string>;
 
 // Every key byte for byte, and when it expires.
 Words all_of(const Server& server) {

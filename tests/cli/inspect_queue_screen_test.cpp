@@ -8,16 +8,13 @@
 #include "support/process.hpp"
 #include "support/pty.hpp"
 #include "support/server.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 
 namespace {
 
 const std::string k_uuid = "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a";
-
-bool has(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
 
 // What a terminal of so many columns gets.
 std::string screen(const Server& server, const std::string& name, unsigned short columns) {

@@ -8,16 +8,11 @@
 #include "support/pty.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 
 namespace {
-
-using Words = std::vector<std::string>;
-
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
 
 Words argv_for(const Server& server, const Words& words) {
   Words argv = rlock_argv("-r", server.unix_url());

@@ -14,13 +14,12 @@
 #include "support/pty.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 using namespace std::chrono_literals;
 
 namespace {
-
-using Words = std::vector<std::string>;
 
 // What a search may take, beside the sanitizers' own memory.
 const long k_most_kib = (is_sanitized() ? 256L : 32L) * 1024;
@@ -28,10 +27,6 @@ const long k_most_kib = (is_sanitized() ? 256L : 32L) * 1024;
 const std::string k_uuid = "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a7";
 const std::string k_owner = k_uuid + ":42";
 const std::string k_header = "NAME";
-
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
 
 Words lines_of(const std::string& text) {
   Words lines;

@@ -18,14 +18,13 @@
 #include "support/resp.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
 namespace {
-
-using Words = std::vector<std::string>;
 
 // The processes whose command line names `directory`: its servers (their environment is empty).
 std::vector<pid_t> servers_in(const std::string& directory) {

@@ -10,13 +10,13 @@
 
 #include "cli/family.hpp"
 #include "support/server.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 using namespace std::chrono_literals;
 
 namespace {
 
-using Words = std::vector<std::string>;
 using Clock = std::chrono::steady_clock;
 
 // Two thirds, less --kill-after and --timeout, are 17.5 s; it renews every 10 s.

@@ -16,20 +16,15 @@
 #include "support/rights.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 using namespace std::chrono_literals;
 
 namespace {
 
-using Words = std::vector<std::string>;
-
 const std::string k_channel = "redisson_rwlock:{job}";
 const std::string k_info = "rlock_info:{job}";
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 // A server, and runs of `rlock exec` that hold "job" until their input ends.
 struct Setting {

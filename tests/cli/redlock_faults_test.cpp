@@ -13,6 +13,7 @@
 #include "support/processes.hpp"
 #include "support/quorum.hpp"
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 using namespace std::chrono_literals;
@@ -71,10 +72,6 @@ void strike(Quorum& quorum, const Faults& faults) {
 
 void heal(Quorum& quorum, const Faults& faults) {
   for (const auto& [server, fault] : faults) heal(quorum, server, fault);
-}
-
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
 }
 
 // A command that says that it runs, and runs until its stdin ends.

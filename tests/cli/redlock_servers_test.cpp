@@ -14,17 +14,12 @@
 #include "support/process.hpp"
 #include "support/quorum.hpp"
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 using namespace std::chrono_literals;
 
 namespace {
-
-using Words = std::vector<std::string>;
-
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
 
 Words of_servers(const Words& urls, const Words& args, const std::string& command = "exec") {
   Words argv = rlock_argv(command);

@@ -13,17 +13,12 @@
 #include "support/pty.hpp"
 #include "support/quorum.hpp"
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 using namespace std::chrono_literals;
 
 namespace {
-
-using Words = std::vector<std::string>;
-
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
 
 std::string first_holder(const Server& server) { return server.command({"HKEYS", "job"}); }
 

@@ -14,19 +14,14 @@
 #include "support/quorum.hpp"
 #include "support/sentinels.hpp"
 #include "support/server.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 
 namespace {
 
-using Words = std::vector<std::string>;
-
 const std::string k_password = "s3cret-Horse";
 const std::string k_token = "redisson_lock_token:{job}";
-
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
 
 Result invoke(const Words& words, EnvChanges env = {}) {
   Words argv = rlock_argv();

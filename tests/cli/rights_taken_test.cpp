@@ -18,12 +18,11 @@
 #include "support/resp.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 
 namespace {
-
-using Words = std::vector<std::string>;
 
 const std::string k_java = "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a7:42";
 

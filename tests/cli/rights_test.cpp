@@ -14,16 +14,11 @@
 #include "support/resp.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 
 namespace {
-
-using Words = std::vector<std::string>;
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 std::string url_of(const Server& server, const std::string& user = "locker") {
   return "redis://" + user + ":password@127.0.0.1:" + std::to_string(server.port());

@@ -10,10 +10,9 @@
 #include "support/sentinels.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 namespace rlock::test {
-
-using Words = std::vector<std::string>;
 
 inline Words at(const std::string& url, const Words& more) {
   Words argv = rlock_argv("-r", url);
@@ -25,10 +24,6 @@ inline Words at(const std::string& url, const Words& more) {
 inline Words cat(const std::string& url, const std::string& name, const std::string& lease) {
   return at(
       url, {"--timeout", "20s", "exec", "--lease", lease, name, "--", "sh", "-c", "echo got; cat"});
-}
-
-inline bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 inline bool has_key(const Server& server, const std::string& key) {

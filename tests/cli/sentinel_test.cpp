@@ -12,13 +12,12 @@
 #include "support/sentinels.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 using namespace std::chrono_literals;
 
 namespace {
-
-using Words = std::vector<std::string>;
 
 Words words(const std::string& url, const Words& more) {
   Words argv = rlock_argv("-r", url);
@@ -27,10 +26,6 @@ Words words(const std::string& url, const Words& more) {
 }
 
 Result invoke(const std::string& url, const Words& more) { return run(words(url, more)); }
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 void check_refused(const Result& result, int status, const std::string& why) {
   CAPTURE(result.err);

@@ -16,6 +16,7 @@
 #include "support/resp.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 using namespace std::chrono_literals;
@@ -24,12 +25,6 @@ namespace {
 
 // What a process may take while it refuses a reply. The sanitizers' own memory comes on top.
 const long k_most_kib = (is_sanitized() ? 256L : 32L) * 1024;
-
-using Words = std::vector<std::string>;
-
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
 
 Result invoke(const std::string& url, Words words, const std::string& timeout = "3s") {
   Words argv = rlock_argv("-r", url, "--timeout", timeout);

@@ -13,17 +13,12 @@
 #include "support/process.hpp"
 #include "support/proxy.hpp"
 #include "support/server.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 using namespace std::chrono_literals;
 
 namespace {
-
-using Words = std::vector<std::string>;
-
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
 
 Result invoke(const Words& words, EnvChanges env = {}) {
   Words argv = rlock_argv();

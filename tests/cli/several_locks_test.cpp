@@ -13,13 +13,12 @@
 #include "support/proxy.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 using namespace std::chrono_literals;
 
 namespace {
-
-using Words = std::vector<std::string>;
 
 Words exec(const Server& server, const Words& rest) {
   Words argv = rlock_argv("exec", "-r", server.unix_url());

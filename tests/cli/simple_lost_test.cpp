@@ -17,12 +17,11 @@
 #include "support/pty.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 
 namespace {
-
-using Words = std::vector<std::string>;
 
 // A command that runs until end(), under a string lock "job".
 struct Job {

@@ -10,19 +10,14 @@
 #include "support/proxy.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 using std::string_literals::operator""s;
 
 namespace {
 
-using Words = std::vector<std::string>;
-
 const std::string k_channel = "redisson_lock__channel:{job}";
-
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
 
 Words argv_for(const Server& server, const Words& words) {
   Words argv = rlock_argv("-r", server.unix_url());

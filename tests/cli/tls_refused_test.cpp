@@ -13,17 +13,12 @@
 #include "support/net.hpp"
 #include "support/process.hpp"
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 using namespace std::chrono_literals;
 
 namespace {
-
-using Words = std::vector<std::string>;
-
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
 
 void check_refused(const Result& result, int status, std::string_view why) {
   CAPTURE(result.err);

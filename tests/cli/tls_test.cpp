@@ -16,19 +16,14 @@
 #include "support/processes.hpp"
 #include "support/proxy.hpp"
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 using namespace std::chrono_literals;
 
 namespace {
 
-using Words = std::vector<std::string>;
-
 const std::string k_foreign = "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a7:42";
-
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
 
 Words tls_argv(const std::string& url, const Words& words) {
   Words argv = rlock_argv("-r", url, "--tls-ca", certificate_file("ca.pem"));

@@ -11,18 +11,13 @@
 #include "support/resp.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 
 namespace {
 
-using Words = std::vector<std::string>;
-
 const std::vector<Words> k_kinds{{}, {"--fair"}, {"-s"}, {"-x"}, {"--kind", "simple"}};
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 Words exec_argv(const Server& server, const Words& options, const Words& names,
                 const Words& command) {

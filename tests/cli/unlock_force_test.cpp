@@ -12,12 +12,11 @@
 #include "support/resp.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 
 namespace {
-
-using Words = std::vector<std::string>;
 
 const std::string k_rw_channel = "redisson_rwlock:{job}";
 const std::string k_question = "[y/N] ";
@@ -32,10 +31,6 @@ Words force_argv(const Server& server, const Words& options = {}) {
 Result force(const Server& server, Words options = {}) {
   options.push_back("-y");
   return run(force_argv(server, options));
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 // The lock is held by a process of rlock's on "web1", with two waiters behind it.

@@ -10,22 +10,17 @@
 #include "support/resp.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 using namespace std::chrono_literals;
 
 namespace {
 
-using Words = std::vector<std::string>;
-
 const ServerOptions k_with_notifications{.args = {"--notify-keyspace-events", "KA"}};
 
 std::string event(const std::string& name, const std::string& what) {
   return "\"name\":\"" + name + "\",\"event\":\"" + what + "\"";
-}
-
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
 }
 
 struct Reading {

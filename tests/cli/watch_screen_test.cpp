@@ -15,19 +15,14 @@
 #include "support/server.hpp"
 #include "support/terminal_model.hpp"
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 using namespace std::chrono_literals;
 
 namespace {
 
-using Words = std::vector<std::string>;
-
 const std::string k_given_back = "\x1b[?7h\x1b[?25h\x1b[?1049l";
-
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
 
 std::string last_line(const TerminalModel& model) { return model.lines().back(); }
 

@@ -10,10 +10,9 @@
 #include "redis/client.hpp"
 #include "redis/url.hpp"
 #include "support/server.hpp"
+#include "support/words.hpp"
 
 namespace rlock::test {
-
-using Words = std::vector<std::string>;
 
 // Returns a client of `server`, by its Unix socket. It is patient: a busy machine is slow.
 inline redis::Client client_of(const Server& server, Milliseconds timeout = Milliseconds(30'000)) {

@@ -9,11 +9,10 @@
 
 #include "net.hpp"
 #include "process.hpp"
+#include "support/words.hpp"
 
 namespace rlock::test {
 namespace {
-
-using Words = std::vector<std::string>;
 
 const Words k_new_key = {"-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"};
 const std::string k_localhost = "subjectAltName=DNS:localhost,IP:127.0.0.1,IP:::1";

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "net.hpp"
+#include "support/words.hpp"
 #include "wait_until.hpp"
 
 namespace rlock::test {
@@ -12,10 +13,6 @@ namespace {
 constexpr std::size_t k_masters = 3;
 constexpr std::size_t k_nobody = 99;
 constexpr int k_most_tries = 10;
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 void expect_ok(const std::string& answer) {
   if (answer != "OK") throw std::runtime_error("a node of the cluster says " + answer);

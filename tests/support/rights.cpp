@@ -7,10 +7,10 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "support/words.hpp"
+
 namespace rlock::test {
 namespace {
-
-using Words = std::vector<std::string>;
 
 constexpr const char* k_admin_password = "of-the-tests";
 
