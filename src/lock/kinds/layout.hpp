@@ -17,6 +17,7 @@ namespace rlock::lock {
 
 // The hold that a request is about.
 struct Asker {
+  const KeyNames& keys;
   const std::string& owner;
   std::string latch;     // the key that remembers this hold's requests
   std::string standing;  // what lua/include/releasing.lua is told of it
@@ -37,7 +38,7 @@ struct Layout {
 
   Kind kind = Kind::reentrant;
   KeyNames keys;
-  std::string channel;  // where a release is told
+  std::string channel{};  // where a release is told
 
   std::string_view owner_ending{};  // that an owner's field may have, and is not part of it
   bool queues = false;              // waiters have places, and each is called on its own channel
@@ -47,7 +48,7 @@ struct Layout {
   const char* no_fencing = nullptr;  // why no token can be drawn, if so
 
   const redis::Script* acquire_script = nullptr;
-  std::function<Additions(Join)> acquire{};
+  std::function<Additions(const KeyNames&, Join)> acquire{};
   // `memory`: how long the server is to remember the request.
   std::function<Question(const Asker&, Milliseconds memory)> reenter{};
   // A lease of 0 only asks whose the lock is.

@@ -86,7 +86,7 @@ const char* SingleServerLock::standing() const noexcept {
 }
 
 Asker SingleServerLock::asker() const {
-  return {owner_,         latch(),      standing(),   terms_.lease,
+  return {layout_.keys,   owner_,       latch(),      standing(), terms_.lease,
           terms_.fencing, is_latched(), is_unproven_, is_known_};
 }
 
@@ -150,7 +150,7 @@ std::variant<Lease, Busy> SingleServerLock::request(redis::Client& client, Join 
   const char* fence = terms.fencing == Fencing::on ? "1" : fences ? "peek" : "0";
   const std::string delay = terms.restart_delay ? to_argument(*terms.restart_delay) : "";
   const KeyNames& keys = layout_.keys;
-  const auto [more_keys, more] = layout_.acquire(join);
+  const auto [more_keys, more] = layout_.acquire(keys, join);
   redis::ScriptArgs call{{keys.lock, keys.info, latch()},
                          {to_argument(terms_.lease), owner_, about_, fence, delay}};
   call.keys.insert(call.keys.end(), more_keys.begin(), more_keys.end());

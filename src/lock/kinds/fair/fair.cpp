@@ -7,15 +7,14 @@ namespace rlock::lock {
 
 Layout fair_layout(const std::string& name, Milliseconds wait) {
   Layout layout = plain_layout(name);
-  const KeyNames keys = layout.keys;
   layout.kind = Kind::fair;
   layout.queues = true;
   layout.acquire_script = &lua::acquire_fair;
-  layout.acquire = [keys, wait](Join join) -> Layout::Additions {
+  layout.acquire = [wait](const KeyNames& keys, Join join) -> Layout::Additions {
     return {{keys.queue, keys.timeout},
             {keys.channel, join == Join::yes ? to_argument(wait) : "0"}};
   };
-  layout.release = plain_release(keys, wait);
+  layout.release = plain_release(wait);
   return layout;
 }
 

@@ -6,9 +6,10 @@
 
 namespace rlock::lock {
 
-ReleaseCall plain_release(const KeyNames& keys, Milliseconds added_wait) {
-  return [keys, added_wait](const Asker& asker, Milliseconds memory, Milliseconds keep,
-                            Wake wake) -> Question {
+ReleaseCall plain_release(Milliseconds added_wait) {
+  return [added_wait](const Asker& asker, Milliseconds memory, Milliseconds keep,
+                      Wake wake) -> Question {
+    const KeyNames& keys = asker.keys;
     return {lua::release,
             {{keys.lock, keys.channel, keys.info, asker.latch, keys.queue, keys.timeout},
              {asker.owner, to_argument(memory), to_argument(keep), to_argument(added_wait),
@@ -17,11 +18,14 @@ ReleaseCall plain_release(const KeyNames& keys, Milliseconds added_wait) {
 }
 
 Layout plain_layout(const std::string& name) {
-  const KeyNames keys(name);
-  Layout layout{.kind = Kind::reentrant, .keys = keys, .channel = keys.channel};
+  Layout layout{.keys = KeyNames(name)};
+  layout.channel = layout.keys.channel;
   layout.acquire_script = &lua::acquire;
-  layout.acquire = [keys](Join) -> Layout::Additions { return {{keys.queue}, {}}; };
-  layout.reenter = [keys](const Asker& asker, Milliseconds memory) -> Question {
+  layout.acquire = [](const KeyNames& keys, Join) -> Layout::Additions {
+    return {{keys.queue}, {}};
+  };
+  layout.reenter = [](const Asker& asker, Milliseconds memory) -> Question {
+    const KeyNames& keys = asker.keys;
     const char* fence = asker.fencing == Fencing::on    ? "1"
                         : asker.fencing == Fencing::off ? "0"
                                                         : "noted";
@@ -30,13 +34,14 @@ Layout plain_layout(const std::string& name) {
     if (asker.fencing != Fencing::off) call.keys.push_back(keys.token);
     return {lua::reenter, std::move(call)};
   };
-  layout.renew = [keys](const Asker& asker, Milliseconds lease) -> Question {
+  layout.renew = [](const Asker& asker, Milliseconds lease) -> Question {
+    const KeyNames& keys = asker.keys;
     const bool is_hold = asker.is_latched && asker.is_unproven;
     return {lua::renew,
             {{keys.lock},
              {to_argument(lease), asker.owner, keys.info, is_hold ? asker.latch : std::string()}}};
   };
-  layout.release = plain_release(keys, Milliseconds(0));
+  layout.release = plain_release(Milliseconds(0));
   return layout;
 }
 

@@ -12,6 +12,6 @@ namespace rlock::lock {
 // How a plain lock is released, where `added_wait` is what its owner adds to the deadlines of those
 // that queue behind it. For layouts that are released by the same script.
 using ReleaseCall = decltype(Layout::release);
-[[nodiscard]] ReleaseCall plain_release(const KeyNames& keys, Milliseconds added_wait);
+[[nodiscard]] ReleaseCall plain_release(Milliseconds added_wait);
 
 }  // namespace rlock::lock

@@ -12,8 +12,8 @@ constexpr Milliseconds k_longest_reader_interval{10'000};
 }  // namespace
 
 Layout read_write_layout(const std::string& name, Kind side) {
-  const KeyNames keys(name);
-  Layout layout{.kind = side, .keys = keys, .channel = keys.read_write_channel};
+  Layout layout{.kind = side, .keys = KeyNames(name)};
+  layout.channel = layout.keys.read_write_channel;
   layout.owner_ending = ":write";
   if (side == Kind::read) {
     layout.longest_renewal_interval = k_longest_reader_interval;
@@ -22,8 +22,11 @@ Layout read_write_layout(const std::string& name, Kind side) {
         "the lock";
   }
   layout.acquire_script = side == Kind::read ? &lua::acquire_read : &lua::acquire_write;
-  layout.acquire = [keys](Join) -> Layout::Additions { return {{}, {keys.reader_prefix}}; };
-  layout.reenter = [keys, side](const Asker& asker, Milliseconds memory) -> Question {
+  layout.acquire = [](const KeyNames& keys, Join) -> Layout::Additions {
+    return {{}, {keys.reader_prefix}};
+  };
+  layout.reenter = [side](const Asker& asker, Milliseconds memory) -> Question {
+    const KeyNames& keys = asker.keys;
     const bool fences = asker.fencing != Fencing::off;
     redis::ScriptArgs call{{keys.lock, asker.latch, keys.info},
                            {to_argument(asker.lease), asker.owner, to_argument(memory),
@@ -31,13 +34,15 @@ Layout read_write_layout(const std::string& name, Kind side) {
     if (fences) call.keys.push_back(keys.token);
     return {lua::reenter_read_write, std::move(call)};
   };
-  layout.renew = [keys, side](const Asker& asker, Milliseconds lease) -> Question {
+  layout.renew = [side](const Asker& asker, Milliseconds lease) -> Question {
+    const KeyNames& keys = asker.keys;
     return {lua::renew_read_write,
             {{keys.lock},
              {to_argument(lease), asker.owner, keys.info, keys.reader_prefix, kind_name(side)}}};
   };
-  layout.release = [keys, side](const Asker& asker, Milliseconds memory, Milliseconds keep,
-                                Wake) -> Question {
+  layout.release = [side](const Asker& asker, Milliseconds memory, Milliseconds keep,
+                          Wake) -> Question {
+    const KeyNames& keys = asker.keys;
     return {lua::release_read_write,
             {{keys.lock, keys.read_write_channel, keys.info, asker.latch},
              {asker.owner, to_argument(memory), to_argument(keep), keys.reader_prefix,

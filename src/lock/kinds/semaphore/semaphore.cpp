@@ -5,24 +5,27 @@
 namespace rlock::lock {
 
 Layout semaphore_layout(const std::string& name, int permits) {
-  const KeyNames keys(name);
-  Layout layout{.kind = Kind::semaphore, .keys = keys, .channel = keys.semaphore_channel};
+  Layout layout{.kind = Kind::semaphore, .keys = KeyNames(name)};
+  layout.channel = layout.keys.semaphore_channel;
   layout.no_fencing = "not with --permits: the newest token would shut out the other holders";
   layout.acquire_script = &lua::acquire_semaphore;
-  layout.acquire = [keys, permits](Join) -> Layout::Additions {
+  layout.acquire = [permits](const KeyNames& keys, Join) -> Layout::Additions {
     return {{keys.permits}, {std::to_string(permits), keys.semaphore_channel}};
   };
-  layout.reenter = [keys](const Asker& asker, Milliseconds memory) -> Question {
+  layout.reenter = [](const Asker& asker, Milliseconds memory) -> Question {
+    const KeyNames& keys = asker.keys;
     return {lua::reenter_semaphore,
             {{keys.lock, asker.latch, keys.info, keys.permits},
              {to_argument(asker.lease), asker.owner, to_argument(memory)}}};
   };
-  layout.renew = [keys](const Asker& asker, Milliseconds lease) -> Question {
+  layout.renew = [](const Asker& asker, Milliseconds lease) -> Question {
+    const KeyNames& keys = asker.keys;
     return {lua::renew_semaphore,
             {{keys.permits}, {to_argument(lease), asker.owner, keys.info, keys.lock}}};
   };
-  layout.release = [keys](const Asker& asker, Milliseconds memory, Milliseconds keep,
-                          Wake) -> Question {
+  layout.release = [](const Asker& asker, Milliseconds memory, Milliseconds keep,
+                      Wake) -> Question {
+    const KeyNames& keys = asker.keys;
     return {lua::release_semaphore,
             {{keys.lock, keys.info, asker.latch, keys.permits},
              {asker.owner, to_argument(memory), to_argument(keep), asker.standing,

@@ -11,8 +11,8 @@ Layout simple_layout(const std::string& name, Value value) {
   layout.is_string = true;
   layout.is_owner_shared = value == Value::given;
   layout.acquire_script = &lua::acquire_simple;
-  layout.acquire = [value, permits = layout.keys.permits](Join) -> Layout::Additions {
-    return {{}, {value == Value::fresh ? "1" : "0", permits}};
+  layout.acquire = [value](const KeyNames& keys, Join) -> Layout::Additions {
+    return {{}, {value == Value::fresh ? "1" : "0", keys.permits}};
   };
   return layout;
 }
