@@ -21,6 +21,9 @@ Kept* kept_of(World& world, const std::string& owner, bool writes) {
   return nullptr;
 }
 
+// Whether it keeps others out.
+bool binds(const Kept& kept) { return kept.is_counted && kept.is_sure && kept.left_ms > 0; }
+
 }  // namespace
 
 int counted(const Layout& layout, const World& world, const std::string& owner, const Hold& hold) {
@@ -65,8 +68,7 @@ void check_kept(const Layout& layout, const World& world) {
 void check_grant_beside_kept(const Layout& layout, const World& world, const Client& client) {
   for (const Kept& kept : world.kept) {
     const bool is_ours = kept.owner == client.owner && layout.kind != Kind::value;
-    if (kept.is_counted && kept.is_sure && kept.left_ms > 0 && !is_ours &&
-        !share(layout, client, kept))
+    if (binds(kept) && !is_ours && !share(layout, client, kept))
       throw Violation{"granted while the lock is kept"};
   }
   if (!is_semaphore(layout.kind)) return;
@@ -75,7 +77,7 @@ void check_grant_beside_kept(const Layout& layout, const World& world, const Cli
     if (other.owner != client.owner && other.believes()) owners.insert(other.owner);
   }
   for (const Kept& kept : world.kept) {
-    if (kept.is_counted && kept.is_sure && kept.left_ms > 0) owners.insert(kept.owner);
+    if (binds(kept)) owners.insert(kept.owner);
   }
   if (static_cast<int>(owners.size()) >= layout.permits)
     throw Violation{"granted while the last permit is kept"};

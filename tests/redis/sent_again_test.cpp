@@ -31,9 +31,11 @@ namespace {
 const std::string k_latch = "redisson_unlock_latch:{job}:";
 const std::string k_info = "rlock_info:{job}";
 
+using Make = std::function<std::unique_ptr<lock::SingleServerLock>(const lock::About&)>;
+
 struct Sort {
   std::string name;
-  std::function<std::unique_ptr<lock::SingleServerLock>(const lock::About&)> make;
+  Make make;
 };
 
 // Each sort of lock that counts holds, of the same owner.
@@ -69,6 +71,18 @@ std::vector<Sort> sorts() {
 }
 
 const lock::About k_about{"web1", 42, "ann", "backup"};
+
+// A lock that is held, and was re-entered once.
+struct Nested {
+  explicit Nested(const Make& make) : outer(make(k_about)), inner(make(k_about)) {
+    REQUIRE(std::holds_alternative<Lease>(outer->try_acquire(client, Join::no)));
+    REQUIRE(inner->reenter(client));
+  }
+  test::Server server;
+  redis::Client client = client_of(server);
+  std::unique_ptr<lock::SingleServerLock> outer;
+  std::unique_ptr<lock::SingleServerLock> inner;
+};
 
 // Returns a lock of this sort as another owner sees it, whom a reader keeps out as well.
 std::unique_ptr<lock::SingleServerLock> make_other(const std::string& sort) {
@@ -135,12 +149,8 @@ TEST_CASE(
 TEST_CASE("S6: an outer hold that ends first is given back once as well") {
   for (const auto& [name, make] : sorts()) {
     CAPTURE(name);
-    test::Server server;
-    redis::Client client = client_of(server);
-    const auto outer = make(k_about);
-    REQUIRE(std::holds_alternative<Lease>(outer->try_acquire(client, Join::no)));
-    const auto inner = make(k_about);
-    REQUIRE(inner->reenter(client));
+    Nested nested(make);
+    auto& [server, client, outer, inner] = nested;
     for (int i = 0; i < 3; ++i) {
       CHECK(outer->release(client) == Release::still_held);
       forget(server);
@@ -154,12 +164,8 @@ TEST_CASE("S6: an outer hold that ends first is given back once as well") {
 TEST_CASE("S6: a late request to take the lock undoes nothing that was noted since") {
   for (const auto& [name, make] : sorts()) {
     CAPTURE(name);
-    test::Server server;
-    redis::Client client = client_of(server);
-    const auto outer = make(k_about);
-    REQUIRE(std::holds_alternative<Lease>(outer->try_acquire(client, Join::no)));
-    const auto inner = make(k_about);
-    REQUIRE(inner->reenter(client));
+    Nested nested(make);
+    auto& [server, client, outer, inner] = nested;
     constexpr Milliseconds k_kept{3'600'000};
     CHECK(inner->release(client, k_kept) == Release::still_held);
     // As if its first sending came only now.
@@ -174,12 +180,8 @@ TEST_CASE("S6: a late request to take the lock undoes nothing that was noted sin
 TEST_CASE("kept by an inner run, a lock stays as long although the outer one is killed") {
   for (const auto& [name, make] : sorts()) {
     CAPTURE(name);
-    test::Server server;
-    redis::Client client = client_of(server);
-    const auto outer = make(k_about);
-    REQUIRE(std::holds_alternative<Lease>(outer->try_acquire(client, Join::no)));
-    const auto inner = make(k_about);
-    REQUIRE(inner->reenter(client));
+    Nested nested(make);
+    auto& [server, client, outer, inner] = nested;
     CHECK(inner->release(client, Milliseconds(3'600'000)) == Release::still_held);
     CHECK(std::stol(server.command({"PTTL", "job"})) > 3'000'000);
   }
@@ -273,12 +275,8 @@ TEST_CASE("S6: the server remembers a request for longer than the client may sen
 TEST_CASE("kept by an inner run, a lock stays also where the server was out of memory") {
   for (const auto& [name, make] : sorts()) {
     CAPTURE(name);
-    test::Server server;
-    redis::Client client = client_of(server);
-    const auto outer = make(k_about);
-    REQUIRE(std::holds_alternative<Lease>(outer->try_acquire(client, Join::no)));
-    const auto inner = make(k_about);
-    REQUIRE(inner->reenter(client));
+    Nested nested(make);
+    auto& [server, client, outer, inner] = nested;
     server.command({"CONFIG", "SET", "maxmemory", "1"});
     CHECK(inner->release(client, Milliseconds(60'000)) == Release::still_held);
     server.command({"CONFIG", "SET", "maxmemory", "0"});

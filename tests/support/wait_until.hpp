@@ -43,4 +43,13 @@ inline bool wait_until(const std::function<bool()>& condition,
   return true;
 }
 
+// Returns whether one of four attempts succeeds: for what has to be quick, and what a busy machine
+// may make slow, but not each time.
+inline bool one_succeeds(const std::function<bool()>& attempt) {
+  for (int i = 0; i < 4; ++i) {
+    if (attempt()) return true;
+  }
+  return false;
+}
+
 }  // namespace rlock::test
