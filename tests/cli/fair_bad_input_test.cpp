@@ -118,8 +118,9 @@ TEST_CASE("fair: whatever the side key holds, there is service, and order") {
       waiters.emplace_back(fair_argv(server, {}, {"echo", "got"}));
       REQUIRE(comes_to_queue(server, i));
     }
+    const std::string second = queue(server).at(1);
     server.command({"DEL", "job"});
-    server.command({"PUBLISH", k_channel + ":" + queue(server).at(1), "0"});
+    server.command({"PUBLISH", k_channel + ":" + second, "0"});
     for (Process& waiter : waiters) CHECK(waiter.wait().out == "got\n");
     CHECK(server.command({"EXISTS", "job", k_queue, k_scores}) == "0");
   }
@@ -201,6 +202,7 @@ TEST_CASE("W2: a dead head of a free lock makes nobody ask more often, and W5: i
   hold_by_other(server);
   CHECK_FALSE(dead.acquire());
   server.command({"DEL", "job"});
+  const Clock::time_point freed = Clock::now();  // the dead head has 8 s from here at the least
   std::deque<Process> waiters;
   for (std::size_t i = 0; i < 3; ++i) waiters.emplace_back(fair_argv(server, {}, {"echo", "got"}));
   REQUIRE(comes_to_queue(server, 4));
@@ -208,9 +210,14 @@ TEST_CASE("W2: a dead head of a free lock makes nobody ask more often, and W5: i
   const Clock::time_point start = Clock::now();
   wait_until([&] { return Clock::now() - start > 3s; });
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(Clock::now() - start).count();
-  // One each 5 s, and a few more while each finds its place.
-  CHECK(script_calls(server) - before <= 3 * (3 + seconds / 5));
-  for (Process& waiter : waiters) CHECK(waiter.running());
+  const long calls = script_calls(server) - before;
+  const bool all_wait =
+      std::all_of(waiters.begin(), waiters.end(), [](Process& waiter) { return waiter.running(); });
+  if (Clock::now() - freed < 7s) {  // a busy machine may be slower
+    // One each 5 s, and a few more while each finds its place.
+    CHECK(calls <= 3 * (3 + seconds / 5));
+    CHECK(all_wait);
+  }
   date_back_call(server, 10s);
   for (Process& waiter : waiters) CHECK(waiter.wait().out == "got\n");
   CHECK(wait_until([&] { return server.keys().empty(); }));
