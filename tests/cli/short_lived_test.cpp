@@ -61,7 +61,7 @@ std::string make_file(const Server& server) {
 TEST_CASE("short-lived: --at-most ends a daemon whose processes end before they are seen") {
   Server server;
   const std::string file = make_file(server);
-  Process holder(exec(server, {"--at-most", "4s", "--kill-after", "100ms"}, file),
+  Process holder(exec(server, {"--at-most", "8s", "--kill-after", "100ms"}, file),
                  {.env = {{"HOPPER", k_hopper}}});
   const Result result = holder.wait_exit();
   CHECK(result.status == 124);

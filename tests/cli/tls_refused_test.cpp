@@ -32,7 +32,7 @@ void check_refused(const Result& result, int status, std::string_view why) {
 }
 
 // Waits for the lock as long as it takes: what is refused must not be tried again.
-Result attempt(const std::string& url, const Words& options, const std::string& timeout = "10s") {
+Result attempt(const std::string& url, const Words& options, const std::string& timeout = "20s") {
   Words argv = rlock_argv("-r", url, "--timeout", timeout);
   argv.insert(argv.end(), options.begin(), options.end());
   argv.insert(argv.end(), {"exec", "job", "--", "echo", "ran"});

@@ -174,7 +174,7 @@ SCENARIOS = [
              act=signal_when_started(signal.SIGKILL), statuses=(-signal.SIGKILL, NOT_AVAILABLE), only=GUARDIAN),
     Scenario("guardian-daemon", EXEC + ["--lease", "3s", "--kill-after", "300ms", "job"], look="daemon",
              act=signal_when_started(signal.SIGKILL), statuses=(-signal.SIGKILL, NOT_AVAILABLE), only=GUARDIAN),
-    Scenario("guardian-strikes", EXEC + ["--lease", "2s", "job"], look="stubborn",
+    Scenario("guardian-strikes", EXEC + ["--lease", "4s", "job"], look="stubborn",
              act=stand_still_when_started, statuses=(-signal.SIGKILL, NOT_AVAILABLE), only=GUARDIAN),
     Scenario("acquire", ["acquire", "--lease", "3s", "job"], act=unlock_by_owner),
     Scenario("acquire-waiting", ["acquire", "-w", "10s", "--lease", "3s", "job"], prepare=held_by_another(300),

@@ -15,31 +15,32 @@ type Group struct {
 }
 
 type excuse struct {
-	name    string
-	applies func(h *History, act Act, g *Group) bool
+	name        string
+	isOfCommand bool // not the lock was lost, but nobody could end the command
+	applies     func(h *History, act Act, g *Group) bool
 }
 
 var excuses = []excuse{
-	{"the whole host stood still", func(_ *History, act Act, g *Group) bool {
+	{"the whole host stood still", true, func(_ *History, act Act, g *Group) bool {
 		return act.Kind == "stop-host" && act.Host == g.Host
 	}},
-	{"rlock and its guardian were killed", func(_ *History, act Act, g *Group) bool {
+	{"rlock and its guardian were killed", true, func(_ *History, act Act, g *Group) bool {
 		return (act.Kind == "kill-both" || act.Kind == "kill-watchdog") && act.Run == g.of
 	}},
-	{"the lock was deleted or broken by hand", func(h *History, act Act, g *Group) bool {
+	{"the lock was deleted or broken by hand", false, func(h *History, act Act, g *Group) bool {
 		return (act.Kind == "delete" || act.Kind == "force") && h.Round.Minority == 0 && g.wants(act.Lock)
 	}},
-	{"the lock of a bare quorum was deleted on one of its servers", func(h *History, act Act, g *Group) bool {
+	{"the lock of a bare quorum was deleted on one of its servers", false, func(h *History, act Act, g *Group) bool {
 		return act.Kind == "delete" && h.Round.Minority > 0 && g.wants(act.Lock) && hadBareQuorum(h, act.Server, g)
 	}},
-	{"a restart without persistence", func(h *History, act Act, _ *Group) bool {
+	{"a restart without persistence", false, func(h *History, act Act, _ *Group) bool {
 		return (act.Kind == "restart" || act.Kind == "full-disk") && h.Round.Forgets && h.Round.Minority == 0
 	}},
-	{"a failover", func(h *History, act Act, _ *Group) bool { return isFailover(h, act) }},
-	{"the server's clock jumped ahead", func(_ *History, act Act, _ *Group) bool {
+	{"a failover", false, func(h *History, act Act, _ *Group) bool { return isFailover(h, act) }},
+	{"the server's clock jumped ahead", false, func(_ *History, act Act, _ *Group) bool {
 		return act.Kind == "clock" && strings.HasPrefix(act.Detail, "+")
 	}},
-	{"the command was ended, and left a process in the background", func(_ *History, act Act, g *Group) bool {
+	{"the command was ended, and left a process in the background", true, func(_ *History, act Act, g *Group) bool {
 		switch act.Kind {
 		case "kill-command", "term", "interrupt", "hang-up":
 			return act.Run == g.of && (contains(g.Args, "fork-away") || len(g.InnerNames) > 0 ||
@@ -47,8 +48,8 @@ var excuses = []excuse{
 		}
 		return false
 	}},
-	{"this machine stood still", func(_ *History, act Act, _ *Group) bool { return act.Kind == "stall" }},
-	{"a shell or a peer, which nobody ends, was cut off", func(h *History, act Act, g *Group) bool {
+	{"this machine stood still", true, func(_ *History, act Act, _ *Group) bool { return act.Kind == "stall" }},
+	{"a shell or a peer, which nobody ends, was cut off", true, func(h *History, act Act, g *Group) bool {
 		return g.By != "rlock" && act.Until-act.At > h.Round.Lease/2 && isOutage(act, g.Run)
 	}},
 }
@@ -100,25 +101,45 @@ func (r *Run) wants(lock string) bool {
 	return false
 }
 
-// excused ends the protection of a group at the first act that excuses what comes then. What happened up
-// to a second before the command began may have hit its grant, or later, what was stopped between.
+// excused ends the protection of a group at the first act that excuses what comes then.
 func (h *History) excused(g *Group) {
-	from := g.Enter - second
-	for _, act := range h.Acts {
-		if act.Run == g.of && act.Kind == "stop-rlock" {
-			from = g.Called
-		}
-	}
-	for _, act := range h.Acts {
-		if act.At > g.last || act.Until < from {
-			continue
-		}
+	for _, act := range h.actsOn(g) {
 		for _, e := range excuses {
 			if e.applies(h, act, g) && act.At < g.until {
 				g.until, g.excuse = act.At, e.name
 			}
 		}
 	}
+}
+
+// isBeyondHelp tells whether nobody could end the command of a group in time.
+func (h *History) isBeyondHelp(g *Group) bool {
+	for _, act := range h.actsOn(g) {
+		for _, e := range excuses {
+			if e.isOfCommand && e.applies(h, act, g) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// actsOn returns what happened while a group lived. What happened up to a second before the command began may have
+// hit its grant, or later, what was stopped between.
+func (h *History) actsOn(g *Group) []Act {
+	from := g.Enter - second
+	for _, act := range h.Acts {
+		if act.Run == g.of && act.Kind == "stop-rlock" {
+			from = g.Called
+		}
+	}
+	var acts []Act
+	for _, act := range h.Acts {
+		if act.At <= g.last && act.Until >= from {
+			acts = append(acts, act)
+		}
+	}
+	return acts
 }
 
 // touches tells whether an act can have made a difference to a run between two moments.

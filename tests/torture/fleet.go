@@ -397,7 +397,7 @@ func (f *Fleet) checkTokens(choices *rand.Rand) {
 	}
 }
 
-func min(a, b int) int {
+func min[T int | int64](a, b T) T {
 	if a < b {
 		return a
 	}

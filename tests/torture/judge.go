@@ -14,6 +14,7 @@ type Verdict struct {
 	Runs, Grants, Waits int
 	Ordered, Disturbed  int            // grants of fair locks that were judged for their order, and not
 	Tokens, Checks      int            // drawn, and asked about
+	Held                int            // looks at locks whose command ran
 	Excused             map[string]int // grants, by excuse
 	Faults              map[string]int // by kind
 	Statuses            map[string]int
@@ -64,6 +65,7 @@ func judgeHistory(h *History, limit time.Duration) Verdict {
 			j.order(lock.Name)
 		}
 	}
+	j.heldAll()
 	j.outlived()
 	j.votes()
 	j.wentOn()
@@ -382,86 +384,6 @@ func (w waits) at(moment int64) string {
 	return ""
 }
 
-// outlived finds locks that were seen after their run had ended and said nothing: it has released them.
-func (j *judge) outlived() {
-	if j.Round.Servers > 1 {
-		return
-	}
-	byOwner := map[string]*Group{}
-	for _, g := range j.groups {
-		isSilent := !g.Unheard && g.Ended > 0 && g.Left && g.Status == g.Exit && g.Stderr == "" && g.By == "rlock" && g.of == g.ID &&
-			g.AtLeast == 0 && g.InnerAtLeast == 0 && !j.hit(g.Run, "kill-nested", "kill-host") // whose hold ends with its lease
-		for _, nested := range g.nested {
-			isSilent = isSilent && nested.Left
-		}
-		if isSilent && g.Owner != "" && g.Owner != "-" {
-			byOwner[g.Owner] = g
-		}
-	}
-	for _, look := range j.Looks {
-		for _, holder := range look.Holders {
-			g := byOwner[strings.TrimSuffix(holder, ":write")]
-			if g != nil && look.Began > g.Ended+20*ms && g.wants(look.Lock) {
-				j.violate(g.ID+" has ended without a word, and still has the lock", look.Lock, look.Began, g.ID)
-				delete(byOwner, g.Owner)
-			}
-		}
-	}
-}
-
-// votes finds servers that still have a lock for a run that did not get it from a majority.
-func (j *judge) votes() {
-	if j.Round.Minority == 0 {
-		return
-	}
-	told := map[string]bool{}
-	byID := map[string]*Run{}
-	for _, r := range j.Runs {
-		if r.Status == 75 && r.Ended > 0 && !r.Limited && j.quiet(r, r.Called-second, r.Ended+second) {
-			byID[r.ID] = r
-		}
-	}
-	for _, look := range j.Looks {
-		for _, note := range look.Notes {
-			if r := byID[note]; r != nil && look.Began > r.Ended+second/2 && !told[note] && j.quiet(r, r.Ended, look.Began) {
-				told[note] = true
-				j.violate(fmt.Sprintf("%s gave up, and server %d keeps its vote", note, look.Server), look.Lock, look.Began, note)
-			}
-		}
-	}
-}
-
-// wentOn finds commands that went on although their lock was deleted: at the next renewal that is noticed.
-func (j *judge) wentOn() {
-	if j.Round.Servers > 1 {
-		return
-	}
-	for _, act := range j.Acts {
-		if act.Kind != "delete" || act.Detail != "deleted 1" {
-			continue
-		}
-		for _, g := range j.groups {
-			if g.By != "rlock" || g.of != g.ID || g.Mode == "permit" || g.Fixed || g.Limited || !g.wants(act.Lock) ||
-				len(g.InnerNames) > 0 || g.Enter == 0 || act.At < g.Enter {
-				continue
-			}
-			ended := act.Until + g.Lease/3 + j.Round.Timeout + g.killAfter() + second
-			if g.last > ended && j.quietBut(g.Run, act.At-second, ended, "delete", "force") {
-				j.violate(fmt.Sprintf("%s went on for %.1f s after its lock was deleted", g.ID, float64(g.last-act.Until)/1e9),
-					act.Lock, act.Until, g.ID)
-			}
-		}
-	}
-}
-
-// killAfter is from SIGTERM to SIGKILL.
-func (r *Run) killAfter() int64 {
-	if r.KillAfter == 0 {
-		return r.Lease / 3
-	}
-	return r.KillAfter
-}
-
 // quietInQueue tells whether nothing that may cost a waiter its turn happened to it or to all.
 func (j *judge) quietInQueue(r *Run, from, to int64) bool {
 	if r.Limited {
@@ -500,167 +422,6 @@ func (j *judge) passedBy(name string, byID map[string]*Group, seen map[string]in
 		}
 	}
 	j.violate("no order of all who waited is one of a queue", name, j.Round.Began)
-}
-
-// ended tells which acts explain that a signal ended a run.
-var killers = map[int][]string{
-	1:  {"hang-up"},
-	2:  {"interrupt"},
-	9:  {"kill-rlock", "kill-command", "kill-both", "kill-group", "kill-stalled", "kill-host"},
-	15: {"term"},
-}
-
-// hit tells whether an act of one of these kinds struck a run while it lived.
-func (j *judge) hit(r *Run, kinds ...string) bool {
-	for _, act := range j.Acts {
-		if contains(kinds, act.Kind) && act.touches(r, r.Called, r.Ended) {
-			return true
-		}
-	}
-	return false
-}
-
-// status judges what a run said at its end.
-func (j *judge) status(r *Run) {
-	if r.Outer != "" || r.Args == nil {
-		return
-	}
-	if r.Status == r.Exit && r.Left {
-		j.verdict.Statuses["the command's"]++
-	} else {
-		j.verdict.Statuses[fmt.Sprint(r.Status)]++
-	}
-	bad := func(what string) {
-		j.violate(fmt.Sprintf("%s: status %d: %s (%s)", r.ID, r.Status, what, r.Stderr), "", r.Called, r.ID)
-	}
-	isQuiet := j.quiet(r, r.Called-second, r.Ended+10*ms) && !r.Limited
-	hasRun := r.Enter > 0
-	if strings.Contains(r.Stderr, "strace: ") { // it could not trace, or died
-		return
-	}
-	switch {
-	case r.Ended == 0:
-		bad("it never ended")
-	case r.Refused:
-		if r.Status != 64 && r.Status <= 128 {
-			bad("the name is reserved")
-		}
-	case r.Final && (!r.Left || r.Status != 0):
-		bad("nobody has the lock, and it cannot be taken")
-	case hasRun && r.Left && r.Status == r.Exit:
-		// Who could not ask for the release cannot know.
-		if j.wasDeleted(r) && !strings.Contains(r.Stderr, "not released") {
-			bad("its lock was deleted while the command ran")
-		}
-	case r.Status == 0:
-		bad("the command has not run to its end")
-	case r.Status == 75:
-		if hasRun {
-			bad("the command has run")
-		} else if r.Wait < 0 || r.Ended-r.Called < r.Wait-ms {
-			bad("it gave up too early")
-		}
-	case r.Status == 69:
-		if hasRun && r.By != "shell" {
-			bad("the command has run")
-		} else if isQuiet && !strings.Contains(r.Stderr, " within ") { // this machine may be too busy for an answer
-			bad("nothing was wrong with the server")
-		}
-	case r.Status == 77:
-		if !j.hit(r, "no-right") {
-			bad("nobody took a right from it")
-		}
-	case r.Status == 79:
-		if !r.Fixed && !r.Limited && j.bearable(r) {
-			bad("nobody took the lock from it, nor was the server away for long")
-		}
-	case r.Status == 124:
-		if r.AtMost == 0 {
-			bad("there was no --at-most")
-		}
-	case r.Status == 126 || r.Status == 127:
-		if !r.Limited {
-			bad("there is such a command")
-		}
-	case r.Status > 128:
-		if !j.hit(r, killers[r.Status-128]...) {
-			bad("nobody sent it such a signal")
-		}
-	default:
-		bad("no status that is documented, or not its command's")
-	}
-	limit := r.Wait + j.Round.Timeout + 3*second
-	if !hasRun && r.Wait >= 0 && isQuiet && r.Ended-r.Called > limit {
-		bad(fmt.Sprintf("it waited for %.1f s, and was to give up after %.1f s", float64(r.Ended-r.Called)/1e9, float64(r.Wait)/1e9))
-	}
-	j.manners(r, isQuiet, bad)
-}
-
-// manners are promises that have nothing to do with the lock.
-func (j *judge) manners(r *Run, isQuiet bool, bad func(string)) {
-	for _, one := range j.Runs {
-		if (one == r || one.Outer == r.ID) && one.DoubleTerm && isQuiet && !contains(r.Args, "fork-away") {
-			bad(fmt.Sprintf("%s got SIGTERM twice at once", one.ID))
-		}
-	}
-	if r.Logger && isQuiet && !r.loggerEnded {
-		bad("a process that was there before it was ended with it")
-	}
-	if !r.Synced || r.Enter == 0 {
-		return
-	}
-	for _, act := range j.Acts {
-		if act.Kind == "stop-replicas" && act.At < r.Called && r.Enter < act.Until && !j.mayFailOver(act.At-second, r.Enter) {
-			bad("no replica knew of its lock")
-		}
-	}
-}
-
-// mayFailOver tells whether another server may have become the master between two moments.
-func (j *judge) mayFailOver(from, to int64) bool {
-	for _, act := range j.Acts {
-		if isFailover(j.History, act) && act.At < to && act.Until > from {
-			return true
-		}
-	}
-	return false
-}
-
-// wasDeleted tells whether the lock of a single server was deleted between two signs of life.
-func (j *judge) wasDeleted(r *Run) bool {
-	if j.Round.Servers > 1 || r.Mode != "exclusive" || r.By != "rlock" || len(r.InnerNames) > 0 {
-		return false
-	}
-	for _, one := range j.Runs {
-		if one.Outer == r.ID {
-			return false
-		}
-	}
-	for _, act := range j.Acts {
-		if act.Kind == "delete" && act.Detail == "deleted 1" && r.wants(act.Lock) && act.At > r.Enter && act.Until < r.Last-5*ms {
-			return true
-		}
-	}
-	return false
-}
-
-// bearable tells whether a run should have kept its lock: nothing happened to it but outages that end in time,
-// as rlock-exec(1) says: within two thirds of the lease, less --kill-after and --timeout.
-func (j *judge) bearable(r *Run) bool {
-	left := r.Lease*2/3 - r.killAfter() - j.Round.Timeout - second/5
-	for _, act := range j.Acts {
-		if !act.touches(r, r.Called-second, r.Ended) {
-			continue
-		}
-		switch act.Kind {
-		case "continue", "kill-guardian", "kill-subscribers":
-		case "stop-server", "pause-clients":
-			left -= act.Until - act.At
-		default:
-			return false
-		}
-	}
-	return left > 0 || j.quiet(r, r.Called-second, r.Ended)
 }
 
 // begin is from when on a run may have held the lock: also without having entered.

@@ -32,6 +32,7 @@ func main() {
 	replay := flag.String("replay", "", "judge this history")
 	jobs := flag.Int("jobs", 2, "so many rounds at a time")
 	until := flag.Bool("until-violation", false, "stop at the first violation")
+	keep := flag.Bool("keep", false, "keep each history, also of a round without a violation")
 	judgeOnly := flag.String("judge", "", "judge this history, and print the verdict as JSON")
 	flag.Parse()
 
@@ -105,7 +106,7 @@ func main() {
 			bad := len(r.verdict.Violations) + len(r.verdict.Unknown)
 			fmt.Printf("round %d: %s, seed %d: %d grants, %d faults, %d excused, %d violations (%.0f s)\n", r.number, r.setup.Name,
 				*seed+r.number, r.verdict.Grants, sum(r.verdict.Faults), sum(r.verdict.Excused), bad, r.took.Seconds())
-			if bad == 0 {
+			if bad == 0 && !*keep {
 				os.RemoveAll(r.dir)
 			}
 		case <-interrupted:
@@ -192,6 +193,7 @@ func (r *Report) add(dir string, v Verdict) {
 	r.total.Disturbed += v.Disturbed
 	r.total.Tokens += v.Tokens
 	r.total.Checks += v.Checks
+	r.total.Held += v.Held
 	for _, pair := range []struct{ to, from map[string]int }{{r.total.Excused, v.Excused}, {r.total.Faults, v.Faults},
 		{r.total.Statuses, v.Statuses}} {
 		for key, count := range pair.from {
@@ -228,8 +230,8 @@ func (r *Report) status() int {
 
 func (r *Report) print(out *os.File) {
 	t := r.total
-	fmt.Fprintf(out, "\n%d rounds in %.1f minutes: %d runs, %d grants, %d waits without one; order judged of %d fair grants (%d were disturbed); %d tokens, %d accepted\n",
-		r.rounds, time.Since(r.started).Minutes(), t.Runs, t.Grants, t.Waits, t.Ordered, t.Disturbed, t.Tokens, t.Checks)
+	fmt.Fprintf(out, "\n%d rounds in %.1f minutes: %d runs, %d grants, %d waits without one; order judged of %d fair grants (%d were disturbed); %d tokens, %d accepted; %d looks at locks under which a command ran\n",
+		r.rounds, time.Since(r.started).Minutes(), t.Runs, t.Grants, t.Waits, t.Ordered, t.Disturbed, t.Tokens, t.Checks, t.Held)
 	for _, part := range []struct {
 		name   string
 		counts map[string]int

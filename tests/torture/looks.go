@@ -1,0 +1,161 @@
+package main
+
+// What looks at the servers tell, without a second run: who had a lock while its command ran, and who kept one.
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+)
+
+// heldAll judges that the servers knew of the lock of each run for as long as its command was seen alive: it is not
+// to run for a moment without, also when nobody else wants the lock.
+func (j *judge) heldAll() {
+	looks := map[string][][]Look{} // of a lock, a server each, in the order of time
+	for _, look := range j.Looks {
+		if looks[look.Lock] == nil {
+			looks[look.Lock] = make([][]Look, j.Round.Servers)
+		}
+		looks[look.Lock][look.Server] = append(looks[look.Lock][look.Server], look)
+	}
+	for _, g := range j.groups {
+		if g.Enter == 0 || g.By != "rlock" || g.of != g.ID || g.Mode == "permit" || g.Owner == "" || g.Owner == "-" {
+			continue
+		}
+		for _, name := range g.Names {
+			if looks[name] != nil {
+				j.held(g, name, looks[name])
+			}
+		}
+	}
+}
+
+// held finds the first moment at which too many servers did not know of the lock of g.
+func (j *judge) held(g *Group, name string, looks [][]Look) {
+	end := min(g.until, g.last)
+	type change struct {
+		at   int64
+		lost int // one more server is without, or one fewer
+	}
+	var changes []change
+	for _, ofServer := range looks {
+		isWithout := false
+		for _, look := range ofServer {
+			if look.Began < g.Enter || look.Ended > end {
+				continue
+			}
+			j.verdict.Held++
+			if without := !look.isHeldBy(g.Owner); without != isWithout {
+				isWithout = without
+				if without {
+					changes = append(changes, change{look.Ended, 1})
+				} else {
+					changes = append(changes, change{look.Began, -1})
+				}
+			}
+		}
+	}
+	sort.Slice(changes, func(a, b int) bool { return changes[a].at < changes[b].at })
+	const glimpse = 150 * ms // between the looks at several servers
+	minority, without := (j.Round.Servers-1)/2, 0
+	for i, c := range changes {
+		without += c.lost
+		until := end
+		if i+1 < len(changes) {
+			until = changes[i+1].at
+		}
+		if without > minority && (j.Round.Servers == 1 || until-c.at > glimpse) {
+			j.violate(fmt.Sprintf("%s went on for %.1f ms, and had no lock", g.ID, float64(g.last-c.at)/1e6), name, c.at, g.ID)
+			return
+		}
+	}
+}
+
+func (l Look) isHeldBy(owner string) bool {
+	for _, holder := range l.Holders {
+		if strings.TrimSuffix(holder, ":write") == owner {
+			return true
+		}
+	}
+	return false
+}
+
+// outlived finds locks that were seen after their run had ended and said nothing: it has released them.
+func (j *judge) outlived() {
+	if j.Round.Servers > 1 {
+		return
+	}
+	byOwner := map[string]*Group{}
+	for _, g := range j.groups {
+		isSilent := !g.Unheard && g.Ended > 0 && g.Left && g.Status == g.Exit && g.Stderr == "" && g.By == "rlock" && g.of == g.ID &&
+			g.AtLeast == 0 && g.InnerAtLeast == 0 && !j.hit(g.Run, "kill-nested", "kill-host") // whose hold ends with its lease
+		for _, nested := range g.nested {
+			isSilent = isSilent && nested.Left
+		}
+		if isSilent && g.Owner != "" && g.Owner != "-" {
+			byOwner[g.Owner] = g
+		}
+	}
+	for _, look := range j.Looks {
+		for _, holder := range look.Holders {
+			g := byOwner[strings.TrimSuffix(holder, ":write")]
+			if g != nil && look.Began > g.Ended+20*ms && g.wants(look.Lock) {
+				j.violate(g.ID+" has ended without a word, and still has the lock", look.Lock, look.Began, g.ID)
+				delete(byOwner, g.Owner)
+			}
+		}
+	}
+}
+
+// votes finds servers that still have a lock for a run that did not get it from a majority.
+func (j *judge) votes() {
+	if j.Round.Minority == 0 {
+		return
+	}
+	told := map[string]bool{}
+	byID := map[string]*Run{}
+	for _, r := range j.Runs {
+		if r.Status == 75 && r.Ended > 0 && !r.Limited && j.quiet(r, r.Called-second, r.Ended+second) {
+			byID[r.ID] = r
+		}
+	}
+	for _, look := range j.Looks {
+		for _, note := range look.Notes {
+			if r := byID[note]; r != nil && look.Began > r.Ended+second/2 && !told[note] && j.quiet(r, r.Ended, look.Began) {
+				told[note] = true
+				j.violate(fmt.Sprintf("%s gave up, and server %d keeps its vote", note, look.Server), look.Lock, look.Began, note)
+			}
+		}
+	}
+}
+
+// wentOn finds commands that went on after the server had lost their lock: at the next renewal that is noticed, and
+// without one the lease ends.
+func (j *judge) wentOn() {
+	if j.Round.Servers > 1 {
+		return
+	}
+	for _, act := range j.Acts {
+		isDeleted := act.Kind == "delete" && act.Detail == "deleted 1"
+		isForgotten := act.Kind == "restart" && j.Round.Forgets && j.Round.Setup == "volatile"
+		if !isDeleted && !isForgotten {
+			continue
+		}
+		for _, g := range j.groups {
+			if g.By != "rlock" || g.of != g.ID || g.Mode == "permit" || g.Enter == 0 || act.At < g.Enter ||
+				isDeleted && !g.wants(act.Lock) || len(g.nested) > 0 {
+				continue
+			}
+			lost := act.Until
+			if isForgotten {
+				lost = act.At
+			}
+			noticed := lost + g.Lease/3 + j.Round.Timeout + g.killAfter() + second
+			isNoticed := isDeleted && !g.Fixed && !g.Limited && j.quietBut(g.Run, act.At-second, noticed, "delete", "force")
+			if isNoticed && g.last > noticed || g.last > lost+g.Lease && !j.isBeyondHelp(g) {
+				j.violate(fmt.Sprintf("%s went on for %.1f s after its lock was lost", g.ID, float64(g.last-lost)/1e9),
+					g.Names[0], lost, g.ID)
+			}
+		}
+	}
+}
