@@ -41,7 +41,7 @@ var deeds = map[string]deed{
 	"kill-command":       {2, onProcess("kill-command", func(f Family) int { return f.command }, syscall.SIGKILL)},
 	"kill-nested":        {4, onProcess("kill-nested", func(f Family) int { return f.nested }, syscall.SIGKILL)},
 	"kill-both":          {1, (*Nemesis).killBoth},
-	"kill-group":         {1, (*Nemesis).killGroup},
+	"kill-group":         {2, (*Nemesis).killGroup},
 	"kill-stalled":       {3, (*Nemesis).killStalled},
 	"kill-watchdog":      {1, onProcess("kill-watchdog", func(f Family) int { return f.watchdog }, syscall.SIGKILL)},
 	"stop-rlock":         {4, pause("stop-rlock", func(f Family) int { return f.rlock })},
@@ -69,7 +69,8 @@ var deeds = map[string]deed{
 	"delay":              {3, onProxy("delay", func(c *rand.Rand) Fault { return Fault{Delay: time.Duration(20+c.Intn(400)) * time.Millisecond} })},
 	"split":              {1, onProxy("split", func(*rand.Rand) Fault { return Fault{Split: true} })},
 	"delete":             {2, (*Nemesis).deleteLock},
-	"late-then-away":     {2, (*Nemesis).lateThenAway},
+	"late-then-away":     {4, (*Nemesis).lateThenAway},
+	"lost-release":       {3, (*Nemesis).loseRelease},
 	"no-right":           {1, (*Nemesis).takeRight},
 	"continue-in-outage": {1, (*Nemesis).continueInOutage},
 	"stop-replicas":      {2, (*Nemesis).stopReplicas},
@@ -178,7 +179,9 @@ func (n *Nemesis) anyRun() *Run {
 			holding = append(holding, run)
 		}
 	}
-	if len(holding) > 0 && n.choices.Intn(4) > 0 {
+	if long := n.longHolders(); len(long) > 0 && n.choices.Intn(2) == 0 {
+		all = long
+	} else if len(holding) > 0 && n.choices.Intn(4) > 0 {
 		all = holding
 	}
 	if len(all) == 0 {
@@ -323,6 +326,9 @@ func (n *Nemesis) lateThenAway() *Act {
 	late := time.Duration(lease/5 + n.choices.Int63n(lease/3))
 	act := newAct("late-then-away")
 	act.Host = n.choices.Intn(hostCount)
+	if long := n.longHolders(); len(long) > 0 {
+		act.Host = long[n.choices.Intn(len(long))].Host
+	}
 	key := fmt.Sprint("late", act.Host)
 	if n.fleet.proxies == nil || !n.claim(key) {
 		return nil
@@ -348,6 +354,66 @@ func (n *Nemesis) lateThenAway() *Act {
 		n.note(*act)
 	}()
 	return act
+}
+
+// loseRelease loses the reply to the release of a nested run, which asks again only when its connection is cut, more
+// than a second later.
+func (n *Nemesis) loseRelease() *Act {
+	f := n.fleet
+	later := time.Duration(1100+n.choices.Intn(1000)) * time.Millisecond
+	if f.proxies == nil || f.history.Round.Timeout < 3*second || !n.claim("release") {
+		return nil
+	}
+	n.ending.Add(1)
+	go func() {
+		defer n.ending.Done()
+		defer n.release("release")
+		var run *Run
+		inner := 0
+		_ = until(4*time.Second, "", func() bool { run, inner = n.nestedRun(); return run != nil })
+		if run == nil {
+			return
+		}
+		set := func(fault Fault) {
+			for _, proxy := range f.proxies[run.Host] {
+				proxy.set(fault)
+			}
+		}
+		act := newAct("lost-release")
+		act.Host, act.Detail = run.Host, run.ID
+		set(Fault{SwallowAnswer: true})
+		_ = until(time.Duration(f.history.Round.Lease/2), "", func() bool { return syscall.Kill(inner, 0) != nil })
+		time.Sleep(100 * time.Millisecond)
+		set(Fault{Spare: true})
+		select {
+		case <-time.After(later):
+		case <-n.stop:
+		}
+		set(Fault{})
+		act.Until = now()
+		n.note(*act)
+	}()
+	return nil
+}
+
+// nestedRun returns a run below which another one works, and the process that works.
+func (n *Nemesis) nestedRun() (*Run, int) {
+	f := n.fleet
+	f.mutex.Lock()
+	var all []*Run
+	for _, run := range f.live {
+		all = append(all, run)
+	}
+	f.mutex.Unlock()
+	sortRuns(all)
+	for _, run := range all {
+		if f.holds(run.ID + ".n") {
+			if inner := f.familyOf(run).inner; inner != 0 {
+				return run, inner
+			}
+		}
+	}
+	return nil, 0
 }
 
 // takeRight takes the right to one of the commands that scripts use away from all.
@@ -580,6 +646,15 @@ func (n *Nemesis) anyLock() string {
 	f := n.fleet
 	locks := f.history.Round.Locks
 	lock := locks[n.choices.Intn(len(locks))].Name
+	if long := n.longHolders(); len(long) > 0 {
+		return long[0].Names[0]
+	}
+	return lock
+}
+
+// longHolders returns runs that hold their lock, and want it for a good part of a lease.
+func (n *Nemesis) longHolders() []*Run {
+	f := n.fleet
 	f.mutex.Lock()
 	var long []*Run
 	for _, run := range f.live {
@@ -589,12 +664,13 @@ func (n *Nemesis) anyLock() string {
 	}
 	f.mutex.Unlock()
 	sortRuns(long)
+	var holding []*Run
 	for _, run := range long {
 		if f.holds(run.ID) {
-			return run.Names[0]
+			holding = append(holding, run)
 		}
 	}
-	return lock
+	return holding
 }
 
 func (n *Nemesis) deleteLock() *Act {

@@ -11,7 +11,7 @@ import (
 )
 
 // A Fault of a network. Bytes that it swallows are gone, so the connections that lost some are cut when
-// it ends.
+// it ends, unless the next fault lets them be.
 type Fault struct {
 	Cut           bool // connections are reset, and none can be made
 	Swallow       bool // requests are lost
@@ -19,6 +19,7 @@ type Fault struct {
 	Delay         time.Duration
 	DelayAnswer   time.Duration
 	Split         bool // packets of one to three bytes
+	Spare         bool // no fault: connections that have lost something are not cut yet
 }
 
 type Proxy struct {
@@ -60,7 +61,7 @@ func (p *Proxy) set(fault Fault) {
 	defer p.mutex.Unlock()
 	p.fault = fault
 	for l := range p.links {
-		if fault.Cut || l.isDirty {
+		if fault.Cut || l.isDirty && !fault.Spare {
 			l.close()
 			delete(p.links, l)
 		}

@@ -35,7 +35,7 @@ func runRound(setup Setup, seed int64, dir string, tools Tools) (*History, error
 	}
 	h.Round = Round{Setup: setup.Name, Seed: seed, Servers: setup.Servers, Forgets: !setup.Persists,
 		Lease:   []int64{1200 * ms, 1500 * ms, 2 * second}[choices.Intn(3)],
-		Timeout: []int64{300 * ms, second, 3 * second}[choices.Intn(3)]}
+		Timeout: []int64{300 * ms, second, 3 * second, 3 * second}[choices.Intn(4)]}
 	if setup.Topology == "redlock" {
 		h.Round.Minority = setup.Servers / 2
 	} else if choices.Intn(4) == 0 {
