@@ -1,7 +1,7 @@
 #!/bin/sh
-# Situation 2: two threads of Redisson wait for the fair lock "deploy". The first was killed, the
-# second lives. The lock is free, but Redisson lets the dead one keep its turn until its deadline.
-# Usage: 2-dead-head.sh [SECONDS]: how long until that deadline [300]
+# Situation 2: two Redisson threads wait for the fair lock "deploy". The first was killed, the second
+# is alive. The lock is free, but Redisson keeps the turn of the dead thread until its deadline.
+# Usage: 2-dead-head.sh [SECONDS]: the time until that deadline [300]; negative: it has passed
 . "$(dirname "$0")/redis.sh"
 
 dead=11111111-aaaa-4aaa-8aaa-111111111111:31

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Situation 3: the lock "nightly" has lost its expiry, and "lock:import", a string as redis-py's Lock
-# and SET NX make them, never had one. Their holders are long gone. A thread of Redisson waits.
+# Situation 3: the lock "nightly" has lost its expiry. "lock:import", a string such as redis-py and
+# SET NX make, never had one. Their holders are long gone. A Redisson thread waits for "nightly".
 . "$(dirname "$0")/redis.sh"
 
 redis DEL nightly >/dev/null

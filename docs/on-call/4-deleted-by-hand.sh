@@ -1,6 +1,6 @@
 #!/bin/sh
-# Situation 4: a thread of Redisson waits for "report", which was held for an hour. Then somebody
-# typed DEL. That publishes nothing, so the thread sleeps on until the hour is over.
+# Situation 4: a Redisson thread waits for "report", whose lease is an hour. Then somebody typed DEL.
+# DEL publishes nothing, so the thread sleeps until the hour is over.
 . "$(dirname "$0")/redis.sh"
 
 redis DEL report >/dev/null

@@ -1,10 +1,10 @@
 #!/bin/sh
-# A server to practise on, for this shell:
+# A server to practise on, for the shell that calls this:
 #   eval "$(docs/on-call/practice-server.sh)"       starts it
-#   eval "$(docs/on-call/practice-server.sh stop)"  ends it, with all that waits on it
+#   eval "$(docs/on-call/practice-server.sh stop)"  ends it, and everything that waits on it
 set -eu
 
-# directory_of PORT: that of the server there.
+# directory_of PORT: the directory of the server on that port.
 directory_of() { redis-cli -p "$1" CONFIG GET dir 2>/dev/null | tail -n 1; }
 
 if [ "${1:-}" = stop ]; then
@@ -30,7 +30,7 @@ tries=0
 until [ "$(directory_of "$port")" = "$directory" ]; do
   tries=$((tries + 1))
   [ "$tries" -lt 200 ] || { echo "no server can be started" >&2; exit 1; }
-  if [ $((tries % 20)) = 1 ]; then # at first, and where the port is another's
+  if [ $((tries % 20)) = 1 ]; then # the first time, and if another program has the port
     port=$((port + 1))
     "$server" --bind 127.0.0.1 --port "$port" --dir "$directory" --save '' --appendonly yes \
       --daemonize yes >/dev/null

@@ -1,6 +1,6 @@
-# Read by the scripts beside it: redis(), redis-cli for the server that RLOCK_REDIS names, and what
-# they share. RLOCK_PRACTICE=1 says that this server is there to practise on.
-# WAITER_LOG: where a waiter appends the messages that it gets [/dev/null]
+# The functions that the scripts in this folder share. They read this file.
+# RLOCK_REDIS: the server. RLOCK_PRACTICE=1: it is a practice server.
+# WAITER_LOG: a file to which a waiter appends the messages that it gets [/dev/null]
 # shellcheck shell=sh
 set -eu
 
@@ -15,17 +15,18 @@ unix://*) server="-s ${url#unix://}" ;;
 *) server="-u $url" ;;
 esac
 
+# redis ARGUMENT...: redis-cli for the server that RLOCK_REDIS names.
 # shellcheck disable=SC2086  # an option and its value
 redis() { redis-cli $server "$@"; }
 
-# now_plus SECONDS: the server's time, then, in milliseconds, as deadlines are.
+# now_plus SECONDS: prints the server's time so many seconds from now, in milliseconds since 1970.
 now_plus() {
   echo $(($(redis TIME | head -n 1) * 1000 + $1 * 1000))
 }
 
-# listen CHANNEL: a thread of Redisson that waits; it sleeps until CHANNEL has a message.
+# listen CHANNEL: plays a Redisson thread that sleeps until CHANNEL has a message.
 listen() {
-  # shellcheck disable=SC2086  # not by redis(), as then $! would be a shell around it
+  # shellcheck disable=SC2086  # not redis(): $! would be a shell around it
   redis-cli $server SUBSCRIBE "$1" >>"${WAITER_LOG:-/dev/null}" 2>&1 &
   tries=0
   until [ "$(redis PUBSUB NUMSUB "$1" | tail -n 1)" -gt 0 ]; do
