@@ -145,7 +145,7 @@ check_statuses() {
 
 # The commands that print JSON, the kinds of locks, and the files that the documents link to.
 check_text() {
-  local kinds page target
+  local kinds page target goal
   expect_same "rlock.1: --json" \
     "$(cd "$source_dir/man" && grep -l -- '-json' rlock-*.1 | sed 's/^rlock-//; s/\.1$//')" \
     "$(sed -n '/^\.It Fl -json/,/^\.It /p' "$source_dir/man/rlock.1" | sed -n 's/^\.Cm //p' | sed 's/ \.$//')"
@@ -155,10 +155,11 @@ check_text() {
   expect_same "rlock-list.1: KIND" "$kinds" \
     "$(sed -n '/^\.It Li KIND/,/^\.It /s/^\.Cm \([^.]*\).*/\1/p' "$source_dir/man/rlock-list.1")"
   # docs/ is installed, by itself; the others stay in the source.
-  for page in "$source_dir"/docs/*.md "$source_dir"/*.md; do
+  for page in "$source_dir"/docs/*.md "$source_dir"/docs/*/*.md "$source_dir"/*.md; do
     while IFS= read -r target; do
-      [[ -e ${page%/*}/${target%%#*} ]] || fail "${page##*/}: link to $target, which is not there"
-      [[ $page != */docs/*.md || $target != *..* ]] ||
+      goal=$(realpath -m -- "${page%/*}/${target%%#*}")
+      [[ -e $goal ]] || fail "${page##*/}: link to $target, which is not there"
+      [[ $page != "$source_dir"/docs/* || $goal == "$(realpath -- "$source_dir")"/docs/* ]] ||
         fail "${page##*/}: link to $target, which is not installed"
     done < <(grep -oE '\]\([^)]+\)' "$page" | sed 's/^](//; s/)$//' | grep -vE '^(#|https?:)')
   done
