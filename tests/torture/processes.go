@@ -107,7 +107,8 @@ func (fleet *Fleet) familyOf(run *Run) Family {
 			}
 		case isRlock(p.pid):
 			f.rlock = p.pid
-		case isWork(p.pid) && isWork(p.parent):
+		case isWork(p.pid) && isWork(p.parent): // a daemon, before it is one
+		case isWork(p.pid) && isRlock(p.parent) && isWork(byPid[p.parent].parent):
 			f.inner = p.pid
 		case isWork(p.pid) && f.command == 0:
 			f.command = p.pid
