@@ -32,6 +32,12 @@ expect_known() {
   for word in $(without "$3" "$2"); do fail "$1: $word is unknown"; done
 }
 
+# expect_all WHAT EXPECTED FOUND: says what is missing.
+expect_all() {
+  local word
+  for word in $(without "$2" "$3"); do fail "$1: $word is missing"; done
+}
+
 # --- what --help says ----------------------------------------------------------------------------
 
 # CLI11 before 2.5 writes "Options:" and "-h,--help"; later "OPTIONS:" and "-h,     --help", and
@@ -130,6 +136,38 @@ check_pages() {
     "$(sed -nE 's/^\.It Ev //p' "$source_dir/man/rlock.1")"); do
     fail "rlock.1: ENVIRONMENT: $variable is missing"
   done
+}
+
+# Prints "LINES OPTION..." for each option in the lists of a page as it is shown on 80 columns. An
+# option begins at the left edge of its section; it ends where something else stands at this edge.
+option_lines() {
+  timeout 20 mandoc -T ascii -O width=78 "$1" | sed 's/.\x08//g' | awk '
+    function finish() { if (tag != "") print lines, tag; tag = "" }
+    /^     -[^ ]/ {
+      finish()
+      tag = $0
+      sub(/^ +/, "", tag)
+      sub(/  .*/, "", tag)
+      lines = 1
+      blank = 0
+      next
+    }
+    /^ *$/ { ++blank; next }
+    /^ ? ? ? ? ?[^ ]/ { finish() }
+    tag != "" { lines += 1 + blank; blank = 0 }
+    END { finish() }'
+}
+
+# Whoever looks up an option reads at most eight lines; what needs more has a section of its own.
+check_option_lines() {
+  local page=$1 expected=$2 found number tag
+  found=$(option_lines "$page")
+  # A line of text that happens to begin with an option is found, too.
+  expect_all "${page##*/}, options as they are shown" "$expected" \
+    "$(grep -oE -- '(^|[ ,])--?[A-Za-z][a-z-]*' <<<"$found" | tr -d ' ,')"
+  while read -r number tag; do
+    ((number <= 8)) || fail "${page##*/}: $number lines on $tag, instead of 8 at most"
+  done <<<"$found"
 }
 
 check_statuses() {
@@ -305,6 +343,11 @@ check_fish
 check_valued
 
 if command -v mandoc >/dev/null; then
+  check_option_lines "$source_dir/man/rlock.1" "$global"
+  for command in $commands; do
+    [[ -z $(own_options "$command") ]] ||
+      check_option_lines "$source_dir/man/rlock-$command.1" "$(own_options "$command")"
+  done
   for page in "$source_dir"/man/*.1; do
     if ! output=$(timeout 20 mandoc -T lint -W warning "$page" 2>&1) || [[ -n $output ]]; then
       fail "mandoc: $output"
