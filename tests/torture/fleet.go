@@ -210,12 +210,13 @@ func (f *Fleet) choose(choices *rand.Rand, host int) *Run {
 		option("--restart-delay", seconds(restartDelay))
 	}
 	hold := int64(5 + choices.Intn(50))
-	if one(12) {
+	isLong := one(12)
+	if isLong {
 		hold = (run.Lease/3 + choices.Int63n(2*run.Lease)) / ms
 	}
 	run.Hold = hold * ms
 	work := []string{f.work, f.life(run.ID), fmt.Sprint(hold)}
-	if one(3) {
+	if one(3) || isLong && one(2) {
 		work = append(work, "ignore-term")
 	}
 	if one(5) {

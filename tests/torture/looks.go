@@ -137,13 +137,14 @@ func (j *judge) wentOn() {
 	}
 	for _, act := range j.Acts {
 		isDeleted := act.Kind == "delete" && act.Detail == "deleted 1"
+		isBroken := act.Kind == "force" && strings.Contains(act.Detail, "taken from")
 		isForgotten := act.Kind == "restart" && j.Round.Forgets && j.Round.Setup == "volatile"
-		if !isDeleted && !isForgotten {
+		if !isDeleted && !isBroken && !isForgotten {
 			continue
 		}
 		for _, g := range j.groups {
 			if g.By != "rlock" || g.of != g.ID || g.Mode == "permit" || g.Enter == 0 || act.At < g.Enter ||
-				isDeleted && !g.wants(act.Lock) || len(g.nested) > 0 {
+				!isForgotten && !g.wants(act.Lock) || isBroken && !strings.Contains(act.Detail, `"`+g.ID+`"`) || len(g.nested) > 0 {
 				continue
 			}
 			lost := act.Until
@@ -151,7 +152,7 @@ func (j *judge) wentOn() {
 				lost = act.At
 			}
 			noticed := lost + g.Lease/3 + j.Round.Timeout + g.killAfter() + second
-			isNoticed := isDeleted && !g.Fixed && !g.Limited && j.quietBut(g.Run, act.At-second, noticed, "delete", "force")
+			isNoticed := !isForgotten && !g.Fixed && !g.Limited && j.quietBut(g.Run, act.At-second, noticed, "delete", "force")
 			if isNoticed && g.last > noticed || g.last > lost+g.Lease && !j.isBeyondHelp(g) {
 				j.violate(fmt.Sprintf("%s went on for %.1f s after its lock was lost", g.ID, float64(g.last-lost)/1e9),
 					g.Names[0], lost, g.ID)

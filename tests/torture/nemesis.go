@@ -68,7 +68,7 @@ var deeds = map[string]deed{
 	"black-hole":         {2, onProxy("black-hole", func(*rand.Rand) Fault { return Fault{Swallow: true, SwallowAnswer: true} })},
 	"delay":              {3, onProxy("delay", func(c *rand.Rand) Fault { return Fault{Delay: time.Duration(20+c.Intn(400)) * time.Millisecond} })},
 	"split":              {1, onProxy("split", func(*rand.Rand) Fault { return Fault{Split: true} })},
-	"delete":             {2, (*Nemesis).deleteLock},
+	"delete":             {3, (*Nemesis).deleteLock},
 	"late-then-away":     {4, (*Nemesis).lateThenAway},
 	"lost-release":       {3, (*Nemesis).loseRelease},
 	"no-right":           {1, (*Nemesis).takeRight},
@@ -320,76 +320,101 @@ func (n *Nemesis) partingShot() {
 }
 
 // lateThenAway delays the replies of all servers for one host, so that a lease is older than it looks, and
-// then loses them.
+// then loses them. It waits for a command there that does not end before its lease, unless it is killed.
 func (n *Nemesis) lateThenAway() *Act {
 	lease := n.fleet.history.Round.Lease
 	late := time.Duration(lease/5 + n.choices.Int63n(lease/3))
-	act := newAct("late-then-away")
-	act.Host = n.choices.Intn(hostCount)
-	if long := n.longHolders(); len(long) > 0 {
-		act.Host = long[n.choices.Intn(len(long))].Host
-	}
-	key := fmt.Sprint("late", act.Host)
-	if n.fleet.proxies == nil || !n.claim(key) {
+	if n.fleet.proxies == nil || !n.claim("late") {
 		return nil
 	}
-	act.Until = never
 	n.ending.Add(1)
 	go func() {
 		defer n.ending.Done()
-		for _, fault := range []Fault{{DelayAnswer: late}, {Swallow: true, SwallowAnswer: true}, {}} {
-			for _, proxy := range n.fleet.proxies[act.Host] {
-				proxy.set(fault)
-			}
-			if fault == (Fault{}) {
-				break
-			}
-			select {
-			case <-time.After(time.Duration(lease * 3 / 2)):
-			case <-n.stop:
-			}
+		defer n.release("late")
+		var run *Run
+		if !n.until(8*time.Second, func() bool { run = n.stubbornHolder(lease * 8 / 5); return run != nil }) {
+			return
 		}
-		n.release(key)
+		act := newAct("late-then-away")
+		act.Host, act.Detail = run.Host, run.ID
+		n.onHost(run.Host, Fault{DelayAnswer: late})
+		n.wait(time.Duration(lease * 7 / 10))
+		n.onHost(run.Host, Fault{Swallow: true, SwallowAnswer: true})
+		n.wait(time.Duration(lease * 6 / 5))
+		n.onHost(run.Host, Fault{})
 		act.Until = now()
 		n.note(*act)
 	}()
-	return act
+	return nil
+}
+
+// stubbornHolder returns a run that has just begun, works for at least so long, and ignores SIGTERM.
+func (n *Nemesis) stubbornHolder(least int64) *Run {
+	for _, run := range n.longHolders() {
+		life := &Run{}
+		if run.By == "rlock" && contains(run.Args, "ignore-term") && life.readLife(n.fleet.life(run.ID)) == nil &&
+			life.Enter > 0 && life.Enter+run.Hold > now()+least {
+			return run
+		}
+	}
+	return nil
+}
+
+// onHost makes a fault between a host and all servers.
+func (n *Nemesis) onHost(host int, fault Fault) {
+	for _, proxy := range n.fleet.proxies[host] {
+		proxy.set(fault)
+	}
+}
+
+// wait waits for so long, or until the nemesis is to stop.
+func (n *Nemesis) wait(span time.Duration) {
+	select {
+	case <-time.After(span):
+	case <-n.stop:
+	}
+}
+
+// until waits for something, for so long at the most, or until the nemesis is to stop. Returns whether it came.
+func (n *Nemesis) until(span time.Duration, came func() bool) bool {
+	for deadline := time.Now().Add(span); time.Now().Before(deadline); n.wait(20 * time.Millisecond) {
+		select {
+		case <-n.stop:
+			return false
+		default:
+		}
+		if came() {
+			return true
+		}
+	}
+	return false
 }
 
 // loseRelease loses the reply to the release of a nested run, which asks again only when its connection is cut, more
 // than a second later.
 func (n *Nemesis) loseRelease() *Act {
-	f := n.fleet
 	later := time.Duration(1100+n.choices.Intn(1000)) * time.Millisecond
-	if f.proxies == nil || f.history.Round.Timeout < 3*second || !n.claim("release") {
+	round := n.fleet.history.Round
+	if n.fleet.proxies == nil || round.Timeout < 3*second || !n.claim("late") {
 		return nil
 	}
 	n.ending.Add(1)
 	go func() {
 		defer n.ending.Done()
-		defer n.release("release")
+		defer n.release("late")
 		var run *Run
 		inner := 0
-		_ = until(4*time.Second, "", func() bool { run, inner = n.nestedRun(); return run != nil })
-		if run == nil {
+		if !n.until(4*time.Second, func() bool { run, inner = n.nestedRun(); return run != nil }) {
 			return
-		}
-		set := func(fault Fault) {
-			for _, proxy := range f.proxies[run.Host] {
-				proxy.set(fault)
-			}
 		}
 		act := newAct("lost-release")
 		act.Host, act.Detail = run.Host, run.ID
-		set(Fault{SwallowAnswer: true})
-		_ = until(time.Duration(f.history.Round.Lease/2), "", func() bool { return syscall.Kill(inner, 0) != nil })
+		n.onHost(run.Host, Fault{SwallowAnswer: true})
+		n.until(time.Duration(round.Lease/2), func() bool { return syscall.Kill(inner, 0) != nil })
 		time.Sleep(100 * time.Millisecond)
-		set(Fault{Spare: true})
-		select {
-		case <-time.After(later):
-		case <-n.stop:
-		}
-		set(Fault{})
+		n.onHost(run.Host, Fault{Spare: true})
+		n.wait(later)
+		n.onHost(run.Host, Fault{})
 		act.Until = now()
 		n.note(*act)
 	}()
@@ -497,6 +522,15 @@ func (n *Nemesis) killHost() *Act {
 	}
 	act.Until = now()
 	return act
+}
+
+// anyHost picks a host, mostly one on which a run holds its lock for long.
+func (n *Nemesis) anyHost() int {
+	host := n.choices.Intn(hostCount)
+	if long := n.longHolders(); len(long) > 0 && n.choices.Intn(3) > 0 {
+		host = long[n.choices.Intn(len(long))].Host
+	}
+	return host
 }
 
 // anyServer picks a server that has no other fault.
@@ -625,7 +659,7 @@ func onProxy(kind string, draw func(*rand.Rand) Fault) func(*Nemesis) *Act {
 	return func(n *Nemesis) *Act {
 		span, fault := n.span(), draw(n.choices)
 		act := newAct(kind)
-		act.Host = n.choices.Intn(hostCount)
+		act.Host = n.anyHost()
 		server := n.choices.Intn(len(n.fleet.group.servers))
 		if n.fleet.proxies == nil {
 			return nil
