@@ -45,7 +45,8 @@ func (j *judge) held(g *Group, name string, looks [][]Look) {
 				continue
 			}
 			j.verdict.Held++
-			if without := !look.isHeldBy(g.Owner); without != isWithout {
+			without := !look.isHeldBy(g.Owner) && !(j.Round.Servers > 1 && j.hasNoVote(look))
+			if without != isWithout {
 				isWithout = without
 				if without {
 					changes = append(changes, change{look.Ended, 1})
@@ -69,6 +70,16 @@ func (j *judge) held(g *Group, name string, looks [][]Look) {
 			return
 		}
 	}
+}
+
+// hasNoVote tells whether one of several servers has just started, and nobody counts on what it says.
+func (j *judge) hasNoVote(look Look) bool {
+	for _, act := range j.Acts {
+		if act.Kind == "restart" && act.Server == look.Server && act.At <= look.Ended && look.Began <= act.Until {
+			return true
+		}
+	}
+	return false
 }
 
 func (l Look) isHeldBy(owner string) bool {
