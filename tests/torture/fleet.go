@@ -212,7 +212,7 @@ func (f *Fleet) choose(choices *rand.Rand, host int) *Run {
 	hold := int64(5 + choices.Intn(50))
 	isLong := one(12)
 	if isLong {
-		hold = (run.Lease/3 + choices.Int63n(2*run.Lease)) / ms
+		hold = (run.Lease/3 + choices.Int63n(8*run.Lease/3)) / ms
 	}
 	run.Hold = hold * ms
 	work := []string{f.work, f.life(run.ID), fmt.Sprint(hold)}

@@ -69,12 +69,13 @@ var deeds = map[string]deed{
 	"delay":              {3, onProxy("delay", func(c *rand.Rand) Fault { return Fault{Delay: time.Duration(20+c.Intn(400)) * time.Millisecond} })},
 	"split":              {1, onProxy("split", func(*rand.Rand) Fault { return Fault{Split: true} })},
 	"delete":             {3, (*Nemesis).deleteLock},
-	"late-then-away":     {4, (*Nemesis).lateThenAway},
-	"lost-release":       {3, (*Nemesis).loseRelease},
+	"late-then-away":     {6, (*Nemesis).lateThenAway},
+	"lost-release":       {4, (*Nemesis).loseRelease},
 	"no-right":           {1, (*Nemesis).takeRight},
 	"continue-in-outage": {1, (*Nemesis).continueInOutage},
 	"stop-replicas":      {2, (*Nemesis).stopReplicas},
 	"force":              {3, (*Nemesis).force},
+	"take-away":          {4, (*Nemesis).takeAway},
 	"evict":              {1, (*Nemesis).evict},
 	"repair":             {2, (*Nemesis).repair},
 	"failover":           {2, (*Nemesis).failover},
@@ -319,41 +320,59 @@ func (n *Nemesis) partingShot() {
 	}
 }
 
-// lateThenAway delays the replies of all servers for one host, so that a lease is older than it looks, and
-// then loses them. It waits for a command there that does not end before its lease, unless it is killed.
-func (n *Nemesis) lateThenAway() *Act {
-	lease := n.fleet.history.Round.Lease
-	late := time.Duration(lease/5 + n.choices.Int63n(lease/3))
-	if n.fleet.proxies == nil || !n.claim("late") {
-		return nil
+// ambush waits for a run on which a fault has its greatest effect, and strikes it. One of a kind waits at a time.
+func (n *Nemesis) ambush(kind string, find func() *Run, strike func(*Run)) {
+	if !n.claim("ambush " + kind) {
+		return
 	}
 	n.ending.Add(1)
 	go func() {
 		defer n.ending.Done()
-		defer n.release("late")
+		defer n.release("ambush " + kind)
 		var run *Run
-		if !n.until(8*time.Second, func() bool { run = n.stubbornHolder(lease * 8 / 5); return run != nil }) {
+		if n.until(8*time.Second, func() bool { run = find(); return run != nil }) {
+			strike(run)
+		}
+	}()
+}
+
+// lateThenAway delays the replies of all servers for one host, so that a lease is older than it looks, and
+// then loses them, while a command there works on that does not end before its lease, unless it is killed.
+func (n *Nemesis) lateThenAway() *Act {
+	lease := n.fleet.history.Round.Lease
+	late := time.Duration(lease/5 + n.choices.Int63n(lease/3))
+	if n.fleet.proxies == nil {
+		return nil
+	}
+	find := func() *Run {
+		if run := n.holderFor(lease * 7 / 5); run != nil && contains(run.Args, "ignore-term") {
+			return run
+		}
+		return nil
+	}
+	n.ambush("late", find, func(run *Run) {
+		if !n.claim("network") {
 			return
 		}
+		defer n.release("network")
 		act := newAct("late-then-away")
 		act.Host, act.Detail = run.Host, run.ID
 		n.onHost(run.Host, Fault{DelayAnswer: late})
-		n.wait(time.Duration(lease * 7 / 10))
+		n.wait(time.Duration(lease / 2))
 		n.onHost(run.Host, Fault{Swallow: true, SwallowAnswer: true})
 		n.wait(time.Duration(lease * 6 / 5))
 		n.onHost(run.Host, Fault{})
 		act.Until = now()
 		n.note(*act)
-	}()
+	})
 	return nil
 }
 
-// stubbornHolder returns a run that has just begun, works for at least so long, and ignores SIGTERM.
-func (n *Nemesis) stubbornHolder(least int64) *Run {
+// holderFor returns a run of rlock's that holds its lock, and will for at least so long.
+func (n *Nemesis) holderFor(least int64) *Run {
 	for _, run := range n.longHolders() {
 		life := &Run{}
-		if run.By == "rlock" && contains(run.Args, "ignore-term") && life.readLife(n.fleet.life(run.ID)) == nil &&
-			life.Enter > 0 && life.Enter+run.Hold > now()+least {
+		if run.By == "rlock" && life.readLife(n.fleet.life(run.ID)) == nil && life.Enter > 0 && life.Enter+run.Hold > now()+least {
 			return run
 		}
 	}
@@ -395,18 +414,15 @@ func (n *Nemesis) until(span time.Duration, came func() bool) bool {
 func (n *Nemesis) loseRelease() *Act {
 	later := time.Duration(1100+n.choices.Intn(1000)) * time.Millisecond
 	round := n.fleet.history.Round
-	if n.fleet.proxies == nil || round.Timeout < 3*second || !n.claim("late") {
+	if n.fleet.proxies == nil || round.Timeout < 3*second {
 		return nil
 	}
-	n.ending.Add(1)
-	go func() {
-		defer n.ending.Done()
-		defer n.release("late")
-		var run *Run
-		inner := 0
-		if !n.until(4*time.Second, func() bool { run, inner = n.nestedRun(); return run != nil }) {
+	inner := 0
+	n.ambush("release", func() (run *Run) { run, inner = n.nestedRun(); return run }, func(run *Run) {
+		if !n.claim("network") {
 			return
 		}
+		defer n.release("network")
 		act := newAct("lost-release")
 		act.Host, act.Detail = run.Host, run.ID
 		n.onHost(run.Host, Fault{SwallowAnswer: true})
@@ -417,7 +433,7 @@ func (n *Nemesis) loseRelease() *Act {
 		n.onHost(run.Host, Fault{})
 		act.Until = now()
 		n.note(*act)
-	}()
+	})
 	return nil
 }
 
@@ -722,6 +738,25 @@ func (n *Nemesis) deleteLock() *Act {
 	deleted, _ := redis.Int(server.do("DEL", lock))
 	act.Until, act.Detail = now(), fmt.Sprint("deleted ", deleted)
 	return act
+}
+
+// takeAway deletes a lock whose command would go on for longer than a lease, and wakes those who wait for it.
+func (n *Nemesis) takeAway() *Act {
+	if n.fleet.setup.Topology != "single" {
+		return nil
+	}
+	n.ambush("take", func() *Run { return n.holderFor(n.fleet.history.Round.Lease * 13 / 10) }, func(run *Run) {
+		server := n.fleet.group.servers[0]
+		act := newAct("delete")
+		act.Lock, act.Server = run.Names[0], server.ID
+		deleted, _ := redis.Int(server.do("DEL", act.Lock))
+		for _, channel := range []string{"redisson_lock__channel:{", "redisson_rwlock:{"} {
+			_, _ = server.do("PUBLISH", channel+act.Lock+"}", "0")
+		}
+		act.Until, act.Detail = now(), fmt.Sprint("deleted ", deleted)
+		n.note(*act)
+	})
+	return nil
 }
 
 // command runs rlock as somebody on call does, past all proxies. Returns its output.
