@@ -76,7 +76,7 @@ func (j *judge) status(r *Run) {
 	case r.Status == 69:
 		if hasRun && r.By != "shell" {
 			bad("the command has run")
-		} else if isQuiet && !strings.Contains(r.Stderr, " within ") { // this machine may be too busy for an answer
+		} else if isQuiet && !r.Unheard && !strings.Contains(r.Stderr, " within ") { // this machine may be too busy for an answer
 			bad("nothing was wrong with the server")
 		}
 	case r.Status == 77:
