@@ -86,7 +86,7 @@ func isOutage(act Act, r *Run) bool {
 	switch act.Kind {
 	case "stop-server", "pause-clients", "restart", "full-disk", "no-memory", "no-right":
 		return true
-	case "cut", "swallow", "swallow-answers", "black-hole", "delay", "late-then-away", "lost-release":
+	case "cut", "swallow", "swallow-answers", "black-hole", "delay", "late-then-away", "lost-release", "lost-reentry":
 		return act.Host == r.Host
 	}
 	return false

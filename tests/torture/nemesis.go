@@ -71,6 +71,7 @@ var deeds = map[string]deed{
 	"delete":             {3, (*Nemesis).deleteLock},
 	"late-then-away":     {6, (*Nemesis).lateThenAway},
 	"lost-release":       {4, (*Nemesis).loseRelease},
+	"lost-reentry":       {4, (*Nemesis).loseReentry},
 	"no-right":           {1, (*Nemesis).takeRight},
 	"continue-in-outage": {1, (*Nemesis).continueInOutage},
 	"stop-replicas":      {2, (*Nemesis).stopReplicas},
@@ -434,6 +435,41 @@ func (n *Nemesis) loseRelease() *Act {
 		act.Until = now()
 		n.note(*act)
 	})
+	return nil
+}
+
+// loseReentry loses the reply to the request of a nested run, which asks again when its connection is cut.
+func (n *Nemesis) loseReentry() *Act {
+	lease := n.fleet.history.Round.Lease
+	if n.fleet.proxies == nil {
+		return nil
+	}
+	n.ambush("reentry", n.runBeforeNested, func(run *Run) {
+		if !n.claim("network") {
+			return
+		}
+		defer n.release("network")
+		act := newAct("lost-reentry")
+		act.Host, act.Detail = run.Host, run.ID
+		n.onHost(run.Host, Fault{SwallowAnswer: true})
+		n.until(time.Duration(lease/2), func() bool { return n.fleet.familyOf(run).nested != 0 })
+		n.wait(100 * time.Millisecond)
+		n.onHost(run.Host, Fault{})
+		act.Until = now()
+		n.note(*act)
+	})
+	return nil
+}
+
+// runBeforeNested returns a run that holds its lock, and will start a run of the same name a little later.
+func (n *Nemesis) runBeforeNested() *Run {
+	f := n.fleet
+	for _, run := range n.longHolders() {
+		if run.By == "rlock" && len(run.InnerNames) == 0 && contains(run.Args, f.life(run.ID+".n")) &&
+			f.familyOf(run).command != 0 && f.familyOf(run).nested == 0 && !f.holds(run.ID+".n") {
+			return run
+		}
+	}
 	return nil
 }
 
