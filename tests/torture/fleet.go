@@ -94,6 +94,13 @@ func (f *Fleet) hostMarker(host int) string { return fmt.Sprintf("%s/host%d", f.
 
 func (f *Fleet) life(run string) string { return filepath.Join(f.history.Dir, "life", run+".h") }
 
+// lifeOf returns what the command of a run has written so far.
+func (f *Fleet) lifeOf(run string) *Run {
+	life := &Run{}
+	_ = life.readLife(f.life(run)) // it may not be there yet
+	return life
+}
+
 // holds tells whether the command of a run has begun.
 func (f *Fleet) holds(run string) bool {
 	_, err := os.Stat(f.life(run))

@@ -66,6 +66,7 @@ func judgeHistory(h *History, limit time.Duration) Verdict {
 		}
 	}
 	j.heldAll()
+	j.hoarded()
 	j.outlived()
 	j.votes()
 	j.wentOn()

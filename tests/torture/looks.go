@@ -140,6 +140,50 @@ func (j *judge) votes() {
 	}
 }
 
+// hoarded finds runs that had one of the two locks that they want for longer than they may, and did not run.
+func (j *judge) hoarded() {
+	if j.Round.Servers > 1 {
+		return
+	}
+	limit := 4*second + j.Round.Timeout + 2*second
+	for _, g := range j.groups {
+		if len(g.Names) < 2 || g.By != "rlock" || g.of != g.ID {
+			continue
+		}
+		end := g.Ended
+		if g.Enter > 0 {
+			end = g.Enter
+		}
+		if end == 0 {
+			end = j.Round.Ended
+		}
+		since := never
+		for _, look := range j.Looks { // in the order of time
+			if !g.wants(look.Lock) || look.Began > end {
+				continue
+			}
+			if !contains(look.Notes, g.ID) {
+				since = never
+			} else if since == never {
+				since = look.Began
+			}
+		}
+		if since < end-limit && j.quiet(g.Run, since, end) {
+			j.violate(fmt.Sprintf("%s had one of its locks for %.1f s, and did not run", g.ID, float64(end-since)/1e9), g.Names[0],
+				end, g.ID)
+		}
+	}
+}
+
+// wasBroken tells whether an act deleted or broke a lock that a run held.
+func (act Act) wasBroken(r *Run) bool {
+	if !r.wants(act.Lock) {
+		return false
+	}
+	return act.Kind == "delete" && act.Detail == "deleted 1" ||
+		act.Kind == "force" && strings.Contains(act.Detail, "taken from") && strings.Contains(act.Detail, `"`+r.ID+`"`)
+}
+
 // wentOn finds commands that went on after the server had lost their lock: at the next renewal that is noticed, and
 // without one the lease ends.
 func (j *judge) wentOn() {
@@ -147,15 +191,10 @@ func (j *judge) wentOn() {
 		return
 	}
 	for _, act := range j.Acts {
-		isDeleted := act.Kind == "delete" && act.Detail == "deleted 1"
-		isBroken := act.Kind == "force" && strings.Contains(act.Detail, "taken from")
 		isForgotten := act.Kind == "restart" && j.Round.Forgets && j.Round.Setup == "volatile"
-		if !isDeleted && !isBroken && !isForgotten {
-			continue
-		}
 		for _, g := range j.groups {
 			if g.By != "rlock" || g.of != g.ID || g.Mode == "permit" || g.Enter == 0 || act.At < g.Enter ||
-				!isForgotten && !g.wants(act.Lock) || isBroken && !strings.Contains(act.Detail, `"`+g.ID+`"`) || len(g.nested) > 0 {
+				!isForgotten && !act.wasBroken(g.Run) || len(g.nested) > 0 {
 				continue
 			}
 			lost := act.Until

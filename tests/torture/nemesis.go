@@ -346,7 +346,7 @@ func (n *Nemesis) lateThenAway() *Act {
 		return nil
 	}
 	find := func() *Run {
-		if run := n.holderFor(lease * 7 / 5); run != nil && contains(run.Args, "ignore-term") {
+		if run := n.holderFor(lease*7/5, never); run != nil && contains(run.Args, "ignore-term") {
 			return run
 		}
 		return nil
@@ -369,11 +369,11 @@ func (n *Nemesis) lateThenAway() *Act {
 	return nil
 }
 
-// holderFor returns a run of rlock's that holds its lock, and will for at least so long.
-func (n *Nemesis) holderFor(least int64) *Run {
+// holderFor returns a run of rlock's that holds its lock, and will for so long.
+func (n *Nemesis) holderFor(least, most int64) *Run {
 	for _, run := range n.longHolders() {
-		life := &Run{}
-		if run.By == "rlock" && life.readLife(n.fleet.life(run.ID)) == nil && life.Enter > 0 && life.Enter+run.Hold > now()+least {
+		left := n.fleet.lifeOf(run.ID).Enter + run.Hold - now()
+		if run.By == "rlock" && left > least && left < most {
 			return run
 		}
 	}
@@ -440,7 +440,6 @@ func (n *Nemesis) loseRelease() *Act {
 
 // loseReentry loses the reply to the request of a nested run, which asks again when its connection is cut.
 func (n *Nemesis) loseReentry() *Act {
-	lease := n.fleet.history.Round.Lease
 	if n.fleet.proxies == nil {
 		return nil
 	}
@@ -452,8 +451,7 @@ func (n *Nemesis) loseReentry() *Act {
 		act := newAct("lost-reentry")
 		act.Host, act.Detail = run.Host, run.ID
 		n.onHost(run.Host, Fault{SwallowAnswer: true})
-		n.until(time.Duration(lease/2), func() bool { return n.fleet.familyOf(run).nested != 0 })
-		n.wait(100 * time.Millisecond)
+		n.wait(time.Duration(n.fleet.lifeOf(run.ID).Enter + run.Hold/2 + 150*ms - now()))
 		n.onHost(run.Host, Fault{})
 		act.Until = now()
 		n.note(*act)
@@ -461,12 +459,13 @@ func (n *Nemesis) loseReentry() *Act {
 	return nil
 }
 
-// runBeforeNested returns a run that holds its lock, and will start a run of the same name a little later.
+// runBeforeNested returns a run that holds its lock, and will start a run of the same name a little later: in the middle of
+// its time.
 func (n *Nemesis) runBeforeNested() *Run {
-	f := n.fleet
 	for _, run := range n.longHolders() {
-		if run.By == "rlock" && len(run.InnerNames) == 0 && contains(run.Args, f.life(run.ID+".n")) &&
-			f.familyOf(run).command != 0 && f.familyOf(run).nested == 0 && !f.holds(run.ID+".n") {
+		left := n.fleet.lifeOf(run.ID).Enter + run.Hold/2 - now()
+		if run.By == "rlock" && len(run.InnerNames) == 0 && contains(run.Args, n.fleet.life(run.ID+".n")) && left > 30*ms &&
+			left < run.Lease/2 {
 			return run
 		}
 	}
@@ -484,10 +483,8 @@ func (n *Nemesis) nestedRun() (*Run, int) {
 	f.mutex.Unlock()
 	sortRuns(all)
 	for _, run := range all {
-		if f.holds(run.ID + ".n") {
-			if inner := f.familyOf(run).inner; inner != 0 {
-				return run, inner
-			}
+		if inner := f.lifeOf(run.ID + ".n"); inner.Enter > 0 && !inner.Left && inner.Last > now()-50*ms {
+			return run, inner.Pid
 		}
 	}
 	return nil, 0
@@ -732,7 +729,7 @@ func (n *Nemesis) anyLock() string {
 	f := n.fleet
 	locks := f.history.Round.Locks
 	lock := locks[n.choices.Intn(len(locks))].Name
-	if long := n.longHolders(); len(long) > 0 {
+	if long := n.longHolders(); len(long) > 0 && n.choices.Intn(3) > 0 {
 		return long[0].Names[0]
 	}
 	return lock
@@ -776,12 +773,18 @@ func (n *Nemesis) deleteLock() *Act {
 	return act
 }
 
-// takeAway deletes a lock whose command would go on for longer than a lease, and wakes those who wait for it.
+// takeAway deletes a lock whose command would go on for longer than a lease, or ends before the next renewal, and wakes
+// those who wait for it.
 func (n *Nemesis) takeAway() *Act {
 	if n.fleet.setup.Topology != "single" {
 		return nil
 	}
-	n.ambush("take", func() *Run { return n.holderFor(n.fleet.history.Round.Lease * 13 / 10) }, func(run *Run) {
+	lease := n.fleet.history.Round.Lease
+	least, most := lease*13/10, never
+	if n.choices.Intn(2) == 0 {
+		least, most = 20*ms, lease/5
+	}
+	n.ambush("take", func() *Run { return n.holderFor(least, most) }, func(run *Run) {
 		server := n.fleet.group.servers[0]
 		act := newAct("delete")
 		act.Lock, act.Server = run.Names[0], server.ID

@@ -99,9 +99,10 @@ func runRound(setup Setup, seed int64, dir string, tools Tools) (*History, error
 	fleet.stopping = true
 	fleet.mutex.Unlock()
 	nemesis.partingShot()
+	lastKilled := now()
 	stopPeers()
 	fleet.drain(h)
-	fleet.takeAll(h)
+	fleet.takeAll(h, lastKilled)
 	h.Round.Ended = now()
 	h.findLeftovers(group)
 	close(done)
@@ -383,9 +384,9 @@ func (f *Fleet) clear() {
 }
 
 // takeAll takes each lock once more: nobody wants it, and the leases of the dead, and what is kept, have ended.
-func (f *Fleet) takeAll(h *History) {
+func (f *Fleet) takeAll(h *History, lastKilled int64) {
 	time.Sleep(time.Duration(longestAtLeast))
-	time.Sleep(time.Duration(h.Round.Healed + 2*second + h.Round.Lease + second - now()))
+	time.Sleep(time.Duration(lastKilled + h.Round.Lease + second - now()))
 	for _, lock := range h.Round.Locks {
 		run := f.newRun(0, lock)
 		run.Wait, run.Final = second/2, true

@@ -150,7 +150,7 @@ func (j *judge) wasDeleted(r *Run) bool {
 		}
 	}
 	for _, act := range j.Acts {
-		if act.Kind == "delete" && act.Detail == "deleted 1" && r.wants(act.Lock) && act.At > r.Enter && act.Until < r.Last-5*ms {
+		if act.wasBroken(r) && act.At > r.Enter && act.Until < r.Last-5*ms {
 			return true
 		}
 	}
