@@ -108,6 +108,7 @@ type Act struct {
 // stands in its queue, from the head on: the names of runs, or the owners where another library waits.
 type Look struct {
 	Began, Ended int64
+	Again        int64 // when the last look began that showed the same
 	Server       int
 	Lock         string
 	Holders      []string

@@ -110,8 +110,8 @@ func (j *judge) outlived() {
 	for _, look := range j.Looks {
 		for _, holder := range look.Holders {
 			g := byOwner[strings.TrimSuffix(holder, ":write")]
-			if g != nil && look.Began > g.Ended+20*ms && g.wants(look.Lock) {
-				j.violate(g.ID+" has ended without a word, and still has the lock", look.Lock, look.Began, g.ID)
+			if g != nil && look.Again > g.Ended+20*ms && g.wants(look.Lock) {
+				j.violate(g.ID+" has ended without a word, and still has the lock", look.Lock, look.Again, g.ID)
 				delete(byOwner, g.Owner)
 			}
 		}
@@ -145,32 +145,33 @@ func (j *judge) hoarded() {
 	if j.Round.Servers > 1 {
 		return
 	}
-	limit := 4*second + j.Round.Timeout + 2*second
+	byNote := map[string]*Group{}
 	for _, g := range j.groups {
-		if len(g.Names) < 2 || g.By != "rlock" || g.of != g.ID {
-			continue
+		if len(g.Names) > 1 && g.By == "rlock" && g.of == g.ID {
+			byNote[g.ID] = g
 		}
-		end := g.Ended
-		if g.Enter > 0 {
-			end = g.Enter
-		}
-		if end == 0 {
-			end = j.Round.Ended
-		}
-		since := never
-		for _, look := range j.Looks { // in the order of time
-			if !g.wants(look.Lock) || look.Began > end {
+	}
+	for _, look := range j.Looks {
+		for _, note := range look.Notes {
+			g := byNote[note]
+			if g == nil || !g.wants(look.Lock) {
 				continue
 			}
-			if !contains(look.Notes, g.ID) {
-				since = never
-			} else if since == never {
-				since = look.Began
+			until := look.Again
+			if g.Enter > 0 {
+				until = min(until, g.Enter)
 			}
-		}
-		if since < end-limit && j.quiet(g.Run, since, end) {
-			j.violate(fmt.Sprintf("%s had one of its locks for %.1f s, and did not run", g.ID, float64(end-since)/1e9), g.Names[0],
-				end, g.ID)
+			limit := 4*second + j.Round.Timeout + 2*second
+			for _, act := range j.Acts { // what kept it from giving back
+				if act.touches(g.Run, look.Began, until) {
+					limit += act.Until - act.At + j.Round.Timeout
+				}
+			}
+			if until-look.Began > limit {
+				j.violate(fmt.Sprintf("%s had one of its locks for %.1f s, and did not run", note, float64(until-look.Began)/1e9),
+					look.Lock, until, note)
+				delete(byNote, note)
+			}
 		}
 	}
 }

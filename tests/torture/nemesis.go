@@ -45,6 +45,7 @@ var deeds = map[string]deed{
 	"kill-stalled":       {3, (*Nemesis).killStalled},
 	"kill-watchdog":      {1, onProcess("kill-watchdog", func(f Family) int { return f.watchdog }, syscall.SIGKILL)},
 	"stop-rlock":         {4, pause("stop-rlock", func(f Family) int { return f.rlock })},
+	"stop-past-lease":    {3, (*Nemesis).stopPastLease},
 	"stop-guardian":      {1, pause("stop-guardian", func(f Family) int { return f.guardian })},
 	"stop-command":       {1, pause("stop-command", func(f Family) int { return f.command })},
 	"stop-nested":        {2, pause("stop-nested", func(f Family) int { return f.nested })},
@@ -74,7 +75,7 @@ var deeds = map[string]deed{
 	"lost-reentry":       {4, (*Nemesis).loseReentry},
 	"no-right":           {1, (*Nemesis).takeRight},
 	"continue-in-outage": {1, (*Nemesis).continueInOutage},
-	"stop-replicas":      {2, (*Nemesis).stopReplicas},
+	"stop-replicas":      {4, (*Nemesis).stopReplicas},
 	"force":              {3, (*Nemesis).force},
 	"take-away":          {4, (*Nemesis).takeAway},
 	"evict":              {1, (*Nemesis).evict},
@@ -528,7 +529,8 @@ func (n *Nemesis) continueInOutage() *Act {
 
 // stopReplicas leaves a master alone: what it grants then, nobody else knows.
 func (n *Nemesis) stopReplicas() *Act {
-	span := n.span()
+	lease := n.fleet.history.Round.Lease
+	span := time.Duration(lease + n.choices.Int63n(lease))
 	if n.fleet.setup.Topology != "sentinel" || !n.claim("replicas") {
 		return nil
 	}
@@ -771,6 +773,25 @@ func (n *Nemesis) deleteLock() *Act {
 	deleted, _ := redis.Int(server.do("DEL", lock))
 	act.Until, act.Detail = now(), fmt.Sprint("deleted ", deleted)
 	return act
+}
+
+// stopPastLease stops rlock until the lease of its lock has ended, while its command would go on.
+func (n *Nemesis) stopPastLease() *Act {
+	lease := n.fleet.history.Round.Lease
+	n.ambush("stop", func() *Run { return n.holderFor(lease*6/5, never) }, func(run *Run) {
+		pid := n.fleet.familyOf(run).rlock
+		if pid == 0 || !n.claim(run.ID) {
+			return
+		}
+		act := newAct("stop-rlock")
+		act.Run, act.Host = run.ID, run.Host
+		_ = syscall.Kill(pid, syscall.SIGSTOP)
+		n.wait(time.Duration(lease * 13 / 10))
+		_ = syscall.Kill(pid, syscall.SIGCONT)
+		act.Until = now()
+		n.note(*act)
+	})
+	return nil
 }
 
 // takeAway deletes a lock whose command would go on for longer than a lease, or ends before the next renewal, and wakes

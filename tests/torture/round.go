@@ -238,11 +238,12 @@ for _, owner in ipairs(redis.call('lrange', KEYS[2], 0, -1)) do
 end
 return {holders, notes, queue}`
 
-// lookAtLocks notes each change that it sees at a server, where no other takes over.
+// lookAtLocks notes each change that it sees at a server, and how long it lasts, where no other server takes over.
 func (f *Fleet) lookAtLocks(server *Server, done chan struct{}) {
 	script := redis.NewScript(3, lookScript)
 	var conn redis.Conn
 	last := map[string]string{}
+	shown := map[string]int{} // where in the history the last look is
 	for f.setup.Topology == "single" || f.setup.Topology == "redlock" {
 		select {
 		case <-done:
@@ -271,12 +272,14 @@ func (f *Fleet) lookAtLocks(server *Server, done chan struct{}) {
 			if lock.Kind == "semaphore" {
 				look.Holders = nil
 			}
-			if said := fmt.Sprint(look.Holders, look.Notes, look.Queue); said != last[look.Lock] {
-				last[look.Lock] = said
-				f.mutex.Lock()
+			said := fmt.Sprint(look.Holders, look.Notes, look.Queue)
+			f.mutex.Lock()
+			if said != last[look.Lock] {
+				last[look.Lock], shown[look.Lock] = said, len(f.history.Looks)
 				f.history.Looks = append(f.history.Looks, look)
-				f.mutex.Unlock()
 			}
+			f.history.Looks[shown[look.Lock]].Again = look.Began
+			f.mutex.Unlock()
 		}
 	}
 }
