@@ -26,8 +26,6 @@ class FakeServer final : public LoopbackServer {
   explicit FakeServer(FakeOptions options = {});
   // One reply to the first data received.
   explicit FakeServer(std::string reply, bool close_after);
-  FakeServer(const FakeServer&) = delete;
-  FakeServer& operator=(const FakeServer&) = delete;
   // Closes everything.
   ~FakeServer() override;
 

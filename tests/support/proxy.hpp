@@ -29,8 +29,6 @@ class Proxy final : public LoopbackServer {
   // listen.
   explicit Proxy(std::string unix_path);
   explicit Proxy(std::uint16_t server_port);
-  Proxy(const Proxy&) = delete;
-  Proxy& operator=(const Proxy&) = delete;
   ~Proxy() override;
 
   void set_mode(Mode mode);
