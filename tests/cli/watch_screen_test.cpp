@@ -226,7 +226,7 @@ TEST_CASE("watch gives the terminal back however it ends") {
   }
   SUBCASE("by an error that waiting does not mend") {
     words = {"-r", "redis://some:secret@127.0.0.1:" + std::to_string(server.port()), "job"};
-    Pty pty([&] { return rlock_argv("watch", words); }());
+    Pty pty(rlock_argv("watch", words));
     pty.expect("connected to redis://127.0.0.1");
     server.command({"ACL", "DELUSER", "some"});
     const Result result = pty.wait();
