@@ -4,31 +4,18 @@
 #include <doctest/doctest.h>
 
 #include "cli/acquire_fixture.hpp"
+#include "support/fair_lock.hpp"
+#include "support/foreign_owner.hpp"
 #include "support/proxy.hpp"
+#include "support/waiters.hpp"
 
 using namespace rlock::test;
 
 namespace {
 
-const char* const k_other = "11111111-2222-4333-8444-555555555555:7";
-
-bool comes_to_wait(const Server& server) {
-  return wait_until([&] {
-    const auto answer = server.list({"PUBSUB", "NUMSUB", "redisson_lock__channel:{job}"});
-    return answer.size() == 2 && answer[1] == "1";
-  });
-}
-
-bool comes_to_queue(const Server& server) {
-  return wait_until([&] { return server.command({"LLEN", "redisson_lock_queue:{job}"}) == "1"; });
-}
-
 // A script below a run of exec that holds "outer", and soon notices that it has lost it.
 std::vector<std::string> below_exec(const Shells& shells, const std::string& script) {
-  auto argv = rlock_argv("exec", "--lease", "6s", "outer", "--");
-  const auto command = shells.argv(script);
-  argv.insert(argv.end(), command.begin(), command.end());
-  return argv;
+  return rlock_argv("exec", "--lease", "6s", "outer", "--", shells.argv(script));
 }
 
 }  // namespace
@@ -36,14 +23,14 @@ std::vector<std::string> below_exec(const Shells& shells, const std::string& scr
 TEST_CASE("acquire: nobody waits on for a process that has ended") {
   const Server server;
   const Shells shells(server);
-  server.command({"HSET", "job", k_other, "1"});  // it never ends
+  server.command({"HSET", "job", k_foreign_owner, "1"});  // it never ends
   for (const std::string kind : {"reentrant", "fair"}) {
     for (const int signal : {SIGKILL, SIGTERM}) {
       CAPTURE(kind);
       CAPTURE(signal);
       Process script(shells.argv("owner=$(rlock acquire --kind " + kind + " job)"),
                      shells.options());
-      REQUIRE((kind == "fair" ? comes_to_queue(server) : comes_to_wait(server)));
+      REQUIRE((kind == "fair" ? comes_to_queue(server, 1) : comes_to_wait(server)));
       script.signal(signal);
       const std::string pid = std::to_string(script.pid());
       CHECK(script.wait().err.ends_with("rlock: process " + pid + ": it has ended\n"));

@@ -9,6 +9,7 @@
 #include "cli/beats.hpp"
 #include "support/pty.hpp"
 #include "support/quorum.hpp"
+#include "support/waiters.hpp"
 
 using namespace rlock::test;
 
@@ -52,9 +53,7 @@ TEST_CASE("acquire --export: a script that goes on after Ctrl-C knows that it ha
                         "eval \"$(rlock acquire --export job)\" || echo failed $?; echo end",
                         shell),
             {.env = shells.options().env});
-    REQUIRE(wait_until([&] {
-      return server.list({"PUBSUB", "NUMSUB", "redisson_lock__channel:{job}"}).back() == "1";
-    }));
+    REQUIRE(comes_to_wait(server));
     pty.type("\x03");
     pty.expect("failed 130");
     pty.expect("end");
@@ -114,7 +113,7 @@ TEST_CASE("acquire: nested holds are counted, and given back one by one") {
   CHECK(script.out() == "two\nfirst 0\nsecond 0\nthird 1\n");
   CHECK(comes_free(server));
   CHECK(shells.watchdogs_end());
-  CHECK(wait_until([&] { return server.keys().empty(); }));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("acquire: what counts no holds is given back by the last unlock, too") {
@@ -160,7 +159,7 @@ TEST_CASE("acquire: a writer who has read as well gives the reading back first, 
   CHECK(script.out() == "read 0\nwrote 0\n1\n");
   CHECK(comes_free(server));
   CHECK(shells.watchdogs_end());
-  CHECK(wait_until([&] { return server.keys().empty(); }));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("acquire: a shell that ends gives back its own holds, and not that of an exec below") {

@@ -31,7 +31,7 @@ TEST_CASE("acquire: the end of a nested hold is forgotten with the lock") {
           run(shells.argv(take(kind) + "for i in 1 2 3; do sh -c \"$INNER\"; done" + end), options);
       CHECK(result.err.empty());
       CHECK(shells.watchdogs_end());
-      CHECK(wait_until([&] { return server.keys().empty(); }));
+      CHECK(comes_to_be_empty(server));
     }
   }
 }
@@ -53,8 +53,8 @@ TEST_CASE("acquire: --at-least of a run outlasts what its command has acquired")
       CHECK(result.status == 0);
       CHECK(result.out == "in\n");
       CHECK(shells.watchdogs_end());
-      CHECK(std::stoll(server.command({"PTTL", "job"})) > 500'000);
-      CHECK(std::stoll(server.command({"PTTL", "job"})) <= 3'600'000);
+      CHECK(pttl(server) > 500'000);
+      CHECK(pttl(server) <= 3'600'000);
     }
   }
 }
@@ -81,7 +81,7 @@ TEST_CASE("--at-least: of nested runs, the latest time decides for every kind of
     CHECK(run(shells.argv("rlock exec -n -q " + other + "job -- true"), shells.options()).status ==
           (is_kept ? 75 : 0));
     if (!is_kept) continue;
-    const long long left = std::stoll(server.command({"PTTL", "job"}));
+    const long long left = pttl(server);
     CHECK(left > 3'500'000);
     CHECK(left <= 3'600'000);
   }

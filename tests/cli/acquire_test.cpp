@@ -8,15 +8,10 @@
 
 #include "cli/acquire_fixture.hpp"
 #include "cli/beats.hpp"
+#include "support/foreign_owner.hpp"
 #include "support/processes.hpp"
 
 using namespace rlock::test;
-
-namespace {
-
-const char* const k_thief = "11111111-2222-4333-8444-555555555555:7";
-
-}  // namespace
 
 TEST_CASE("acquire: a substitution ends at once, and the lock lives as long as the shell") {
   const Server server;
@@ -165,7 +160,7 @@ TEST_CASE(
   script.signal(SIGKILL);
   ::kill(watchdog, SIGCONT);
   CHECK(shells.watchdogs_end());
-  CHECK(server.command({"HGETALL", "job"}) == std::string(k_thief) + "\n1");
+  CHECK(server.command({"HGETALL", "job"}) == k_thief + "\n1");
   CHECK(server.command({"PTTL", "job"}) == "-1");
 }
 

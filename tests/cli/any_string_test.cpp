@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+#include "support/foreign_owner.hpp"
+#include "support/invoke.hpp"
 #include "support/process.hpp"
 #include "support/pty.hpp"
 #include "support/server.hpp"
@@ -15,12 +17,6 @@ using namespace rlock::test;
 namespace {
 
 const std::string k_secret = "user=ann;token=s3cret";
-
-Words argv_for(const Server& server, const Words& words) {
-  Words argv = rlock_argv("-r", server.unix_url());
-  argv.insert(argv.end(), words.begin(), words.end());
-  return argv;
-}
 
 // Returns all that a command says, on stdout and stderr.
 std::string said(const Server& server, const Words& words) {
@@ -92,7 +88,7 @@ TEST_CASE("any string: who wants it as a lock is not shown what is in it") {
 
 TEST_CASE("any string: of locks that can be known, the owner is shown whole") {
   Server server;
-  const std::string uuid = "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a7";
+  const std::string uuid = k_foreign_client;
   for (const std::string& owner : {uuid, uuid + ":42"}) {
     server.command({"SET", "job", owner});
     const std::string state = said(server, {"inspect-queue", "--json", "job"});

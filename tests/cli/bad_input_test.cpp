@@ -14,8 +14,7 @@ using namespace rlock::test;
 namespace {
 
 void check_usage(const Server& server, const Words& words, std::string_view part = "") {
-  Words argv = rlock_argv();
-  argv.insert(argv.end(), words.begin(), words.end());
+  Words argv = rlock_argv(words);
   const Result result = run(argv, {.env = {{"RLOCK_REDIS", server.unix_url()}}});
   std::string typed;
   for (const std::string& word : words) typed += word + " ";
@@ -124,8 +123,7 @@ TEST_CASE("words of the user that are repeated in a message are harmless") {
         Words{"exec", "-w", "\x1b[2J\nx", "j", "--", "true"},
         Words{"exec", "-E", "\x1b\xff", "j", "--", "true"},
         Words{"exec", "\x1b", "job", "true\n"}}) {
-    Words argv = rlock_argv("-r", server.unix_url());
-    argv.insert(argv.end(), words.begin(), words.end());
+    Words argv = rlock_argv("-r", server.unix_url(), words);
     const Result result = run(argv);
     CAPTURE(result.err);
     CHECK(result.status == 64);
@@ -148,8 +146,7 @@ TEST_CASE("help and version go to stdout, with status 0") {
        {Words{"--help"}, Words{"-h"}, Words{"exec", "--help"}, Words{"acquire", "-h"},
         Words{"renew", "-h"}, Words{"unlock", "-h"}, Words{"inspect-queue", "-h"},
         Words{"list", "-h"}, Words{"watch", "-h"}, Words{"--version"}, Words{"-V"}}) {
-    Words argv = rlock_argv();
-    argv.insert(argv.end(), words.begin(), words.end());
+    Words argv = rlock_argv(words);
     const Result result = run(argv);
     CAPTURE(words[0]);
     CHECK(result.status == 0);

@@ -18,11 +18,6 @@ inline double uptime() {
   return seconds;
 }
 
-// Returns the TTL of `key` in milliseconds, -1 without an expiry, -2 without a key.
-inline long pttl(const Server& server, const std::string& key = "job") {
-  return std::stol(server.command({"PTTL", key}));
-}
-
 // Waits until the lock "job" has been renewed.
 inline void wait_for_renewal(const Server& server) {
   long before = pttl(server);

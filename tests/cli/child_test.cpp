@@ -1,7 +1,6 @@
 // C2, C3 and the command's environment: it must not notice that rlock is there.
 #include <algorithm>
 #include <csignal>
-#include <fstream>
 #include <regex>
 #include <sstream>
 #include <string>
@@ -9,10 +8,12 @@
 
 #include <doctest/doctest.h>
 
+#include "support/contents.hpp"
 #include "support/process.hpp"
 #include "support/processes.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/waiters.hpp"
 
 using namespace rlock::test;
 using Strings = std::vector<std::string>;
@@ -38,12 +39,6 @@ Strings sorted_lines(const std::string& text) {
 Strings without(Strings lines, const std::string& prefix) {
   std::erase_if(lines, [&](const std::string& line) { return line.starts_with(prefix); });
   return lines;
-}
-
-std::string content(const std::string& file) {
-  std::ostringstream text;
-  text << std::ifstream(file).rdbuf();
-  return text.str();
 }
 
 std::string value_of(const std::string& environment, const std::string& name) {
@@ -109,19 +104,17 @@ TEST_CASE("C2: closed standard descriptors stay closed, and no message goes wher
   for (const std::string closed : {"<&-", ">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"}) {
     CAPTURE(closed);
     CHECK(run({"sh", "-c", "exec sh -c " + look + " " + closed}).status == 0);
-    const std::string expected = content(list);
+    const std::string expected = contents(list);
     server.command({"HSET", "job", "another:1", "1"});
     Process rlock({"sh", "-c",
                    "exec '" + rlock_program() + "' exec -v -r " + server.unix_url() +
                        " job -- sh -c " + look + " " + closed});
-    REQUIRE(wait_until([&] {  // and has said so
-      return server.command({"PUBSUB", "NUMSUB", "redisson_lock__channel:{job}"}).ends_with("\n1");
-    }));
+    REQUIRE(comes_to_wait(server));  // and has said so
     server.command({"DEL", "job"});
     server.command({"PUBLISH", "redisson_lock__channel:{job}", "0"});
     CHECK(rlock.wait().status == 0);
-    CHECK(content(list) == expected);
-    CHECK(wait_until([&] { return server.keys().empty(); }));
+    CHECK(contents(list) == expected);
+    CHECK(comes_to_be_empty(server));
   }
 }
 
@@ -194,7 +187,7 @@ TEST_CASE("C3: a background process that the command left does not keep the lock
   CHECK(result.err.empty());
   const pid_t left = std::stoi(result.out);
   CHECK(alive(left));
-  CHECK(wait_until([&] { return server.keys().empty(); }));
+  CHECK(comes_to_be_empty(server));
   CHECK(run(exec(server, {"true"}, {"-n"})).status == 0);
   CHECK(alive(left));
 }
@@ -209,7 +202,7 @@ TEST_CASE("C3: no zombies: neither the command nor orphans that it left while it
   rlock.wait_for_stdout("\n");
   Strings orphans;
   REQUIRE(wait_until([&] {
-    const std::string text = content(pids);
+    const std::string text = contents(pids);
     orphans = sorted_lines(text);
     return orphans.size() == 5 && text.ends_with("\n");
   }));
@@ -227,7 +220,7 @@ TEST_CASE("C3: nothing of rlock is left when it has ended") {
   const std::string mark = "left-" + server.directory();
   CHECK(run(exec(server, {"true"}), {.env = {{"MARK", mark}}}).status == 0);
   CHECK(processes_with(mark).empty());
-  CHECK(wait_until([&] { return server.keys().empty(); }));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("C2: the command's arguments are its own, whatever they look like") {

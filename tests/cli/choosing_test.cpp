@@ -14,11 +14,13 @@
 #include <doctest/doctest.h>
 
 #include "cli/beats.hpp"
+#include "support/invoke.hpp"
 #include "support/process.hpp"
 #include "support/processes.hpp"
 #include "support/quorum.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/waiters.hpp"
 #include "support/words.hpp"
 
 using namespace rlock::test;
@@ -27,12 +29,6 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr const char* k_token_key = "redisson_lock_token:{job}";
-
-Result invoke(const std::string& url, const Words& more) {
-  Words argv = rlock_argv("-r", url);
-  argv.insert(argv.end(), more.begin(), more.end());
-  return run(argv);
-}
 
 // A command line that holds the lock until its input ends.
 Words until_told(Words argv, const Words& options) {
@@ -281,9 +277,7 @@ TEST_CASE("choosing: waiters of several servers outlive the loss of their subscr
   Process waiter(quorum.rlock("exec", {"job", "--", "echo", "got"}));
   const auto listen = [&] {
     for (int i = 0; i < 3; ++i) {
-      if (quorum[i].list({"PUBSUB", "NUMSUB", "redisson_lock__channel:{job}"}).back() != "1") {
-        return false;
-      }
+      if (listeners(quorum[i], "redisson_lock__channel:{job}") != 1) return false;
     }
     return true;
   };

@@ -21,11 +21,7 @@ inline Cluster& cluster() {
   return instance;
 }
 
-inline Words words(const Words& more) {
-  Words argv = rlock_argv("-r", cluster().url());
-  argv.insert(argv.end(), more.begin(), more.end());
-  return argv;
-}
+inline Words words(const Words& more) { return rlock_argv("-r", cluster().url(), more); }
 
 inline Result invoke(const Words& more) { return run(words(more)); }
 

@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+#include "support/foreign_owner.hpp"
+#include "support/invoke.hpp"
 #include "support/process.hpp"
 #include "support/pty.hpp"
 #include "support/server.hpp"
@@ -30,17 +32,10 @@ std::string plain(std::string text) {
   return text;
 }
 
-Words argv_of(const Server& server, const Words& words) {
-  Words argv = rlock_argv("-r", server.unix_url());
-  argv.insert(argv.end(), words.begin(), words.end());
-  return argv;
-}
-
 // A lock with a problem, one without, and one that is free and has a waiter.
 void make_locks(const Server& server) {
-  const std::string owner = "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a7:42";
-  server.command({"HSET", "bad", owner, "1"});
-  server.command({"HSET", "good", owner, "1"});
+  server.command({"HSET", "bad", k_foreign_owner, "1"});
+  server.command({"HSET", "good", k_foreign_owner, "1"});
   server.command({"PEXPIRE", "good", "3600000"});
 }
 
@@ -49,10 +44,10 @@ void make_locks(const Server& server) {
 TEST_CASE("--color: list paints state and problems, and stays aligned") {
   const Server server;
   make_locks(server);
-  const std::string out = run(argv_of(server, {"list", "--color", "always"})).out;
+  const std::string out = run(argv_for(server, {"list", "--color", "always"})).out;
   CHECK(has(out, "  " + k_yellow + "held" + k_end + "   "));
   CHECK(has(out, "  " + k_red + "no_expiry" + k_end + "\n"));
-  const std::string never = run(argv_of(server, {"list", "--color=never"})).out;
+  const std::string never = run(argv_for(server, {"list", "--color=never"})).out;
   CHECK_FALSE(has(never, "\x1b"));
   CHECK(has(never, "no_expiry\n"));
   // The TTL goes down meanwhile.
@@ -75,7 +70,7 @@ TEST_CASE("--color: without an option only on a terminal that can show it, and n
     const auto piped = [&](const Words& options, const EnvChanges& env = {}) {
       Words words = command;
       words.insert(words.end(), options.begin(), options.end());
-      return has(run(argv_of(server, words), {.env = env}).out, "\x1b[3");
+      return has(run(argv_for(server, words), {.env = env}).out, "\x1b[3");
     };
     CHECK_FALSE(piped({}));
     CHECK(piped({"--color", "always"}));
@@ -89,7 +84,7 @@ TEST_CASE("--color: without an option only on a terminal that can show it, and n
     const auto on_terminal = [&](const Words& options, const EnvChanges& env = {}) {
       Words words = command;
       words.insert(words.end(), options.begin(), options.end());
-      return has(Pty(argv_of(server, words), {.env = env}).wait().out, "\x1b[3");
+      return has(Pty(argv_for(server, words), {.env = env}).wait().out, "\x1b[3");
     };
     CHECK(on_terminal({}));
     CHECK_FALSE(on_terminal({"--color", "never"}));
@@ -102,10 +97,10 @@ TEST_CASE("--color: without an option only on a terminal that can show it, and n
 
 TEST_CASE("--color: doctor paints what is wrong, and that nothing is") {
   const Server server({.args = {"--appendonly", "yes", "--appendfsync", "always"}});
-  std::string out = run(argv_of(server, {"doctor", "--color", "always"})).out;
+  std::string out = run(argv_for(server, {"doctor", "--color", "always"})).out;
   CHECK(has(out, ": " + k_green + "healthy" + k_end));
   make_locks(server);
-  out = run(argv_of(server, {"doctor", "--color", "always"})).out;
+  out = run(argv_for(server, {"doctor", "--color", "always"})).out;
   CHECK(has(out, "bad: " + k_red + "problem: no_expiry" + k_end + "\n"));
   CHECK(has(out, "1 problem"));
   CHECK(has(out, "    mend: rlock "));
@@ -115,12 +110,12 @@ TEST_CASE("--color: the lines of watch, and its screen at any width") {
   const Server server;
   make_locks(server);
   const std::string out =
-      run(argv_of(server, {"watch", "--color", "always", "--for", "0", "good", "none"})).out;
+      run(argv_for(server, {"watch", "--color", "always", "--for", "0", "good", "none"})).out;
   CHECK(has(out, " good " + k_yellow + "is held by "));
   CHECK(has(out, " none " + k_green + "is free" + k_end + "\n"));
   for (const auto columns : std::vector<unsigned short>{200, 80, 20, 5}) {
     CAPTURE(columns);
-    Pty pty(argv_of(server, {"watch", "--for", "3", "bad", "good", "none"}), {.columns = columns});
+    Pty pty(argv_for(server, {"watch", "--for", "3", "bad", "good", "none"}), {.columns = columns});
     const Result result = pty.wait();
     TerminalModel model(columns, 24);
     model.feed(result.out.substr(0, result.out.rfind("\x1b[?1049l")));

@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include "support/foreign_owner.hpp"
 #include "support/process.hpp"
 #include "support/proxy.hpp"
 #include "support/server.hpp"
@@ -18,12 +19,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-const std::string k_foreign = "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a7:42";
-
 Result invoke(const std::string& url, const Words& words, const ProcessOptions& options = {}) {
-  Words argv = rlock_argv("-r", url);
-  argv.insert(argv.end(), words.begin(), words.end());
-  return run(argv, options);
+  return run(rlock_argv("-r", url, words), options);
 }
 
 void check_silent(const Result& result, int status) {
@@ -70,9 +67,9 @@ Words without_latches(const Server& server) {
 
 // What the server holds of somebody else's lock; to be the same afterwards.
 std::string foreign_lock(const Server& server) {
-  server.command({"HSET", "job", k_foreign, "2"});
+  server.command({"HSET", "job", k_foreign_owner, "2"});
   server.command({"PEXPIRE", "job", "600000"});
-  server.command({"HSET", "rlock_info:{job}", k_foreign, "{}"});
+  server.command({"HSET", "rlock_info:{job}", k_foreign_owner, "{}"});
   return server.command({"DUMP", "job"});
 }
 
@@ -83,7 +80,7 @@ TEST_CASE("acquire prints the owner and leaves Redisson's hash with a TTL") {
   const std::string owner = acquire(server.unix_url(), "job");
   CHECK(is_owner(owner));
   CHECK(server.list({"HGETALL", "job"}) == Words{owner, "1"});
-  const long ttl = std::stol(server.command({"PTTL", "job"}));
+  const long ttl = pttl(server);
   CHECK(ttl > 0);
   CHECK(ttl <= 30'000);
   CHECK(server.keys() == Words{"job", "rlock_info:{job}"});
@@ -97,7 +94,7 @@ TEST_CASE("acquire takes the lease it was asked for, and two runs never share an
   Server server;
   REQUIRE(invoke(server.unix_url(), {"acquire", "--no-watchdog", "--lease", "90m", "job"}).status ==
           0);
-  const long ttl = std::stol(server.command({"PTTL", "job"}));
+  const long ttl = pttl(server);
   CHECK(ttl > 5'000'000);
   CHECK(ttl <= 5'400'000);
   CHECK(acquire(server.unix_url(), "a") != acquire(server.unix_url(), "b"));
@@ -141,7 +138,7 @@ TEST_CASE("unlock gives one of several holds back and leaves the lease as it is"
   for (const char* left : {"2", "1"}) {
     check_silent(invoke(server.unix_url(), {"unlock", "--owner", owner, "job"}), 0);
     CHECK(server.command({"HGET", "job", owner}) == left);
-    CHECK(std::stol(server.command({"PTTL", "job"})) > 100'000);
+    CHECK(pttl(server) > 100'000);
   }
   check_silent(invoke(server.unix_url(), {"unlock", "--owner", owner, "job"}), 0);
   CHECK(server.keys().empty());
@@ -156,7 +153,7 @@ TEST_CASE("unlock --force breaks anybody's lock and says whose it was, but for -
   foreign_lock(server);
   const Result told = invoke(server.unix_url(), {"unlock", "--force", "-y", "job"});
   CHECK(told.status == 0);
-  CHECK(told.err == "rlock: job: taken from " + k_foreign + "\n");
+  CHECK(told.err == "rlock: job: taken from " + k_foreign_owner + "\n");
   CHECK(server.keys().empty());
 }
 
@@ -230,10 +227,10 @@ TEST_CASE("renew extends the lease, and never shortens it") {
   Server server;
   const std::string owner = acquire(server.unix_url(), "job");
   check_silent(invoke(server.unix_url(), {"renew", "--owner", owner, "--lease", "10m", "job"}), 0);
-  CHECK(std::stol(server.command({"PTTL", "job"})) > 100'000);
+  CHECK(pttl(server) > 100'000);
   CHECK(std::stol(server.command({"PTTL", "rlock_info:{job}"})) > 100'000);
   check_silent(invoke(server.unix_url(), {"renew", "--owner", owner, "job"}), 0);
-  CHECK(std::stol(server.command({"PTTL", "job"})) > 100'000);
+  CHECK(pttl(server) > 100'000);
   CHECK(server.command({"HGET", "job", owner}) == "1");
 }
 
@@ -250,7 +247,7 @@ TEST_CASE("S5: unlock and renew never touch another owner's lock") {
   const std::string before = foreign_lock(server);
   const std::string ttl_of = server.command({"PEXPIRETIME", "job"});
   for (const std::string& who : {std::string("u:1"), std::string(""), std::string("mode"),
-                                 k_foreign + "0", k_foreign.substr(0, 36), k_foreign + " "}) {
+                                 k_foreign_owner + "0", k_foreign_client, k_foreign_owner + " "}) {
     CAPTURE(who);
     check_not_held(invoke(server.unix_url(), {"unlock", "--owner", who, "job"}));
     check_not_held(invoke(server.unix_url(), {"renew", "--owner", who, "--lease", "1h", "job"}));

@@ -14,6 +14,7 @@
 
 #include <doctest/doctest.h>
 
+#include "support/contents.hpp"
 #include "support/process.hpp"
 #include "support/pty.hpp"
 #include "support/server.hpp"
@@ -26,6 +27,7 @@ using namespace std::chrono_literals;
 namespace {
 
 const std::string k_nowhere = "unix:///nonexistent/redis.sock";
+const std::string k_owner = "11111111-2222-3333-4444-555555555555:7";  // its beginning is typed
 
 // Each starts with two letters of its own. `touch pwned` would leave a file.
 const Words k_names = {"k1 two  words",   "k2it's",
@@ -81,10 +83,9 @@ class Place {
   // What the program was called with, since the last time.
   std::optional<Words> said() const {
     if (!has("said")) return std::nullopt;
-    std::ostringstream text;
-    text << std::ifstream(path_ + "/said").rdbuf();
+    const std::string text = contents(path_ + "/said");
     std::filesystem::remove(path_ + "/said");
-    return split_at_nul(text.str());
+    return split_at_nul(text);
   }
   [[nodiscard]] EnvChanges env(const std::string& url) const {
     return {{"PATH", path_ + "/bin:" + std::getenv("PATH")},
@@ -161,8 +162,7 @@ class Shell {
 };
 
 Words offers(const Words& words, const EnvChanges& env) {
-  Words argv = rlock_argv("__complete");
-  argv.insert(argv.end(), words.begin(), words.end());
+  Words argv = rlock_argv("__complete", words);
   const Result result = run(argv, {.env = env}, 30s);
   CHECK(result.status == 0);
   CHECK(result.err.empty());
@@ -194,7 +194,7 @@ TEST_CASE("bash and zsh insert each name quoted, so that it means itself and run
 
 TEST_CASE("the server is the one that the line names, and nothing on the line is run for it") {
   Server server({.args = {"--requirepass", "pa ss"}});
-  server.command({"HSET", "job:1", "11111111-2222-3333-4444-555555555555:7", "1"});
+  server.command({"HSET", "job:1", k_owner, "1"});
   for (const char* shell_name : {"bash", "zsh"}) {
     Shell shell(shell_name, k_nowhere);
     shell.place().write("conf ig.toml", "redis = \"" + server.tcp_url() + "\"\n");
@@ -208,12 +208,12 @@ TEST_CASE("the server is the one that the line names, and nothing on the line is
     shell.check("rlock unlock --config conf\\ ig.toml --password-file ~/password -r " + url + " jo",
                 {"unlock", "--config", "conf ig.toml", "--password-file",
                  shell.place().path() + "/password", "-r", url, "job:1"});
-    const std::string owner = "11111111-2222-3333-4444-555555555555:7";
     shell.check("rlock -r " + full + " unlock job:1 --owner 1",
-                {"-r", full, "unlock", "job:1", "--owner", owner});
-    shell.check("rlock -r " + full + " unlock job:1 --owner=11111111-2222-3333-4444-555555555555:",
-                {"-r", full, "unlock", "job:1", "--owner=" + owner});
-    shell.check("rlock -r " + full + " unlock --owner 1", {"-r", full, "unlock", "--owner", owner});
+                {"-r", full, "unlock", "job:1", "--owner", k_owner});
+    shell.check("rlock -r " + full + " unlock job:1 --owner=" + k_owner.substr(0, 37),
+                {"-r", full, "unlock", "job:1", "--owner=" + k_owner});
+    shell.check("rlock -r " + full + " unlock --owner 1",
+                {"-r", full, "unlock", "--owner", k_owner});
   }
   // Completion alone, without Enter: what the line would run is not run.
   Place place;
@@ -233,7 +233,7 @@ TEST_CASE("fish inserts each name quoted, knows the line's server, and owners") 
   Server server;
   for (const std::string& name : k_names) take(server, name);
   take(server, "-k");
-  server.command({"HSET", "job", "11111111-2222-3333-4444-555555555555:7", "1"});
+  server.command({"HSET", "job", k_owner, "1"});
   Place place;
   const auto check = [&](const std::string& line, const Words& expected, const std::string& url) {
     CAPTURE(line);
@@ -263,11 +263,8 @@ TEST_CASE("fish inserts each name quoted, knows the line's server, and owners") 
   }
   check("rlock unlock -- -", {"unlock", "--", "-k"}, server.unix_url());
   check("rlock -r " + server.tcp_url() + " unlock job --owner 1",
-        {"-r", server.tcp_url(), "unlock", "job", "--owner",
-         "11111111-2222-3333-4444-555555555555:7"},
-        k_nowhere);
-  check("rlock unlock --owner=11111111-2222",
-        {"unlock", "--owner=11111111-2222-3333-4444-555555555555:7"}, server.unix_url());
+        {"-r", server.tcp_url(), "unlock", "job", "--owner", k_owner}, k_nowhere);
+  check("rlock unlock --owner=11111111-2222", {"unlock", "--owner=" + k_owner}, server.unix_url());
 }
 
 TEST_CASE("names, holders and waiters are offered, those that begin as the word does") {
@@ -296,10 +293,8 @@ TEST_CASE("names, holders and waiters are offered, those that begin as the word 
   becomes({"waiters", "--", "", "job"}, {next});
   becomes({"waiters", "--", "-", "job"}, {});
   CHECK(wait_until([&] { return offers({"holders", "--", ""}, env).size() == 3; }));
-  server.command({"EVAL",
-                  "for i = 1, 1500 do redis.call('hset', 'many' .. i, "
-                  "'11111111-2222-3333-4444-555555555555:7', 1) end",
-                  "0"});
+  server.command(
+      {"EVAL", "for i = 1, 1500 do redis.call('hset', 'many' .. i, ARGV[1], 1) end", "0", k_owner});
   // Never more, however many there are; how many within the time, the machine decides.
   std::size_t count = 0;
   CHECK(wait_until([&] { return (count = offers({"names", "--", "many"}, env).size()) > 0; }));
@@ -337,7 +332,7 @@ TEST_CASE("a server that is away, hangs or refuses gives no offer, no message an
   nothing({"-r", server.unix_url()}, {{"RLOCK_PASSWORD", "secret"}});
   // Of two, the one that answers is heard.
   Server other;
-  other.command({"HSET", "job", "11111111-2222-3333-4444-555555555555:7", "1"});
+  other.command({"HSET", "job", k_owner, "1"});
   CHECK(wait_until([&] {
     return offers({"-r", server.unix_url(), "-r", other.unix_url(), "names", "--", ""}, patient) ==
            Words{"job"};

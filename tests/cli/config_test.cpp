@@ -49,9 +49,7 @@ class Home {
 };
 
 Result invoke(const Words& words, const EnvChanges& env) {
-  Words argv = rlock_argv();
-  argv.insert(argv.end(), words.begin(), words.end());
-  return run(argv, {.env = env});
+  return run(rlock_argv(words), {.env = env});
 }
 
 std::string setting(const std::string& url) { return "redis = \"" + url + "\"\n"; }

@@ -18,7 +18,7 @@
 #include "cli/beats.hpp"
 #include "support/process.hpp"
 #include "support/server.hpp"
-#include "support/wait_until.hpp"
+#include "support/waiters.hpp"
 #include "support/words.hpp"
 
 using namespace rlock::test;
@@ -336,9 +336,7 @@ TEST_CASE("cron: leases, renewals, --at-least and waits do not depend on the hos
 
     // It jumps, while one holds the lock and another waits for it.
     Process waiter(rlock_argv("exec", "-w", "10m", "job", "--", "echo", "got"), options);
-    CHECK(wait_until([&] {
-      return server.command({"PUBSUB", "NUMSUB", "redisson_lock__channel:{job}"}).ends_with("1");
-    }));
+    CHECK(comes_to_wait(server));
     host.set_clock((shift + 7200) * 1'000'000);
     for (int i = 0; i < 2; ++i) wait_for_renewal(server);
     CHECK(pttl(server) <= 6000);

@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "support/fair_lock.hpp"
+#include "support/foreign_owner.hpp"
 #include "support/net.hpp"
 #include "support/process.hpp"
 #include "support/resp.hpp"
@@ -18,16 +19,13 @@ using namespace rlock::test;
 
 namespace {
 
-const std::string k_owner = "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a7:42";
 const std::string k_latch = "redisson_unlock_latch:{job}:0123456789abcdef";
 
 // A server of which there is nothing to say but that it is young.
 ServerOptions durable() { return {.args = {"--appendonly", "yes", "--appendfsync", "always"}}; }
 
 Result doctor(const Server& server, const Words& words = {}) {
-  Words argv = rlock_argv("doctor", "-r", server.unix_url());
-  argv.insert(argv.end(), words.begin(), words.end());
-  return run(argv);
+  return run(rlock_argv("doctor", "-r", server.unix_url(), words));
 }
 
 // "level code" of each finding about a lock, by --json.
@@ -171,7 +169,7 @@ TEST_CASE("doctor: rights that the user lacks are named") {
 
 TEST_CASE("doctor: each thing that can be wrong with a lock is found") {
   Server server(durable());
-  server.command({"HSET", "job", k_owner, "1"});
+  server.command({"HSET", "job", k_foreign_owner, "1"});
   SUBCASE("no expiry") {
     CHECK(findings(server) == Words{"problem no_expiry"});
     const Result result = doctor(server, {"job"});
@@ -199,7 +197,7 @@ TEST_CASE("doctor: each thing that can be wrong with a lock is found") {
   }
   SUBCASE("a latch and a side key that stay for ever") {
     server.command({"SET", k_latch, "1"});
-    server.command({"HSET", k_info, k_owner, "{}"});
+    server.command({"HSET", k_info, k_foreign_owner, "{}"});
     CHECK(findings(server) == Words{"problem lasting_info", "problem leaked_latch"});
     server.command({"DEL", "job"});
     CHECK(findings(server, {"job"}) == Words{"problem lasting_info", "problem leaked_latch"});
@@ -267,7 +265,7 @@ TEST_CASE("doctor: names and owners cannot touch the terminal, and its commands 
   SUBCASE("hostile") { name = "a'b\x1b[2J\n$(exit 9)"; }
   SUBCASE("like an option") { name = "-y"; }
   SUBCASE("with what looks like a server") { name = "x -r redis://127.0.0.1:1"; }
-  server.command({"HSET", name, k_owner, "1"});
+  server.command({"HSET", name, k_foreign_owner, "1"});
   const Result result = doctor(server);
   CHECK(result.status == 1);
   CHECK(std::all_of(result.out.begin(), result.out.end(), [](char c) {
@@ -310,7 +308,7 @@ TEST_CASE("doctor: a waiter that sleeps on although the lock is free is noted, a
   }
   SUBCASE("the first in a queue") {
     hold_by_other(server);
-    Peer java(server, k_owner);
+    Peer java(server, k_foreign_owner);
     CHECK_FALSE(java.acquire());
     java.listen();
     CHECK(findings(server).empty());

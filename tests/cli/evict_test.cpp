@@ -17,10 +17,7 @@ using namespace rlock::test;
 namespace {
 
 Result evict(const std::string& url, const std::string& owner, const Words& options = {}) {
-  Words argv = rlock_argv("evict", "-r", url);
-  argv.insert(argv.end(), options.begin(), options.end());
-  argv.insert(argv.end(), {"job", owner});
-  return run(argv);
+  return run(rlock_argv("evict", "-r", url, options, "job", owner));
 }
 
 Result evict(const Server& server, const std::string& owner, const Words& options = {}) {
@@ -102,7 +99,7 @@ TEST_CASE("evict: the next gets a lock that is free, when a dead head is gone") 
   server.command({"DEL", "job"});
   CHECK(evict(server, "r:1").status == 0);
   CHECK(next.wait().out == "got\n");
-  CHECK(wait_until([&] { return server.keys().empty(); }));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("evict never touches a holder, and needs a queue") {
@@ -158,7 +155,7 @@ TEST_CASE("evict removes what is half a waiter") {
   CHECK(evict(server, "scoreless", {"--json"}).out ==
         R"({"name":"job","owner":"scoreless","position":1,"was_alive":false})"
         "\n");
-  CHECK(wait_until([&] { return server.keys().empty(); }));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("S6: an eviction whose reply was lost counts once") {

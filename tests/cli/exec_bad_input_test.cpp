@@ -8,21 +8,17 @@
 
 #include <doctest/doctest.h>
 
+#include "support/foreign_owner.hpp"
 #include "support/process.hpp"
 #include "support/server.hpp"
-#include "support/wait_until.hpp"
 #include "support/words.hpp"
 
 using namespace rlock::test;
 
 namespace {
 
-constexpr const char* k_other = "11111111-2222-4333-8444-555555555555:7";
-
 Words exec(const Server& server, const Words& words) {
-  Words argv = rlock_argv("exec", "-r", server.unix_url());
-  argv.insert(argv.end(), words.begin(), words.end());
-  return argv;
+  return rlock_argv("exec", "-r", server.unix_url(), words);
 }
 
 void check_refused(const Server& server, const Words& words, int status, const std::string& part) {
@@ -71,7 +67,7 @@ TEST_CASE("exec: --at-least and --at-most that make no sense are told before any
   CHECK(run(exec(server, {"--at-most", "876000h", "job", "--", "true"})).status == 0);
   check_refused(server, {"--at-most", "876001h", "job", "--", "true"}, 64, "--at-most");
   CHECK(run(exec(server, {"--at-least", "876000h", "job", "--", "true"})).status == 0);
-  CHECK(std::stoll(server.command({"PTTL", "job"})) > 3'000'000'000'000LL);
+  CHECK(pttl(server) > 3'000'000'000'000LL);
 }
 
 TEST_CASE("exec: a command that cannot be run leaves no lock") {
@@ -101,7 +97,7 @@ TEST_CASE("exec: a line of shell may be empty, or say that there is no such comm
   CHECK(empty.err.empty());
   CHECK(run(exec(server, {"-c", "/nonexistent", "job"})).status == 127);
   CHECK(run(exec(server, {"-c", "(", "job"})).status == 2);
-  CHECK(wait_until([&] { return server.keys().empty(); }));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("exec: more names than a nested run could be told of are refused") {
@@ -116,13 +112,13 @@ TEST_CASE("exec: a RLOCK_HELD that is garbled is as if it were not there") {
   Server server;
   std::string noise;
   for (int i = 0; i < 100'000; ++i) noise += static_cast<char>(1 + (i * 7919 + i / 255) % 255);
-  const std::string other = k_other;
-  for (const std::string& held : Words{
-           noise, std::string(131'000, ' '), std::string(131'000, '='),
-           "job=" + std::string(100'000, 'x') + "/r", "job=" + other, "job=" + other + "/",
-           "job=" + other + "//r", "job=/r", "=" + other + "/r", "job=%/r", "job=%4/r", "job=%zz/r",
-           "%=x/r", "job=x/\x1b[2J", "job=x/\nRLOCK_TOKEN=9", "job=" + other + "/r job",
-           std::string("job job job= job=/ //// =/= /="), std::string("\xff\xfe\n\t\x1b")}) {
+  for (const std::string& held :
+       Words{noise, std::string(131'000, ' '), std::string(131'000, '='),
+             "job=" + std::string(100'000, 'x') + "/r", "job=" + k_foreign_owner,
+             "job=" + k_foreign_owner + "/", "job=" + k_foreign_owner + "//r", "job=/r",
+             "=" + k_foreign_owner + "/r", "job=%/r", "job=%4/r", "job=%zz/r", "%=x/r",
+             "job=x/\x1b[2J", "job=x/\nRLOCK_TOKEN=9", "job=" + k_foreign_owner + "/r job",
+             std::string("job job job= job=/ //// =/= /="), std::string("\xff\xfe\n\t\x1b")}) {
     CAPTURE(held.substr(0, 50));
     const Result result = run_with_held(server, held);
     CAPTURE(result.err);
@@ -130,11 +126,11 @@ TEST_CASE("exec: a RLOCK_HELD that is garbled is as if it were not there") {
     CHECK(result.err.empty());
     const std::string owner = result.out.substr(0, result.out.find('\n'));
     const std::string handed_on = result.out.substr(std::min(result.out.size(), owner.size() + 1));
-    CHECK(owner != other);
+    CHECK(owner != k_foreign_owner);
     CHECK(handed_on.starts_with("job=" + owner + "/"));
     CHECK(std::count(handed_on.begin(), handed_on.end(), ' ') == 0);
     CHECK(handed_on.size() < 100);
-    CHECK(wait_until([&] { return server.keys().empty(); }));
+    CHECK(comes_to_be_empty(server));
   }
 }
 
@@ -152,10 +148,10 @@ TEST_CASE("exec: a RLOCK_HELD with many entries that could be true still starts 
 
 TEST_CASE("exec: an owner in RLOCK_HELD who does not hold the lock gets nothing") {
   Server server;
-  const std::string forged = "job=" + std::string(k_other) + "/0123456789abcdef";
+  const std::string forged = "job=" + k_foreign_owner + "/0123456789abcdef";
   const Result free = run_with_held(server, forged);
   CHECK(free.status == 0);
-  CHECK_FALSE(free.out.starts_with(k_other));
+  CHECK_FALSE(free.out.starts_with(k_foreign_owner));
 
   server.command({"HSET", "job", "another:1", "1"});
   CHECK(run_with_held(server, forged).status == 75);
@@ -170,11 +166,11 @@ TEST_CASE("exec: an owner in RLOCK_HELD who does not hold the lock gets nothing"
 
 TEST_CASE("exec: who knows the true owner takes part in his lock, and cannot end it") {
   Server server;
-  server.command({"HSET", "job", k_other, "1"});
+  server.command({"HSET", "job", k_foreign_owner, "1"});
   server.command({"PEXPIRE", "job", "600000"});
-  const Result result = run_with_held(server, "job=" + std::string(k_other) + "/0123456789abcdef");
+  const Result result = run_with_held(server, "job=" + k_foreign_owner + "/0123456789abcdef");
   CHECK(result.status == 0);
-  CHECK(result.out.starts_with(k_other));
-  CHECK(server.command({"HGETALL", "job"}) == std::string(k_other) + "\n1");
-  CHECK(std::stol(server.command({"PTTL", "job"})) > 500'000);
+  CHECK(result.out.starts_with(k_foreign_owner));
+  CHECK(server.command({"HGETALL", "job"}) == k_foreign_owner + "\n1");
+  CHECK(pttl(server) > 500'000);
 }

@@ -9,7 +9,6 @@
 
 #include "support/process.hpp"
 #include "support/server.hpp"
-#include "support/wait_until.hpp"
 
 using namespace rlock::test;
 using Strings = std::vector<std::string>;
@@ -40,7 +39,7 @@ TEST_CASE("exec returns the command's own status, whatever it is, and prints not
     CHECK(result.out.empty());
     CHECK(result.err.empty());
   }
-  CHECK(wait_until([&] { return server.keys().empty(); }));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("exec returns 128+N when signal N ended the command") {
@@ -52,7 +51,7 @@ TEST_CASE("exec returns 128+N when signal N ended the command") {
     CHECK(result.signaled == (number == SIGINT));  // of that it dies itself, as shells expect
     CHECK(result.err.empty());
   }
-  CHECK(wait_until([&] { return server.keys().empty(); }));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("exec returns 127 for a command that is not there, 126 for one that cannot be run") {
@@ -64,7 +63,7 @@ TEST_CASE("exec returns 127 for a command that is not there, 126 for one that ca
     CHECK(is_one_message(result.err));
     CHECK(result.out.empty());
     // A lock that was taken for it is free again.
-    CHECK(wait_until([&] { return server.keys().empty(); }));
+    CHECK(comes_to_be_empty(server));
     return result.status;
   };
   CHECK(status("no-such-program-at-all") == 127);

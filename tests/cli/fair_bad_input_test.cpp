@@ -95,7 +95,7 @@ TEST_CASE("fair: a key that takes the wrong type during a wait ends it with stat
     CHECK(is_one_message(result.err));
     CHECK(server.command({"GET", key}) == "x");
     server.command({"DEL", "job", key});
-    CHECK(wait_until([&] { return server.keys().empty(); }));
+    CHECK(comes_to_be_empty(server));
   }
 }
 
@@ -176,7 +176,7 @@ TEST_CASE("W5: a broken queue delays nobody, and is gone") {
     score("1e-300", long_member);
   }
   check_gets_lock(server);
-  CHECK(wait_until([&] { return server.keys().empty(); }));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("W5: a broken queue behind a holder does not delay those who queue") {
@@ -192,7 +192,7 @@ TEST_CASE("W5: a broken queue behind a holder does not delay those who queue") {
   REQUIRE(wait_until([&] { return queued_by(server, waiter.pid()); }));
   CHECK(run(rlock_argv("unlock", "--force", "-y", "-r", server.unix_url(), "job")).status == 0);
   CHECK(waiter.wait().out == "got\n");
-  CHECK(wait_until([&] { return server.keys().empty(); }));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("W2: a dead head of a free lock makes nobody ask more often, and W5: it goes") {
@@ -220,7 +220,7 @@ TEST_CASE("W2: a dead head of a free lock makes nobody ask more often, and W5: i
   }
   date_back_call(server, 10s);
   for (Process& waiter : waiters) CHECK(waiter.wait().out == "got\n");
-  CHECK(wait_until([&] { return server.keys().empty(); }));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("fair: a queue of 100,000 is served") {
@@ -229,12 +229,12 @@ TEST_CASE("fair: a queue of 100,000 is served") {
   SUBCASE("of the dead") {
     fill(server, 100'000, true);
     check_gets_lock(server, patiently);
-    CHECK(wait_until([&] { return server.keys().empty(); }));
+    CHECK(comes_to_be_empty(server));
   }
   SUBCASE("without a score") {
     fill(server, 100'000, false);
     check_gets_lock(server, patiently);
-    CHECK(wait_until([&] { return server.keys().empty(); }));
+    CHECK(comes_to_be_empty(server));
   }
   SUBCASE("of which all wait for a lock that is held") {
     hold_by_other(server);

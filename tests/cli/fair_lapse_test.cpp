@@ -10,6 +10,7 @@
 #include "support/process.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/waiters.hpp"
 #include "support/words.hpp"
 
 using namespace rlock::test;
@@ -81,7 +82,7 @@ TEST_CASE("W1: a waiter for a plain lock knows of the lease of whoever was faste
     Server server;
     hold_by_other(server);
     Process waiter(rlock_argv("exec", "-r", server.unix_url(), "job", "--", "echo", "got"));
-    REQUIRE(wait_until([&] { return server.list({"PUBSUB", "NUMSUB", k_channel}).back() == "1"; }));
+    REQUIRE(comes_to_wait(server));
     const Clock::time_point start = Clock::now();
     server.command({"EVAL",
                     "redis.call('del', KEYS[1]) redis.call('hset', KEYS[1], 'other:2', 1) "

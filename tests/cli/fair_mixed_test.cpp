@@ -3,18 +3,19 @@
 #include <csignal>
 #include <deque>
 #include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
 
+#include "support/contents.hpp"
 #include "support/fair_lock.hpp"
 #include "support/process.hpp"
 #include "support/processes.hpp"
 #include "support/resp.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/waiters.hpp"
 #include "support/words.hpp"
 
 using namespace rlock::test;
@@ -26,18 +27,14 @@ const std::string k_warning =
 
 Words argv_of(const Server& server, const std::string& kind, const Words& options,
               const Words& command) {
-  Words argv = rlock_argv("exec", "--kind", kind, "-r", server.unix_url());
-  argv.insert(argv.end(), options.begin(), options.end());
-  argv.insert(argv.end(), {"job", "--"});
-  argv.insert(argv.end(), command.begin(), command.end());
-  return argv;
+  return rlock_argv("exec", "--kind", kind, "-r", server.unix_url(), options, "job", "--", command);
 }
 
 const Words k_hold = {"sh", "-c", "echo held; cat"};
 
-bool comes_to_wait(const Server& server, const std::string& kind) {
+bool one_comes_to_wait(const Server& server, const std::string& kind) {
   if (kind == "fair") return comes_to_queue(server, 1);
-  return wait_until([&] { return server.list({"PUBSUB", "NUMSUB", k_channel}).back() == "1"; });
+  return comes_to_wait(server);
 }
 
 }  // namespace
@@ -66,7 +63,7 @@ TEST_CASE("plain and fair: each excludes the other, everybody has a turn, and no
     ++count;
   }
   CHECK(count == 10);
-  CHECK(wait_until([&] { return server.keys().empty(); }));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("plain and fair: a release of either kind calls a waiter of each, and of the queue one") {
@@ -115,7 +112,7 @@ TEST_CASE("plain and fair: whoever comes second waits, is warned once, and is wo
         run(argv_of(server, second, {"-v", "-n", "-E", "0"}, {"true"})).err.starts_with(k_warning));
 
     Process waiter(argv_of(server, second, {}, {"echo", "got"}));
-    REQUIRE(comes_to_wait(server, second));
+    REQUIRE(one_comes_to_wait(server, second));
     holder.close_stdin();
     const Result held = holder.wait();
     CHECK(held.status == 0);
@@ -124,7 +121,7 @@ TEST_CASE("plain and fair: whoever comes second waits, is warned once, and is wo
     CHECK(got.status == 0);
     CHECK(got.out == "got\n");
     CHECK(got.err == k_warning);
-    CHECK(wait_until([&] { return server.keys().empty(); }));
+    CHECK(comes_to_be_empty(server));
   }
 }
 
@@ -149,9 +146,7 @@ TEST_CASE("plain and fair: whoever overtakes the queue is warned, and its head k
   CHECK(result.status == 0);
   CHECK(result.err == k_warning);
   for (Process& waiter : waiters) CHECK(waiter.wait().status == 0);
-  std::ostringstream turns;
-  turns << std::ifstream(server.directory() + "/turns").rdbuf();
-  CHECK(turns.str() == "1\n2\n");
+  CHECK(contents(server.directory() + "/turns") == "1\n2\n");
 }
 
 TEST_CASE("plain and fair: a lock that is deleted by hand strands nobody: it can be broken") {
@@ -165,7 +160,7 @@ TEST_CASE("plain and fair: a lock that is deleted by hand strands nobody: it can
   REQUIRE(wait_until([&] { return stopped(fair.pid()); }));
   const long before = script_calls(server);
   Process plain(argv_of(server, "reentrant", {"-q"}, {"echo", "got"}));
-  REQUIRE(comes_to_wait(server, "reentrant"));
+  REQUIRE(comes_to_wait(server));
   // It asks once more when it listens, and would get the lock that is deleted.
   REQUIRE(wait_until([&] { return script_calls(server) >= before + 2; }));
   fair.signal(SIGCONT);

@@ -2,13 +2,12 @@
 #include <chrono>
 #include <csignal>
 #include <deque>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
 
+#include "support/contents.hpp"
 #include "support/fair_lock.hpp"
 #include "support/process.hpp"
 #include "support/server.hpp"
@@ -21,12 +20,6 @@ using namespace std::chrono_literals;
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-std::string contents(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
 
 }  // namespace
 

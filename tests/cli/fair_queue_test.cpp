@@ -4,13 +4,12 @@
 #include <csignal>
 #include <cstdlib>
 #include <deque>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
 
+#include "support/contents.hpp"
 #include "support/fair_lock.hpp"
 #include "support/process.hpp"
 #include "support/proxy.hpp"
@@ -39,17 +38,10 @@ Words echo(const Server& server, const std::string& word) {
   return {"sh", "-c", "echo $2 >>$1", "sh", server.directory() + "/turns", word};
 }
 
-std::string turns(const Server& server) {
-  std::ostringstream text;
-  text << std::ifstream(server.directory() + "/turns").rdbuf();
-  return text.str();
-}
+std::string turns(const Server& server) { return contents(server.directory() + "/turns"); }
 
 Words through(const Proxy& proxy, const Words& options) {
-  Words argv = rlock_argv("exec", "--fair", "-r", proxy.url());
-  argv.insert(argv.end(), options.begin(), options.end());
-  argv.insert(argv.end(), {"job", "--", "echo", "got"});
-  return argv;
+  return rlock_argv("exec", "--fair", "-r", proxy.url(), options, "job", "--", "echo", "got");
 }
 
 }  // namespace
@@ -236,7 +228,7 @@ TEST_CASE("W4: behind a holder that renews again and again, and a clock that is 
   CHECK(holder.wait().status == 0);
   for (Process& waiter : waiters) CHECK(waiter.wait().status == 0);
   CHECK(turns(server) == "1\n2\n3\n");
-  CHECK(wait_until([&] { return server.keys().empty(); }));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("W4: a client whose own clock is an hour off changes nothing") {
@@ -293,5 +285,5 @@ TEST_CASE(
   CHECK(turns(server) == "5\n7\n");
   // The one at the end is found by whoever comes next.
   CHECK(run(fair_argv(server, {}, {"true"})).status == 0);
-  CHECK(wait_until([&] { return server.keys().empty(); }));
+  CHECK(comes_to_be_empty(server));
 }

@@ -3,13 +3,12 @@
 #include <chrono>
 #include <csignal>
 #include <deque>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
 
+#include "support/contents.hpp"
 #include "support/fair_lock.hpp"
 #include "support/process.hpp"
 #include "support/processes.hpp"
@@ -29,11 +28,7 @@ Words turn(const Server& server, const std::string& who) {
           who};
 }
 
-std::string turns(const Server& server) {
-  std::ostringstream text;
-  text << std::ifstream(server.directory() + "/turns").rdbuf();
-  return text.str();
-}
+std::string turns(const Server& server) { return contents(server.directory() + "/turns"); }
 
 Result invoke(const Server& server, Words words) {
   words.insert(words.begin(), rlock_program());
@@ -59,7 +54,7 @@ TEST_CASE("W4: first come, first served, one at a time, and nothing is left") {
     CHECK(result.err.empty());
   }
   CHECK(turns(server) == expected);
-  CHECK(wait_until([&] { return server.keys().empty(); }));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("W4: those who have waited go before those who come") {
@@ -133,7 +128,7 @@ TEST_CASE("fair re-entry: a nested exec does not wait behind those in the queue"
   CHECK(result.status == 1);  // read at the end of file
   CHECK(result.err.empty());
   CHECK(waiter.wait().out == "got\n");
-  CHECK(wait_until([&] { return server.keys().empty(); }));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("fair re-entry: the nested command hears of its lock's kind") {
@@ -156,7 +151,7 @@ TEST_CASE("fair: the command hears of its lock's kind, and a free lock needs no 
   const Result several =
       invoke(server, {"exec", "--fair", "b", "a", "--", "printenv", "RLOCK_KIND", "RLOCK_NAME"});
   CHECK(several.out == "fair\na\nb\n");
-  CHECK(wait_until([&] { return server.keys().empty(); }));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("fair: who does not want to wait does not queue") {
@@ -198,7 +193,7 @@ TEST_CASE("fair: acquire, renew and unlock; the next in the queue is called") {
   const std::string owner = server.command({"HKEYS", "job"});
   CHECK(has(taken.out, "\"owner\":\"" + owner + "\""));
   CHECK(invoke(server, {"renew", "--owner", owner, "--lease", "1h", "job"}).status == 0);
-  CHECK(std::stol(server.command({"PTTL", "job"})) > 3'000'000);
+  CHECK(pttl(server) > 3'000'000);
 
   Process waiter(
       rlock_argv("acquire", "--no-watchdog", "--kind", "fair", "-r", server.unix_url(), "job"));
@@ -214,7 +209,7 @@ TEST_CASE("fair: acquire, renew and unlock; the next in the queue is called") {
   }
   SUBCASE("by force") { invoke(server, {"unlock", "--force", "-y", "job"}); }
   CHECK(next.wait().out == "got\n");
-  CHECK(wait_until([&] { return server.keys().empty(); }));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("fair: the keys of any name are Redisson's") {
@@ -231,7 +226,7 @@ TEST_CASE("fair: the keys of any name are Redisson's") {
     server.command({"DEL", name});
     server.command({"PUBLISH", "redisson_lock__channel:" + braced + ":" + owner, "0"});
     CHECK(waiter.wait().status == 0);
-    CHECK(wait_until([&] { return server.keys().empty(); }));
+    CHECK(comes_to_be_empty(server));
   }
 }
 

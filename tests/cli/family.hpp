@@ -13,6 +13,8 @@
 #include <doctest/doctest.h>
 
 #include "cli/beats.hpp"
+#include "support/contents.hpp"
+#include "support/foreign_owner.hpp"
 #include "support/process.hpp"
 #include "support/processes.hpp"
 #include "support/server.hpp"
@@ -22,8 +24,6 @@ namespace rlock::test {
 
 // The reply to CLIENT SETNAME, before all others.
 inline const std::size_t k_name_reply = std::string_view("+OK\r\n").size();
-
-inline const std::string k_thief = "11111111-2222-4333-8444-555555555555:7";
 
 // A command under `rlock exec` that starts a family: in its group, deaf to SIGTERM, and daemons in
 // sessions of their own, one with an empty environment. Each member writes its name and the time to
@@ -38,9 +38,8 @@ class Family {
                                " deaf deaf & (setsid sh " + beat +
                                " daemon deaf &) ; (env -i LOG=\"$LOG\" setsid sh " + beat +
                                " bare deaf &) ; exec sh " + beat + " main";
-    std::vector<std::string> argv = rlock_argv("exec", "-r", url);
-    argv.insert(argv.end(), options.begin(), options.end());
-    argv.insert(argv.end(), {"job", "--", "sh", "-c", script});
+    std::vector<std::string> argv =
+        rlock_argv("exec", "-r", url, options, "job", "--", "sh", "-c", script);
     rlock_ =
         std::make_unique<Process>(argv, ProcessOptions{.env = {{"LOG", log_}, {"MARK", mark_}}});
     REQUIRE(wait_until([&] {
@@ -70,11 +69,7 @@ class Family {
   }
 
  private:
-  [[nodiscard]] std::string log() const {
-    std::ostringstream text;
-    text << std::ifstream(log_).rdbuf();
-    return text.str();
-  }
+  [[nodiscard]] std::string log() const { return contents(log_); }
 
   std::string log_;
   std::string mark_;

@@ -24,9 +24,7 @@ ProcessOptions at(const Server& server) {
 }
 
 Result invoke(const Server& server, const Words& words) {
-  Words argv = rlock_argv();
-  argv.insert(argv.end(), words.begin(), words.end());
-  return run(argv, at(server));
+  return run(rlock_argv(words), at(server));
 }
 
 // What `script` prints under `rlock exec OPTIONS`.

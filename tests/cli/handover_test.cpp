@@ -7,44 +7,19 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
 
+#include "cli/foreign_lock.hpp"
 #include "support/process.hpp"
 #include "support/server.hpp"
-#include "support/wait_until.hpp"
+#include "support/waiters.hpp"
 #include "support/words.hpp"
 
 using namespace rlock::test;
 using namespace std::chrono_literals;
-
-namespace {
-
-const std::string k_foreign = "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a7:42";
-
-bool comes_to_wait(const Server& server, const std::string& name, long count) {
-  return wait_until([&] {
-    const Words answer = server.list({"PUBSUB", "NUMSUB", "redisson_lock__channel:{" + name + "}"});
-    return answer.size() == 2 && std::stol(answer[1]) == count;
-  });
-}
-
-void hold(const Server& server, const std::string& name) {
-  server.command({"HSET", name, k_foreign, "1"});
-  server.command({"PEXPIRE", name, "600000"});
-}
-
-// What a script of Redisson does at the last release.
-void release(const Server& server, const std::string& name) {
-  server.command({"EVAL",
-                  "redis.call('del', KEYS[1]) return redis.call('publish', KEYS[2], ARGV[1])", "2",
-                  name, "redisson_lock__channel:{" + name + "}", "0"});
-}
-
-}  // namespace
 
 TEST_CASE("handover: many waiters get the lock one after the other, each once") {
   Server server;
@@ -101,7 +76,7 @@ TEST_CASE("handover: a waiter gets a lock whose holder was killed, when the leas
   holder.signal_group(SIGKILL);
   const Result result = waiter.wait();
   CHECK(result.out == "got\n");
-  CHECK(wait_until([&] { return server.keys().empty(); }));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("handover: between nested holds the lock stays with its owner") {
@@ -130,9 +105,8 @@ TEST_CASE("handover: several names in any order never wait for each other in a c
   std::deque<Process> processes;
   for (int i = 0; i < 6; ++i) {
     const Words names = i % 2 == 0 ? Words{"a", "b", "c"} : Words{"c", "b", "a"};
-    Words argv = rlock_argv("exec", "-r", server.unix_url());
-    argv.insert(argv.end(), names.begin(), names.end());
-    argv.insert(argv.end(), {"--", "redis-cli", "-s", server.unix_path(), "EXISTS", "a", "b", "c"});
+    Words argv = rlock_argv("exec", "-r", server.unix_url(), names, "--", "redis-cli", "-s",
+                            server.unix_path(), "EXISTS", "a", "b", "c");
     processes.emplace_back(argv);
   }
   for (Process& process : processes) {

@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include "support/foreign_owner.hpp"
 #include "support/process.hpp"
 #include "support/server.hpp"
 #include "support/words.hpp"
@@ -12,8 +13,6 @@
 using namespace rlock::test;
 
 namespace {
-
-const std::string k_owner = "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a7:42";
 
 // Runs inspect-queue --json; the output is one line.
 std::string json_of(const Server& server, const std::string& name) {
@@ -103,10 +102,10 @@ TEST_CASE("inspect-queue shows who holds a lock") {
 
 TEST_CASE("inspect-queue shows a foreign holder, and a lock without an expiry as a problem") {
   Server server;
-  server.command({"HSET", "job", k_owner, "3"});
+  server.command({"HSET", "job", k_foreign_owner, "3"});
   const std::string json = json_of(server, "job");
   CHECK(value(server, json, ".ttl_ms") == "-1");
-  CHECK(value(server, json, ".holders[1].owner") == k_owner);
+  CHECK(value(server, json, ".holders[1].owner") == k_foreign_owner);
   CHECK(value(server, json, ".holders[1].count") == "3");
   for (const char* key : {"host", "user", "command", "pid", "since_ms"}) {
     CHECK(value(server, json, std::string(".holders[1].") + key) == "null");
@@ -131,7 +130,7 @@ TEST_CASE("inspect-queue does not take an application's hash for a lock") {
 
 TEST_CASE("inspect-queue shows the queue of a fair lock in its order") {
   Server server;
-  server.command({"HSET", "job", k_owner, "1"});
+  server.command({"HSET", "job", k_foreign_owner, "1"});
   server.command({"PEXPIRE", "job", "60000"});
   server.command({"RPUSH", "redisson_lock_queue:{job}", "b:2", "a:1", "c:3"});
   server.command({"ZADD", "redisson_lock_timeout:{job}", "1900000000000", "b:2", "1900000000001.5",
@@ -157,7 +156,7 @@ TEST_CASE("inspect-queue shows the queue of a fair lock in its order") {
 
 TEST_CASE("inspect-queue knows the other kinds of lock") {
   Server server;
-  server.command({"HSET", "rw", "mode", "write", k_owner + ":write", "2"});
+  server.command({"HSET", "rw", "mode", "write", k_foreign_owner + ":write", "2"});
   server.command({"SET", "plain", "a token", "PX", "60000"});
   server.command({"RPUSH", "list", "x"});
   const std::string rw = json_of(server, "rw");
@@ -204,7 +203,7 @@ TEST_CASE("inspect-queue survives whatever stands in the keys, and prints it har
 
 TEST_CASE("inspect-queue survives side keys of the wrong type and names them") {
   Server server;
-  server.command({"HSET", "job", k_owner, "1"});
+  server.command({"HSET", "job", k_foreign_owner, "1"});
   server.command({"PEXPIRE", "job", "60000"});
   server.command({"SET", "redisson_lock_queue:{job}", "x"});
   server.command({"RPUSH", "redisson_lock_timeout:{job}", "x"});

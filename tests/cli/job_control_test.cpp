@@ -4,17 +4,18 @@
 #include <csignal>
 #include <fstream>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
 
+#include "support/contents.hpp"
 #include "support/process.hpp"
 #include "support/processes.hpp"
 #include "support/pty.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/waiters.hpp"
 
 using namespace rlock::test;
 
@@ -42,9 +43,7 @@ class Shell {
     std::ofstream(server.directory() + "/" + name) << text;
   }
   [[nodiscard]] std::string read(const std::string& name) const {
-    std::ostringstream text;
-    text << std::ifstream(server.directory() + "/" + name).rdbuf();
-    return text.str();
+    return contents(server.directory() + "/" + name);
   }
   [[nodiscard]] bool has(const std::string& name) const {
     return std::ifstream(server.directory() + "/" + name).good();
@@ -219,19 +218,15 @@ TEST_CASE("C1: Ctrl-C while rlock waits ends it, and the shell sees that") {
   Shell shell;
   shell.server.command({"HSET", "job", "another:1", "1"});
   shell.server.command({"PEXPIRE", "job", "600000"});
-  const auto waits = [&] {
-    return shell.server.command({"PUBSUB", "NUMSUB", "redisson_lock__channel:{job}"})
-        .ends_with("\n1");
-  };
   shell.line("$RLOCK exec job -- touch $DIR/started; echo not reached");
-  REQUIRE(wait_until(waits));
+  REQUIRE(comes_to_wait(shell.server));
   shell.keys("\x03");
   shell.expect("ready> ");
   shell.expect_status(130);
 
   // Ctrl-Z and fg: it goes on waiting.
   shell.line("$RLOCK exec job -- touch $DIR/started");
-  REQUIRE(wait_until(waits));
+  REQUIRE(comes_to_wait(shell.server));
   shell.keys("\x1a");
   shell.expect("Stopped");
   shell.expect("ready> ");

@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include "support/invoke.hpp"
 #include "support/process.hpp"
 #include "support/pty.hpp"
 #include "support/server.hpp"
@@ -13,14 +14,6 @@
 using namespace rlock::test;
 
 namespace {
-
-Words argv_for(const Server& server, const Words& words) {
-  Words argv = rlock_argv("-r", server.unix_url());
-  argv.insert(argv.end(), words.begin(), words.end());
-  return argv;
-}
-
-Result invoke(const Server& server, const Words& words) { return run(argv_for(server, words)); }
 
 // Ends a run of true that keeps its lock for an hour.
 void keep(const Server& server, const Words& options) {

@@ -59,9 +59,8 @@ TEST_CASE(
   }
   SUBCASE("below a shell, and several of them") { inner = {"several", "more", "names"}; }
 
-  std::vector<std::string> argv = rlock_argv("exec", "-r", nested.server.unix_url());
-  argv.insert(argv.end(), kind.begin(), kind.end());
-  argv.insert(argv.end(), {"outer", "--"});
+  std::vector<std::string> argv =
+      rlock_argv("exec", "-r", nested.server.unix_url(), kind, "outer", "--");
   if (inner.size() > 3) argv.insert(argv.end(), {"sh", "-c", "\"$@\"; exit 3", "sh"});
   const auto more = rlock_argv("exec", "-r", nested.server.unix_url(), "--lease", "6s");
   argv.insert(argv.end(), more.begin(), more.end());
@@ -117,7 +116,7 @@ TEST_CASE("C3: an inner run that works on in the background does not keep the ou
   CHECK(nested.server.command({"EXISTS", "outer"}) == "0");
   CHECK(nested.server.command({"EXISTS", "inner"}) == "1");
   say_go(nested.server);
-  CHECK(wait_until([&] { return nested.server.keys().empty(); }));
+  CHECK(comes_to_be_empty(nested.server));
 }
 
 TEST_CASE("C1: the command of an inner run gets SIGTERM once when the outer run is ended") {

@@ -11,20 +11,18 @@
 
 #include "cli/beats.hpp"
 #include "cli/family.hpp"
+#include "support/contents.hpp"
 #include "support/process.hpp"
 #include "support/processes.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/waiters.hpp"
 
 using namespace rlock::test;
 
 namespace {
 
 const std::string k_channel = "redisson_lock__channel:{job}";
-
-bool is_awaited(const Server& server) {
-  return server.command({"PUBSUB", "NUMSUB", k_channel}).ends_with("\n1");
-}
 
 // A command under `rlock exec` that writes a line with its name and the time to a log as often as
 // it can, and so do its children: one deaf to SIGTERM, and a daemon in a session of its own.
@@ -35,19 +33,12 @@ struct Job {
 
   [[nodiscard]] std::vector<std::string> argv(const std::vector<std::string>& options) const {
     const std::string beat = write_beat_script(server);
-    std::vector<std::string> result = rlock_argv("exec", "-r", server.unix_url());
-    result.insert(result.end(), options.begin(), options.end());
-    result.insert(result.end(), {"job", "--", "sh", "-c",
-                                 "sh " + beat + " deaf deaf & (setsid sh " + beat +
-                                     " daemon deaf &) ; exec sh " + beat + " main"});
-    return result;
+    return rlock_argv("exec", "-r", server.unix_url(), options, "job", "--", "sh", "-c",
+                      "sh " + beat + " deaf deaf & (setsid sh " + beat +
+                          " daemon deaf &) ; exec sh " + beat + " main");
   }
   [[nodiscard]] ProcessOptions options() const { return {.env = {{"LOG", log}, {"MARK", mark}}}; }
-  [[nodiscard]] std::string beats() const {
-    std::ostringstream text;
-    text << std::ifstream(log).rdbuf();
-    return text.str();
-  }
+  [[nodiscard]] std::string beats() const { return contents(log); }
   void wait_until_all_beat() const {
     REQUIRE(wait_until([&] {
       const std::string text = beats();
@@ -91,7 +82,7 @@ TEST_CASE("S7: after kill -9 of rlock, nothing of the command lives longer than 
   CHECK(wait_until([&] { return job.all_gone(); }));
   CHECK(job.last_beat() < lease_end);
   // Nobody renews it any longer.
-  CHECK(wait_until([&] { return job.server.keys().empty(); }));
+  CHECK(comes_to_be_empty(job.server));
 }
 
 TEST_CASE("S7: a daemon without its environment is ended, too, if it has lived for a while") {
@@ -148,7 +139,7 @@ TEST_CASE("S7: a stopped rlock does not let the command work on when the lease e
   if (waits) job.server.command({"HSET", "job", "another:1", "1"});
   Process rlock(job.argv({"-q", "--lease", "7s"}), job.options());
   if (waits) {
-    REQUIRE(wait_until([&] { return is_awaited(job.server); }));
+    REQUIRE(comes_to_wait(job.server));
     job.server.command({"DEL", "job"});
     job.server.command({"PUBLISH", k_channel, "0"});
   }
@@ -178,7 +169,7 @@ TEST_CASE("S7: a waiter that is killed leaves nothing") {
   const std::string mark = "waiter-" + server.directory();
   Process rlock(rlock_argv("exec", "-q", "-r", server.unix_url(), "job", "--", "true"),
                 {.env = {{"MARK", mark}}});
-  REQUIRE(wait_until([&] { return is_awaited(server); }));
+  REQUIRE(comes_to_wait(server));
   rlock.signal(SIGKILL);
   rlock.wait();
   CHECK(wait_until([&] { return processes_with(mark).empty(); }));

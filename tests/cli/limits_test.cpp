@@ -18,8 +18,10 @@
 #include "cli/acquire_fixture.hpp"
 #include "cli/beats.hpp"
 #include "support/certificates.hpp"
+#include "support/foreign_owner.hpp"
 #include "support/quorum.hpp"
 #include "support/sentinels.hpp"
+#include "support/waiters.hpp"
 
 using namespace rlock::test;
 
@@ -75,7 +77,7 @@ TEST_CASE("exec with few descriptors runs the command and ends, or refuses befor
         CHECK(is_one_message(result.err));
         CHECK(count < 16);
       }
-      CHECK(wait_until([&] { return server.keys().empty(); }));
+      CHECK(comes_to_be_empty(server));
     }
   }
 }
@@ -192,13 +194,11 @@ TEST_CASE("acquire whose background process fails it neither hangs nor keeps the
     what = left_alone;
     lease = "3s";  // acquire may die before it has told it anything
   }
-  server.command({"HSET", "job", "11111111-2222-4333-8444-555555555555:7", "1"});
+  server.command({"HSET", "job", k_foreign_owner, "1"});
   Process script(
       shells.argv("owner=$(rlock acquire -q --lease " + lease + " job); echo \"$?\"; await go"),
       shells.options());
-  REQUIRE(wait_until([&] {
-    return server.command({"PUBSUB", "NUMSUB", "redisson_lock__channel:{job}"}).ends_with("\n1");
-  }));
+  REQUIRE(comes_to_wait(server));
   REQUIRE(shells.watchdogs().size() == 1);
   const pid_t watchdog = shells.watchdogs().front();
   ::kill(watchdog, SIGSTOP);
@@ -307,8 +307,8 @@ TEST_CASE("rlock says no where it needs a thread and there is none to be had") {
       servers.rlock("exec", {"job", "--", "echo", "ran"}),
       servers.rlock("exec", {"--fence", "a", "b", "--", "echo", "ran"}),
       servers.rlock("acquire", {"--no-watchdog", "job"}),
-      servers.rlock("unlock", {"--owner", "11111111-2222-4333-8444-555555555555:7", "job"}),
-      servers.rlock("renew", {"--owner", "11111111-2222-4333-8444-555555555555:7", "job"}),
+      servers.rlock("unlock", {"--owner", k_foreign_owner, "job"}),
+      servers.rlock("renew", {"--owner", k_foreign_owner, "job"}),
       servers.rlock("fence", {"job", "3"}),
       rlock_argv("exec", "-r", local, "job", "--", "echo", "ran"),
       rlock_argv("exec", "-r", Sentinels::url_of({server.port()}), "job", "--", "echo", "ran"),
@@ -399,7 +399,7 @@ TEST_CASE("without memory nothing is run, and nothing is left behind") {
                                          certificate_file("ca.pem"), "job", "--", "echo", "ran")));
     }
     says_no_or_runs(limited(kib, servers.rlock("exec", {"job", "--", "echo", "ran"})));
-    CHECK(wait_until([&] { return server.keys().empty(); }));
+    CHECK(comes_to_be_empty(server));
     CHECK(servers.becomes_free_of("job"));
     has_said_no = has_said_no || one.status == 69;
   }

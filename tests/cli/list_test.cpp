@@ -9,6 +9,7 @@
 
 #include <doctest/doctest.h>
 
+#include "support/foreign_owner.hpp"
 #include "support/process.hpp"
 #include "support/proxy.hpp"
 #include "support/pty.hpp"
@@ -24,8 +25,6 @@ namespace {
 // What a search may take, beside the sanitizers' own memory.
 const long k_most_kib = (is_sanitized() ? 256L : 32L) * 1024;
 
-const std::string k_uuid = "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a7";
-const std::string k_owner = k_uuid + ":42";
 const std::string k_header = "NAME";
 
 Words lines_of(const std::string& text) {
@@ -36,9 +35,7 @@ Words lines_of(const std::string& text) {
 }
 
 Result list_with(const std::string& url, const Words& words) {
-  std::vector<std::string> argv = rlock_argv("list", "-r", url);
-  argv.insert(argv.end(), words.begin(), words.end());
-  return run(argv);
+  return run(rlock_argv("list", "-r", url, words));
 }
 
 // The lines of a list that goes well, and says nothing.
@@ -57,14 +54,15 @@ Words names_in(const Words& lines) {
   return names;
 }
 
-void hold(const Server& server, const std::string& name, const std::string& owner = k_owner) {
+void hold(const Server& server, const std::string& name,
+          const std::string& owner = k_foreign_owner) {
   server.command({"HSET", name, owner, "1"});
   server.command({"PEXPIRE", name, "3599000"});
 }
 
 void tell_of_owner(const Server& server, const std::string& name, const std::string& host,
                    const std::string& command) {
-  server.command({"HSET", "rlock_info:{" + name + "}", k_owner,
+  server.command({"HSET", "rlock_info:{" + name + "}", k_foreign_owner,
                   R"({"host":")" + host + R"(","pid":4242,"user":"ann","command":")" + command +
                       R"(","kind":"reentrant","since":5,"note":"n\u001b"})"});
 }
@@ -106,14 +104,15 @@ TEST_CASE("list shows locks of every kind, sorted and aligned") {
   Server server;
   hold(server, "plain");
   tell_of_owner(server, "plain", "web1", "backup");
-  server.command({"HSET", "pair", "mode", "read", k_owner, "1", k_uuid + ":7", "1"});
+  server.command(
+      {"HSET", "pair", "mode", "read", k_foreign_owner, "1", k_foreign_client + ":7", "1"});
   server.command({"PEXPIRE", "pair", "3599000"});
   hold(server, "Fair");
   server.command({"RPUSH", "redisson_lock_queue:{Fair}", "w:1", "w:2"});
   for (const char* waiter : {"w:1", "w:2"}) {
     server.command({"ZADD", "redisson_lock_timeout:{Fair}", "9000000000000", waiter});
   }
-  server.command({"HSET", "forever", k_owner, "1"});
+  server.command({"HSET", "forever", k_foreign_owner, "1"});
   server.command({"HSET", "no lock", "name", "value"});
   server.command({"SET", "lock:s", "token", "PX", "3599000"});
   const Words lines = list(server, {"--simple", "lock:*"});
@@ -122,13 +121,14 @@ TEST_CASE("list shows locks of every kind, sorted and aligned") {
         "NAME     KIND        STATE     TTL  HOLDER" + std::string(43, ' ') + "WAITERS  PROBLEMS");
   CHECK(names_in(lines) == Words{"Fair", "forever", "lock:s", "pair", "plain"});
   CHECK(lines[1].starts_with("Fair     fair        held   59m5"));
-  CHECK(lines[1].ends_with("s  " + k_owner + "                2  dead_head,deadline_far_ahead"));
-  CHECK(lines[2].starts_with("forever  reentrant   held    never  " + k_owner));
+  CHECK(lines[1].ends_with("s  " + k_foreign_owner +
+                           "                2  dead_head,deadline_far_ahead"));
+  CHECK(lines[2].starts_with("forever  reentrant   held    never  " + k_foreign_owner));
   CHECK(lines[2].ends_with("0  no_expiry"));
   CHECK(lines[3].starts_with("lock:s   simple?     held   59m5"));
   CHECK(has(lines[3], "s  token  "));
   CHECK(lines[4].starts_with("pair     read-write  held   59m5"));
-  CHECK(has(lines[4], "s  " + k_uuid + ":"));
+  CHECK(has(lines[4], "s  " + k_foreign_client + ":"));
   CHECK(has(lines[4], " +1 more  "));
   CHECK(lines[5].starts_with("plain    reentrant   held   59m5"));
   CHECK(has(lines[5], "s  web1 pid 4242 (backup) \"n\\x1b\"  "));
@@ -168,7 +168,7 @@ TEST_CASE("list shows free locks that somebody waits for") {
   server.command({"RPUSH", "redisson_lock_queue:{queue}", "w:1", "w:2"});
   server.command({"ZADD", "redisson_lock_timeout:{orphan}", "1", "w:1"});
   server.command({"SET", "redisson_lock_queue:{wrong}", "text"});
-  server.command({"HSET", "rlock_info:{gone}", k_owner, "{}"});  // until it expires
+  server.command({"HSET", "rlock_info:{gone}", k_foreign_owner, "{}"});  // until it expires
   CHECK(list(server) ==
         Words{"NAME    KIND  STATE  TTL  HOLDER  WAITERS  PROBLEMS",
               "orphan  fair  free     -  -             0  score_without_member",
@@ -191,7 +191,7 @@ TEST_CASE("list --json prints an object a line") {
   CHECK(
       lines[1].starts_with(R"({"name":"job\\xff","kind":"reentrant","state":"held","ttl_ms":35)"));
   CHECK(lines[1].ends_with(
-      R"(,"holders":1,"waiters":0,"owner":")" + k_owner +
+      R"(,"holders":1,"waiters":0,"owner":")" + k_foreign_owner +
       R"(","host":"web1","pid":4242,"command":null,"user":"ann","since_ms":5,"note":"n\u001b","kept_until_ms":null,"listening":0,"problems":[]})"));
 }
 
@@ -218,7 +218,7 @@ TEST_CASE("list of nothing exits 0 and says so on stderr") {
 
 TEST_CASE("list: escape sequences in names, owners and hosts cannot touch the terminal") {
   Server server;
-  hold(server, "a\x1b[2J\n\xc2\x9bx", k_uuid + ":\x1b]0;title\x07");
+  hold(server, "a\x1b[2J\n\xc2\x9bx", k_foreign_client + ":\x1b]0;title\x07");
   hold(server, "b");
   tell_of_owner(server, "b", "\\u001b[31mhost", "com\\nmand\\u202e");
   server.command({"SET", "simple\r", "to\x1bken"});
@@ -235,7 +235,7 @@ TEST_CASE("list: escape sequences in names, owners and hosts cannot touch the te
 
 TEST_CASE("list | head -1 ends quietly") {
   Server server;
-  fill(server, 5000, "'hset', 'job' .. i, '" + k_owner + "', 1");
+  fill(server, 5000, "'hset', 'job' .. i, '" + k_foreign_owner + "', 1");
   for (const char* option : {"-q", "--json"}) {
     const Result result = run({"sh", "-c", "\"$0\" list \"$2\" -r \"$1\" | head -n 1",
                                rlock_program(), server.unix_url(), option},
@@ -285,7 +285,7 @@ TEST_CASE("list: a million other keys and a huge hash take no memory, and every 
   Server server;
   fill(server, 700'000);
   fill(server, 300'000, "'hset', 'hash:' .. i, 'field', 'value'");
-  fill(server, 200'000, "'hset', 'huge', '" + k_uuid + ":' .. i, 1");
+  fill(server, 200'000, "'hset', 'huge', '" + k_foreign_client + ":' .. i, 1");
   Words locks;
   for (int i = 100; i < 200; ++i) locks.push_back("job" + std::to_string(i));
   for (const std::string& name : locks) hold(server, name);
@@ -313,7 +313,7 @@ TEST_CASE("list: a million other keys and a huge hash take no memory, and every 
 TEST_CASE("list: a server that goes away in the middle gives what was read, and status 69") {
   Server server;
   fill(server, 100'000);
-  fill(server, 5000, "'hset', 'job' .. i, '" + k_owner + "', 1");
+  fill(server, 5000, "'hset', 'job' .. i, '" + k_foreign_owner + "', 1");
   REQUIRE(list(server).size() == 5001);  // from now on the server knows the scripts
   Proxy proxy(server.unix_path());
   proxy.set_delay(20ms);
@@ -333,7 +333,7 @@ TEST_CASE("list: a server that goes away in the middle gives what was read, and 
 
 TEST_CASE("list: a server that goes away between the search and the snapshots") {
   Server server;
-  fill(server, 120, "'hset', 'job' .. i, '" + k_owner + "', 1");
+  fill(server, 120, "'hset', 'job' .. i, '" + k_foreign_owner + "', 1");
   REQUIRE(list(server).size() == 121);
   Proxy proxy(server.unix_path());
   proxy.set_delay(2500ms);

@@ -8,7 +8,6 @@
 #include "support/process.hpp"
 #include "support/resp.hpp"
 #include "support/server.hpp"
-#include "support/wait_until.hpp"
 #include "support/words.hpp"
 
 using namespace rlock::test;
@@ -139,8 +138,7 @@ TEST_CASE("a name of no byte or of more than 1024 is refused with status 64") {
           Words{"unlock", "--owner", "u:1", name}, Words{"unlock", "--force", "-y", name},
           Words{"evict", name, "u:1"}, Words{"inspect-queue", name}, Words{"watch", name}}) {
       CAPTURE(words[0]);
-      Words argv = rlock_argv("-r", server.unix_url());
-      argv.insert(argv.end(), words.begin(), words.end());
+      Words argv = rlock_argv("-r", server.unix_url(), words);
       const Result result = run(argv);
       CAPTURE(result.err);
       CHECK(result.status == 64);

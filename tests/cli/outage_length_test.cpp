@@ -32,10 +32,8 @@ struct Run {
 
  private:
   Words argv() {
-    Words words = rlock_argv("exec", "-r", server.unix_url());
-    words.insert(words.end(), k_terms.begin(), k_terms.end());
-    words.insert(words.end(), {"job", "--", "sh", "-c", until_go(server, 5)});
-    return words;
+    return rlock_argv("exec", "-r", server.unix_url(), k_terms, "job", "--", "sh", "-c",
+                      until_go(server, 5));
   }
 };
 

@@ -36,8 +36,7 @@ class Holder {
 
  private:
   static std::vector<std::string> argv(const Server& server, std::vector<std::string> options) {
-    std::vector<std::string> words = rlock_argv("exec", "-r", server.unix_url());
-    words.insert(words.end(), options.begin(), options.end());
+    std::vector<std::string> words = rlock_argv("exec", "-r", server.unix_url(), options);
     for (const char* word : {"job", "--", "sh", "-c", "echo held; cat"}) words.emplace_back(word);
     return words;
   }

@@ -16,6 +16,7 @@
 #include "support/rights.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/waiters.hpp"
 #include "support/words.hpp"
 
 using namespace rlock::test;
@@ -31,10 +32,7 @@ struct Setting {
   Server server;
 
   [[nodiscard]] Words exec_argv(const Words& options) const {
-    Words argv = rlock_argv("exec", "-r", server.unix_url());
-    argv.insert(argv.end(), options.begin(), options.end());
-    argv.insert(argv.end(), {"job", "--"});
-    return argv;
+    return rlock_argv("exec", "-r", server.unix_url(), options, "job", "--");
   }
   [[nodiscard]] std::unique_ptr<Process> start(const Words& options) const {
     Words argv = exec_argv(options);
@@ -53,20 +51,12 @@ struct Setting {
   }
   [[nodiscard]] int status_of(const char* side) const { return attempt({side, "-n", "-q"}).status; }
   [[nodiscard]] Result rlock(const std::string& command, const Words& options) const {
-    Words argv = rlock_argv(command, "-r", server.unix_url());
-    argv.insert(argv.end(), options.begin(), options.end());
-    argv.emplace_back("job");
-    return run(argv);
+    return run(rlock_argv(command, "-r", server.unix_url(), options, "job"));
   }
   [[nodiscard]] bool comes_to_wait(int count = 1) const {
-    return wait_until([&] {
-      return server.command({"PUBSUB", "NUMSUB", k_channel}) ==
-             k_channel + "\n" + std::to_string(count);
-    });
+    return wait_until([&] { return listeners(server, k_channel) == count; });
   }
-  [[nodiscard]] bool clean() const {
-    return wait_until([&] { return server.keys().empty(); });
-  }
+  [[nodiscard]] bool clean() const { return comes_to_be_empty(server); }
 };
 
 // Waits until the run has the lock. Returns whether that was soon: a waiter that misses the message

@@ -13,6 +13,7 @@
 #include "support/processes.hpp"
 #include "support/quorum.hpp"
 #include "support/wait_until.hpp"
+#include "support/waiters.hpp"
 #include "support/words.hpp"
 
 using namespace rlock::test;
@@ -281,9 +282,7 @@ TEST_CASE("Redlock: a signal while it waits leaves nothing, also with a server t
   holder.wait_for_stdout("in");
   Process waiter(quorum.rlock("exec", {"job", "--", "true"}));
   for (int i = 0; i < 2; ++i) {
-    CHECK(wait_until([&] {
-      return quorum[i].list({"PUBSUB", "NUMSUB", "redisson_lock__channel:{job}"}).back() == "1";
-    }));
+    CHECK(comes_to_wait(quorum[i]));
   }
   waiter.signal(SIGTERM);
   CHECK(waiter.wait().status == 143);
@@ -305,7 +304,7 @@ TEST_CASE("Redlock: a server that hangs holds nothing up, however often the lock
                  {.stdin_text = "", .hold_stdin = true});
   const std::string channel = "redisson_lock__channel:{job}";
   for (int i = 0; i < 2; ++i) {
-    CHECK(wait_until([&] { return quorum[i].list({"PUBSUB", "NUMSUB", channel}).back() == "1"; }));
+    CHECK(comes_to_wait(quorum[i]));
   }
   // Each call has the waiter ask again, far more often than the third server could time out.
   for (int call = 0; call < 100; ++call) {

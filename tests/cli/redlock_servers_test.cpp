@@ -14,6 +14,7 @@
 #include "support/process.hpp"
 #include "support/quorum.hpp"
 #include "support/wait_until.hpp"
+#include "support/waiters.hpp"
 #include "support/words.hpp"
 
 using namespace rlock::test;
@@ -141,9 +142,7 @@ TEST_CASE("Redlock: who waits survives an outage also where another server refus
   Process waiter(quorum.exec({"-v", "job", "--", "echo", "ran"}));
   const std::string channel = "redisson_lock__channel:{job}";
   for (int i = 0; i < 2; ++i) {
-    CHECK(wait_until([&] {
-      return quorum.others[i].list({"PUBSUB", "NUMSUB", channel}).back() == "1";
-    }));
+    CHECK(comes_to_wait(quorum.others[i]));
   }
   quorum.others[0].stop();
   quorum.others[1].command({"PUBLISH", channel, "0"});

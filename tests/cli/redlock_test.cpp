@@ -9,10 +9,12 @@
 
 #include <doctest/doctest.h>
 
+#include "support/foreign_owner.hpp"
 #include "support/process.hpp"
 #include "support/pty.hpp"
 #include "support/quorum.hpp"
 #include "support/wait_until.hpp"
+#include "support/waiters.hpp"
 #include "support/words.hpp"
 
 using namespace rlock::test;
@@ -21,8 +23,6 @@ using namespace std::chrono_literals;
 namespace {
 
 std::string first_holder(const Server& server) { return server.command({"HKEYS", "job"}); }
-
-const std::string k_other = "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a7:42";
 
 }  // namespace
 
@@ -56,9 +56,7 @@ TEST_CASE("Redlock: a waiter is woken by the release, whatever the lease") {
   holder.wait_for_stdout("in");
   Process waiter(quorum.rlock("exec", {"job", "--", "echo", "mine"}));
   for (int i = 0; i < 3; ++i) {
-    CHECK(wait_until([&] {
-      return quorum[i].list({"PUBSUB", "NUMSUB", "redisson_lock__channel:{job}"}).back() == "1";
-    }));
+    CHECK(comes_to_wait(quorum[i]));
   }
   holder.close_stdin();
   CHECK(holder.wait().status == 0);
@@ -93,9 +91,9 @@ TEST_CASE("Redlock: acquire, renew and unlock work with a majority") {
   REQUIRE(acquired.status == 0);
   const std::string owner = acquired.out.substr(0, acquired.out.size() - 1);
   CHECK(run(quorum.rlock("renew", {"--owner", owner, "--lease", "10m", "job"})).status == 0);
-  for (int i = 0; i < 2; ++i) CHECK(std::stol(quorum[i].command({"PTTL", "job"})) > 60'000);
-  CHECK(run(quorum.rlock("renew", {"--owner", k_other, "job"})).status == 1);
-  CHECK(run(quorum.rlock("unlock", {"--owner", k_other, "job"})).status == 1);
+  for (int i = 0; i < 2; ++i) CHECK(pttl(quorum[i]) > 60'000);
+  CHECK(run(quorum.rlock("renew", {"--owner", k_foreign_owner, "job"})).status == 1);
+  CHECK(run(quorum.rlock("unlock", {"--owner", k_foreign_owner, "job"})).status == 1);
   CHECK(quorum.having("job") == 2);
   CHECK(run(quorum.rlock("unlock", {"--owner", owner, "job"})).status == 0);
   CHECK(quorum.becomes_free_of("job"));
@@ -196,12 +194,12 @@ TEST_CASE("Redlock: string locks are kept by several servers, too") {
 
 TEST_CASE("Redlock: inspect-queue looks at one server after the other") {
   Quorum quorum(3);
-  quorum[1].command({"HSET", "job", k_other, "1"});
+  quorum[1].command({"HSET", "job", k_foreign_owner, "1"});
   quorum[2].stop();
   const Result result = run(quorum.rlock("inspect-queue", {"--json", "job"}));
   CHECK(result.status == 69);
   CHECK(has(result.out, quorum.proxy(0).url() + "\""));
-  CHECK(has(result.out, k_other));
+  CHECK(has(result.out, k_foreign_owner));
   CHECK(std::count(result.out.begin(), result.out.end(), '\n') == 2);
   CHECK(is_one_message(result.err));
 }
@@ -306,7 +304,7 @@ TEST_CASE("Redlock: an owner that is held elsewhere keeps its majority from anot
   Quorum quorum(3, Memory::lost);
   quorum[0].stop();
   for (int i = 1; i < 3; ++i) {
-    quorum[i].command({"HSET", "job", k_other, "1"});
+    quorum[i].command({"HSET", "job", k_foreign_owner, "1"});
     quorum[i].command({"PEXPIRE", "job", "600000"});
   }
   quorum[0].start();
@@ -316,5 +314,5 @@ TEST_CASE("Redlock: an owner that is held elsewhere keeps its majority from anot
       run(quorum.rlock("exec", {"-n", "--restart-delay", "1h", "job", "--", "true"}));
   CHECK(result.status != 0);
   CHECK(quorum[0].command({"EXISTS", "job"}) == "0");
-  CHECK(first_holder(quorum[2]) == k_other);
+  CHECK(first_holder(quorum[2]) == k_foreign_owner);
 }

@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include "support/foreign_owner.hpp"
 #include "support/process.hpp"
 #include "support/processes.hpp"
 #include "support/server.hpp"
@@ -37,9 +38,7 @@ struct Nest {
   [[nodiscard]] std::string holds(const std::string& name = "job") const {
     return server.command({"HVALS", name});
   }
-  [[nodiscard]] bool clean() const {
-    return wait_until([&] { return server.keys().empty(); });
-  }
+  [[nodiscard]] bool clean() const { return comes_to_be_empty(server); }
 };
 
 const char* const k_inner = "sh -c 'eval \"$LIB\"; echo inner; await one'";
@@ -59,12 +58,12 @@ TEST_CASE("re-entry: a nested exec of the same name has hold count 2, and gives 
   rlock.wait_for_stdout("inner");
   const std::string owner = nest.server.command({"HKEYS", "job"});
   CHECK(nest.holds() == "2");
-  CHECK(std::stol(nest.server.command({"PTTL", "job"})) > 10'000);
+  CHECK(pttl(nest.server) > 10'000);
   nest.go("one");
   rlock.wait_for_stdout("back");
   CHECK(nest.holds() == "1");
   CHECK(nest.server.command({"HKEYS", "job"}) == owner);
-  CHECK(std::stol(nest.server.command({"PTTL", "job"})) > 10'000);
+  CHECK(pttl(nest.server) > 10'000);
   CHECK(run(rlock_argv("exec", "-n", "-q", "-r", nest.server.unix_url(), "job", "--", "true"))
             .status == 75);
   nest.go("two");
@@ -141,7 +140,7 @@ TEST_CASE("re-entry: a nested run that outlives its parent keeps the lock until 
 TEST_CASE("re-entry: RLOCK_HELD is only a hint") {
   Nest nest;
   ProcessOptions options = nest.options();
-  const std::string dead = "11111111-2222-4333-8444-555555555555:7";
+  const std::string dead = k_foreign_owner;
   for (const std::string& held :
        {std::string(), "job=" + dead + "/0123456789abcdef", std::string("job="), std::string("="),
         std::string("job=/"), std::string("%=x/y job=%/%"), std::string(5000, ' '),

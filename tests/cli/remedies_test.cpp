@@ -24,9 +24,7 @@ const std::string k_password = "s3cret-Horse";
 const std::string k_token = "redisson_lock_token:{job}";
 
 Result invoke(const Words& words, EnvChanges env = {}) {
-  Words argv = rlock_argv();
-  argv.insert(argv.end(), words.begin(), words.end());
-  return run(argv, {.env = std::move(env)});
+  return run(rlock_argv(words), {.env = std::move(env)});
 }
 
 // The commands behind `mark`, in order.

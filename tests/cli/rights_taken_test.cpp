@@ -4,7 +4,6 @@
 #include <cctype>
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <set>
 #include <sstream>
 #include <string>
@@ -12,7 +11,9 @@
 
 #include <doctest/doctest.h>
 
+#include "support/contents.hpp"
 #include "support/fair_lock.hpp"
+#include "support/foreign_owner.hpp"
 #include "support/process.hpp"
 #include "support/quorum.hpp"
 #include "support/resp.hpp"
@@ -24,17 +25,13 @@ using namespace rlock::test;
 
 namespace {
 
-const std::string k_java = "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a7:42";
-
 // Returns each word in quotes of the scripts: whatever command they run is among them.
 std::set<std::string> quoted_words() {
   std::set<std::string> words;
   const std::string folder = std::string(RLOCK_SOURCE_DIR) + "/lua";
   for (const auto& file : std::filesystem::recursive_directory_iterator(folder)) {
     if (file.path().extension() != ".lua" || file.path().filename() == "rights.lua") continue;
-    std::ostringstream text;
-    text << std::ifstream(file.path()).rdbuf();
-    std::istringstream parts(text.str());
+    std::istringstream parts(contents(file.path()));
     std::string part;
     for (bool is_quoted = false; std::getline(parts, part, '\''); is_quoted = !is_quoted) {
       const bool is_word = !part.empty() && part.find_first_not_of("abcdefghijklmnopqrstuvwxyz") ==
@@ -152,21 +149,21 @@ std::vector<Story> stories() {
   // A service's waiter and a service's semaphore, which have no end.
   all.push_back({{k_by_other_hash,
                   k_by_other_ends,
-                  {"RPUSH", k_queue, k_java},
-                  {"ZADD", k_scores, "9999999999999", k_java}},
+                  {"RPUSH", k_queue, k_foreign_owner},
+                  {"ZADD", k_scores, "9999999999999", k_foreign_owner}},
                  {{"exec", "--fair", "-w", "20ms", "job", "--", "true"},
-                  {"evict", "job", k_java},
+                  {"evict", "job", k_foreign_owner},
                   {"unlock", "--force", "-y", "job"}}});
   all.push_back({{{"SET", "job", "2"}},
                  {exec({}, {"--permits", "2"}, {"true"}),
                   exec({"--at-least", "1s"}, {"--permits", "2"}, {"true"})},
                  {"{job}:timeout"}});
   // Beside a reader, and after readers who are dead.
-  all.push_back({{{"HSET", "job", "mode", "read", k_java, "1"},
+  all.push_back({{{"HSET", "job", "mode", "read", k_foreign_owner, "1"},
                   k_by_other_ends,
-                  {"SET", "{job}:" + k_java + ":rwlock_timeout:1", "1", "PX", "600000"}},
+                  {"SET", "{job}:" + k_foreign_owner + ":rwlock_timeout:1", "1", "PX", "600000"}},
                  {exec({}, {"-s"}, {"true"}), exec({"--at-least", "1s"}, {"-s"}, {"true"})}});
-  all.push_back({{{"HSET", "job", "mode", "read", k_java, "1"}, k_by_other_ends},
+  all.push_back({{{"HSET", "job", "mode", "read", k_foreign_owner, "1"}, k_by_other_ends},
                  {exec({}, {"-x"}, {"true"})}});
   return all;
 }
@@ -186,13 +183,12 @@ void tell(const Server& server, const Story& story, const std::string& user) {
   for (const Words& command : story.before) server.command(command);
   std::set<std::string> before = endless_keys(server);
   before.insert(story.may_stay.begin(), story.may_stay.end());
-  std::string owner = k_java;
+  std::string owner = k_foreign_owner;
   for (Words step : story.steps) {
     for (std::string& word : step) {
       if (word == "OWNER") word = owner;
     }
-    Words argv = rlock_argv();
-    argv.insert(argv.end(), step.begin(), step.end());
+    Words argv = rlock_argv(step);
     const Result result = run(argv, {.env = login(server, user)});
     if (step[0] == "acquire" && result.status == 0) {
       owner = result.out.substr(0, result.out.find('\n'));
@@ -264,10 +260,8 @@ TEST_CASE(
   const Words nested = rlock_argv("exec", "-n", "--fence", "job", "--", "true");
   for (const Words& options : {Words{}, Words{"--kind", "simple", "--at-least", "100ms"}}) {
     for (const std::string& user : users) {
-      Words argv = rlock_argv("exec", "-n", "--fence", "--restart-delay", "0", "--lease", "20s");
-      argv.insert(argv.end(), options.begin(), options.end());
-      argv.insert(argv.end(), {"job", "--"});
-      argv.insert(argv.end(), nested.begin(), nested.end());
+      Words argv = rlock_argv("exec", "-n", "--fence", "--restart-delay", "0", "--lease", "20s",
+                              options, "job", "--", nested);
       const Result result = run(
           argv, {.env = {{"RLOCK_REDIS", urls}, {"RLOCK_USER", user}, {"RLOCK_PASSWORD", "p"}}});
       CAPTURE(user);
@@ -294,9 +288,8 @@ TEST_CASE("a server out of memory grants no lock of any kind, and is left withou
                                  {"-x"}, {"--kind", "simple"}, {"--permits", "2"},    {"--fence"}};
   server.command({"CONFIG", "SET", "maxmemory", "1"});
   for (const Words& kind : kinds) {
-    Words argv = rlock_argv("exec", "-n", "-r", server.unix_url());
-    argv.insert(argv.end(), kind.begin(), kind.end());
-    argv.insert(argv.end(), {"job", "--", "echo", "ran"});
+    Words argv =
+        rlock_argv("exec", "-n", "-r", server.unix_url(), kind, "job", "--", "echo", "ran");
     const Result result = run(argv);
     CAPTURE(shown(kind));
     CHECK(result.status == 69);

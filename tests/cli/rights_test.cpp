@@ -1,14 +1,15 @@
 // R3: the rights that the man page lists are enough.
 #include "support/rights.hpp"
 
-#include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
 
+#include "support/contents.hpp"
 #include "support/fair_lock.hpp"
+#include "support/foreign_owner.hpp"
 #include "support/process.hpp"
 #include "support/quorum.hpp"
 #include "support/resp.hpp"
@@ -25,9 +26,7 @@ std::string url_of(const Server& server, const std::string& user = "locker") {
 }
 
 Result invoke(const Server& server, const Words& words) {
-  std::vector<std::string> argv = rlock_argv("-r", url_of(server));
-  argv.insert(argv.end(), words.begin(), words.end());
-  return run(argv);
+  return run(rlock_argv("-r", url_of(server), words));
 }
 
 }  // namespace
@@ -54,7 +53,7 @@ TEST_CASE("R3: plain locks work for a user with the documented rights") {
   CHECK(invoke(server, {"unlock", "--force", "-y", "job"}).status == 1);
   server.command({"SET", "job", "token"});
   CHECK(invoke(server, {"unlock", "--force", "-y", "--kind", "simple", "job"}).status == 0);
-  CHECK(wait_until([&] { return server.keys().empty(); }));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("R3: a read/write lock is not broken by one who may not wake its waiters") {
@@ -62,7 +61,7 @@ TEST_CASE("R3: a read/write lock is not broken by one who may not wake its waite
   Words rights = documented_rights().at(0);
   std::erase(rights, "&redisson_rwlock:*");
   REQUIRE(server.command(rights) == "OK");
-  server.command({"HSET", "job", "mode", "read", "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a7:42", "1"});
+  server.command({"HSET", "job", "mode", "read", k_foreign_owner, "1"});
   const std::string before = server.command({"DUMP", "job"});
   CHECK(invoke(server, {"unlock", "--force", "-y", "job"}).status == 77);
   CHECK(server.command({"DUMP", "job"}) == before);
@@ -82,7 +81,7 @@ TEST_CASE("R3: fair locks work for a user with the rights documented for them") 
   }
   REQUIRE(server.command(rights) == "OK");
   const std::string queue = "redisson_lock_queue:{job}";
-  server.command({"HSET", "job", "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a7:42", "1"});
+  server.command({"HSET", "job", k_foreign_owner, "1"});
   server.command({"PEXPIRE", "job", "600000"});
   Process first(rlock_argv("exec", "--fair", "-r", url_of(server), "job", "--", "echo", "first"));
   REQUIRE(wait_until([&] { return server.command({"LLEN", queue}) == "1"; }));
@@ -118,11 +117,10 @@ TEST_CASE("R3: fencing tokens work for a user with the right documented for them
 }
 
 TEST_CASE("R3: several servers keep locks for a user with the rights documented for them") {
-  std::ostringstream page;
-  page << std::ifstream(std::string(RLOCK_SOURCE_DIR) + "/man/rlock.1").rdbuf();
+  const std::string page = contents(std::string(RLOCK_SOURCE_DIR) + "/man/rlock.1");
   const std::string start = "Where several servers keep the locks,";
-  REQUIRE(has(page.str(), start));
-  std::istringstream words(page.str().substr(page.str().find(start)));
+  REQUIRE(has(page, start));
+  std::istringstream words(page.substr(page.find(start)));
   Words more;
   for (std::string word; words >> word && word != ".Pp";) {
     if (word.starts_with("+")) more.push_back(word);
@@ -217,13 +215,12 @@ TEST_CASE("R3: who may only look sees everything, and changes nothing") {
   Server server;
   REQUIRE(server.command(blocks[3]) == "OK");
   hold_by_other(server);
-  Peer java(server, "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a7:42");
+  Peer java(server, k_foreign_owner);
   CHECK_FALSE(java.acquire());
   java.listen();
   const std::string url = url_of(server, "looker");
   const auto look = [&](const Words& words) {
-    std::vector<std::string> argv = rlock_argv("-r", url);
-    argv.insert(argv.end(), words.begin(), words.end());
+    std::vector<std::string> argv = rlock_argv("-r", url, words);
     const Result result = run(argv);
     CAPTURE(words[0]);
     CHECK(result.err == "");
@@ -238,8 +235,7 @@ TEST_CASE("R3: who may only look sees everything, and changes nothing") {
   for (const Words& words :
        {Words{"exec", "other", "--", "true"}, Words{"unlock", "--force", "-y", "job"},
         Words{"evict", "job", java.owner()}, Words{"acquire", "--no-watchdog", "other"}}) {
-    std::vector<std::string> argv = rlock_argv("-r", url);
-    argv.insert(argv.end(), words.begin(), words.end());
+    std::vector<std::string> argv = rlock_argv("-r", url, words);
     CHECK(run(argv).status == 77);
   }
   CHECK(server.command({"DUMP", "job"}) == before);

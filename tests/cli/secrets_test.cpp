@@ -3,18 +3,17 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <string>
 #include <sys/stat.h>
 #include <vector>
 
 #include <doctest/doctest.h>
 
+#include "support/contents.hpp"
 #include "support/net.hpp"
 #include "support/process.hpp"
 #include "support/processes.hpp"
 #include "support/server.hpp"
-#include "support/wait_until.hpp"
 #include "support/words.hpp"
 
 using namespace rlock::test;
@@ -32,12 +31,6 @@ void check_hidden(const Result& result) {
 }
 
 std::string address(const Server& server) { return "127.0.0.1:" + std::to_string(server.port()); }
-
-std::string content(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
 
 // A way to hand the password over.
 struct Way {
@@ -111,10 +104,10 @@ TEST_CASE("R4: a password, however it is given, shows neither in output nor in R
     }
     if (!in_argv) {
       for (const pid_t pid : processes_in_group(job.pid())) {
-        CHECK_FALSE(has(content("/proc/" + std::to_string(pid) + "/cmdline"), k_secret));
+        CHECK_FALSE(has(contents("/proc/" + std::to_string(pid) + "/cmdline"), k_secret));
       }
       for (const pid_t pid : processes_with(k_mark_variable)) {
-        CHECK_FALSE(has(content("/proc/" + std::to_string(pid) + "/cmdline"), k_secret));
+        CHECK_FALSE(has(contents("/proc/" + std::to_string(pid) + "/cmdline"), k_secret));
       }
     }
     job.close_stdin();
@@ -166,8 +159,7 @@ TEST_CASE("R4: a URL in the wrong place or of an unknown kind is not repeated ei
         Words{"acquire", "--pid", url, "job"},
         Words{"-r", url, "-r", url, "-r", "redis:/" + k_secret, "inspect-queue", "job"}}) {
     CAPTURE(words[0]);
-    Words argv = rlock_argv();
-    argv.insert(argv.end(), words.begin(), words.end());
+    Words argv = rlock_argv(words);
     const Result result = run(argv);
     CHECK(result.status == 64);
     check_hidden(result);
@@ -205,10 +197,7 @@ TEST_CASE("credentials: the URL wins over options, options over the environment"
   const PasswordFile empty("");
   const std::string host = address(server);
   const auto status = [&](const Words& words, const EnvChanges& env = {}) {
-    Words argv = rlock_argv();
-    argv.insert(argv.end(), words.begin(), words.end());
-    argv.insert(argv.end(), {"inspect-queue", "job"});
-    return run(argv, {.env = env}).status;
+    return run(rlock_argv(words, "inspect-queue", "job"), {.env = env}).status;
   };
   CHECK(status({"-r", "redis://:right@" + host, "--password-file", wrong.path()}) == 0);
   CHECK(status({"-r", "redis://:right@" + host}, {{"RLOCK_PASSWORD", "wrong"}}) == 0);

@@ -3,36 +3,20 @@
 
 #include <deque>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <doctest/doctest.h>
 
+#include "support/invoke.hpp"
 #include "support/process.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/waiters.hpp"
 
 namespace rlock::test::permits {
 
-using Words = std::vector<std::string>;
-
 inline const std::string k_permits = "{job}:timeout";
 inline const std::string k_channel = "redisson_sc:{job}";
-inline const std::string k_java = "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a7";
-
-inline bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
-
-inline Words argv_for(const Server& server, const Words& words) {
-  Words argv = rlock_argv("-r", server.unix_url());
-  argv.insert(argv.end(), words.begin(), words.end());
-  return argv;
-}
-
-inline Result invoke(const Server& server, const Words& words) {
-  return run(argv_for(server, words));
-}
 
 // Returns the words for `rlock exec --permits N` of a command that says that it runs, and does so
 // until its stdin ends.
@@ -75,13 +59,7 @@ inline int try_at_once(const Server& server, const std::string& permits) {
 }
 
 inline bool is_awaited(const Server& server) {
-  return wait_until([&] {
-    return server.command({"PUBSUB", "NUMSUB", k_channel}).ends_with("\n1");
-  });
-}
-
-inline bool clean(const Server& server) {
-  return wait_until([&] { return server.keys().empty(); });
+  return wait_until([&] { return listeners(server, k_channel) == 1; });
 }
 
 // Returns what `rlock LOOK --json job` prints.

@@ -75,7 +75,7 @@ TEST_CASE("semaphore: a run that outlives the hold of acquire around it keeps th
   CHECK(try_at_once(server, "1") == 75);
   shells.go("end");
   CHECK(shell.wait().out == said);
-  CHECK(clean(server));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE(
@@ -91,7 +91,7 @@ TEST_CASE(
   CHECK(outer.wait_exit().status == 0);
   const Result next = invoke(server, {"exec", "--permits", "1", "job", "--", "echo", "ran"});
   CHECK(next.out == "ran\n");
-  CHECK(clean(server));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("semaphore: a nested run that ends leaves the permit to the outer one") {
@@ -106,7 +106,7 @@ TEST_CASE("semaphore: a nested run that ends leaves the permit to the outer one"
   CHECK(out(server) == "1");
   shells.go("leave");
   CHECK(outer.wait().status == 0);
-  CHECK(clean(server));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("semaphore: --at-least of nested runs: that which asks for the latest time decides") {
@@ -132,6 +132,6 @@ TEST_CASE("semaphore: --at-least of nested runs: that which asks for the latest 
   CHECK(shells.watchdogs_end());
   CHECK(try_at_once(server, "1") == (is_kept ? 75 : 0));
   if (!is_kept) return;
-  CHECK(std::stol(server.command({"PTTL", k_permits})) > 3'500'000);
-  CHECK(std::stol(server.command({"PTTL", k_permits})) <= 3'600'000);
+  CHECK(pttl(server, k_permits) > 3'500'000);
+  CHECK(pttl(server, k_permits) <= 3'600'000);
 }

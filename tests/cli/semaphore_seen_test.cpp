@@ -1,12 +1,12 @@
 // What others see of a semaphore, and the rights that it needs.
 #include <csignal>
-#include <fstream>
 #include <sstream>
 #include <string>
 
 #include <doctest/doctest.h>
 
 #include "cli/semaphore_fixture.hpp"
+#include "support/contents.hpp"
 #include "support/rights.hpp"
 
 using namespace rlock::test;
@@ -48,7 +48,7 @@ TEST_CASE("semaphore: it is shown and found, with who has permits, and ended one
   CHECK(has(invoke(server, {"doctor", "java"}).out, "unless it is a semaphore of a service"));
   server.command({"DEL", "java"});
   check_done(holder);
-  CHECK(wait_until([&] { return server.keys().empty(); }));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("semaphore: watch tells who gets a permit, gives it back, and whose has ended") {
@@ -77,18 +77,14 @@ TEST_CASE("semaphore: watch tells who gets a permit, gives it back, and whose ha
 }
 
 TEST_CASE("semaphore: R3: the rights that the man page lists for semaphores are enough") {
-  std::ostringstream page;
-  page << std::ifstream(std::string(RLOCK_SOURCE_DIR) + "/man/rlock.1").rdbuf();
+  const std::string page = contents(std::string(RLOCK_SOURCE_DIR) + "/man/rlock.1");
   const std::string more = "+zadd +zrem +zscore +zcard +persist &redisson_sc:*";
-  REQUIRE(has(page.str(), more));
+  REQUIRE(has(page, more));
   Server server;
   REQUIRE(server.command(documented_rights().at(0)) == "OK");
   const std::string url = "redis://locker:password@127.0.0.1:" + std::to_string(server.port());
   const auto exec = [&](const Words& options) {
-    Words argv = rlock_argv("-r", url, "exec");
-    argv.insert(argv.end(), options.begin(), options.end());
-    argv.insert(argv.end(), {"job", "--", "true"});
-    return run(argv);
+    return run(rlock_argv("-r", url, "exec", options, "job", "--", "true"));
   };
   CHECK(exec({"--permits", "2"}).status == 77);
   CHECK(exec({}).status == 0);

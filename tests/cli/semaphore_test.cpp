@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "cli/semaphore_fixture.hpp"
+#include "support/foreign_owner.hpp"
 #include "support/proxy.hpp"
 
 using namespace rlock::test;
@@ -36,7 +37,7 @@ TEST_CASE("semaphore: never more than N at once, however many want to") {
     CHECK(std::stoi(count) <= 3);
   }
   server.command({"DEL", "seen", "running"});
-  CHECK(clean(server));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("semaphore: one more waits on the channel, and has the permit that is given back") {
@@ -58,7 +59,7 @@ TEST_CASE("semaphore: one more waits on the channel, and has the permit that is 
   third.wait_for_stdout("ready");
   check_done(second);
   check_done(third);
-  CHECK(clean(server));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("semaphore: the watchdog keeps a permit, and kill -9 gives it back with its lease") {
@@ -76,7 +77,7 @@ TEST_CASE("semaphore: the watchdog keeps a permit, and kill -9 gives it back wit
   const Result next = invoke(server, {"exec", "--permits", "1", "job", "--", "echo", "ran"});
   CHECK(next.out == "ran\n");
   CHECK(next.err == "");
-  CHECK(clean(server));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("semaphore: S4: a run whose permit is gone is ended, and touches no other") {
@@ -108,7 +109,7 @@ TEST_CASE("semaphore: S4: a run whose permit is gone is ended, and touches no ot
     CHECK(other.wait().status == 79);
     CHECK(invoke(server, {"unlock", "--force", "--yes", "job"}).status != 0);
   }
-  CHECK(clean(server));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("semaphore: a number that was changed counts from the next run on") {
@@ -124,7 +125,7 @@ TEST_CASE("semaphore: a number that was changed counts from the next run on") {
   CHECK(try_at_once(server, "2") == 0);
   CHECK(available(server) == "1");
   check_done(second);
-  CHECK(clean(server));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE(
@@ -150,7 +151,7 @@ TEST_CASE(
     check_done(holder);
   }
   server.command({"DEL", "job"});
-  server.command({"HSET", "job", k_java + ":1", "1"});
+  server.command({"HSET", "job", k_foreign_client + ":1", "1"});
   CHECK(try_at_once(server, "2") == 76);
   CHECK(invoke(server, {"exec", "--permits", "2", "--fence", "job", "--", "true"}).status == 64);
   CHECK(invoke(server, {"exec", "--permits", "0", "job", "--", "true"}).status == 64);
@@ -197,7 +198,7 @@ TEST_CASE("semaphore: unlock and renew find a permit by its owner, and a nested 
   CHECK(invoke(server, {"renew", "--owner", one, "job"}).status == 1);
   CHECK(available(server) == "1");
   CHECK(invoke(server, {"unlock", "--owner", other, "job"}).status == 0);
-  CHECK(clean(server));
+  CHECK(comes_to_be_empty(server));
   const Result nested = invoke(
       server, {"exec", "--permits", "1", "job", "--", rlock_program(), "-r", server.unix_url(),
                "exec", "-n", "--permits", "1", "job", "--", "sh", "-c",
@@ -205,7 +206,7 @@ TEST_CASE("semaphore: unlock and renew find a permit by its owner, and a nested 
   CHECK(nested.status == 0);
   CHECK(nested.out == "semaphore\n1\n");
   CHECK(nested.err == "");
-  CHECK(clean(server));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("semaphore: --at-least keeps the permit after the command, and not for longer") {
@@ -217,7 +218,7 @@ TEST_CASE("semaphore: --at-least keeps the permit after the command, and not for
   CHECK(out(server) == "1");
   const Result next = invoke(server, {"exec", "--permits", "1", "job", "--", "echo", "ran"});
   CHECK(next.out == "ran\n");
-  CHECK(clean(server));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE(
@@ -226,6 +227,6 @@ TEST_CASE(
   CHECK(
       invoke(server, {"exec", "--permits", "2", "--at-least", "1s", "job", "--", "true"}).status ==
       0);
-  CHECK(clean(server));
+  CHECK(comes_to_be_empty(server));
   CHECK(invoke(server, {"exec", "-n", "job", "--", "true"}).status == 0);
 }

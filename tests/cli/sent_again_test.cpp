@@ -9,6 +9,7 @@
 #include <doctest/doctest.h>
 
 #include "cli/acquire_fixture.hpp"
+#include "support/foreign_owner.hpp"
 #include "support/process.hpp"
 #include "support/processes.hpp"
 #include "support/proxy.hpp"
@@ -53,7 +54,7 @@ struct Nest {
     const std::string once = "rlock exec " + options + " job -- sh -c 'exec \"$RLOCK\" exec " +
                              options + " job -- true'";
     REQUIRE(run(shells.argv(once), shells.options()).status == 0);
-    REQUIRE(wait_until([&] { return server.keys().empty(); }));
+    REQUIRE(comes_to_be_empty(server));
   }
 
   // The inner run begins with go("begin").
@@ -154,8 +155,6 @@ TEST_CASE("S6: an rlock that was stopped while it tried again sends nothing afte
 TEST_CASE("S6: unlock --force that is sent again, after it was forgotten, breaks no next lock") {
   Server server;
   Proxy proxy(server.port());
-  const std::string owner = "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a7:42";
-  const std::string next = "11111111-2222-4333-8444-555555555555:7";
   std::function<void(const std::string&)> take;
   std::string request = "\r\nonly\r\n";
   Words argv = rlock_argv("unlock", "--force", "-y", "--timeout", "100s", "job");
@@ -179,18 +178,18 @@ TEST_CASE("S6: unlock --force that is sent again, after it was forgotten, breaks
     };
   }
   // The server knows the scripts.
-  take(owner);
+  take(k_foreign_owner);
   argv.insert(argv.end(), {"-r", server.unix_url()});
   REQUIRE(run(argv).status == 0);
   server.command({"DEL", "job", "{job}:timeout"});
 
-  take(owner);
+  take(k_foreign_owner);
   argv.back() = proxy.url();
   proxy.cut_after_next_request(request, Mode::refuse);
   Process unlock(argv);
   REQUIRE(wait_until([&] { return proxy.cuts() == 1; }));
   server.command({"DEL", "job", "{job}:timeout"});
-  take(next);
+  take(k_thief);
   const std::string lock = server.command({"DUMP", "job"});
   const std::string permits = server.command({"DUMP", "{job}:timeout"});
   forget_requests(server);

@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include "support/invoke.hpp"
 #include "support/process.hpp"
 #include "support/sentinels.hpp"
 #include "support/server.hpp"
@@ -14,15 +15,9 @@
 
 namespace rlock::test {
 
-inline Words at(const std::string& url, const Words& more) {
-  Words argv = rlock_argv("-r", url);
-  argv.insert(argv.end(), more.begin(), more.end());
-  return argv;
-}
-
 // Runs until its input ends, under `name`.
 inline Words cat(const std::string& url, const std::string& name, const std::string& lease) {
-  return at(
+  return argv_for(
       url, {"--timeout", "20s", "exec", "--lease", lease, name, "--", "sh", "-c", "echo got; cat"});
 }
 

@@ -9,6 +9,7 @@
 
 #include "cli/sentinel_fixture.hpp"
 #include "support/proxy.hpp"
+#include "support/waiters.hpp"
 
 using namespace rlock::test;
 using namespace std::chrono_literals;
@@ -16,8 +17,7 @@ using namespace std::chrono_literals;
 namespace {
 
 bool is_listened_to(const Server& server) {
-  const std::string channel = "redisson_lock__channel:{job}";
-  return server.command({"PUBSUB", "NUMSUB", channel}) == channel + "\n1";
+  return listeners(server, "redisson_lock__channel:{job}") == 1;
 }
 
 // As CLIENT LIST tells of each.
@@ -47,7 +47,7 @@ TEST_CASE("sentinel: while the new master hangs, the old one is not taken for it
   holder.wait_for_stdout("got");
   CHECK(has_key(split.fresh, "job"));
   split.fresh.pause();
-  const Result other = run(at(split.url, {"--timeout", "3s", "exec", "-n", "job", "--", "true"}));
+  const Result other = invoke(split.url, {"--timeout", "3s", "exec", "-n", "job", "--", "true"});
   CAPTURE(other.err);
   CHECK(other.status == 69);
   CHECK(split.old.keys().empty());
@@ -79,12 +79,12 @@ TEST_CASE("sentinel: a holder leaves a master of old that lives on, and is ended
   split.fail_over();
   REQUIRE(split.fresh.command({"PEXPIRE", "job", "20000"}) == "1");
   REQUIRE(split.fresh.command({"DEL", "other"}) == "1");
-  CHECK(wait_until([&] { return std::stol(split.fresh.command({"PTTL", "job"})) > 20000; }));
+  CHECK(wait_until([&] { return pttl(split.fresh) > 20000; }));
   CHECK(wait_until([&] { return !loser.running(); }));
   loser.close_stdin();
   CHECK(loser.wait().status == 79);
   CHECK(holder.running());
-  CHECK(run(at(split.url, {"exec", "-n", "job", "--", "true"})).status == 75);
+  CHECK(invoke(split.url, {"exec", "-n", "job", "--", "true"}).status == 75);
   holder.close_stdin();
   CHECK(holder.wait().status == 0);
   CHECK(!has_key(split.fresh, "job"));
@@ -97,9 +97,9 @@ TEST_CASE("sentinel: what a master of old grants to one who waits is none") {
     split.take(split.old);
     REQUIRE(split.old.is_replicated());
     Process waiter(
-        at(split.url, {"--timeout", "60s", "exec", "job", "--", "sh", "-c", "echo got; cat"}),
+        argv_for(split.url, {"--timeout", "60s", "exec", "job", "--", "sh", "-c", "echo got; cat"}),
         {.hold_stdin = true});
-    REQUIRE(wait_until([&] { return is_listened_to(split.old); }));
+    REQUIRE(comes_to_wait(split.old));
     if (has_hung) {
       // A request is under way while the failover happens; the lock ends meanwhile.
       split.old.command({"PEXPIRE", "job", "8000"});
@@ -134,14 +134,12 @@ TEST_CASE("sentinel: what a master of old grants to one who waits is none") {
 TEST_CASE("sentinel: who waits takes nothing while no sentinel answers") {
   Stubborn split;
   split.take(split.old);
-  Process waiter(
-      at(split.url, {"-v", "--timeout", "5s", "exec", "-w", "60s", "job", "--", "echo", "got"}));
-  Process other(
-      at(split.url, {"-v", "--timeout", "5s", "exec", "-w", "60s", "job", "--", "echo", "got"}));
+  Process waiter(argv_for(
+      split.url, {"-v", "--timeout", "5s", "exec", "-w", "60s", "job", "--", "echo", "got"}));
+  Process other(argv_for(
+      split.url, {"-v", "--timeout", "5s", "exec", "-w", "60s", "job", "--", "echo", "got"}));
   const std::string channel = "redisson_lock__channel:{job}";
-  REQUIRE(wait_until([&] {
-    return split.old.command({"PUBSUB", "NUMSUB", channel}) == channel + "\n2";
-  }));
+  REQUIRE(comes_to_wait(split.old, "job", 2));
   // What the sentinels have told half a second ago still counts.
   REQUIRE(wait_until([&] {
     const auto runs = connections_of_rlock(split.old);

@@ -7,25 +7,19 @@
 
 #include <doctest/doctest.h>
 
+#include "support/invoke.hpp"
 #include "support/net.hpp"
 #include "support/process.hpp"
 #include "support/sentinels.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/waiters.hpp"
 #include "support/words.hpp"
 
 using namespace rlock::test;
 using namespace std::chrono_literals;
 
 namespace {
-
-Words words(const std::string& url, const Words& more) {
-  Words argv = rlock_argv("-r", url);
-  argv.insert(argv.end(), more.begin(), more.end());
-  return argv;
-}
-
-Result invoke(const std::string& url, const Words& more) { return run(words(url, more)); }
 
 void check_refused(const Result& result, int status, const std::string& why) {
   CAPTURE(result.err);
@@ -35,14 +29,10 @@ void check_refused(const Result& result, int status, const std::string& why) {
   CHECK(has(result.err, why));
 }
 
-long pttl(const Server& server, const std::string& key) {
-  return std::stol(server.command({"PTTL", key}));
-}
-
 // Holds "job" until its input ends.
 struct Holder {
   explicit Holder(const std::string& url, const std::string& lease)
-      : process(words(url, {"exec", "--lease", lease, "job", "--", "sh", "-c", "echo got; cat"}),
+      : process(argv_for(url, {"exec", "--lease", lease, "job", "--", "sh", "-c", "echo got; cat"}),
                 {.hold_stdin = true}) {}
   Process process;
 };
@@ -137,10 +127,7 @@ TEST_CASE("sentinel: holder and waiter survive a failover of a lock that was rep
   Holder other(url, "15s");
   Server& replica = group.server(1);
   REQUIRE(wait_until([&] { return replica.command({"EXISTS", "job"}) == "1"; }));
-  REQUIRE(wait_until([&] {
-    return group.server(0).command({"PUBSUB", "NUMSUB", "redisson_lock__channel:{job}"}) ==
-           "redisson_lock__channel:{job}\n2";
-  }));
+  REQUIRE(comes_to_wait(group.server(0), "job", 2));
   group.server(0).stop();
   REQUIRE(group.wait_for_master(replica));
   long before = pttl(replica, "job");

@@ -1,7 +1,6 @@
 // What the user sees when the server cannot serve: a status, one line, and nothing left behind.
 #include <algorithm>
 #include <csignal>
-#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -16,6 +15,7 @@
 #include "support/resp.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/waiters.hpp"
 #include "support/words.hpp"
 
 using namespace rlock::test;
@@ -27,9 +27,7 @@ namespace {
 const long k_most_kib = (is_sanitized() ? 256L : 32L) * 1024;
 
 Result invoke(const std::string& url, Words words, const std::string& timeout = "3s") {
-  Words argv = rlock_argv("-r", url, "--timeout", timeout);
-  argv.insert(argv.end(), words.begin(), words.end());
-  return run(argv);
+  return run(rlock_argv("-r", url, "--timeout", timeout, words));
 }
 
 void check_refused(const Result& result, int status) {
@@ -219,7 +217,7 @@ TEST_CASE("R2: a server that is stopped costs the timeout, and the late request 
     server.resume();
     // Both requests are carried out late, each with what undoes it behind it.
     CHECK(wait_until([&] { return calls(server, "evalsha") >= 2 && calls(server, "eval") >= 2; }));
-    CHECK(wait_until([&] { return server.keys().empty(); }));
+    CHECK(comes_to_be_empty(server));
     CHECK(wait_until([&] { return rlock_clients(server) == 0; }));
   }
 }
@@ -266,7 +264,7 @@ TEST_CASE("R2: a network that swallows everything is told by status 69, and leav
     check_refused(invoke(proxy.url(), {"exec", "job", "--", "echo", "ran"}, "300ms"), 69);
     check_refused(invoke(proxy.url(), {"acquire", "--no-watchdog", "job"}, "300ms"), 69);
   }
-  CHECK(wait_until([&] { return server.keys().empty(); }));
+  CHECK(comes_to_be_empty(server));
   proxy.cut();
   CHECK(wait_until([&] { return rlock_clients(server) == 0; }));
 }
@@ -283,7 +281,7 @@ TEST_CASE("R2: a signal while the server does not answer ends rlock and leaves n
   const Result result = process.wait();
   CHECK(result.status == 128 + SIGTERM);
   CHECK(result.out.empty());
-  CHECK(wait_until([&] { return server.keys().empty(); }));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("R2: LOADING is told by status 69 and its name") {
@@ -311,9 +309,7 @@ TEST_CASE("R2: BUSY is told by status 69 and its name, and a wait outlives it") 
   server.command({"HSET", "job", "foreign:1", "1"});
   server.command({"PEXPIRE", "job", "600000"});
   Process waiter(rlock_argv("exec", "-r", server.unix_url(), "job", "--", "echo", "got"));
-  REQUIRE(wait_until([&] {
-    return has(server.command({"PUBSUB", "NUMSUB", "redisson_lock__channel:{job}"}), "\n1");
-  }));
+  REQUIRE(comes_to_wait(server));
   RespClient looper = server.connect();
   std::thread loop([&] { looper.call({"EVAL", "while true do end", "0"}, 60s); });
   const bool busy = wait_until([&] { return has(server.command({"PING"}), "BUSY"); });
@@ -358,7 +354,7 @@ TEST_CASE("R2: without memory nothing is taken, and what is held can be renewed 
 
   CHECK(invoke(server.unix_url(), {"renew", "--owner", owner, "--lease", "90s", "job"}).status ==
         0);
-  CHECK(std::stol(server.command({"PTTL", "job"})) > 30'000);
+  CHECK(pttl(server) > 30'000);
   CHECK(invoke(server.unix_url(), {"unlock", "--owner", twice, "twice"}).status == 0);
   CHECK(server.command({"HGET", "twice", twice}) == "1");
   for (const auto& [name, who] : {std::pair("twice", twice), std::pair("job", owner)}) {

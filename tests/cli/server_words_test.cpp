@@ -21,9 +21,7 @@ using namespace std::chrono_literals;
 namespace {
 
 Result invoke(const Words& words, EnvChanges env = {}) {
-  Words argv = rlock_argv();
-  argv.insert(argv.end(), words.begin(), words.end());
-  return run(argv, {.env = std::move(env)});
+  return run(rlock_argv(words), {.env = std::move(env)});
 }
 
 const std::vector<Words> k_commands = {

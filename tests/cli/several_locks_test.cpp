@@ -9,10 +9,12 @@
 
 #include <doctest/doctest.h>
 
+#include "cli/foreign_lock.hpp"
 #include "support/process.hpp"
 #include "support/proxy.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/waiters.hpp"
 #include "support/words.hpp"
 
 using namespace rlock::test;
@@ -21,29 +23,11 @@ using namespace std::chrono_literals;
 namespace {
 
 Words exec(const Server& server, const Words& rest) {
-  Words argv = rlock_argv("exec", "-r", server.unix_url());
-  argv.insert(argv.end(), rest.begin(), rest.end());
-  return argv;
+  return rlock_argv("exec", "-r", server.unix_url(), rest);
 }
 
 bool is_held(const Server& server, const std::string& name) {
   return server.command({"EXISTS", name}) == "1";
-}
-
-void hold_for_java(const Server& server, const std::string& name) {
-  server.command({"HSET", name, "0b49c2b8-0c4e-4ad4-8f53-8b0d9f5a77aa:31", "1"});
-  server.command({"PEXPIRE", name, "600000"});
-}
-
-bool is_awaited(const Server& server, const std::string& name) {
-  return wait_until([&] {
-    return server.list({"PUBSUB", "NUMSUB", "redisson_lock__channel:{" + name + "}"}).back() == "1";
-  });
-}
-
-void release_of_java(const Server& server, const std::string& name) {
-  server.command({"DEL", name});
-  server.command({"PUBLISH", "redisson_lock__channel:{" + name + "}", "0"});
 }
 
 std::ptrdiff_t threads_of(const Process& process) {
@@ -63,7 +47,7 @@ Words operator+(Words one, const Words& other) {
 
 TEST_CASE("several locks: one that is not free in time rolls back those that were taken") {
   Server server;
-  hold_for_java(server, "b");
+  hold(server, "b");
   const auto is_rolled_back = [&] {
     return server.keys() == Words{"b"};  // no owner's information, no latch
   };
@@ -81,7 +65,7 @@ TEST_CASE("several locks: one that is not free in time rolls back those that wer
     server.command({"SET", "c", "somebody's"});
     Process process(exec(server, {"c", "b", "a", "--", "true"}));
     CHECK(wait_until([&] { return is_held(server, "a"); }));
-    release_of_java(server, "b");
+    release(server, "b");
     CHECK(process.wait().status == 76);
     CHECK(server.keys() == Words{"c"});
   }
@@ -141,7 +125,7 @@ TEST_CASE("several locks: one watchdog and one connection keep all of them") {
 
 TEST_CASE("several locks: who waits for one keeps the others, renewed, for a few seconds only") {
   Server server;
-  hold_for_java(server, "b");
+  hold(server, "b");
   Process process(exec(server, Words{"--lease", "3s", "a", "b"} + k_until_told),
                   {.hold_stdin = true});
   CHECK(wait_until([&] { return is_held(server, "a"); }));
@@ -156,10 +140,10 @@ TEST_CASE("several locks: who waits for one keeps the others, renewed, for a few
   }));
   CHECK(end > first_end + 500);
   // It waits for the one that it lacks, and takes none of the others meanwhile.
-  CHECK(is_awaited(server, "b"));
+  CHECK(comes_to_wait(server, "b"));
   CHECK(run(exec(server, {"-n", "a", "--", "true"})).status == 0);
   CHECK(server.keys() == Words{"b"});
-  release_of_java(server, "b");
+  release(server, "b");
   process.wait_for_stdout("in a b");
   // A release of the first hold that is late, as after an outage, finds another owner.
   CHECK(run(rlock_argv("unlock", "-q", "-r", server.unix_url(), "--owner", owner, "a")).status ==
@@ -173,18 +157,18 @@ TEST_CASE("several locks: who waits for one keeps the others, renewed, for a few
 
 TEST_CASE("several locks: one that is lost while another is awaited is taken anew") {
   Server server;
-  hold_for_java(server, "b");
+  hold(server, "b");
   Process process(exec(server, Words{"--lease", "3s", "a", "b"} + k_until_told),
                   {.hold_stdin = true});
   CHECK(wait_until([&] { return is_held(server, "a") && threads_of(process) == 2; }));
   server.command({"DEL", "a"});
   CHECK(wait_until([&] { return threads_of(process) == 1; }));  // the watchdog has noticed
-  release_of_java(server, "b");
+  release(server, "b");
   process.wait_for_stdout("in a b");
   CHECK(server.command({"HVALS", "a"}) == "1");
   process.close_stdin();
   CHECK(process.wait().status == 0);
-  CHECK(wait_until([&] { return server.keys().empty(); }));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("several locks: a lease that ends while another lock is awaited is begun anew") {
@@ -193,18 +177,18 @@ TEST_CASE("several locks: a lease that ends while another lock is awaited is beg
   // Who waits with a lock in hand lets go after 2 s, so the lease is shorter. A busy machine may
   // take as long for the command, but not each time.
   for (int i = 0; i < 5; ++i) {
-    hold_for_java(server, "b");
+    hold(server, "b");
     Process process(exec(server, Words{"--no-watchdog", "--lease", "1s", "a", "b"} + k_until_told));
-    REQUIRE(is_awaited(server, "b"));  // it has taken the first one
+    REQUIRE(comes_to_wait(server, "b"));  // it has taken the first one
     CHECK(wait_until([&] { return !is_held(server, "a"); }));
-    release_of_java(server, "b");
+    release(server, "b");
     result = process.wait();
     if (result.status == 0) break;
   }
   CHECK(result.status == 0);
   CHECK(result.out == "in a b\n");
   CHECK(result.err.empty());
-  CHECK(wait_until([&] { return server.keys().empty(); }));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("several locks: a lease that is shorter than it takes to take them is a loss") {
@@ -222,7 +206,7 @@ TEST_CASE("several locks: a lease that is shorter than it takes to take them is 
 TEST_CASE("several locks: an outage after it has let go is borne like one while it waits") {
   Server server;
   Proxy proxy(server.unix_path());
-  hold_for_java(server, "b");
+  hold(server, "b");
   Process process(rlock_argv("exec", "-r", proxy.url(), "--timeout", "3s", "a", "b") + k_until_told,
                   {.hold_stdin = true});
   CHECK(wait_until([&] { return is_held(server, "a"); }));
@@ -232,7 +216,7 @@ TEST_CASE("several locks: an outage after it has let go is borne like one while 
   CHECK_FALSE(wait_until([&] { return !process.running(); }, 4s));
   proxy.set_delay(0ms);
   proxy.set_mode(Mode::pass);
-  release_of_java(server, "b");
+  release(server, "b");
   process.wait_for_stdout("in a b");
   CHECK(server.command({"HVALS", "a"}) == "1");
   process.close_stdin();
@@ -255,7 +239,7 @@ TEST_CASE("several locks: whichever is lost, the command is ended and the others
   CHECK(result.status == 79);
   CHECK(result.err.starts_with("rlock: " + lost + ": lock lost: "));
   CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
-  CHECK(wait_until([&] { return server.keys().empty(); }));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("several locks: a nested run re-enters those that its parent has") {
@@ -271,10 +255,10 @@ TEST_CASE("several locks: a nested run re-enters those that its parent has") {
 
 TEST_CASE("S7: who has held another lock for longer than its lease meanwhile is still guarded") {
   Server server;
-  hold_for_java(server, "b");
+  hold(server, "b");
   Process process(exec(server, {"--no-watchdog", "--lease", "1s", "--kill-after", "0", "a", "b",
                                 "--", "sh", "-c", "echo in $$; exec sleep 60"}));
-  REQUIRE(is_awaited(server, "b"));          // it has taken the first one
+  REQUIRE(comes_to_wait(server, "b"));       // it has taken the first one
   server.command({"PEXPIRE", "b", "6000"});  // it lets go, and waits with empty hands, sooner
   process.wait_for_stdout("\n");
   const pid_t command = std::stoi(process.out().substr(3));

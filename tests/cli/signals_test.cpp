@@ -18,6 +18,7 @@
 #include "support/proxy.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/waiters.hpp"
 
 using namespace rlock::test;
 using namespace std::chrono_literals;
@@ -66,9 +67,7 @@ std::unique_ptr<Process> start_waiter(const Server& server, const std::string& f
   server.command({"PEXPIRE", "job", "600000"});
   auto waiter = std::make_unique<Process>(
       rlock_argv("exec", "-r", server.unix_url(), "job", "--", "touch", file), options);
-  REQUIRE(wait_until([&] {
-    return server.command({"PUBSUB", "NUMSUB", "redisson_lock__channel:{job}"}).ends_with("\n1");
-  }));
+  REQUIRE(comes_to_wait(server));
   return waiter;
 }
 
@@ -89,7 +88,7 @@ TEST_CASE("C1: each signal reaches the command exactly once") {
   CAPTURE(result.err);
   CHECK(result.err.find("rlock") == std::string::npos);  // bash tells of its sleep's end
   CHECK(result.status == 7);
-  CHECK(wait_until([&] { return server.keys().empty(); }));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("C1: a signal reaches the command's children, as it would from a terminal") {
@@ -116,16 +115,16 @@ TEST_CASE("C1: a command that handles SIGTERM keeps the lock until it has ended"
   rlock.wait_for_stdout("ready");
   rlock.signal(SIGTERM);
   rlock.wait_for_stdout("TERM");
-  long before = std::stol(server.command({"PTTL", "job"}));
+  long before = pttl(server);
   CHECK(wait_until([&] {  // it is still renewed
-    const long now = std::stol(server.command({"PTTL", "job"}));
+    const long now = pttl(server);
     return std::exchange(before, now) < now;
   }));
   CHECK(run({"touch", go}).status == 0);
   const Result result = rlock.wait();
   CHECK(result.status == 4);
   CHECK(result.out == "ready\nTERM\n");
-  CHECK(wait_until([&] { return server.keys().empty(); }));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("C1: a signal that ends the command is the exit status, and the lock is free") {
@@ -138,7 +137,7 @@ TEST_CASE("C1: a signal that ends the command is the exit status, and the lock i
     const Result result = rlock.wait();
     CHECK(result.status == 128 + number);
     CHECK(result.err.empty());
-    CHECK(wait_until([&] { return server.keys().empty(); }));
+    CHECK(comes_to_be_empty(server));
   }
 }
 
@@ -184,7 +183,7 @@ TEST_CASE("C1: a command that somebody has stopped hears that it is to end") {
   }
   if (signal != SIGUSR1) rlock.signal(signal);
   CHECK(rlock.wait().status == 128 + signal);
-  CHECK(wait_until([&] { return server.keys().empty(); }));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("S2: a signal while waiting ends rlock; the command is not run and no trace is left") {
@@ -214,7 +213,7 @@ TEST_CASE("S2: a signal that comes just before the lock does wins") {
   waiter->signal(SIGCONT);
   CHECK(waiter->wait().status == 128 + SIGTERM);
   CHECK_FALSE(std::filesystem::exists(file));
-  CHECK(wait_until([&] { return server.keys().empty(); }));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("S2: a signal that comes between the grant and the start prevents the start") {
@@ -237,7 +236,7 @@ TEST_CASE("S2: a signal that comes between the grant and the start prevents the 
     CHECK(result.status == 128 + SIGTERM);
     CHECK_FALSE(std::filesystem::exists(file));
   }
-  CHECK(wait_until([&] { return server.keys().empty(); }));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("C2: signals that the caller ignores stay ignored, waiting or running") {

@@ -130,7 +130,7 @@ TEST_CASE("S7: after kill -9 of rlock, the key ends by its TTL and nothing is le
   rlock.signal(SIGKILL);
   CHECK(rlock.wait_exit().status == 128 + SIGKILL);
   CHECK(job.all_gone());
-  CHECK(wait_until([&] { return job.server.keys().empty(); }));
+  CHECK(comes_to_be_empty(job.server));
 }
 
 TEST_CASE("S8: after Ctrl-Z, fg lets the command go on only while the string is still ours") {

@@ -6,26 +6,19 @@
 #include <doctest/doctest.h>
 
 #include "cli/beats.hpp"
+#include "support/foreign_owner.hpp"
+#include "support/invoke.hpp"
 #include "support/process.hpp"
 #include "support/proxy.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/waiters.hpp"
 #include "support/words.hpp"
 
 using namespace rlock::test;
 using std::string_literals::operator""s;
 
 namespace {
-
-const std::string k_channel = "redisson_lock__channel:{job}";
-
-Words argv_for(const Server& server, const Words& words) {
-  Words argv = rlock_argv("-r", server.unix_url());
-  argv.insert(argv.end(), words.begin(), words.end());
-  return argv;
-}
-
-Result invoke(const Server& server, const Words& words) { return run(argv_for(server, words)); }
 
 // Returns the words for `rlock exec --kind simple` with these options, of a command that says that
 // it runs, and does so until its stdin ends.
@@ -50,16 +43,6 @@ Words lasting_keys(const Server& server) {
   return keys;
 }
 
-bool clean(const Server& server) {
-  return wait_until([&] { return server.keys().empty(); });
-}
-
-bool is_awaited(const Server& server) {
-  return wait_until([&] {
-    return server.command({"PUBSUB", "NUMSUB", k_channel}).ends_with("\n1");
-  });
-}
-
 std::string event(const std::string& what, const std::string& owner) {
   return "\"event\":\"" + what + "\",\"owner\":\"" + owner + "\"";
 }
@@ -82,7 +65,7 @@ TEST_CASE("simple: the key is a string with the owner for its value, and goes wi
   const long ttl = std::stol(result.out.substr(result.out.find("string\n") + 7));
   CHECK(ttl > 10'000);
   CHECK(ttl <= 20'000);
-  CHECK(clean(server));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("simple: acquire, renew and unlock go by the owner alone") {
@@ -95,9 +78,9 @@ TEST_CASE("simple: acquire, renew and unlock go by the owner alone") {
   CHECK(invoke(server, {"unlock", "--owner", owner + "x", "job"}).status == 1);
   CHECK(server.command({"GET", "job"}) == owner);
   CHECK(invoke(server, {"unlock", "--owner", owner, "job"}).status == 0);
-  CHECK(clean(server));
+  CHECK(comes_to_be_empty(server));
   CHECK(invoke(server, {"renew", "--owner", owner, "job"}).status == 1);
-  CHECK(clean(server));
+  CHECK(comes_to_be_empty(server));
   const Result json =
       invoke(server, {"acquire", "--json", "--kind", "simple", "--no-watchdog", "job"});
   CHECK(has(json.out, "\"kind\":\"simple\",\"token\":null,\"lease_ms\":30000,\"count\":1}"));
@@ -127,13 +110,13 @@ TEST_CASE("simple: --token and --key-format say what is in the key, and how it i
   CHECK(has(refused.err, "rlock: redlock:job: not acquired: held by "));
   job.close_stdin();
   CHECK(job.wait().status == 0);
-  CHECK(clean(server));
+  CHECK(comes_to_be_empty(server));
 
   CHECK(invoke(server,
                {"acquire", "--kind", "simple", "--no-watchdog", "--json", "--token", token, "job"})
             .out.find("\"owner\":\"a b/c=%\\\\xff\\n'$\"") != std::string::npos);
   CHECK(invoke(server, {"unlock", "--owner", token, "--key-format", "j{}b", "o"}).status == 0);
-  CHECK(clean(server));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("simple: options that make no sense are refused, and nothing is taken") {
@@ -171,7 +154,7 @@ TEST_CASE("simple: options that make no sense are refused, and nothing is taken"
 
 TEST_CASE("simple: other kinds are told apart, both ways") {
   Server server;
-  server.command({"HSET", "job", "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a7:42", "1"});
+  server.command({"HSET", "job", k_foreign_owner, "1"});
   const Result result = invoke(server, {"exec", "--kind", "simple", "job", "--", "echo", "ran"});
   CHECK(result.status == 76);
   CHECK(result.out.empty());
@@ -188,13 +171,13 @@ TEST_CASE("simple: a waiter of ours is woken by the release of another") {
   Process holder(argv_for(server, held({"--lease", "1h"})), {.hold_stdin = true});
   holder.wait_for_stdout("ready");
   Process waiter(argv_for(server, held()));
-  REQUIRE(is_awaited(server));
+  REQUIRE(comes_to_wait(server));
   holder.close_stdin();
   CHECK(holder.wait().status == 0);
   const Result result = waiter.wait();
   CHECK(result.out == "ready\ndone\n");
   CHECK(result.err.empty());
-  CHECK(clean(server));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("simple: holders that publish nothing are waited for, and a lasting one is told of") {
@@ -215,7 +198,7 @@ TEST_CASE("simple: holders that publish nothing are waited for, and a lasting on
   }
   SUBCASE("it is deleted") {
     Process waiter(argv_for(server, held()));
-    REQUIRE(is_awaited(server));
+    REQUIRE(comes_to_wait(server));
     server.command({"DEL", "job"});
     CHECK(waiter.wait().out == "ready\ndone\n");
     CHECK(waiter.err().empty());
@@ -234,7 +217,7 @@ TEST_CASE("simple: holders that publish nothing are waited for, and a lasting on
     CHECK(waiter.wait().out == "ready\ndone\n");
     CHECK(std::count(waiter.err().begin(), waiter.err().end(), '\n') == 1);
   }
-  CHECK(clean(server));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("simple: RedLock.net's keys and scripts, by hand") {
@@ -255,7 +238,7 @@ TEST_CASE("simple: RedLock.net's keys and scripts, by hand") {
   CHECK(server.command({"EVAL", release, "1", "redlock:job", guid}) == "0");
   job.close_stdin();
   CHECK(job.wait().status == 0);
-  CHECK(clean(server));
+  CHECK(comes_to_be_empty(server));
   CHECK(server.command({"SET", "redlock:job", guid, "PX", "600000", "NX"}) == "OK");
 }
 
@@ -277,8 +260,7 @@ TEST_CASE("simple: one who has the same token is waited for, and his lock is not
       invoke(server, {"exec", "--kind", "simple", "--token", "t", "warm", "--", "true"}).status ==
       0);
   proxy.set_mode(Mode::swallow_replies);
-  Words lost = rlock_argv("-r", proxy.url(), "--timeout", "300ms");
-  lost.insert(lost.end(), words.begin(), words.end());
+  Words lost = rlock_argv("-r", proxy.url(), "--timeout", "300ms", words);
   CHECK(run(lost).status == 69);
   CHECK(wait_until([&] { return proxy.open_connections() == 0; }));
   CHECK(server.command({"DUMP", "job"}) == before);
@@ -338,7 +320,7 @@ TEST_CASE("simple: a nested run re-enters its parent's lock, and leaves it to th
   const Result result = outer.wait();
   CHECK(result.status == 0);
   CHECK(result.err.empty());
-  CHECK(clean(server));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("simple: a nested run whose parent has lost the lock says so") {
@@ -415,7 +397,7 @@ TEST_CASE("simple: a lock of rlock's that is broken is told with its holder, and
   CHECK(has(broken.err, "rlock: job: taken from "));
   CHECK(has(broken.err, " pid "));
   CHECK(has(broken.err, "t\\xff"));
-  CHECK(clean(server));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("simple: a lock with a given value leaves nothing when it ends before its lease") {
@@ -424,7 +406,7 @@ TEST_CASE("simple: a lock with a given value leaves nothing when it ends before 
     Words unlock{"unlock"};
     unlock.insert(unlock.end(), options.begin(), options.end());
     CHECK(invoke(server, unlock).status == 0);
-    CHECK(clean(server));
+    CHECK(comes_to_be_empty(server));
   };
   for (const Words& more : {Words{}, Words{"--no-info"}}) {
     Words options{"--token", "shared", "--lease", "1h"};

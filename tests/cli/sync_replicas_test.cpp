@@ -12,6 +12,7 @@
 #include "support/proxy.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/waiters.hpp"
 
 using namespace rlock::test;
 using namespace std::chrono_literals;
@@ -30,10 +31,7 @@ struct Pair {
     }));
   }
   [[nodiscard]] Result exec(const std::vector<std::string>& options) const {
-    std::vector<std::string> argv = rlock_argv("exec", "-r", master.unix_url());
-    argv.insert(argv.end(), options.begin(), options.end());
-    argv.insert(argv.end(), {"job", "--", "echo", "ran"});
-    return run(argv);
+    return run(rlock_argv("exec", "-r", master.unix_url(), options, "job", "--", "echo", "ran"));
   }
 };
 
@@ -87,9 +85,7 @@ TEST_CASE("--sync-replicas: who has given a lock back waits on, also after a rep
   hold_by_other(pair.master);
   Process waiter(rlock_argv("exec", "-v", "-r", proxy.url(), "--timeout", "3s", "--sync-replicas",
                             "1", "job", "--", "echo", "ran"));
-  CHECK(wait_until([&] {
-    return pair.master.list({"PUBSUB", "NUMSUB", k_channel}).back() == "1";
-  }));
+  CHECK(comes_to_wait(pair.master));
   pair.replica.pause();
   proxy.cut_after_next_request("EVALSHA");
   pair.master.command({"DEL", "job"});
@@ -112,9 +108,7 @@ TEST_CASE("--sync-replicas: a release that is under way takes nothing from the n
   Process waiter(rlock_argv("exec", "-v", "-r", pair.master.tcp_url(), "--timeout", "6s", "--lease",
                             "4s", "--sync-replicas", "1", "job", "--", "sh", "-c",
                             "echo $RLOCK_OWNER"));
-  CHECK(wait_until([&] {
-    return pair.master.list({"PUBSUB", "NUMSUB", k_channel}).back() == "1";
-  }));
+  CHECK(comes_to_wait(pair.master));
   RespClient admin = pair.master.connect();
   pair.master.command({"DEL", "job"});
   pair.master.command({"PUBLISH", k_channel, "0"});

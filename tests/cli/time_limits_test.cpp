@@ -1,7 +1,6 @@
 // --at-least, --at-most and --no-watchdog.
 #include <algorithm>
 #include <csignal>
-#include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -59,13 +58,13 @@ TEST_CASE("--at-least: shorter than the lease, it ends on time and by itself") {
   CHECK(run(exec(server, {"--lease", "1h", "--at-least", "600ms"}, "true")).status == 0);
   CHECK(pttl(server) <= 600);
   CHECK(run(exec(server, {"-w", "30s"}, "true")).status == 0);
-  CHECK(wait_until([&] { return server.keys().empty(); }));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("--at-least: a command that took longer gives the lock back at once") {
   Server server;
   CHECK(run(exec(server, {"--at-least", "50ms"}, "sleep 0.06")).status == 0);
-  CHECK(wait_until([&] { return server.keys().empty(); }));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("--at-least: also after a command that fails, is ended or killed") {
@@ -110,7 +109,7 @@ TEST_CASE("--at-least: of several names all are kept") {
                        "true"))
             .status == 0);
   for (const char* name : {"a", "b", "c"}) {
-    CHECK(std::stol(server.command({"PTTL", name})) > 3'500'000);
+    CHECK(pttl(server, name) > 3'500'000);
   }
 }
 
@@ -149,7 +148,7 @@ TEST_CASE("--at-least: of nested runs, that which asks for the latest time decid
     CHECK(server.command({"HVALS", "job"}) == "1");
     rlock.close_stdin();
     rlock.wait();
-    CHECK(wait_until([&] { return server.keys().empty(); }));
+    CHECK(comes_to_be_empty(server));
   }
 }
 
@@ -183,7 +182,7 @@ TEST_CASE("--at-most: a command that takes longer is ended with its family, stat
   CHECK(result.status == 124);
   CHECK(result.err.find("rlock: job: the command has run for ") != std::string::npos);
   CHECK(processes_with(mark).empty());
-  CHECK(wait_until([&] { return server.keys().empty(); }));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("--at-most: nothing is said with -q") {
@@ -234,7 +233,7 @@ TEST_CASE("--no-watchdog: the command ends before the lease does, and nobody ren
   CHECK(result.err.starts_with("rlock: job: lock lost: "));
   CHECK_FALSE(grew);
   CHECK(last_number(result.out) < lease_end);
-  CHECK(wait_until([&] { return server.keys().empty(); }));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("--no-watchdog: a command that ends in time has its own status, and the lock is free") {
@@ -242,7 +241,7 @@ TEST_CASE("--no-watchdog: a command that ends in time has its own status, and th
   const Result result = run(exec(server, {"--no-watchdog", "--lease", "60s"}, "exit 8"));
   CHECK(result.status == 8);
   CHECK(result.err.empty());
-  CHECK(wait_until([&] { return server.keys().empty(); }));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("--wait: gives up in time, and takes the lock when it becomes free before") {

@@ -33,10 +33,8 @@ void check_refused(const Result& result, int status, std::string_view why) {
 
 // Waits for the lock as long as it takes: what is refused must not be tried again.
 Result attempt(const std::string& url, const Words& options, const std::string& timeout = "20s") {
-  Words argv = rlock_argv("-r", url, "--timeout", timeout);
-  argv.insert(argv.end(), options.begin(), options.end());
-  argv.insert(argv.end(), {"exec", "job", "--", "echo", "ran"});
-  return run(argv);
+  return run(
+      rlock_argv("-r", url, "--timeout", timeout, options, "exec", "job", "--", "echo", "ran"));
 }
 
 Words trust(const std::string& file = "ca.pem") { return {"--tls-ca", certificate_file(file)}; }

@@ -2,7 +2,6 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -10,12 +9,15 @@
 
 #include "cli/acquire_fixture.hpp"
 #include "cli/beats.hpp"
+#include "cli/foreign_lock.hpp"
 #include "support/certificates.hpp"
+#include "support/contents.hpp"
 #include "support/net.hpp"
 #include "support/process.hpp"
 #include "support/processes.hpp"
 #include "support/proxy.hpp"
 #include "support/wait_until.hpp"
+#include "support/waiters.hpp"
 #include "support/words.hpp"
 
 using namespace rlock::test;
@@ -23,41 +25,14 @@ using namespace std::chrono_literals;
 
 namespace {
 
-const std::string k_foreign = "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a7:42";
-
 Words tls_argv(const std::string& url, const Words& words) {
-  Words argv = rlock_argv("-r", url, "--tls-ca", certificate_file("ca.pem"));
-  argv.insert(argv.end(), words.begin(), words.end());
-  return argv;
+  return rlock_argv("-r", url, "--tls-ca", certificate_file("ca.pem"), words);
 }
 
 Result invoke(const std::string& url, const Words& words) { return run(tls_argv(url, words)); }
 
-void hold(const Server& server, const std::string& milliseconds = "600000") {
-  server.command({"HSET", "job", k_foreign, "1"});
-  server.command({"PEXPIRE", "job", milliseconds});
-}
-
-// What a script of Redisson does at the last release.
-void release(const Server& server) {
-  server.command({"EVAL",
-                  "redis.call('del', KEYS[1]) return redis.call('publish', KEYS[2], ARGV[1])", "2",
-                  "job", "redisson_lock__channel:{job}", "0"});
-}
-
-bool comes_to_wait(const Server& server, long count = 1) {
-  return wait_until([&] {
-    const Words answer = server.list({"PUBSUB", "NUMSUB", "redisson_lock__channel:{job}"});
-    return answer.size() == 2 && std::stol(answer[1]) == count;
-  });
-}
-
 // The files that a process has mapped.
-std::string maps(pid_t pid) {
-  std::ostringstream text;
-  text << std::ifstream("/proc/" + std::to_string(pid) + "/maps").rdbuf();
-  return text.str();
-}
+std::string maps(pid_t pid) { return contents("/proc/" + std::to_string(pid) + "/maps"); }
 
 std::string raw_part(const std::string& json) {
   const std::size_t start = json.find("\"raw\"");
@@ -109,12 +84,12 @@ TEST_CASE("TLS: a waiter is woken and has its turn, plain and fair") {
       }));
       REQUIRE(invoke(server.url(), {"unlock", "--force", "-y", "job"}).status == 0);
     } else {
-      REQUIRE(comes_to_wait(server.plain(), 2));
+      REQUIRE(comes_to_wait(server.plain(), "job", 2));
       release(server.plain());
     }
     CHECK(first.wait().out == "got\n");
     CHECK(second.wait().out == "got\n");
-    CHECK(wait_until([&] { return server.plain().keys().empty(); }));
+    CHECK(comes_to_be_empty(server.plain()));
   }
 }
 
@@ -159,13 +134,13 @@ TEST_CASE("TLS: replies that come late are waited for") {
   CHECK(result.out == "ran\n");
   CHECK(result.status == 0);
   // The last of it, for which nobody waits, is still on its way.
-  CHECK(wait_until([&] { return server.plain().keys().empty(); }));
+  CHECK(comes_to_be_empty(server.plain()));
 }
 
 TEST_CASE("TLS: a request that the server gets to too late leaves no lock") {
   if (!can_use_tls()) return;
   TlsServer server;
-  hold(server.plain(), "5000");
+  hold(server.plain(), "job", 5000);
   Process waiter(tls_argv(
       server.url(), {"exec", "--timeout", "2s", "--wait", "12s", "job", "--", "echo", "ran"}));
   REQUIRE(comes_to_wait(server.plain()));

@@ -21,19 +21,10 @@ const std::vector<Words> k_kinds{{}, {"--fair"}, {"-s"}, {"-x"}, {"--kind", "sim
 
 Words exec_argv(const Server& server, const Words& options, const Words& names,
                 const Words& command) {
-  Words argv = rlock_argv("exec", "-r", server.unix_url());
-  argv.insert(argv.end(), options.begin(), options.end());
-  argv.insert(argv.end(), names.begin(), names.end());
-  argv.push_back("--");
-  argv.insert(argv.end(), command.begin(), command.end());
-  return argv;
+  return rlock_argv("exec", "-r", server.unix_url(), options, names, "--", command);
 }
 
 const Words k_until_eof{"sh", "-c", "echo ready; cat; echo done"};
-
-bool comes_to_have_no_key(const Server& server) {
-  return wait_until([&] { return server.keys().empty(); });
-}
 
 }  // namespace
 
@@ -50,8 +41,7 @@ TEST_CASE("a name that begins as rlock's or Redisson's keys do is refused by eac
           Words{"unlock", "--owner", "o:1", name}, Words{"unlock", "--force", "-y", name},
           Words{"inspect-queue", name}, Words{"watch", "--for", "0", name}, Words{"doctor", name},
           Words{"evict", name, "o:1"}, Words{"fence", name, "1"}}) {
-      Words argv = rlock_argv("-r", server.unix_url());
-      argv.insert(argv.end(), command.begin(), command.end());
+      Words argv = rlock_argv("-r", server.unix_url(), command);
       const Result result = run(argv);
       CAPTURE(name);
       CAPTURE(command[0]);
@@ -90,7 +80,7 @@ TEST_CASE("one run holds a name and its twin, says so, and leaves no key") {
     CHECK(result.out == "ready\ndone\n");
     CHECK(result.err.starts_with("rlock: {a}: 'a' is in use, too: "));
     CHECK(is_one_message(result.err));
-    CHECK(comes_to_have_no_key(server));
+    CHECK(comes_to_be_empty(server));
   }
 }
 
@@ -112,7 +102,7 @@ TEST_CASE("two runs hold a name and its twin beside each other, whichever comes 
       const Result result = first.wait();
       CHECK(result.status == 0);
       CHECK(result.err == "");
-      CHECK(comes_to_have_no_key(server));
+      CHECK(comes_to_be_empty(server));
     }
   }
 }
@@ -147,7 +137,7 @@ TEST_CASE("waiters of a name and of its twin in one queue all get their lock, an
     const Words keys = server.keys();
     return std::all_of(keys.begin(), keys.end(), [&](const std::string& key) {
       return key.starts_with("rlock_info") && server.list({"HKEYS", key}) == Words{"called"} &&
-             std::stol(server.command({"PTTL", key})) > 0;
+             pttl(server, key) > 0;
     });
   }));
 }
@@ -165,7 +155,7 @@ TEST_CASE("a semaphore whose twin has permits out is refused, and neither loses 
     CHECK(has(result.err, "the semaphore " + twin + ","));
   };
   check_refused({"a", "{a}"}, "{a}", "a");
-  CHECK(comes_to_have_no_key(server));
+  CHECK(comes_to_be_empty(server));
   for (const Words& names : {Words{"a", "{a}"}, Words{"{a}", "a"}}) {
     Process holder(exec_argv(server, permits, {names[0]}, k_until_eof), {.hold_stdin = true});
     holder.wait_for_stdout("ready");
@@ -174,8 +164,7 @@ TEST_CASE("a semaphore whose twin has permits out is refused, and neither loses 
     const std::string before = server.command({"DUMP", "{a}:timeout"});
     for (const Words& words :
          {Words{"unlock", "--force", "-y", names[1]}, Words{"doctor", "--repair", names[1]}}) {
-      Words argv = rlock_argv("-r", server.unix_url());
-      argv.insert(argv.end(), words.begin(), words.end());
+      Words argv = rlock_argv("-r", server.unix_url(), words);
       run(argv);
     }
     CHECK(server.command({"DUMP", "{a}:timeout"}) == before);
@@ -185,9 +174,9 @@ TEST_CASE("a semaphore whose twin has permits out is refused, and neither loses 
     const Result result = holder.wait();
     CHECK(result.status == 0);
     CHECK(result.err == "");
-    CHECK(comes_to_have_no_key(server));
+    CHECK(comes_to_be_empty(server));
     CHECK(run(exec_argv(server, permits, {names[1]}, {"true"})).status == 0);
-    CHECK(comes_to_have_no_key(server));
+    CHECK(comes_to_be_empty(server));
   }
 }
 
@@ -206,7 +195,7 @@ TEST_CASE("a name that is the key of a semaphore's permits is another kind of lo
     CHECK(run(exec_argv(server, {"--permits", "1"}, {"a"}, {"true"})).status == 76);
     other.close_stdin();
     CHECK(other.wait().status == 0);
-    CHECK(comes_to_have_no_key(server));
+    CHECK(comes_to_be_empty(server));
   }
 }
 

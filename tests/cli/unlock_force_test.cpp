@@ -12,6 +12,7 @@
 #include "support/resp.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/waiters.hpp"
 #include "support/words.hpp"
 
 using namespace rlock::test;
@@ -22,10 +23,7 @@ const std::string k_rw_channel = "redisson_rwlock:{job}";
 const std::string k_question = "[y/N] ";
 
 Words force_argv(const Server& server, const Words& options = {}) {
-  Words argv = rlock_argv("unlock", "--force", "-r", server.unix_url());
-  argv.insert(argv.end(), options.begin(), options.end());
-  argv.push_back("job");
-  return argv;
+  return rlock_argv("unlock", "--force", "-r", server.unix_url(), options, "job");
 }
 
 Result force(const Server& server, Words options = {}) {
@@ -45,12 +43,6 @@ void hold_as_web1(const Server& server) {
   for (const char* waiter : {"r:1", "r:2"}) {
     server.command({"ZADD", k_scores, "9999999999999", waiter});
   }
-}
-
-bool listens(const Server& server, const std::string& channel) {
-  return wait_until([&] {
-    return server.command({"PUBSUB", "NUMSUB", channel}) == channel + "\n1";
-  });
 }
 
 }  // namespace
@@ -237,7 +229,7 @@ TEST_CASE("unlock --force breaks a read/write lock and wakes its waiters") {
   CHECK(result.err == "rlock: job: taken from a:1, a reader\n");
   CHECK(waiter.call({"PING"}) == Words{"message", k_rw_channel, "1"});
   CHECK(waiter.call({"PING"}) == Words{"message", k_rw_channel, "0"});
-  CHECK(wait_until([&] { return server.keys().empty(); }));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("unlock --force breaks a string only with --kind simple") {
@@ -253,7 +245,7 @@ TEST_CASE("unlock --force breaks a string only with --kind simple") {
   const Result broken = force(server, {"--kind", "simple"});
   CHECK(broken.status == 0);
   CHECK(broken.err == "rlock: job: taken from token-1\n");
-  CHECK(wait_until([&] { return server.keys().empty(); }));
+  CHECK(comes_to_be_empty(server));
   CHECK(force(server, {"--kind", "simple"}).status == 1);
 }
 
@@ -280,7 +272,7 @@ TEST_CASE("unlock --force wakes those who wait for a lock that somebody has dele
   head.listen();
   CHECK_FALSE(head.acquire());
   Process waiter(rlock_argv("exec", "-q", "-r", server.unix_url(), "job", "--", "echo", "got"));
-  REQUIRE(listens(server, k_channel));
+  REQUIRE(comes_to_wait(server));
   REQUIRE(wait_until([&] { return script_calls(server) >= 2; }));
   server.command({"DEL", "job"});
   const Result result = force(server);

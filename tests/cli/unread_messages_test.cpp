@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include "support/foreign_owner.hpp"
 #include "support/process.hpp"
 #include "support/pty.hpp"
 #include "support/quorum.hpp"
@@ -29,9 +30,9 @@ std::vector<std::string> unread(Stderr how, const std::string& directory,
   return argv;
 }
 
-const std::string k_holder = "11111111-2222-4333-8444-555555555555:7";
-
-void hold_without_expiry(const Server& server) { server.command({"HSET", "job", k_holder, "1"}); }
+void hold_without_expiry(const Server& server) {
+  server.command({"HSET", "job", k_foreign_owner, "1"});
+}
 
 bool waits(const Server& server) {
   return wait_until([&] { return server.command({"PUBSUB", "CHANNELS"}) != ""; });
@@ -114,7 +115,8 @@ TEST_CASE("a status is the same where nobody reads why") {
     const auto status = [&](const std::vector<std::string>& rlock) {
       return run(unread(how, server.directory(), rlock)).status;
     };
-    CHECK(status(rlock_argv("unlock", "-r", server.unix_url(), "--owner", k_holder, "job")) == 1);
+    CHECK(status(rlock_argv("unlock", "-r", server.unix_url(), "--owner", k_foreign_owner,
+                            "job")) == 1);
     CHECK(status(rlock_argv("exec", "job")) == 64);
     CHECK(status(rlock_argv("list", "-r", "unix:///nonexistent")) == 69);
     CHECK(status(rlock_argv("exec", "-r", server.unix_url(), "job", "--", "sh", "-c", "exit 5")) ==

@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include "support/invoke.hpp"
 #include "support/process.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
@@ -14,12 +15,6 @@
 using namespace rlock::test;
 
 namespace {
-
-Words argv_for(const std::string& url, Words words) {
-  Words argv = rlock_argv("-r", url);
-  argv.insert(argv.end(), words.begin(), words.end());
-  return argv;
-}
 
 // A lock that is held, and others who want it.
 class Crowd {

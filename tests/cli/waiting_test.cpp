@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 
+#include "cli/foreign_lock.hpp"
 #include "support/net.hpp"
 #include "support/process.hpp"
 #include "support/proxy.hpp"
@@ -15,6 +16,7 @@
 #include "support/resp.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/waiters.hpp"
 #include "support/words.hpp"
 
 using namespace rlock::test;
@@ -24,24 +26,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-const std::string k_foreign = "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a7:42";
-
-// Somebody else takes the lock; ttl 0: without an expiry.
-void hold(const Server& server, const std::string& name, int ttl_ms = 600'000) {
-  server.command({"HSET", name, k_foreign, "1"});
-  if (ttl_ms > 0) server.command({"PEXPIRE", name, std::to_string(ttl_ms)});
-}
-
 std::string channel(const std::string& name) { return "redisson_lock__channel:{" + name + "}"; }
-
-long waiters(const Server& server, const std::string& name) {
-  const Words answer = server.list({"PUBSUB", "NUMSUB", channel(name)});
-  return answer.size() == 2 ? std::stol(answer[1]) : 0;
-}
-
-bool comes_to_wait(const Server& server, const std::string& name, long count = 1) {
-  return wait_until([&] { return waiters(server, name) == count; });
-}
 
 std::size_t rlock_clients(const Server& server) {
   const std::string list = server.command({"CLIENT", "LIST"});
@@ -85,7 +70,7 @@ void check_free(const Server& server) {
 // Nothing of a waiter is left: neither keys beside the lock of `name` nor connections.
 void check_no_trace(const Server& server, const std::string& name) {
   CHECK(wait_until([&] { return rlock_clients(server) == 0; }));
-  CHECK(waiters(server, name) == 0);
+  CHECK(listeners(server, channel(name)) == 0);
   CHECK(server.keys() == Words{name});
 }
 
@@ -103,7 +88,7 @@ TEST_CASE("W1: a release wakes the waiter, which listens while it sleeps") {
   CHECK(run(rlock_argv("unlock", "--owner", owner, "-r", server.unix_url(), "job")).status == 0);
   for (Process& process : processes) check_got(process);
   check_free(server);
-  CHECK(waiters(server, "job") == 0);
+  CHECK(listeners(server, channel("job")) == 0);
 }
 
 TEST_CASE("W1: a message is a hint: the waiter asks again, and goes on waiting") {
@@ -357,12 +342,9 @@ TEST_CASE("W3: who gives up leaves no key and no client") {
   Server server;
   hold(server, "job");
   const auto give_up = [&](const Words& options) {
-    Words argv = rlock_argv("exec", "-r", server.unix_url());
-    argv.insert(argv.end(), options.begin(), options.end());
-    argv.insert(argv.end(), {"job", "--", "echo", "got"});
+    Words argv = rlock_argv("exec", "-r", server.unix_url(), options, "job", "--", "echo", "got");
     const Result result = run(argv);
-    const std::string message =
-        "rlock: job: not acquired: held by " + std::string(k_foreign) + "\n";
+    const std::string message = "rlock: job: not acquired: held by " + k_foreign_owner + "\n";
     CHECK(result.err == (result.status == 0 ? "" : message));
     CHECK(result.out.empty());
     check_no_trace(server, "job");
@@ -442,18 +424,17 @@ TEST_CASE("a lock without an expiry is told once") {
       run(rlock_argv("exec", "-w", "2s", "-r", server.unix_url(), "job", "--", "true"));
   CHECK(result.status == 75);
   CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 2);
-  CHECK(has(result.err, "rlock: job: held without an expiry by " + k_foreign));
+  CHECK(has(result.err, "rlock: job: held without an expiry by " + k_foreign_owner));
 }
 
 TEST_CASE("a lock that never ends is told also to who skips it in silence") {
   Server server;
   hold(server, "job", 0);
   const std::vector<std::string> skip{"-n", "-E", "0", "job", "--", "true"};
-  Words argv = rlock_argv("exec", "-r", server.unix_url());
-  argv.insert(argv.end(), skip.begin(), skip.end());
+  Words argv = rlock_argv("exec", "-r", server.unix_url(), skip);
   const Result result = run(argv);
   CHECK(result.status == 0);
-  CHECK(result.err.starts_with("rlock: job: held without an expiry by " + k_foreign));
+  CHECK(result.err.starts_with("rlock: job: held without an expiry by " + k_foreign_owner));
   CHECK(is_one_message(result.err));
   argv.insert(argv.begin() + 1, "-q");
   CHECK(run(argv).err.empty());
@@ -463,7 +444,7 @@ TEST_CASE("with -v a wait without a terminal is told: its start, and its end") {
   Server server;
   hold(server, "job");
   Process rlock(rlock_argv("exec", "-v", "-r", server.unix_url(), "job", "--", "true"));
-  rlock.wait_for_stderr("rlock: job: waiting for " + k_foreign);
+  rlock.wait_for_stderr("rlock: job: waiting for " + k_foreign_owner);
   server.command({"DEL", "job"});
   server.command({"PUBLISH", channel("job"), "0"});
   const Result result = rlock.wait();
@@ -496,13 +477,13 @@ TEST_CASE("a wait that has a limit tells how much of it is left") {
                {.columns = 200});
     waiter.expect("rlock: job: waiting ");
     waiter.expect("s (59m");
-    waiter.expect("s left) for " + k_foreign);
+    waiter.expect("s left) for " + k_foreign_owner);
   }
   SUBCASE("with -v") {
     Process waiter(
         rlock_argv("exec", "-v", "-w", "1h", "-r", server.unix_url(), "job", "--", "true"));
     waiter.wait_for_stderr("rlock: job: waiting (");
-    waiter.wait_for_stderr(" left) for " + k_foreign);
+    waiter.wait_for_stderr(" left) for " + k_foreign_owner);
   }
 }
 
@@ -520,11 +501,8 @@ TEST_CASE("a holder of this host that has ended without giving the lock back is 
   for (const char* kind : {"reentrant", "fair", "simple", "write"}) {
     CAPTURE(kind);
     const auto exec = [&](const Words& options, const Words& command) {
-      Words argv = rlock_argv("exec", "--kind", kind, "-r", server.unix_url());
-      argv.insert(argv.end(), options.begin(), options.end());
-      argv.insert(argv.end(), {"job", "--"});
-      argv.insert(argv.end(), command.begin(), command.end());
-      return argv;
+      return rlock_argv("exec", "--kind", kind, "-r", server.unix_url(), options, "job", "--",
+                        command);
     };
     Process holder(exec({"--lease", "1h"}, {"sh", "-c", "echo in; cat"}), {.hold_stdin = true});
     holder.wait_for_stdout("in");

@@ -18,9 +18,7 @@ using namespace std::chrono_literals;
 namespace {
 
 std::vector<std::string> watch_argv(const Server& server, const std::vector<std::string>& options) {
-  std::vector<std::string> argv = rlock_argv("watch", "-r", server.unix_url());
-  argv.insert(argv.end(), options.begin(), options.end());
-  return argv;
+  return rlock_argv("watch", "-r", server.unix_url(), options);
 }
 
 void hold(const Server& server, const std::string& name) {

@@ -73,9 +73,7 @@ class Screen {
 
  private:
   static Words argv(const Server& server, const Words& words) {
-    Words argv = rlock_argv("watch", "-r", server.unix_url());
-    argv.insert(argv.end(), words.begin(), words.end());
-    return argv;
+    return rlock_argv("watch", "-r", server.unix_url(), words);
   }
 
   Pty pty_;
@@ -228,11 +226,7 @@ TEST_CASE("watch gives the terminal back however it ends") {
   }
   SUBCASE("by an error that waiting does not mend") {
     words = {"-r", "redis://some:secret@127.0.0.1:" + std::to_string(server.port()), "job"};
-    Pty pty([&] {
-      Words argv = rlock_argv("watch");
-      argv.insert(argv.end(), words.begin(), words.end());
-      return argv;
-    }());
+    Pty pty(rlock_argv("watch", words));
     pty.expect("connected to redis://127.0.0.1");
     server.command({"ACL", "DELUSER", "some"});
     const Result result = pty.wait();

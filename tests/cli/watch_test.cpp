@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include "support/foreign_owner.hpp"
 #include "support/looks.hpp"
 #include "support/process.hpp"
 #include "support/server.hpp"
@@ -16,8 +17,6 @@ using namespace rlock::test;
 using namespace std::chrono_literals;
 
 namespace {
-
-const std::string k_owner = "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a7:42";
 
 std::string event(const std::string& name, const std::string& what) {
   return "\"name\":\"" + name + "\",\"event\":\"" + what + "\"";
@@ -83,7 +82,7 @@ TEST_CASE("watch tells a lock that is held at its start, and its expiry") {
 
 TEST_CASE("watch tells a lock that is broken as released, also one without an expiry") {
   Server server;
-  server.command({"HSET", "job", k_owner, "1"});
+  server.command({"HSET", "job", k_foreign_owner, "1"});
   Process watch(rlock_argv("watch", "--json", "-r", server.unix_url(), "job"));
   watch.wait_for_stdout(event("job", "state") + ",\"state\":\"held\"");
   SUBCASE("by force") {
@@ -95,7 +94,7 @@ TEST_CASE("watch tells a lock that is broken as released, also one without an ex
     CHECK(wait_until([&] { return looks(server) >= before + 2; }));
     server.command({"DEL", "job"});
   }
-  watch.wait_for_stdout(event("job", "released") + ",\"owner\":\"" + k_owner + "\"");
+  watch.wait_for_stdout(event("job", "released") + ",\"owner\":\"" + k_foreign_owner + "\"");
   CHECK_FALSE(has(watch.out(), "expired"));
   CHECK_FALSE(has(watch.out(), "renewed"));
 }

@@ -71,7 +71,7 @@ void RlockClient::release() {
 }
 
 int Renewals::count() {
-  const long ttl = std::stol(server_.command({"PTTL", name_}));
+  const long ttl = pttl(server_, name_);
   if (ttl < 0) {
     throw std::runtime_error(name_ + " is free after " + std::to_string(count_) + " renewals");
   }
@@ -148,10 +148,7 @@ void take_turns(std::vector<Client*> clients) {
 }
 
 Result Fleet::rlock(const Lock& lock, const std::string& command, const Words& options) {
-  Words argv = rlock_argv(command, "-r", server().unix_url());
-  argv.insert(argv.end(), options.begin(), options.end());
-  argv.push_back(lock.name);
-  return run(argv);
+  return run(rlock_argv(command, "-r", server().unix_url(), options, lock.name));
 }
 
 int Fleet::rlock_try(const Lock& lock) {

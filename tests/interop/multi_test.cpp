@@ -18,9 +18,7 @@ const Lock k_multi{"multi", "c,b,a"};  // rlock takes them in the order a, b, c
 const Lock k_middle{"plain", "b"};
 
 Words exec(const Server& server, const Words& rest) {
-  Words argv = rlock_argv("exec", "-r", server.unix_url(), "--lease", k_long_lease);
-  argv.insert(argv.end(), rest.begin(), rest.end());
-  return argv;
+  return rlock_argv("exec", "-r", server.unix_url(), "--lease", k_long_lease, rest);
 }
 
 const Words k_until_told = {"a", "b", "c", "--", "sh", "-c", "echo got; read x; true"};

@@ -21,8 +21,6 @@ namespace {
 const Lock k_read{"read", "job"};
 const Lock k_write{"write", "job"};
 
-long pttl(const Server& server) { return std::stol(server.command({"PTTL", "job"})); }
-
 // A command under `rlock exec -x` that starts another under a nested `rlock exec -s`, and ends:
 // that one reads on until stop().
 class Downgraded {

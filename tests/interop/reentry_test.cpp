@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fleet.hpp"
+#include "support/foreign_owner.hpp"
 
 using namespace rlock::test;
 
@@ -73,14 +74,13 @@ TEST_CASE_FIXTURE(Fleet, "only the owner can unlock: neither another thread, JVM
   JavaThread thread(java());
   Peer other_java(server().tcp_url());
   JavaThread stranger(other_java);
-  const std::string nobody = "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a7:42";
   {
     CAPTURE("a lock of Java");
     CHECK(owner.call("lock", lock, {k_long_lease_ms}) == "true");
     CHECK(is_refusal(thread.call("unlock", lock)));
     CHECK(is_refusal(stranger.call("unlock", lock)));
-    CHECK(rlock(lock, "unlock", {"--owner", nobody}).status == 1);
-    CHECK(rlock(lock, "renew", {"--owner", nobody}).status == 1);
+    CHECK(rlock(lock, "unlock", {"--owner", k_foreign_owner}).status == 1);
+    CHECK(rlock(lock, "renew", {"--owner", k_foreign_owner}).status == 1);
     CHECK(owner.call("isHeld", lock) == "true");
     CHECK(thread.call("isHeld", lock) == "false");
     CHECK(owner.call("unlock", lock) == "true");
@@ -91,8 +91,8 @@ TEST_CASE_FIXTURE(Fleet, "only the owner can unlock: neither another thread, JVM
     REQUIRE(holder.gets_it());
     CHECK(is_refusal(thread.call("unlock", lock)));
     CHECK(is_refusal(stranger.call("unlock", lock)));
-    CHECK(rlock(lock, "unlock", {"--owner", nobody}).status == 1);
-    CHECK(rlock(lock, "renew", {"--owner", nobody}).status == 1);
+    CHECK(rlock(lock, "unlock", {"--owner", k_foreign_owner}).status == 1);
+    CHECK(rlock(lock, "renew", {"--owner", k_foreign_owner}).status == 1);
     CHECK(rlock_try(lock) == 75);
     holder.release();
   }

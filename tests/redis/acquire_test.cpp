@@ -33,7 +33,7 @@ TEST_CASE("acquire: a free lock is taken with a TTL in one step") {
   CHECK(std::get<lock::Lease>(answer).count == 1);
   CHECK(server.list({"HGETALL", "job"}) == Words{"u:1", "1"});
   for (const char* key : {"job", "rlock_info:{job}"}) {
-    const long ttl = std::stol(server.command({"PTTL", key}));
+    const long ttl = pttl(server, key);
     CHECK(ttl > 0);
     CHECK(ttl <= 30'000);
   }
@@ -87,10 +87,10 @@ TEST_CASE("acquire: does not shorten a lease that it finds to be its own") {
   server.command({"HSET", "job", "u:1", "1"});
   server.command({"PEXPIRE", "job", "600000"});
   CHECK(acquire(client, "u:1", "a").as_array(1)[0].as_integer() == 1);
-  CHECK(std::stol(server.command({"PTTL", "job"})) > 30'000);
+  CHECK(pttl(server) > 30'000);
   server.command({"PERSIST", "job"});  // and one without an end gets one
   CHECK(acquire(client, "u:1", "a").as_array(1)[0].as_integer() == 1);
-  CHECK(std::stol(server.command({"PTTL", "job"})) > 0);
+  CHECK(pttl(server) > 0);
 }
 
 // One of several servers: the latch tells which holds were counted here, also after a renewal that
@@ -107,7 +107,7 @@ TEST_CASE(
     CHECK(reply.as_array(2)[0].as_integer() == 1);
     CHECK(reply.as_array(2)[1].as_integer() == 1);
     CHECK(server.command({"GET", latch}) == "entered");
-    CHECK(std::stol(server.command({"PTTL", latch})) > 50'000);
+    CHECK(pttl(server, latch) > 50'000);
   }
 }
 

@@ -231,7 +231,7 @@ TEST_CASE("evict: a holder that also stands in the queue keeps the lock, and wha
   CHECK(queue(f.server).empty());
   CHECK(f.server.list({"HGETALL", "job"}) == Words{"u:1", "1"});
   CHECK(f.server.command({"HGET", k_info, "u:1"}) == told);
-  CHECK(std::stoll(f.server.command({"PTTL", k_info})) > 0);
+  CHECK(pttl(f.server, k_info) > 0);
 }
 
 TEST_CASE("evict: half a waiter, and one who stands twice") {

@@ -39,8 +39,8 @@ struct Fixture : test::FairFixture {
   }
   // Whether queue and scores are to vanish by themselves.
   [[nodiscard]] bool will_vanish() const {
-    const long first = std::stol(server.command({"PTTL", k_queue}));
-    const long second = std::stol(server.command({"PTTL", k_scores}));
+    const long first = pttl(server, k_queue);
+    const long second = pttl(server, k_scores);
     CHECK((first > 0) == (second > 0));
     return first > 0 && second > 0;
   }

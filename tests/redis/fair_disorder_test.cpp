@@ -10,7 +10,6 @@
 #include "redis/fair_fixture.hpp"
 #include "support/fair_lock.hpp"
 #include "support/resp.hpp"
-#include "support/wait_until.hpp"
 
 using namespace rlock;
 using lock::SingleServerLock;
@@ -72,7 +71,7 @@ TEST_CASE("fair deadlines: the queue does not vanish under a Redisson waiter tha
   Fixture f;
   REQUIRE(f.asks(f.make("u:0")));
   CHECK_FALSE(f.asks(f.make("u:1")));
-  REQUIRE(std::stol(f.server.command({"PTTL", k_queue})) > 0);
+  REQUIRE(pttl(f.server, k_queue) > 0);
   Peer peer(f.server, "r:1");
   CHECK_FALSE(peer.acquire());
   SUBCASE("after a grant") {
@@ -118,7 +117,7 @@ TEST_CASE("W3: a release that finds the head alive leaves the end of the queue a
   CHECK(f.locks[0].release(f.client) == lock::Release::freed);
   CHECK(queue(f.server) == Words{"u:1", "u:2"});
   for (const std::string& key : {k_queue, k_scores}) {
-    const long left = std::stol(f.server.command({"PTTL", key}));
+    const long left = pttl(f.server, key);
     CHECK(left > 0);
     CHECK(left <= 100'000);
   }
@@ -158,8 +157,8 @@ TEST_CASE("W3: a queue of rlock's waiters always has an end") {
     CHECK(f.asks(f.locks[2]));
     CHECK(queue(f.server) == Words{"u:3"});
   }
-  CHECK(std::stol(f.server.command({"PTTL", k_queue})) > 0);
-  CHECK(std::stol(f.server.command({"PTTL", k_scores})) > 0);
+  CHECK(pttl(f.server, k_queue) > 0);
+  CHECK(pttl(f.server, k_scores) > 0);
 }
 
 TEST_CASE("W3: who gives up after being called leaves no key") {
@@ -169,7 +168,7 @@ TEST_CASE("W3: who gives up after being called leaves no key") {
   CHECK(f.locks[0].release(f.client) == lock::Release::freed);
   f.locks[1].give_up(f.client);
   CHECK(f.server.command({"EXISTS", k_info, k_queue, k_scores}) == "0");
-  CHECK(test::wait_until([&] { return f.server.keys().empty(); }));  // also of latches
+  CHECK(comes_to_be_empty(f.server));  // also of latches
 }
 
 TEST_CASE(
@@ -374,6 +373,6 @@ TEST_CASE("fair: while a lock is kept, what is told of those who wait does not e
     REQUIRE(f.asks(f.make("u:0")));
     if (has_waiters) f.line_up({"u:1", "u:2"});
     CHECK(f.locks[0].release(f.client, Milliseconds(500)) == lock::Release::still_held);
-    CHECK((std::stol(f.server.command({"PTTL", k_info})) > 5000) == has_waiters);
+    CHECK((pttl(f.server, k_info) > 5000) == has_waiters);
   }
 }

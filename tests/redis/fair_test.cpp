@@ -26,9 +26,7 @@ using test::Words;
 namespace {
 
 struct Fixture : test::FairFixture {
-  [[nodiscard]] bool is_empty() const {
-    return test::wait_until([&] { return server.keys().empty(); });
-  }
+  [[nodiscard]] bool is_empty() const { return comes_to_be_empty(server); }
 };
 
 }  // namespace
@@ -41,7 +39,7 @@ TEST_CASE("acquire_fair: a free lock is taken with a TTL in one step, without a 
   CHECK(f.server.list({"HGETALL", "job"}) == Words{"u:1", "1"});
   CHECK(f.server.keys() == Words{"job", k_info});
   for (const char* key : {"job", k_info.c_str()}) {
-    const long ttl = std::stol(f.server.command({"PTTL", key}));
+    const long ttl = pttl(f.server, key);
     CHECK(ttl > 0);
     CHECK(ttl <= 30'000);
   }
@@ -217,7 +215,7 @@ TEST_CASE("S6: a request that comes after its own giving up takes neither lock n
   f.server.command({"DEL", "job"});
   CHECK(request() == 2);
   CHECK(f.server.keys() == Words{keys[2]});
-  CHECK(std::stol(f.server.command({"PTTL", keys[2]})) > 0);
+  CHECK(pttl(f.server, keys[2]) > 0);
 }
 
 TEST_CASE("release: exactly the head of the queue is called") {

@@ -9,7 +9,6 @@
 #include "redis/lock_fixture.hpp"
 #include "support/fair_lock.hpp"
 #include "support/resp.hpp"
-#include "support/wait_until.hpp"
 
 using namespace rlock;
 using lock::Breakable;
@@ -28,9 +27,7 @@ struct Fixture {
   test::Server server;
   redis::Client client = client_of(server);
 
-  [[nodiscard]] bool is_empty() const {
-    return test::wait_until([&] { return server.keys().empty(); });
-  }
+  [[nodiscard]] bool is_empty() const { return comes_to_be_empty(server); }
 };
 
 // Who listens on a channel, and what has come.

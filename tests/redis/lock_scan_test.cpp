@@ -14,19 +14,19 @@
 #include "lock/inspection/snapshot.hpp"
 #include "lock_fixture.hpp"
 #include "redis/server_error.hpp"
+#include "support/foreign_owner.hpp"
 #include "support/server.hpp"
 
 using namespace rlock;
 using lock::LockPatterns;
 using lock::LockScan;
 using test::client_of;
+using test::k_foreign_client;
+using test::k_foreign_owner;
 using test::Server;
 using test::Words;
 
 namespace {
-
-const std::string k_uuid = "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a7";
-const std::string k_owner = k_uuid + ":42";
 
 // All names that a search brings, sorted.
 Words find(const Server& server, const LockPatterns& patterns = {}) {
@@ -52,11 +52,12 @@ void fill(const Server& server, int count) {
 
 TEST_CASE("find_locks: hashes with owners and counts are locks") {
   Server server;
-  server.command({"HSET", "plain", k_owner, "1"});
-  server.command({"HSET", "reader", "mode", "read", k_owner, "1", k_uuid + ":7", "2"});
-  server.command({"HSET", "writer", "mode", "write", k_owner + ":write", "1"});
-  server.command({"HSET", "transaction", k_owner + ":0a1b", "1"});
-  server.command({"HSET", "async", k_uuid + ":-9223372036854775808", "1"});
+  server.command({"HSET", "plain", k_foreign_owner, "1"});
+  server.command(
+      {"HSET", "reader", "mode", "read", k_foreign_owner, "1", k_foreign_client + ":7", "2"});
+  server.command({"HSET", "writer", "mode", "write", k_foreign_owner + ":write", "1"});
+  server.command({"HSET", "transaction", k_foreign_owner + ":0a1b", "1"});
+  server.command({"HSET", "async", k_foreign_client + ":-9223372036854775808", "1"});
   server.command({"HSET", "UPPER", "8F0DD3A5-6F4A-4A53-9F0E-2D51C4A1B0A7:1", "1"});
   CHECK(find(server) == Words{"UPPER", "async", "plain", "reader", "transaction", "writer"});
   CHECK(find(server, {"*a*", ""}) == Words{"async", "plain", "reader", "transaction"});
@@ -65,25 +66,26 @@ TEST_CASE("find_locks: hashes with owners and counts are locks") {
 TEST_CASE("find_locks: everything else is no lock") {
   Server server;
   server.command({"HSET", "other", "a", "1"});
-  server.command({"HSET", "mixed", k_owner, "1", "garbage", "1"});
-  server.command({"HSET", "no thread", k_uuid, "1", k_uuid + ":", "1"});
-  server.command({"HSET", "text", k_owner, "one"});
-  server.command({"HSET", "negative", k_owner, "-1"});
-  server.command({"HSET", "long number", k_owner, "12345678901"});
+  server.command({"HSET", "mixed", k_foreign_owner, "1", "garbage", "1"});
+  server.command({"HSET", "no thread", k_foreign_client, "1", k_foreign_client + ":", "1"});
+  server.command({"HSET", "text", k_foreign_owner, "one"});
+  server.command({"HSET", "negative", k_foreign_owner, "-1"});
+  server.command({"HSET", "long number", k_foreign_owner, "12345678901"});
   server.command({"HSET", "mode", "mode", "dark"});
-  server.command({"HSET", "short uuid", k_uuid.substr(1) + ":1", "1"});
+  server.command({"HSET", "short uuid", k_foreign_client.substr(1) + ":1", "1"});
   server.command({"SET", "string", "1"});
-  server.command({"RPUSH", "list", k_owner});
-  server.command({"ZADD", "zset", "1", k_owner});
-  server.command({"SADD", "set", k_owner});
-  server.command({"ZADD", "zset:timeout", "1", k_owner});
+  server.command({"RPUSH", "list", k_foreign_owner});
+  server.command({"ZADD", "zset", "1", k_foreign_owner});
+  server.command({"SADD", "set", k_foreign_owner});
+  server.command({"ZADD", "zset:timeout", "1", k_foreign_owner});
   server.command(
-      {"ZADD", "{set}:timeout", "1", k_owner});  // a semaphore's permits, were it a string
-  server.command({"HSET", "", k_owner, "1"});
-  server.command({"HSET", std::string(1025, 'x'), k_owner, "1"});
+      {"ZADD", "{set}:timeout", "1", k_foreign_owner});  // a semaphore's permits, were it a string
+  server.command({"HSET", "", k_foreign_owner, "1"});
+  server.command({"HSET", std::string(1025, 'x'), k_foreign_owner, "1"});
   server.command({"SET", "redisson_unlock_latch:{plain}:1", "1"});
   server.command({"SET", "redisson_lock_token:{plain}", "1"});
-  server.command({"RPUSH", "redisson_lock_queue:plain", k_owner});  // by no rule is this a queue
+  server.command(
+      {"RPUSH", "redisson_lock_queue:plain", k_foreign_owner});  // by no rule is this a queue
   CHECK(find(server).empty());
 }
 
@@ -93,7 +95,7 @@ TEST_CASE("find_locks: neither a huge hash nor a huge value is read") {
                   "for i = 1, 20000 do redis.call('hset', 'huge', ARGV[1] .. i, 1) end "
                   "for i = 1, 10000 do redis.call('hset', 'large', ARGV[1] .. i, 1) end "
                   "redis.call('hset', 'blob', ARGV[1], ('x'):rep(5000000))",
-                  "0", k_owner});
+                  "0", k_foreign_owner});
   server.command({"CONFIG", "RESETSTAT"});
   CHECK(find(server) == Words{"large"});
   const std::string stats = server.command({"INFO", "commandstats"});
@@ -117,8 +119,8 @@ TEST_CASE("find_locks: what lies beside a lock gives it away, whatever its hash 
 
 TEST_CASE("find_locks: a lock with all its keys comes once") {
   Server server;
-  server.command({"HSET", "job", k_owner, "1"});
-  server.command({"HSET", "rlock_info:{job}", k_owner, "{}"});
+  server.command({"HSET", "job", k_foreign_owner, "1"});
+  server.command({"HSET", "rlock_info:{job}", k_foreign_owner, "{}"});
   server.command({"RPUSH", "redisson_lock_queue:{job}", "w:1"});
   server.command({"ZADD", "redisson_lock_timeout:{job}", "1", "w:1"});
   CHECK(find(server) == Words{"job"});
@@ -133,10 +135,10 @@ TEST_CASE("find_locks: a queue belongs to the lock that Redisson's rule names") 
   server.command({"RPUSH", "redisson_lock_queue:{}", "w:1"});
   server.command({"RPUSH", "redisson_lock_queue:{x}y}", "w:1"});
   server.command({"RPUSH", "redisson_lock_queue:{braces}", "w:1"});
-  server.command({"HSET", "{braces}", k_owner, "1"});
+  server.command({"HSET", "{braces}", k_foreign_owner, "1"});
   server.command({"RPUSH", "redisson_lock_queue:{both}", "w:1"});
-  server.command({"HSET", "{both}", k_owner, "1"});
-  server.command({"HSET", "both", k_owner, "1"});
+  server.command({"HSET", "{both}", k_foreign_owner, "1"});
+  server.command({"HSET", "both", k_foreign_owner, "1"});
   CHECK(find(server) ==
         Words{"a{b", "a{b}c", "both", "free", "x}y", "{a}{b}", "{both}", "{braces}", "{}"});
   CHECK(find(server, {"{*", ""}) == Words{"{a}{b}", "{both}", "{braces}", "{}"});
@@ -147,10 +149,10 @@ TEST_CASE("find_locks: strings are locks where a pattern says so") {
   Server server;
   server.command({"SET", "lock:a", "token"});
   server.command({"SET", "lock:b", std::string(1024, 'x')});
-  server.command({"HSET", "lock:hash", k_owner, "1"});
+  server.command({"HSET", "lock:hash", k_foreign_owner, "1"});
   server.command({"SET", "redisson_unlock_latch:{lock:hash}:1", "1"});
   server.command({"SET", "redisson_lock_token:{lock:hash}", "1"});
-  server.command({"SET", "{lock:hash}:" + k_owner + ":rwlock_timeout:1", "1"});
+  server.command({"SET", "{lock:hash}:" + k_foreign_owner + ":rwlock_timeout:1", "1"});
   CHECK(find(server) == Words{"lock:hash"});
   CHECK(find(server, {"nothing", "lock:*"}) == Words{"lock:a", "lock:b"});
   CHECK(find(server, {"*", "*"}) == Words{"lock:a", "lock:b", "lock:hash"});
@@ -181,7 +183,7 @@ TEST_CASE("find_locks: many keys are walked through step by step, and each lock 
   Words locks;
   for (int i = 100; i < 400; ++i) {
     locks.push_back("job" + std::to_string(i));
-    server.command({"HSET", locks.back(), k_owner, "1"});
+    server.command({"HSET", locks.back(), k_foreign_owner, "1"});
   }
   CHECK(find(server) == locks);
 
@@ -201,12 +203,12 @@ TEST_CASE("find_locks: many keys are walked through step by step, and each lock 
 TEST_CASE("find_locks: locks that come and go meanwhile disturb nothing") {
   Server server;
   fill(server, 5'000);
-  server.command({"HSET", "stays", k_owner, "1"});
+  server.command({"HSET", "stays", k_foreign_owner, "1"});
   redis::Client client = client_of(server);
   LockScan scan(client, {});
   std::set<std::string> found;
   for (int i = 0; !scan.is_done(); ++i) {
-    server.command({"HSET", "comes" + std::to_string(i), k_owner, "1"});
+    server.command({"HSET", "comes" + std::to_string(i), k_foreign_owner, "1"});
     server.command({"DEL", "comes" + std::to_string(i - 1)});
     fill(server, i < 3 ? 30'000 : 1);  // the server's table grows under the search
     for (const std::string& name : scan.next()) CHECK(found.insert(name).second);
@@ -231,7 +233,7 @@ TEST_CASE("find_locks: a server that was restarted between two steps is one that
 
 TEST_CASE("find_locks: a user who may not ask for size and run finds the locks, too") {
   Server server;
-  server.command({"HSET", "job", k_owner, "1"});
+  server.command({"HSET", "job", k_foreign_owner, "1"});
   server.command({"ACL", "SETUSER", "default", "-dbsize", "-info"});
   redis::Client client = client_of(server);
   LockScan scan(client, {});
@@ -244,7 +246,7 @@ TEST_CASE("find_locks: a user who may not ask for size and run finds the locks, 
 TEST_CASE("find_locks: keys that the user may not read are counted and left out") {
   Server server;
   for (const char* name : {"app:a", "app:b", "secret"})
-    server.command({"HSET", name, k_owner, "1"});
+    server.command({"HSET", name, k_foreign_owner, "1"});
   server.command({"SET", "password", "x"});
   server.command({"RPUSH", "redisson_lock_queue:{app:free}", "w:1"});
   server.command({"ACL", "SETUSER", "default", "resetkeys", "~app:*", "~*:{app:*"});
@@ -279,7 +281,7 @@ TEST_CASE("find_locks: a user who may not search at all is told so") {
 
 TEST_CASE("take_snapshots gives the snapshot of each name, in their order") {
   Server server;
-  server.command({"HSET", "a", k_owner, "1"});
+  server.command({"HSET", "a", k_foreign_owner, "1"});
   redis::Client client = client_of(server);
   const auto snapshots = lock::take_snapshots(client, {"b", "a"});
   REQUIRE(snapshots.size() == 2);

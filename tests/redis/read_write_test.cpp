@@ -15,7 +15,6 @@
 #include "lua_scripts.hpp"
 #include "redis/lock_fixture.hpp"
 #include "support/resp.hpp"
-#include "support/wait_until.hpp"
 
 using namespace rlock;
 using lock::Kind;
@@ -40,9 +39,7 @@ struct Setting {
   [[nodiscard]] lock::Busy refusal(SingleServerLock& lock) {
     return std::get<lock::Busy>(lock.try_acquire(client, lock::Join::no));
   }
-  [[nodiscard]] long ttl(const std::string& key = "job") const {
-    return std::stol(server.command({"PTTL", key}));
-  }
+  [[nodiscard]] long ttl(const std::string& key = "job") const { return pttl(server, key); }
   [[nodiscard]] std::string hash(const std::string& field) const {
     return server.command({"HGET", "job", field});
   }
@@ -104,7 +101,7 @@ TEST_CASE("readers share the lock, in Redisson's layout, and leave nothing") {
   CHECK(set.ttl() <= 30'000);
   CHECK(set.ttl() > 20'000);
   CHECK(one.release(set.client) == Release::freed);
-  CHECK(test::wait_until([&] { return set.server.keys().empty(); }));
+  CHECK(comes_to_be_empty(set.server));
 }
 
 TEST_CASE("the writer is alone, in Redisson's layout, and leaves nothing") {
@@ -125,7 +122,7 @@ TEST_CASE("the writer is alone, in Redisson's layout, and leaves nothing") {
   CHECK(reader.release(set.client) == Release::freed);
   CHECK(set.takes(other));
   CHECK(other.release(set.client) == Release::freed);
-  CHECK(test::wait_until([&] { return set.server.keys().empty(); }));
+  CHECK(comes_to_be_empty(set.server));
 }
 
 TEST_CASE("messages: 0 when the last reader ends, 1 and then 0 when the writer does") {
@@ -172,7 +169,7 @@ TEST_CASE("the writer may read, and reads on when it writes no longer: readers a
     CHECK(ear.heard().empty());
     CHECK(writer.release(set.client) == Release::freed);
   }
-  CHECK(test::wait_until([&] { return set.server.keys().empty(); }));
+  CHECK(comes_to_be_empty(set.server));
 }
 
 TEST_CASE("holds are counted, on either side, and end in any order") {
@@ -204,7 +201,7 @@ TEST_CASE("holds are counted, on either side, and end in any order") {
     CHECK(set.ttl() > 500'000);
     CHECK(outer.release(set.client) == Release::freed);
   }
-  CHECK(test::wait_until([&] { return set.server.keys().empty(); }));
+  CHECK(comes_to_be_empty(set.server));
 }
 
 TEST_CASE("a reader cannot become the writer: it is told so, and nothing changes") {

@@ -8,7 +8,6 @@
 #include "lua_scripts.hpp"
 #include "redis/lock_fixture.hpp"
 #include "support/resp.hpp"
-#include "support/wait_until.hpp"
 
 using namespace rlock;
 using test::client_of;
@@ -39,7 +38,7 @@ TEST_CASE("release: the last hold frees the lock, tells the waiters and leaves n
   REQUIRE(std::holds_alternative<lock::Lease>(lock.try_acquire(client, lock::Join::no)));
   CHECK(lock.release(client) == lock::Release::freed);
   CHECK(listener.call({"PING"}) == Words{"message", "redisson_lock__channel:{job}", "0"});
-  CHECK(test::wait_until([&] { return server.keys().empty(); }));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("release: one of several holds leaves the lock and tells nobody") {
@@ -52,7 +51,7 @@ TEST_CASE("release: one of several holds leaves the lock and tells nobody") {
   lock::SingleServerLock lock = make_lock("u:1");
   CHECK(lock.release(client) == lock::Release::still_held);
   CHECK(server.list({"HGETALL", "job"}) == Words{"u:1", "1"});
-  CHECK(std::stol(server.command({"PTTL", "job"})) > 30'000);
+  CHECK(pttl(server) > 30'000);
   CHECK(listener.call({"PING"}) == Words{"pong", ""});
 }
 
@@ -89,7 +88,7 @@ TEST_CASE("S6: release sent again by the same hold counts once and answers the s
   CHECK(release(client, "u:1", "c") == 1);
   CHECK(server.command({"HGET", "job", "u:1"}) == "1");
   for (const std::string& key : server.keys()) {
-    if (key != "job") CHECK(std::stol(server.command({"PTTL", key})) > 0);
+    if (key != "job") CHECK(pttl(server, key) > 0);
   }
 }
 
@@ -100,9 +99,9 @@ TEST_CASE("release: with a time to keep it, the lock stays until then and nobody
   REQUIRE(std::holds_alternative<lock::Lease>(lock.try_acquire(client, lock::Join::no)));
   lock.release(client, Milliseconds(600'000));
   CHECK(server.list({"HGETALL", "job"}) == Words{"u:1", "1"});
-  CHECK(std::stol(server.command({"PTTL", "job"})) > 30'000);
+  CHECK(pttl(server) > 30'000);
   CHECK(release(client, "u:1", "z", "5000") == 0);
-  CHECK(std::stol(server.command({"PTTL", "job"})) <= 5000);
+  CHECK(pttl(server) <= 5000);
 }
 
 TEST_CASE("release: other holders' fields in the hash stay") {

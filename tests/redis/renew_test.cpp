@@ -13,24 +13,16 @@ using test::client_of;
 using test::make_lock;
 using test::Words;
 
-namespace {
-
-long ttl(const test::Server& server, const char* key) {
-  return std::stol(server.command({"PTTL", key}));
-}
-
-}  // namespace
-
 TEST_CASE("renew: extends the owner's lease and what is told of him, and never shortens it") {
   test::Server server;
   redis::Client client = client_of(server);
   lock::SingleServerLock first = make_lock("u:1", Milliseconds(30'000));
   REQUIRE(std::holds_alternative<lock::Lease>(first.try_acquire(client, lock::Join::no)));
   CHECK(make_lock("u:1", Milliseconds(600'000)).renew(client) == lock::Renewal::renewed);
-  CHECK(ttl(server, "job") > 30'000);
-  CHECK(ttl(server, "rlock_info:{job}") > 30'000);
+  CHECK(pttl(server, "job") > 30'000);
+  CHECK(pttl(server, "rlock_info:{job}") > 30'000);
   CHECK(first.renew(client) == lock::Renewal::renewed);
-  CHECK(ttl(server, "job") > 30'000);
+  CHECK(pttl(server, "job") > 30'000);
   CHECK(server.list({"HGETALL", "job"}) == Words{"u:1", "1"});
 }
 
@@ -60,7 +52,7 @@ TEST_CASE("S4, S5: renew of a lock that is not ours says so and changes nothing"
     server.command({"PEXPIRE", "job", "50000"});
     CHECK(lock.renew(client) == lock::Renewal::lost);
     CHECK(lock.ask(client) == lock::Renewal::lost);
-    CHECK(ttl(server, "job") <= 50'000);
+    CHECK(pttl(server, "job") <= 50'000);
   }
   CHECK(server.keys() == Words{"job"});
 }
@@ -71,7 +63,7 @@ TEST_CASE("renew: to ask changes nothing") {
   server.command({"HSET", "job", "u:1", "1"});
   server.command({"PEXPIRE", "job", "20000"});
   CHECK(make_lock("u:1", Milliseconds(600'000)).ask(client) == lock::Renewal::renewed);
-  CHECK(ttl(server, "job") <= 20'000);
+  CHECK(pttl(server, "job") <= 20'000);
 }
 
 TEST_CASE("renew: does without a side key, and with one that is broken") {
@@ -88,7 +80,7 @@ TEST_CASE("renew: does without a side key, and with one that is broken") {
     server.command({"PEXPIRE", "job", "1000"});
     server.command(maker);
     CHECK(lock.renew(client) == lock::Renewal::renewed);
-    CHECK(ttl(server, "job") > 1000);
+    CHECK(pttl(server, "job") > 1000);
   }
 }
 
@@ -105,17 +97,17 @@ TEST_CASE(
     REQUIRE(std::holds_alternative<lock::Lease>(lock->try_acquire(client, lock::Join::no)));
     server.command({"PERSIST", "job"});
     CHECK(make_lock("u:1").reenter(client));
-    CHECK(ttl(server, "job") == -1);
+    CHECK(pttl(server, "job") == -1);
     server.command({"CONFIG", "SET", "maxmemory", "1"});
     CHECK(lock->renew(client) == lock::Renewal::renewed);
-    CHECK(ttl(server, "job") == -1);
+    CHECK(pttl(server, "job") == -1);
     server.command({"CONFIG", "SET", "maxmemory", "0"});
     CHECK(server.list({"HGETALL", "job"}) == Words{"u:1", "2"});
   }
   server.command({"SET", "job", "u:1"});  // as other libraries do
   CHECK(plain.renew(client) == lock::Renewal::renewed);
   CHECK(make_lock("u:1").reenter(client));
-  CHECK(ttl(server, "job") == -1);
+  CHECK(pttl(server, "job") == -1);
 }
 
 // One of several servers, that may have the lock from another hold of the owner's.
@@ -133,7 +125,7 @@ TEST_CASE("renew: a hold that is not latched here is counted once more, and latc
     CHECK(renews() == 1);
     CHECK(server.command({"HGET", "job", "u:1"}) == "2");
     CHECK(server.command({"GET", latch}) == "entered");
-    const long left = std::stol(server.command({"PTTL", latch}));
+    const long left = pttl(server, latch);
     CHECK(left > 30'000);
     CHECK(left <= 60'000);
   }

@@ -180,13 +180,13 @@ TEST_CASE("repair: keys that only remember something get an expiry, if they stil
   CHECK(f.server.command({"PTTL", k_latch}) == "-1");
   CHECK(fixes(f.client, Repair::repair, {k_info, k_latch}) == expected);
   for (const std::string& key : {k_info, k_latch}) {
-    const long left = std::stol(f.server.command({"PTTL", key}));
+    const long left = pttl(f.server, key);
     CHECK(left > 0);
     CHECK(left <= 60'000);
   }
   f.server.command({"PEXPIRE", k_latch, "20000"});
   CHECK(fixes(f.client, Repair::repair, {k_info, k_latch}).empty());
-  CHECK(std::stol(f.server.command({"PTTL", k_latch})) <= 20'000);
+  CHECK(pttl(f.server, k_latch) <= 20'000);
 }
 
 TEST_CASE("repair: a lock whose name starts as that of a latch is no latch") {

@@ -62,10 +62,6 @@ std::string refusal(redis::Client& client, lock::SingleServerLock& lock) {
   return "";
 }
 
-long ttl(const test::Server& server, const std::string& key = "job") {
-  return std::stol(server.command({"PTTL", key}));
-}
-
 long long now(const test::Server& server) {
   const Words time = server.list({"TIME"});
   return std::stoll(time[0]) * 1000 + std::stoll(time[1]) / 1000;
@@ -89,10 +85,6 @@ Words dump(const test::Server& server) {
   return {server.command({"DUMP", "job"}), server.command({"DUMP", k_permits})};
 }
 
-bool leaves_nothing(const test::Server& server) {
-  return test::wait_until([&] { return server.keys().empty(); });
-}
-
 }  // namespace
 
 TEST_CASE(
@@ -110,14 +102,14 @@ TEST_CASE(
   CHECK(end_of(server, "u:1") <= now(server) + 30'000);
   CHECK(server.keys() == Words{"job", k_info, k_permits});
   for (const std::string& key : server.keys()) {
-    CHECK(ttl(server, key) > k_day);
-    CHECK(ttl(server, key) <= k_day + 30'000);
+    CHECK(pttl(server, key) > k_day);
+    CHECK(pttl(server, key) <= k_day + 30'000);
   }
   lock::Session session{lock::SessionOptions(client.options())};
   CHECK(lock::held_kind(session, "job", "u:1") == lock::Kind::semaphore);
   CHECK(semaphore.release(client) == Release::freed);
   CHECK(semaphore.release(client) == Release::not_held);
-  CHECK(leaves_nothing(server));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("semaphore: no more than its number have a permit, and who asks then is told of them") {
@@ -200,9 +192,9 @@ TEST_CASE(
   SUBCASE("without") { server.command({"CONFIG", "SET", "maxmemory", "1"}); }
   CHECK(semaphore.renew(client) == Renewal::renewed);
   CHECK(end_of(server, "u:1") >= before + 60'000);
-  CHECK(ttl(server) > k_day + 50'000);
-  CHECK(ttl(server, k_permits) > k_day + 50'000);
-  CHECK(ttl(server, k_info) > k_day + 50'000);
+  CHECK(pttl(server) > k_day + 50'000);
+  CHECK(pttl(server, k_permits) > k_day + 50'000);
+  CHECK(pttl(server, k_info) > k_day + 50'000);
   const long long end = end_of(server, "u:1");
   CHECK(make_semaphore("u:1", 2, Milliseconds(1000)).renew(client) == Renewal::renewed);
   CHECK(end_of(server, "u:1") == end);
@@ -238,7 +230,7 @@ TEST_CASE("semaphore: nested runs share the permit, which the last one gives bac
   CHECK(inner.renew(client) == Renewal::renewed);
   CHECK(inner.release(client) == Release::freed);
   CHECK(inner.release(client) == Release::not_held);
-  CHECK(leaves_nothing(server));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("semaphore: S6: a nested run that asks again counts once, and so does its release") {
@@ -369,7 +361,7 @@ TEST_CASE("semaphore: what a nested run keeps for long outlives what the keys ha
   CHECK(inner.release(client, Milliseconds(keep)) == Release::still_held);
   for (const std::string& key : {std::string("job"), k_permits, k_info}) {
     CAPTURE(key);
-    CHECK(ttl(server, key) > keep - 60'000);
+    CHECK(pttl(server, key) > keep - 60'000);
   }
 }
 
@@ -383,8 +375,8 @@ TEST_CASE("semaphore: a permit that is kept takes the keys along, unless somebod
   const auto keys_last_at_most = [&](Milliseconds span) {
     for (const std::string& key : {std::string("job"), k_permits, k_info}) {
       CAPTURE(key);
-      CHECK(ttl(server, key) <= span.count());
-      CHECK(ttl(server, key) > span.count() - 30'000);
+      CHECK(pttl(server, key) <= span.count());
+      CHECK(pttl(server, key) > span.count() - 30'000);
     }
   };
   SUBCASE("of the only holder") {
@@ -434,12 +426,12 @@ TEST_CASE("semaphore: of one that rlock made, the number is that of who takes a 
   CHECK_FALSE(takes(client, "u:5", 4));
   REQUIRE(takes(client, "u:5", 6));
   CHECK(total(server) == 6);
-  CHECK(ttl(server) > k_day);
+  CHECK(pttl(server) > k_day);
   server.command({"DEL", "job"});
   CHECK_FALSE(takes(client, "u:6", 5));
   REQUIRE(takes(client, "u:6", 6));
   CHECK(total(server) == 6);
-  CHECK(ttl(server) > k_day);
+  CHECK(pttl(server) > k_day);
 }
 
 TEST_CASE("semaphore: one that a service made keeps its number, has no expiry and stays") {
@@ -460,9 +452,9 @@ TEST_CASE("semaphore: one that a service made keeps its number, has no expiry an
   CHECK(server.command({"GET", "job"}) == "0");
   CHECK_FALSE(takes(client, "u:2", 2));
   CHECK(semaphore.renew(client) == Renewal::renewed);
-  CHECK(ttl(server) == -1);
-  CHECK(ttl(server, k_permits) == -1);
-  CHECK(ttl(server, k_info) > 0);
+  CHECK(pttl(server) == -1);
+  CHECK(pttl(server, k_permits) == -1);
+  CHECK(pttl(server, k_info) > 0);
   CHECK(semaphore.release(client) == Release::freed);
   CHECK(server.list({"ZRANGE", k_permits, "0", "-1"}) == Words{k_java});
   server.command({"ZREM", k_permits, k_java});
@@ -472,7 +464,7 @@ TEST_CASE("semaphore: one that a service made keeps its number, has no expiry an
   CHECK(next.release(client) == Release::freed);
   CHECK(test::wait_until([&] { return server.keys() == Words{"job"}; }));
   CHECK(server.command({"GET", "job"}) == "2");
-  CHECK(ttl(server) == -1);
+  CHECK(pttl(server) == -1);
 }
 
 TEST_CASE(
@@ -485,7 +477,7 @@ TEST_CASE(
     request();
     server.command({"PEXPIRE", k_info, "5000"});
     request();
-    CHECK(ttl(server, k_info) > 5000);
+    CHECK(pttl(server, k_info) > 5000);
     CHECK(server.command({"HGET", k_info, "u:1"}).find("web1") != std::string::npos);
   };
   comes_again([&] { REQUIRE(takes(semaphore, client)); });
@@ -503,15 +495,15 @@ TEST_CASE("semaphore: the keys outlive a permit that a service has in one that r
   SUBCASE("one that ends") {
     server.command({"ZADD", k_permits, std::to_string(now(server) + 10 * k_day), k_java});
     CHECK(semaphore.renew(client) == Renewal::renewed);
-    CHECK(ttl(server) > 10 * k_day);
-    CHECK(ttl(server, k_permits) > 10 * k_day);
+    CHECK(pttl(server) > 10 * k_day);
+    CHECK(pttl(server, k_permits) > 10 * k_day);
     CHECK(semaphore.release(client) == Release::freed);
   }
   SUBCASE("one that does not") {
     server.command({"ZADD", k_permits, k_never, k_java});
     CHECK(semaphore.release(client) == Release::freed);
-    CHECK(ttl(server) == -1);
-    CHECK(ttl(server, k_permits) == -1);
+    CHECK(pttl(server) == -1);
+    CHECK(pttl(server, k_permits) == -1);
     for (const char* owner : {"u:2", "u:3"}) REQUIRE(takes(client, owner, 3));
     const auto answer = make_semaphore("u:4", 3).try_acquire(client, Join::no);
     REQUIRE(std::holds_alternative<Busy>(answer));
@@ -528,10 +520,10 @@ TEST_CASE("semaphore: the keys outlive a permit that a service has in one that r
   server.command({"INCR", "job"});
   lock::SingleServerLock last = make_semaphore("u:5", 3);
   REQUIRE(takes(last, client));
-  CHECK(ttl(server) <= k_day + 30'000);
-  CHECK(ttl(server) > k_day);
+  CHECK(pttl(server) <= k_day + 30'000);
+  CHECK(pttl(server) > k_day);
   CHECK(last.release(client) == Release::freed);
-  CHECK(leaves_nothing(server));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("semaphore: while somebody listens its number stays, since a service waits for that") {
@@ -544,8 +536,8 @@ TEST_CASE("semaphore: while somebody listens its number stays, since a service w
   CHECK(semaphore.release(client) == Release::freed);
   CHECK(listener.call({"PING"}) == Words{"message", k_channel, "2"});
   CHECK(server.command({"GET", "job"}) == "2");
-  CHECK(ttl(server) > k_day - 60'000);
-  CHECK(ttl(server) <= k_day);
+  CHECK(pttl(server) > k_day - 60'000);
+  CHECK(pttl(server) <= k_day);
   // One that is made anew is announced, too.
   server.command({"DEL", "job", k_info});
   test::RespClient next = server.connect();
@@ -673,7 +665,7 @@ TEST_CASE("semaphore: breaking it takes every permit, once, and keeps what a ser
   CHECK(listener.call({"PING"}) == Words{"message", k_channel, "3"});
   CHECK(server.command({"GET", "job"}) == "3");
   CHECK(server.command({"EXISTS", k_permits}) == "0");
-  CHECK((ttl(server) == -1) == is_of_service);
+  CHECK((pttl(server) == -1) == is_of_service);
 }
 
 TEST_CASE(

@@ -14,7 +14,6 @@
 #include "redis/lock_fixture.hpp"
 #include "redis/server_error.hpp"
 #include "support/proxy.hpp"
-#include "support/wait_until.hpp"
 
 using namespace rlock;
 using lock::Hold;
@@ -29,7 +28,6 @@ using test::Words;
 namespace {
 
 const std::string k_latch = "redisson_unlock_latch:{job}:";
-const std::string k_info = "rlock_info:{job}";
 
 using Make = std::function<std::unique_ptr<lock::SingleServerLock>(const lock::About&)>;
 
@@ -104,7 +102,7 @@ void forget(const test::Server& server) {
 long memory(const test::Server& server) {
   long left = 0;
   for (const std::string& key : server.keys()) {
-    if (key.starts_with(k_latch)) left = std::stol(server.command({"PTTL", key}));
+    if (key.starts_with(k_latch)) left = pttl(server, key);
   }
   return left;
 }
@@ -140,7 +138,7 @@ TEST_CASE(
         // The rights of the outer one are its own.
         CHECK(outer->release(client) == Release::freed);
         CHECK(inner->release(client) == Release::not_held);
-        CHECK(test::wait_until([&] { return server.keys().empty(); }));
+        CHECK(comes_to_be_empty(server));
       }
     }
   }
@@ -157,7 +155,7 @@ TEST_CASE("S6: an outer hold that ends first is given back once as well") {
     }
     CHECK(inner->ask(client) == Renewal::renewed);
     CHECK(inner->release(client) == Release::freed);
-    CHECK(test::wait_until([&] { return server.keys().empty(); }));
+    CHECK(comes_to_be_empty(server));
   }
 }
 
@@ -183,7 +181,7 @@ TEST_CASE("kept by an inner run, a lock stays as long although the outer one is 
     Nested nested(make);
     auto& [server, client, outer, inner] = nested;
     CHECK(inner->release(client, Milliseconds(3'600'000)) == Release::still_held);
-    CHECK(std::stol(server.command({"PTTL", "job"})) > 3'000'000);
+    CHECK(pttl(server) > 3'000'000);
   }
 }
 

@@ -14,7 +14,6 @@
 #include "redis/server_error.hpp"
 #include "support/proxy.hpp"
 #include "support/resp.hpp"
-#include "support/wait_until.hpp"
 
 using namespace rlock;
 using lock::Busy;
@@ -62,10 +61,6 @@ std::int64_t release(redis::Client& client, const std::string& owner, const std:
       .as_integer();
 }
 
-long ttl(const test::Server& server, const std::string& key = "job") {
-  return std::stol(server.command({"PTTL", key}));
-}
-
 }  // namespace
 
 TEST_CASE("simple: a free lock is a string with the owner for its value, and a TTL") {
@@ -77,12 +72,12 @@ TEST_CASE("simple: a free lock is a string with the owner for its value, and a T
   CHECK(std::get<Lease>(answer).count == 1);
   CHECK(server.command({"GET", "job"}) == "u:1");
   for (const char* key : {"job", "rlock_info:{job}"}) {
-    CHECK(ttl(server, key) > 0);
-    CHECK(ttl(server, key) <= 30'000);
+    CHECK(pttl(server, key) > 0);
+    CHECK(pttl(server, key) <= 30'000);
   }
   CHECK(server.keys() == Words{"job", "rlock_info:{job}"});
   CHECK(lock.release(client) == Release::freed);
-  CHECK(test::wait_until([&] { return server.keys().empty(); }));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("simple: a busy lock tells its holder, and is not touched") {
@@ -172,7 +167,7 @@ TEST_CASE("S6: acquire of a string sent again finds its own value") {
   REQUIRE(acquire(client, "u:1", "a", Value::fresh) == 1);
   server.command({"PEXPIRE", "job", "3000"});
   REQUIRE(acquire(client, "u:1", "a", Value::fresh) == 1);
-  CHECK(ttl(server) > 3000);
+  CHECK(pttl(server) > 3000);
 }
 
 TEST_CASE("S6: acquire of a string that comes after its own release takes nothing") {
@@ -210,18 +205,18 @@ TEST_CASE("a given value: the latch proves whose hold it is, as long as that las
   REQUIRE(takes(lock, client));
   const std::string latch = k_latch + lock.hold_id();
   CHECK(server.keys() == Words{"job", latch, "rlock_info:{job}"});
-  CHECK(ttl(server, latch) <= 30'000);
+  CHECK(pttl(server, latch) <= 30'000);
   CHECK(lock.ask(client) == Renewal::renewed);
   server.command({"PEXPIRE", "job", "600000"});
   CHECK(lock.renew(client) == Renewal::renewed);
-  CHECK(ttl(server, latch) > 500'000);
+  CHECK(pttl(server, latch) > 500'000);
 
   lock::SingleServerLock other = make_simple("same", Value::given);
   CHECK_FALSE(takes(other, client));
   CHECK(other.renew(client) == Renewal::lost);
   CHECK(other.release(client) == Release::not_held);
   CHECK(lock.release(client) == Release::freed);
-  CHECK(test::wait_until([&] { return server.keys().empty(); }));
+  CHECK(comes_to_be_empty(server));
 
   // A lock of the same value that came after it is another's.
   server.command({"SET", "job", "same", "PX", "600000"});
@@ -239,7 +234,7 @@ TEST_CASE("release: a string of the owner's is deleted, and the waiters are told
   server.command({"SET", "job", "u:1"});
   CHECK(test::make_lock("u:1").release(client) == Release::freed);
   CHECK(listener.call({"PING"}) == Words{"message", "redisson_lock__channel:{job}", "0"});
-  CHECK(test::wait_until([&] { return server.keys().empty(); }));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("release: with a time to keep it, a string stays until then and nobody is told") {
@@ -249,7 +244,7 @@ TEST_CASE("release: with a time to keep it, a string stays until then and nobody
   REQUIRE(takes(lock, client));
   CHECK(lock.release(client, Milliseconds(600'000)) == Release::still_held);
   CHECK(server.command({"GET", "job"}) == "u:1");
-  CHECK(ttl(server) > 30'000);
+  CHECK(pttl(server) > 30'000);
 }
 
 TEST_CASE("S5: release and renew of a string that is not ours change nothing") {
@@ -264,11 +259,11 @@ TEST_CASE("S5: release and renew of a string that is not ours change nothing") {
     CHECK_FALSE(lock.reenter(client));
     CHECK(lock.release(client) == Release::not_held);
     CHECK(server.command({"DUMP", "job"}) == before);
-    CHECK(ttl(server) <= 50'000);
+    CHECK(pttl(server) <= 50'000);
   }
   server.command({"DEL", "job"});
   CHECK(make_simple("u:1").renew(client) == Renewal::lost);
-  CHECK(test::wait_until([&] { return server.keys().empty(); }));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("renew: extends a string and what is told of its owner, and never shortens it") {
@@ -277,10 +272,10 @@ TEST_CASE("renew: extends a string and what is told of its owner, and never shor
   lock::SingleServerLock lock = make_simple("u:1");
   REQUIRE(takes(lock, client));
   CHECK(test::make_lock("u:1", Milliseconds(600'000)).renew(client) == Renewal::renewed);
-  CHECK(ttl(server) > 30'000);
-  CHECK(ttl(server, "rlock_info:{job}") > 30'000);
+  CHECK(pttl(server) > 30'000);
+  CHECK(pttl(server, "rlock_info:{job}") > 30'000);
   CHECK(lock.renew(client) == Renewal::renewed);
-  CHECK(ttl(server) > 30'000);
+  CHECK(pttl(server) > 30'000);
   CHECK(server.command({"GET", "job"}) == "u:1");
 }
 
@@ -293,7 +288,7 @@ TEST_CASE("a full server still renews and releases strings, and grants none") {
   server.command({"CONFIG", "SET", "maxmemory-policy", "noeviction"});
   server.command({"PEXPIRE", "job", "5000"});
   CHECK(lock.renew(client) == Renewal::renewed);
-  CHECK(ttl(server) > 5000);
+  CHECK(pttl(server) > 5000);
   CHECK(make_simple("u:1").reenter(client));
   CHECK(lock.release(client) == Release::freed);
   CHECK(server.command({"EXISTS", "job"}) == "0");
@@ -310,7 +305,7 @@ TEST_CASE("reenter: a string counts no holds, and stays with the outer one") {
     const auto lease = inner.reenter(client);
     REQUIRE(lease);
     CHECK(lease->count == 1);
-    CHECK(ttl(server) > 5000);
+    CHECK(pttl(server) > 5000);
     CHECK(inner.release(client) == Release::still_held);
     CHECK(server.command({"GET", "job"}) == "u:1");
   };

@@ -15,7 +15,7 @@
 #include "redis/server_error.hpp"
 #include "redis/url.hpp"
 #include "support/server.hpp"
-#include "support/wait_until.hpp"
+#include "support/waiters.hpp"
 
 using namespace rlock;
 
@@ -30,12 +30,6 @@ redis::ClientOptions options_for(const test::Server& server) {
 
 lock::SingleServerLock make_lock(const std::string& owner) {
   return {lock::plain_layout("job"), owner, {}, Milliseconds(30'000)};
-}
-
-bool comes_to_wait(const test::Server& server) {
-  return test::wait_until([&] {
-    return server.list({"PUBSUB", "NUMSUB", "redisson_lock__channel:{job}"}).back() == "1";
-  });
 }
 
 }  // namespace

@@ -127,11 +127,7 @@ void let_go(const Server& server) {
 
 std::vector<std::string> fair_argv(const Server& server, const std::vector<std::string>& options,
                                    const std::vector<std::string>& command) {
-  auto argv = rlock_argv("exec", "--fair", "-r", server.unix_url());
-  argv.insert(argv.end(), options.begin(), options.end());
-  argv.insert(argv.end(), {"job", "--"});
-  argv.insert(argv.end(), command.begin(), command.end());
-  return argv;
+  return rlock_argv("exec", "--fair", "-r", server.unix_url(), options, "job", "--", command);
 }
 
 std::string Peer::run(const std::string& script, const std::vector<std::string>& args) {

@@ -1,11 +1,7 @@
 #include "fake_server.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <poll.h>
-#include <sys/eventfd.h>
-#include <sys/socket.h>
-#include <system_error>
 #include <utility>
 
 #include "net.hpp"
@@ -30,44 +26,12 @@ struct FakeServer::Connection {
 FakeServer::FakeServer(std::string reply, bool close_after)
     : FakeServer(FakeOptions{.replies = {std::move(reply)}, .close_after = close_after}) {}
 
-FakeServer::FakeServer(FakeOptions options)
-    : options_(std::move(options)),
-      listener_(listen_loopback(port_)),
-      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  if (!wake_) {
-    throw std::system_error(errno, std::generic_category(), "eventfd");
-  }
-  thread_ = std::thread([this] { loop(); });
-}
+FakeServer::FakeServer(FakeOptions options) : options_(std::move(options)) { start(); }
 
-FakeServer::~FakeServer() {
-  {
-    const std::scoped_lock lock(mutex_);
-    stopping_ = true;
-    ::eventfd_write(wake_.get(), 1);
-  }
-  thread_.join();
-}
-
-void FakeServer::loop() {
-  std::unique_lock lock(mutex_);
-  std::vector<pollfd> fds;
-  while (!stopping_) {
-    const int timeout = watch(fds);
-    lock.unlock();
-    ::poll(fds.data(), static_cast<nfds_t>(fds.size()), timeout);
-    lock.lock();
-    accept_all();
-    for (Connection& connection : open_) {
-      step(connection);
-    }
-    open_.remove_if([](const Connection& connection) { return connection.dead; });
-  }
-}
+FakeServer::~FakeServer() { stop(); }
 
 int FakeServer::watch(std::vector<pollfd>& fds) const {
   int timeout = -1;
-  fds = {{wake_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}};
   for (const Connection& connection : open_) {
     pollfd entry{connection.socket.get(), POLLIN, 0};
     const auto left =
@@ -75,30 +39,23 @@ int FakeServer::watch(std::vector<pollfd>& fds) const {
     if (!connection.pending.empty() && left <= 0) {
       entry.events = POLLIN | POLLOUT;
     } else if (!connection.pending.empty()) {
-      const int wait = static_cast<int>(std::min<long long>(left, 60'000));
-      timeout = timeout < 0 ? wait : std::min(timeout, wait);
+      timeout = earlier(timeout, left);
     }
     fds.push_back(entry);
   }
   return timeout;
 }
 
-void FakeServer::accept_all() {
-  while (true) {
-    UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!socket) {
-      return;
-    }
-    ++accepted_;
-    open_.emplace_back(std::move(socket));
-  }
-}
+void FakeServer::take(UniqueFd socket) { open_.emplace_back(std::move(socket)); }
 
-void FakeServer::step(Connection& connection) {
-  take_request(connection);
-  if (!connection.dead && !connection.pending.empty()) {
-    send_pending(connection);
+void FakeServer::serve() {
+  for (Connection& connection : open_) {
+    take_request(connection);
+    if (!connection.dead && !connection.pending.empty()) {
+      send_pending(connection);
+    }
   }
+  open_.remove_if([](const Connection& connection) { return connection.dead; });
 }
 
 void FakeServer::take_request(Connection& connection) {
@@ -136,11 +93,6 @@ void FakeServer::send_pending(Connection& connection) {
     connection.dead = options_.close_after && !options_.stream;
     connection.pending.assign(options_.stream ? 65536 : 0, 'x');
   }
-}
-
-std::size_t FakeServer::connections() const {
-  const std::scoped_lock lock(mutex_);
-  return accepted_;
 }
 
 std::size_t FakeServer::open_connections() const {

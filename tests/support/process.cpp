@@ -7,13 +7,12 @@
 #include <cstdlib>
 #include <ctime>
 #include <fcntl.h>
-#include <fstream>
 #include <poll.h>
-#include <sstream>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
 
+#include "contents.hpp"
 #include "net.hpp"
 #include "wait_until.hpp"
 
@@ -220,9 +219,7 @@ std::string rlock_program() {
 
 bool is_sanitized() {
   static const bool has_sanitizer = [] {
-    std::stringstream program;
-    program << std::ifstream(rlock_program(), std::ios::binary).rdbuf();
-    const std::string symbols = program.str();
+    const std::string symbols = contents(rlock_program());
     return symbols.find("__asan_init") != std::string::npos ||
            symbols.find("__tsan_init") != std::string::npos;
   }();

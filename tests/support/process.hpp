@@ -91,10 +91,20 @@ std::string rlock_program();
 // Whether that has a sanitizer in it, which takes memory and time of its own.
 bool is_sanitized();
 
-// argv of rlock with these arguments: rlock_argv("exec", "job", "--", "true").
-template <std::convertible_to<std::string>... Args>
-std::vector<std::string> rlock_argv(Args&&... args) {
-  return {rlock_program(), std::string(std::forward<Args>(args))...};
+// argv of rlock with these arguments, each a word or a list of words:
+// rlock_argv("exec", options, "job", "--", "true").
+template <class... Args>
+std::vector<std::string> rlock_argv(const Args&... args) {
+  std::vector<std::string> argv{rlock_program()};
+  [[maybe_unused]] const auto add = [&argv](const auto& arg) {
+    if constexpr (std::convertible_to<decltype(arg), std::string>) {
+      argv.emplace_back(arg);
+    } else {
+      argv.insert(argv.end(), arg.begin(), arg.end());
+    }
+  };
+  (add(args), ...);
+  return argv;
 }
 
 }  // namespace rlock::test

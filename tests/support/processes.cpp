@@ -5,11 +5,11 @@
 #include <dirent.h>
 #include <fstream>
 #include <memory>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <unistd.h>
 
+#include "contents.hpp"
 #include "wait_until.hpp"
 
 namespace rlock::test {
@@ -18,13 +18,7 @@ namespace {
 constexpr std::size_t k_shortest_marker = 8;
 
 std::string proc_file(pid_t pid, const char* name) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/" + name, std::ios::binary);
-  if (!file) {
-    return "";
-  }
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
+  return contents("/proc/" + std::to_string(pid) + "/" + name);
 }
 
 struct CloseDir {

@@ -1,11 +1,9 @@
 #include "proxy.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <system_error>
 #include <utility>
@@ -25,49 +23,14 @@ Proxy::Proxy(std::string unix_path) : Proxy(std::move(unix_path), 0) {}
 Proxy::Proxy(std::uint16_t server_port) : Proxy("", server_port) {}
 
 Proxy::Proxy(std::string unix_path, std::uint16_t server_port)
-    : unix_path_(std::move(unix_path)),
-      server_port_(server_port),
-      listener_(listen_loopback(port_)),
-      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  if (!wake_) {
-    throw std::system_error(errno, std::generic_category(), "eventfd");
-  }
-  thread_ = std::thread([this] { loop(); });
+    : unix_path_(std::move(unix_path)), server_port_(server_port) {
+  start();
 }
 
-Proxy::~Proxy() {
-  {
-    const std::scoped_lock lock(mutex_);
-    stopping_ = true;
-    wake();
-  }
-  thread_.join();
-}
+Proxy::~Proxy() { stop(); }
 
-void Proxy::wake() const { ::eventfd_write(wake_.get(), 1); }
-
-void Proxy::loop() {
-  std::unique_lock lock(mutex_);
-  std::vector<pollfd> fds;
-  while (!stopping_) {
-    const int timeout = watch(fds);
-    lock.unlock();
-    ::poll(fds.data(), static_cast<nfds_t>(fds.size()), timeout);
-    lock.lock();
-    eventfd_t ignored = 0;
-    ::eventfd_read(wake_.get(), &ignored);
-    accept_all();
-    for (Connection& connection : open_) {
-      step(connection);
-    }
-    open_.remove_if([](const Connection& connection) { return connection.dead; });
-  }
-}
-
-// Fills in what to poll; returns the timeout in ms.
 int Proxy::watch(std::vector<pollfd>& fds) const {
   int timeout = -1;
-  fds = {{wake_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}};
   for (const Connection& connection : open_) {
     if (connection.dead) {
       return 0;
@@ -92,8 +55,7 @@ int Proxy::watch(std::vector<pollfd>& fds) const {
       if (left.count() <= 0) {
         client.events = static_cast<short>(client.events | POLLOUT);
       } else {
-        const int wait = static_cast<int>(std::min<long long>(left.count(), 60'000));
-        timeout = timeout < 0 ? wait : std::min(timeout, wait);
+        timeout = earlier(timeout, left.count());
       }
     }
     for (const pollfd& fd : {client, server}) {
@@ -105,17 +67,17 @@ int Proxy::watch(std::vector<pollfd>& fds) const {
   return timeout;
 }
 
-void Proxy::accept_all() {
-  while (true) {
-    UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!socket) {
-      return;
-    }
-    ++accepted_;
-    const int on = 1;
-    ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    open_.emplace_back(std::move(socket));
+void Proxy::take(UniqueFd socket) {
+  const int on = 1;
+  ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  open_.emplace_back(std::move(socket));
+}
+
+void Proxy::serve() {
+  for (Connection& connection : open_) {
+    step(connection);
   }
+  open_.remove_if([](const Connection& connection) { return connection.dead; });
 }
 
 bool Proxy::connect_server(Connection& connection) const {

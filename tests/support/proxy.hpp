@@ -5,15 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <list>
-#include <mutex>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
-#include "fd.hpp"
-
-struct pollfd;
+#include "loopback_server.hpp"
 
 namespace rlock::test {
 
@@ -24,22 +20,16 @@ enum class Mode {
   refuse            // present and new connections are closed at once
 };
 
-// Listens on 127.0.0.1 on a free port, in a thread of its own. All functions are thread-safe, and a
-// change is in force when the function returns: not one byte moves under the old setting after
-// that.
-class Proxy {
+// All functions are thread-safe, and a change is in force when the function returns: not one byte
+// moves under the old setting after that.
+class Proxy final : public LoopbackServer {
  public:
   // In front of a Unix socket, or of a port of 127.0.0.1. The server need not be there yet: a
   // connection for which it does not answer is closed. Throws std::system_error when it cannot
   // listen.
   explicit Proxy(std::string unix_path);
   explicit Proxy(std::uint16_t server_port);
-  Proxy(const Proxy&) = delete;
-  Proxy& operator=(const Proxy&) = delete;
-  ~Proxy();
-
-  [[nodiscard]] std::uint16_t port() const { return port_; }
-  [[nodiscard]] std::string url() const { return "redis://127.0.0.1:" + std::to_string(port_); }
+  ~Proxy() override;
 
   void set_mode(Mode mode);
   // Closes all present connections, also those not yet accepted.
@@ -52,8 +42,7 @@ class Proxy {
   // Each reply waits this long from now on; 0 switches it off.
   void set_delay(std::chrono::milliseconds delay);
 
-  // Connections accepted so far, and those open now.
-  [[nodiscard]] std::size_t connections() const;
+  // Connections open now.
   [[nodiscard]] std::size_t open_connections() const;
   // RESP commands (their "*" headers) forwarded from clients.
   [[nodiscard]] std::size_t requests() const;
@@ -66,28 +55,23 @@ class Proxy {
  private:
   struct Connection;
   Proxy(std::string unix_path, std::uint16_t server_port);
-  void wake() const;
-  void loop();
-  int watch(std::vector<pollfd>& fds) const;
-  void accept_all();
+  int watch(std::vector<pollfd>& fds) const override;
+  void take(UniqueFd socket) override;
+  void serve() override;
   void step(Connection& connection);
   bool connect_server(Connection& connection) const;
   void move_requests(Connection& connection);
   void move_replies(Connection& connection);
   void take_reply(Connection& connection, std::string data);
 
-  mutable std::mutex mutex_;
   std::string unix_path_;
   std::uint16_t server_port_;
-  std::uint16_t port_ = 0;
-  UniqueFd listener_, wake_;
   std::list<Connection> open_;
-  bool stopping_ = false, armed_ = false;
+  bool armed_ = false;
   std::string armed_text_;
   Mode mode_ = Mode::pass, mode_after_cut_ = Mode::pass;
   std::chrono::milliseconds delay_{0};
-  std::size_t accepted_ = 0, requests_ = 0, cuts_ = 0, to_server_ = 0, to_client_ = 0;
-  std::thread thread_;
+  std::size_t requests_ = 0, cuts_ = 0, to_server_ = 0, to_client_ = 0;
 };
 
 }  // namespace rlock::test

@@ -38,11 +38,6 @@ void Proxy::set_delay(std::chrono::milliseconds delay) {
   delay_ = delay;
 }
 
-std::size_t Proxy::connections() const {
-  const std::scoped_lock lock(mutex_);
-  return accepted_;
-}
-
 std::size_t Proxy::open_connections() const {
   const std::scoped_lock lock(mutex_);
   return static_cast<std::size_t>(

@@ -7,12 +7,12 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <stdexcept>
 #include <sys/stat.h>
 #include <system_error>
 #include <utility>
 
+#include "contents.hpp"
 #include "net.hpp"
 #include "processes.hpp"
 #include "rights.hpp"
@@ -135,11 +135,7 @@ bool Server::answers() {
   }
 }
 
-std::string Server::log() const {
-  std::ostringstream text;
-  text << std::ifstream(directory_ + "/redis.log").rdbuf();
-  return text.str();
-}
+std::string Server::log() const { return contents(directory_ + "/redis.log"); }
 
 void Server::stop() { child_.reset(); }
 
@@ -214,6 +210,14 @@ std::vector<std::string> Server::keys() const {
   std::vector<std::string> names = list({"KEYS", "*"});
   std::sort(names.begin(), names.end());
   return names;
+}
+
+long pttl(const Server& server, const std::string& key) {
+  return std::stol(server.command({"PTTL", key}));
+}
+
+bool comes_to_be_empty(const Server& server) {
+  return wait_until([&] { return server.keys().empty(); });
 }
 
 }  // namespace rlock::test

@@ -76,4 +76,10 @@ class Server {
   std::unique_ptr<Child> child_;
 };
 
+// Returns the TTL of `key` in milliseconds, -1 without an expiry, -2 without a key.
+long pttl(const Server& server, const std::string& key = "job");
+
+// Waits until the server has no key any more. Returns false when one stays.
+bool comes_to_be_empty(const Server& server);
+
 }  // namespace rlock::test

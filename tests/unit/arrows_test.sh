@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The rules of the house (ARCHITECTURE.md): which room may include which, which libraries a room may
-# use, how long a file may be and how none may be called.  Prints each violation.
+# use, how long a file may be and how none may be called; and that a unit test is named after the
+# file that it tests.  Prints each violation.
 #   arrows_test.sh PROGRAM SOURCE_DIR
 set -euo pipefail
 
@@ -121,6 +122,19 @@ check_tree() (
         done
 )
 
+# Prints the unit tests of the directory $1 whose file src lacks: tests/unit/A_B_c_test.cpp tests
+# src/A/B/c. The simulation tests a design, and no file.
+check_mirror() (
+    cd -- "$1"
+    local files test name
+    files=$(find src -name '*.[ch]pp' -printf '%P\n' | sed 's|/|_|g; s|\.[ch]pp$||')
+    for test in tests/unit/*_test.cpp; do
+        name=$(basename -- "$test" _test.cpp)
+        [[ $name == quorum_token_simulation || $'\n'$files$'\n' == *$'\n'"$name"$'\n'* ]] ||
+            echo "$test: src has no such file"
+    done
+)
+
 # Adds the text $2 to the file $1 of the copy; check_tree must then complain about $1 with $3.
 declare -a expected=()
 plant() {
@@ -130,7 +144,7 @@ plant() {
 }
 
 source_dir=$2
-violations=$(check_tree "$source_dir/src")
+violations=$(check_tree "$source_dir/src" && check_mirror "$source_dir")
 if [[ -n $violations ]]; then
     echo "$violations"
     exit 1
@@ -169,4 +183,11 @@ for complaint in "${expected[@]}"; do
         exit 1
     fi
 done
+mkdir -p -- "$scratch/tests/unit"
+touch -- "$scratch/tests/unit/"{lock_words_lease,lock_lease}_test.cpp
+found=$(check_mirror "$scratch")
+if [[ $found != "tests/unit/lock_lease_test.cpp: src has no such file" ]]; then
+    echo "self-check: the unit tests that mirror no file: $found"
+    exit 1
+fi
 echo "no violation"

@@ -5,8 +5,10 @@
 
 #include "base/error.hpp"
 #include "cli/app.hpp"
+#include "support/words.hpp"
 
 using namespace rlock;
+using rlock::test::has;
 
 namespace {
 
@@ -22,10 +24,6 @@ std::string complaint(const std::vector<const char*>& words) {
     CHECK(error.status() == ExitStatus::usage);
     return error.what();
   }
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace
@@ -67,10 +65,10 @@ TEST_CASE("a lock and an owner may have the name of a command") {
 }
 
 TEST_CASE("bad command lines are refused with a hint") {
-  CHECK(contains(complaint({"frobnicate"}), "(see rlock --help)"));
-  CHECK(contains(complaint({"inspect-queue"}), "NAME"));
-  CHECK(contains(complaint({"inspect-queue", "job", "--nonsense"}), "(see rlock inspect-queue"));
-  CHECK(contains(complaint({"exec", "--on-lost", "panic", "job", "--", "true"}), "--on-lost"));
+  CHECK(has(complaint({"frobnicate"}), "(see rlock --help)"));
+  CHECK(has(complaint({"inspect-queue"}), "NAME"));
+  CHECK(has(complaint({"inspect-queue", "job", "--nonsense"}), "(see rlock inspect-queue"));
+  CHECK(has(complaint({"exec", "--on-lost", "panic", "job", "--", "true"}), "--on-lost"));
   CHECK_FALSE(complaint({"unlock", "--force", "--owner", "x", "job"}).empty());
   CHECK_FALSE(complaint({"--color", "pink", "inspect-queue", "job"}).empty());
 }

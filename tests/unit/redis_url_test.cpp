@@ -5,12 +5,14 @@
 
 #include "base/error.hpp"
 #include "redis/url.hpp"
+#include "support/words.hpp"
 
 using rlock::Error;
 using rlock::ExitStatus;
 using rlock::redis::Endpoint;
 using rlock::redis::HostAndPort;
 using rlock::redis::parse_url;
+using rlock::test::has;
 
 namespace {
 
@@ -23,10 +25,6 @@ std::string complaint(const std::string& url) {
     CHECK(error.status() == ExitStatus::usage);
     return error.what();
   }
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace
@@ -76,10 +74,10 @@ TEST_CASE("IPv6 addresses stand in brackets") {
   CHECK(endpoint.port == 7000);
   CHECK(endpoint.database == 1);
   CHECK(endpoint.display() == "redis://[fe80::1%25eth0]:7000/1");
-  CHECK(contains(complaint("redis://::1"), "brackets"));
-  CHECK(contains(complaint("redis://[::1"), "'[' without ']'"));
-  CHECK(contains(complaint("redis://[::1]x"), "only ':port' may follow ']'"));
-  CHECK(contains(complaint("redis://[]"), "no host"));
+  CHECK(has(complaint("redis://::1"), "brackets"));
+  CHECK(has(complaint("redis://[::1"), "'[' without ']'"));
+  CHECK(has(complaint("redis://[::1]x"), "only ':port' may follow ']'"));
+  CHECK(has(complaint("redis://[]"), "no host"));
 }
 
 TEST_CASE("the scheme is not case-sensitive") {
@@ -96,7 +94,7 @@ TEST_CASE("an empty path after the host is no database") {
 TEST_CASE("bad ports are refused") {
   for (const char* port : {"0", "65536", "-1", "+1", "x", "", "6379x", " 6379", "99999999999999"}) {
     CAPTURE(port);
-    CHECK(contains(complaint("redis://h:" + std::string(port)), "the port is a number"));
+    CHECK(has(complaint("redis://h:" + std::string(port)), "the port is a number"));
   }
   CHECK(parse_url("redis://h:65535").port == 65535);
   CHECK(parse_url("redis://h:1").port == 1);
@@ -105,32 +103,32 @@ TEST_CASE("bad ports are refused") {
 TEST_CASE("bad databases are refused") {
   for (const char* database : {"x", "-1", "-0", "+1", "1/", "1x", "1000001", "9999999999999999"}) {
     CAPTURE(database);
-    CHECK(contains(complaint("redis://h/" + std::string(database)), "the database is a number"));
-    CHECK(contains(complaint("unix:///s?db=" + std::string(database)), "the database is a number"));
+    CHECK(has(complaint("redis://h/" + std::string(database)), "the database is a number"));
+    CHECK(has(complaint("unix:///s?db=" + std::string(database)), "the database is a number"));
   }
-  CHECK(contains(complaint("unix:///s?db="), "the database is a number"));
+  CHECK(has(complaint("unix:///s?db="), "the database is a number"));
 }
 
 TEST_CASE("a missing host is refused") {
   for (const char* url :
        {"redis://", "redis:///1", "redis://:6379", "redis://user:pw@", "redis://user:pw@:6379/0"}) {
     CAPTURE(url);
-    CHECK(contains(complaint(url), "no host"));
+    CHECK(has(complaint(url), "no host"));
   }
 }
 
 TEST_CASE("queries and fragments are refused, and the message helps with passwords") {
-  CHECK(contains(complaint("redis://h?db=1"), "%3F"));
-  CHECK(contains(complaint("redis://h/1#x"), "%23"));
+  CHECK(has(complaint("redis://h?db=1"), "%3F"));
+  CHECK(has(complaint("redis://h/1#x"), "%23"));
 }
 
 TEST_CASE("bad percent-encoding is refused, also a NUL") {
-  CHECK(contains(complaint("redis://h%2"), "bad %-encoding in the host"));
-  CHECK(contains(complaint("redis://%zz:x@h"), "bad %-encoding in the user"));
-  CHECK(contains(complaint("redis://:x%@h"), "bad %-encoding in the password"));
-  CHECK(contains(complaint("unix:///a%"), "bad %-encoding in the path"));
-  CHECK(contains(complaint("redis://h%00.example"), "NUL in the host"));
-  CHECK(contains(complaint("unix:///a%00b"), "NUL in the path"));
+  CHECK(has(complaint("redis://h%2"), "bad %-encoding in the host"));
+  CHECK(has(complaint("redis://%zz:x@h"), "bad %-encoding in the user"));
+  CHECK(has(complaint("redis://:x%@h"), "bad %-encoding in the password"));
+  CHECK(has(complaint("unix:///a%"), "bad %-encoding in the path"));
+  CHECK(has(complaint("redis://h%00.example"), "NUL in the host"));
+  CHECK(has(complaint("unix:///a%00b"), "NUL in the path"));
 }
 
 TEST_CASE("a unix URL has a path and may have a database") {
@@ -143,11 +141,11 @@ TEST_CASE("a unix URL has a path and may have a database") {
   CHECK(parse_url("unix:/run/s").display() == "unix:///run/s");
   CHECK(parse_url("unix:///a%20b%3Fdb=7").path == "/a b?db=7");
   CHECK(parse_url("unix:///a%20b%3Fdb=7").database == 0);
-  CHECK(contains(complaint("unix://"), "starts with '/'"));
-  CHECK(contains(complaint("unix:relative"), "starts with '/'"));
-  CHECK(contains(complaint("unix://host/s"), "starts with '/'"));
-  CHECK(contains(complaint("unix:///s?x=1"), "'?db=N'"));
-  CHECK(contains(complaint("unix:///s?"), "'?db=N'"));
+  CHECK(has(complaint("unix://"), "starts with '/'"));
+  CHECK(has(complaint("unix:relative"), "starts with '/'"));
+  CHECK(has(complaint("unix://host/s"), "starts with '/'"));
+  CHECK(has(complaint("unix:///s?x=1"), "'?db=N'"));
+  CHECK(has(complaint("unix:///s?"), "'?db=N'"));
 }
 
 TEST_CASE("a local URL may have a directory") {
@@ -158,7 +156,7 @@ TEST_CASE("a local URL may have a directory") {
   CHECK(parse_url("local:///var/lib/rlock").path == "/var/lib/rlock");
   CHECK(parse_url("local:/d").display() == "local:/d");
   CHECK(parse_url("local:").display() == "local:");
-  CHECK(contains(complaint("local:dir"), "starts with '/'"));
+  CHECK(has(complaint("local:dir"), "starts with '/'"));
 }
 
 TEST_CASE("rediss is redis with TLS") {
@@ -180,9 +178,9 @@ TEST_CASE("redis-sentinel names the sentinels and the master") {
   CHECK(endpoint.display() == "redis-sentinel://a:26379,b:7000,[::1]:26379/3#my%20main");
   CHECK(parse_url("redis-sentinel://a#m").database == 0);
   CHECK(parse_url("redis-sentinel://a/#m").master == "m");
-  CHECK(contains(complaint("redis-sentinel://a,b/0"), "the master's name is missing"));
-  CHECK(contains(complaint("redis-sentinel://a,a:26379#m"), "named twice"));
-  CHECK(contains(complaint("redis-sentinel://a,#m"), "no host"));
+  CHECK(has(complaint("redis-sentinel://a,b/0"), "the master's name is missing"));
+  CHECK(has(complaint("redis-sentinel://a,a:26379#m"), "named twice"));
+  CHECK(has(complaint("redis-sentinel://a,#m"), "no host"));
 }
 
 TEST_CASE("redis-cluster names some nodes, and no database") {
@@ -192,15 +190,15 @@ TEST_CASE("redis-cluster names some nodes, and no database") {
   CHECK(endpoint.credentials.password == "p");
   CHECK(endpoint.display() == "redis-cluster://a:6379,b:7000");
   CHECK(parse_url("redis-cluster://a/").seeds.size() == 1);
-  CHECK(contains(complaint("redis-cluster://a/1"), "one database"));
-  CHECK(contains(complaint("redis-cluster://a,a"), "named twice"));
+  CHECK(has(complaint("redis-cluster://a/1"), "one database"));
+  CHECK(has(complaint("redis-cluster://a,a"), "named twice"));
 }
 
 TEST_CASE("everything else is no URL, and the message shows how one looks") {
   for (const char* url : {"", "h", "http://h", "redis:/h", "redis:h", "//h", "redis"}) {
     CAPTURE(url);
-    CHECK(contains(complaint(url), "no known scheme"));
-    CHECK(contains(complaint(url), "redis://[user[:password]@]host[:port][/db]"));
+    CHECK(has(complaint(url), "no known scheme"));
+    CHECK(has(complaint(url), "redis://[user[:password]@]host[:port][/db]"));
   }
 }
 
@@ -212,7 +210,7 @@ TEST_CASE("no message and no display repeats a password") {
         "redis-sentinel://u:SECRET@h", "redis-cluster://u:SECRET@h", "u:SECRET@h",
         "redis://u:SECRET@h:7000/1", "redis://SECRET@h"}) {
     CAPTURE(url);
-    CHECK_FALSE(contains(complaint(url), "SECRET"));
+    CHECK_FALSE(has(complaint(url), "SECRET"));
   }
 }
 
@@ -243,10 +241,10 @@ TEST_CASE("who leaves the scheme out is told which one may be meant, and nothing
     CAPTURE(text);
     CHECK(complaint(text) == "bad server URL: is " + meant + " meant in front of it?");
   }
-  CHECK(contains(complaint("redis://a redis://b"), "give --redis several times"));
+  CHECK(has(complaint("redis://a redis://b"), "give --redis several times"));
   for (const std::string text : {"user:secret@web1", "secret", "user:secret", "/a b", "a\x1b.b"}) {
     CAPTURE(text);
-    CHECK_FALSE(contains(complaint(text), "meant in front"));
-    CHECK_FALSE(contains(complaint(text), "secret"));
+    CHECK_FALSE(has(complaint(text), "meant in front"));
+    CHECK_FALSE(has(complaint(text), "secret"));
   }
 }

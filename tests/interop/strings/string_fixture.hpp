@@ -45,10 +45,8 @@ struct StringFixture {
     return waiter;
   }
   [[nodiscard]] std::string value() const { return server.command({"GET", "job"}); }
-  [[nodiscard]] long ttl() const { return std::stol(server.command({"PTTL", "job"})); }
-  [[nodiscard]] bool is_clean() const {
-    return wait_until([&] { return server.keys().empty(); });
-  }
+  [[nodiscard]] long ttl() const { return pttl(server); }
+  [[nodiscard]] bool is_clean() const { return comes_to_be_empty(server); }
 };
 
 }  // namespace rlock::test

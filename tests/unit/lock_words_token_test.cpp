@@ -1,4 +1,4 @@
-// lock/token: what is a token.
+// lock/words/token: what is a token.
 #include <string>
 
 #include <doctest/doctest.h>

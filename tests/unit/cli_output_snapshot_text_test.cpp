@@ -5,6 +5,7 @@
 
 #include "base/text_width.hpp"
 #include "cli/output/snapshot_text.hpp"
+#include "support/words.hpp"
 
 using rlock::cli::Detail;
 using rlock::cli::to_text;
@@ -12,6 +13,7 @@ using rlock::lock::About;
 using rlock::lock::Holder;
 using rlock::lock::Snapshot;
 using rlock::lock::Waiter;
+using rlock::test::has;
 
 namespace {
 
@@ -53,10 +55,6 @@ std::size_t widest_line(const std::string& text) {
     widest = std::max(widest, rlock::display_width(text.substr(start, end - start)));
   }
   return widest;
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "cli/settings/config_file.hpp"
 #include "cli/settings/text_file.hpp"
+#include "support/words.hpp"
 #include "unit/scratch.hpp"
 
 using namespace rlock;
@@ -20,6 +21,7 @@ using rlock::test::Scratch;
 namespace {
 
 using Values = std::map<std::string, std::string>;
+using rlock::test::has;
 
 Values values(const cli::Config& config) {
   Values result;
@@ -47,10 +49,6 @@ std::string complaint_of(const std::string& path) {
 std::string complaint(const std::string& text) {
   const Scratch scratch;
   return complaint_of(scratch.write("rlock.toml", text));
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace

@@ -1,0 +1,24 @@
+// Those that wait for a lock on a server: they listen to its channel.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "server.hpp"
+#include "wait_until.hpp"
+
+namespace rlock::test {
+
+// Returns how many connections listen to a channel.
+inline long listeners(const Server& server, const std::string& channel) {
+  const std::vector<std::string> answer = server.list({"PUBSUB", "NUMSUB", channel});
+  return answer.size() == 2 ? std::stol(answer[1]) : 0;
+}
+
+// Waits until so many listen to the releases of a lock that has no queue.
+inline bool comes_to_wait(const Server& server, const std::string& name = "job", long count = 1) {
+  return wait_until(
+      [&] { return listeners(server, "redisson_lock__channel:{" + name + "}") == count; });
+}
+
+}  // namespace rlock::test
