@@ -543,11 +543,16 @@ func (n *Nemesis) stopReplicas() *Act {
 		}
 	}
 	act.At = now()
-	return n.lasting(act, "replicas", span, func() {
+	goOn := func() {
 		for _, server := range stopped {
 			server.signal(syscall.SIGCONT)
 		}
-	})
+	}
+	if len(stopped) != len(n.fleet.group.servers)-1 { // a master of old is about to become a replica
+		goOn()
+		span = 0
+	}
+	return n.lasting(act, "replicas", span, goOn)
 }
 
 func (n *Nemesis) stopHost() *Act {

@@ -392,7 +392,7 @@ func (f *Fleet) takeAll(h *History, lastKilled int64) {
 	time.Sleep(time.Duration(lastKilled + h.Round.Lease + second - now()))
 	for _, lock := range h.Round.Locks {
 		run := f.newRun(0, lock)
-		run.Wait, run.Final = second/2, true
+		run.Wait, run.Final = h.Round.Lease+second/2, true // what a killed run has left may just have ended
 		if lock.Kind == "fair" { // dead waiters may still stand in the queue
 			run.Wait = 40 * second
 		}
