@@ -1,6 +1,7 @@
 #include "redis/client.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <map>
 #include <optional>
 
@@ -47,9 +48,11 @@ auto Client::insist(int slot, Action action, int* unanswered, const Patience& pa
   const TimePoint deadline = patience.deadline;
   int redirections = 0;
   turned_away_.clear();
+  std::exception_ptr failure;  // of the last try: it says more than that time has passed
   // The process may have been stopped since it last looked at the clock, in a pause say.
   const auto check_time = [&] {
     if (BootClock::now() < deadline) return;
+    if (failure) std::rethrow_exception(failure);
     throw Unavailable("no answer from redis at " + links_.display() + " " + in_time(patience));
   };
   while (true) {
@@ -75,6 +78,7 @@ auto Client::insist(int slot, Action action, int* unanswered, const Patience& pa
         if (!turned_away_.empty()) refuse_slot(turned_away_);  // and that was why time ran out
         throw;
       }
+      failure = std::current_exception();
     } catch (const Interrupted&) {
       if (is_sent && unanswered != nullptr) ++*unanswered;
       throw;

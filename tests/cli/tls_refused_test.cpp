@@ -1,5 +1,6 @@
 // Who is not to be trusted, what is no TLS, and files that are of no use: one line and a status.
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -171,6 +172,27 @@ TEST_CASE("TLS: a plain connection to a port that speaks TLS is told in one line
   TlsServer server;
   const Result result = attempt(local("redis", server.port()), {});
   check_refused(result, result.status == 76 ? 76 : 69, "TLS");
+}
+
+TEST_CASE("TLS: so is one whose time runs out between two tries") {
+  if (!can_use_tls()) return;
+  TlsServer server;
+  int own = 0;
+  const auto connections = [&] {
+    ++own;
+    const std::string key = "total_connections_received:";
+    const std::string stats = server.plain().command({"INFO", "stats"});
+    return std::stoi(stats.substr(stats.find(key) + key.size())) - own;
+  };
+  const int before = connections();
+  const auto start = std::chrono::steady_clock::now();
+  Process client(rlock_argv("-r", local("redis", server.port()), "--timeout", "4s", "exec", "job",
+                            "--", "echo", "ran"));
+  REQUIRE(wait_until([&] { return connections() > before + 3; }));
+  client.signal(SIGSTOP);  // most of its time passes between two tries
+  wait_until([&] { return std::chrono::steady_clock::now() - start > 5s; });
+  client.signal(SIGCONT);
+  check_refused(client.wait(), 69, "TLS");
 }
 
 TEST_CASE("TLS: a handshake that hangs costs the timeout") {
