@@ -98,6 +98,12 @@ func (j *judge) group() {
 	for _, run := range j.Runs {
 		if outer := known[strings.TrimSuffix(run.ID, ".n")]; outer.Run != run {
 			run.Outer, run.Names, run.Mode, run.Host, run.By = outer.ID, outer.Names, outer.Mode, outer.Host, outer.By
+			if len(outer.InnerNames) == 0 && !outer.Left && run.Owner != outer.Owner && run.Owner != "" && outer.Owner != "" {
+				// The command of the outer run was killed before the nested one asked: it has taken a lock of its own.
+				run.Called = outer.Enter
+				j.groups = append(j.groups, &Group{Run: run, of: outer.ID, last: run.Last})
+				continue
+			}
 			if run.Last > outer.last { // what runs below counts on the lock of what is above
 				outer.last = run.Last
 			}

@@ -393,7 +393,7 @@ func (f *Fleet) takeAll(h *History, lastKilled int64) {
 	for _, lock := range h.Round.Locks {
 		run := f.newRun(0, lock)
 		run.Wait, run.Final = h.Round.Lease+second/2, true // what a killed run has left may just have ended
-		if lock.Kind == "fair" { // dead waiters may still stand in the queue
+		if lock.Kind == "fair" {                           // dead waiters may still stand in the queue
 			run.Wait = 40 * second
 		}
 		run.Args = append([]string{f.rlock, "exec", "-w", seconds(run.Wait)}, kindOptions(run, lock)...)
