@@ -132,9 +132,9 @@ func (j *judge) votes() {
 	}
 	for _, look := range j.Looks {
 		for _, note := range look.Notes {
-			if r := byID[note]; r != nil && look.Began > r.Ended+second/2 && !told[note] && j.quiet(r, r.Ended, look.Began) {
+			if r := byID[note]; r != nil && look.Again > r.Ended+second/2 && !told[note] && j.quiet(r, r.Ended, min(look.Again, r.Ended+second)) {
 				told[note] = true
-				j.violate(fmt.Sprintf("%s gave up, and server %d keeps its vote", note, look.Server), look.Lock, look.Began, note)
+				j.violate(fmt.Sprintf("%s gave up, and server %d keeps its vote", note, look.Server), look.Lock, look.Again, note)
 			}
 		}
 	}
