@@ -51,6 +51,7 @@ TEST_CASE("semaphore: a nested run that outlives the outer one keeps the permit 
   shells.go("end");
   next.wait_for_stdout("ready");
   check_done(next);
+  CHECK(try_at_once(server, "1") == 0);  // to which nobody listens, for sure
   CHECK(wait_until([&] { return server.keys() == (is_of_service ? Words{"job"} : Words{}); }));
   if (is_of_service) CHECK(available(server) == "1");
 }
@@ -91,6 +92,8 @@ TEST_CASE(
   CHECK(outer.wait_exit().status == 0);
   const Result next = invoke(server, {"exec", "--permits", "1", "job", "--", "echo", "ran"});
   CHECK(next.out == "ran\n");
+  // As long as its connection for messages was not closed, somebody seemed to listen.
+  CHECK(try_at_once(server, "1") == 0);
   CHECK(comes_to_be_empty(server));
 }
 
