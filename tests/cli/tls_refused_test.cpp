@@ -10,7 +10,6 @@
 #include <doctest/doctest.h>
 
 #include "support/certificates.hpp"
-#include "support/contents.hpp"
 #include "support/fake_server.hpp"
 #include "support/net.hpp"
 #include "support/process.hpp"
@@ -178,11 +177,11 @@ TEST_CASE("TLS: a plain connection to a port that speaks TLS is told in one line
 TEST_CASE("TLS: so is one whose time runs out between two tries") {
   if (!can_use_tls()) return;
   TlsServer server;
-  const std::string log = server.plain().directory() + "/redis.log";
   const auto start = std::chrono::steady_clock::now();
   Process client(rlock_argv("-r", local("redis", server.port()), "--timeout", "4s", "exec", "job",
                             "--", "echo", "ran"));
-  REQUIRE(wait_until([&] { return has(contents(log), "Error accepting a client connection"); }));
+  REQUIRE(
+      wait_until([&] { return has(server.plain().log(), "Error accepting a client connection"); }));
   client.signal(SIGSTOP);  // most of its time passes between two tries
   wait_until([&] { return std::chrono::steady_clock::now() - start > 5s; });
   client.signal(SIGCONT);
