@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sort"
 	"strings"
 	"sync"
 	"syscall"
@@ -93,6 +94,18 @@ func (f *Fleet) marker(run string) string   { return f.history.Dir + "/" + run }
 func (f *Fleet) hostMarker(host int) string { return fmt.Sprintf("%s/host%d", f.history.Dir, host) }
 
 func (f *Fleet) life(run string) string { return filepath.Join(f.history.Dir, "life", run+".h") }
+
+// liveRuns returns those that have been started and have not ended, in the order of their names.
+func (f *Fleet) liveRuns() []*Run {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	runs := make([]*Run, 0, len(f.live))
+	for _, run := range f.live {
+		runs = append(runs, run)
+	}
+	sort.Slice(runs, func(a, b int) bool { return runs[a].ID < runs[b].ID })
+	return runs
+}
 
 // lifeOf returns what the command of a run has written so far.
 func (f *Fleet) lifeOf(run string) *Run {

@@ -38,7 +38,6 @@ type Round struct {
 	Timeout  int64 // ns; --timeout
 	Locks    []Lock
 	Began    int64
-	Healed   int64 // no fault from here on
 	Ended    int64
 	Servers  int
 	Minority int  // so many servers may forget without an effect

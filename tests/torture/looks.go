@@ -176,8 +176,8 @@ func (j *judge) hoarded() {
 	}
 }
 
-// wasBroken tells whether an act deleted or broke a lock that a run held.
-func (act Act) wasBroken(r *Run) bool {
+// broke tells whether an act deleted or broke a lock that a run held.
+func (act Act) broke(r *Run) bool {
 	if !r.wants(act.Lock) {
 		return false
 	}
@@ -195,7 +195,7 @@ func (j *judge) wentOn() {
 		isForgotten := act.Kind == "restart" && j.Round.Forgets && j.Round.Setup == "volatile"
 		for _, g := range j.groups {
 			if g.By != "rlock" || g.of != g.ID || g.Mode == "permit" || g.Enter == 0 || act.At < g.Enter ||
-				!isForgotten && !act.wasBroken(g.Run) || len(g.nested) > 0 {
+				!isForgotten && !act.broke(g.Run) || len(g.nested) > 0 {
 				continue
 			}
 			lost := act.Until

@@ -285,8 +285,6 @@ func sortedNames(names []string) []string {
 	return sorted
 }
 
-func sortRuns(runs []*Run) { sort.Slice(runs, func(a, b int) bool { return runs[a].ID < runs[b].ID }) }
-
 // bootMinusMonotonic is for peers that know CLOCK_MONOTONIC only.
 func bootMinusMonotonic() int64 {
 	var t unix.Timespec

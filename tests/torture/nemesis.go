@@ -132,14 +132,9 @@ func (n *Nemesis) lasting(act *Act, key string, span time.Duration, end func()) 
 	n.ending.Add(1)
 	go func() {
 		defer n.ending.Done()
-		select {
-		case <-time.After(span):
-		case <-n.stop:
-		}
+		n.wait(span)
 		end()
-		n.mutex.Lock()
-		delete(n.busy, key)
-		n.mutex.Unlock()
+		n.release(key)
 		act.Until = now()
 		n.note(*act)
 	}()
@@ -169,16 +164,10 @@ func (n *Nemesis) span() time.Duration {
 // anyRun picks a run, mostly one that holds its lock. It is hit once only: what two faults do to one run
 // is another matter (kill-both).
 func (n *Nemesis) anyRun() *Run {
-	f := n.fleet
-	f.mutex.Lock()
-	var holding, all []*Run
-	for _, run := range f.live {
-		all = append(all, run)
-	}
-	f.mutex.Unlock()
-	sortRuns(all)
+	var holding []*Run
+	all := n.fleet.liveRuns()
 	for _, run := range all {
-		if f.holds(run.ID) {
+		if n.fleet.holds(run.ID) {
 			holding = append(holding, run)
 		}
 	}
@@ -261,16 +250,10 @@ func (n *Nemesis) killPair(run *Run) *Act {
 // killStalled kills or stops an rlock whose command is being started, and stalls.
 func (n *Nemesis) killStalled() *Act {
 	f := n.fleet
-	f.mutex.Lock()
-	var stalled []*Run
-	for _, run := range f.live {
-		if run.Args[0] == "strace" {
-			stalled = append(stalled, run)
+	for _, run := range f.liveRuns() {
+		if run.Args[0] != "strace" {
+			continue
 		}
-	}
-	f.mutex.Unlock()
-	sortRuns(stalled)
-	for _, run := range stalled {
 		family := f.familyOf(run)
 		if f.holds(run.ID) || family.rlock == 0 || family.children < 2 || !n.claim(run.ID) {
 			continue
@@ -306,15 +289,8 @@ func (n *Nemesis) killGroup() *Act {
 
 // partingShot kills those who hold locks, with their guardians: who waits still must find out.
 func (n *Nemesis) partingShot() {
-	f := n.fleet
-	f.mutex.Lock()
-	var live []*Run
-	for _, run := range f.live {
-		live = append(live, run)
-	}
-	f.mutex.Unlock()
-	for _, run := range live {
-		if run.By == "rlock" && f.holds(run.ID) {
+	for _, run := range n.fleet.liveRuns() {
+		if run.By == "rlock" && n.fleet.holds(run.ID) {
 			if act := n.killPair(run); act != nil {
 				n.note(*act)
 			}
@@ -353,19 +329,12 @@ func (n *Nemesis) lateThenAway() *Act {
 		return nil
 	}
 	n.ambush("late", find, func(run *Run) {
-		if !n.claim("network") {
-			return
-		}
-		defer n.release("network")
-		act := newAct("late-then-away")
-		act.Host, act.Detail = run.Host, run.ID
-		n.onHost(run.Host, Fault{DelayAnswer: late})
-		n.wait(time.Duration(lease / 2))
-		n.onHost(run.Host, Fault{Swallow: true, SwallowAnswer: true})
-		n.wait(time.Duration(lease * 6 / 5))
-		n.onHost(run.Host, Fault{})
-		act.Until = now()
-		n.note(*act)
+		n.trouble("late-then-away", run, func() {
+			n.onHost(run.Host, Fault{DelayAnswer: late})
+			n.wait(time.Duration(lease / 2))
+			n.onHost(run.Host, Fault{Swallow: true, SwallowAnswer: true})
+			n.wait(time.Duration(lease * 6 / 5))
+		})
 	})
 	return nil
 }
@@ -379,6 +348,20 @@ func (n *Nemesis) holderFor(least, most int64) *Run {
 		}
 	}
 	return nil
+}
+
+// trouble makes faults between the host of a run and all servers, one after the other, and ends them.
+func (n *Nemesis) trouble(kind string, run *Run, faults func()) {
+	if !n.claim("network") {
+		return
+	}
+	defer n.release("network")
+	act := newAct(kind)
+	act.Host, act.Detail = run.Host, run.ID
+	faults()
+	n.onHost(run.Host, Fault{})
+	act.Until = now()
+	n.note(*act)
 }
 
 // onHost makes a fault between a host and all servers.
@@ -421,20 +404,13 @@ func (n *Nemesis) loseRelease() *Act {
 	}
 	inner := 0
 	n.ambush("release", func() (run *Run) { run, inner = n.nestedRun(); return run }, func(run *Run) {
-		if !n.claim("network") {
-			return
-		}
-		defer n.release("network")
-		act := newAct("lost-release")
-		act.Host, act.Detail = run.Host, run.ID
-		n.onHost(run.Host, Fault{SwallowAnswer: true})
-		n.until(time.Duration(round.Lease/2), func() bool { return syscall.Kill(inner, 0) != nil })
-		time.Sleep(100 * time.Millisecond)
-		n.onHost(run.Host, Fault{Spare: true})
-		n.wait(later)
-		n.onHost(run.Host, Fault{})
-		act.Until = now()
-		n.note(*act)
+		n.trouble("lost-release", run, func() {
+			n.onHost(run.Host, Fault{SwallowAnswer: true})
+			n.until(time.Duration(round.Lease/2), func() bool { return syscall.Kill(inner, 0) != nil })
+			time.Sleep(100 * time.Millisecond)
+			n.onHost(run.Host, Fault{Spare: true})
+			n.wait(later)
+		})
 	})
 	return nil
 }
@@ -445,17 +421,10 @@ func (n *Nemesis) loseReentry() *Act {
 		return nil
 	}
 	n.ambush("reentry", n.runBeforeNested, func(run *Run) {
-		if !n.claim("network") {
-			return
-		}
-		defer n.release("network")
-		act := newAct("lost-reentry")
-		act.Host, act.Detail = run.Host, run.ID
-		n.onHost(run.Host, Fault{SwallowAnswer: true})
-		n.wait(time.Duration(n.fleet.lifeOf(run.ID).Enter + run.Hold/2 + 150*ms - now()))
-		n.onHost(run.Host, Fault{})
-		act.Until = now()
-		n.note(*act)
+		n.trouble("lost-reentry", run, func() {
+			n.onHost(run.Host, Fault{SwallowAnswer: true})
+			n.wait(time.Duration(n.fleet.lifeOf(run.ID).Enter + run.Hold/2 + 150*ms - now()))
+		})
 	})
 	return nil
 }
@@ -475,16 +444,8 @@ func (n *Nemesis) runBeforeNested() *Run {
 
 // nestedRun returns a run below which another one works, and the process that works.
 func (n *Nemesis) nestedRun() (*Run, int) {
-	f := n.fleet
-	f.mutex.Lock()
-	var all []*Run
-	for _, run := range f.live {
-		all = append(all, run)
-	}
-	f.mutex.Unlock()
-	sortRuns(all)
-	for _, run := range all {
-		if inner := f.lifeOf(run.ID + ".n"); inner.Enter > 0 && !inner.Left && inner.Last > now()-50*ms {
+	for _, run := range n.fleet.liveRuns() {
+		if inner := n.fleet.lifeOf(run.ID + ".n"); inner.Enter > 0 && !inner.Left && inner.Last > now()-50*ms {
 			return run, inner.Pid
 		}
 	}
@@ -744,23 +705,13 @@ func (n *Nemesis) anyLock() string {
 
 // longHolders returns runs that hold their lock, and want it for a good part of a lease.
 func (n *Nemesis) longHolders() []*Run {
-	f := n.fleet
-	f.mutex.Lock()
 	var long []*Run
-	for _, run := range f.live {
-		if run.Hold > f.history.Round.Lease/3 && !run.Limited {
+	for _, run := range n.fleet.liveRuns() {
+		if run.Hold > n.fleet.history.Round.Lease/3 && !run.Limited && n.fleet.holds(run.ID) {
 			long = append(long, run)
 		}
 	}
-	f.mutex.Unlock()
-	sortRuns(long)
-	var holding []*Run
-	for _, run := range long {
-		if f.holds(run.ID) {
-			holding = append(holding, run)
-		}
-	}
-	return holding
+	return long
 }
 
 func (n *Nemesis) deleteLock() *Act {

@@ -93,7 +93,6 @@ func runRound(setup Setup, seed int64, dir string, tools Tools) (*History, error
 	time.Sleep(tools.span)
 	close(nemesis.stop)
 	<-over
-	h.Round.Healed = now()
 	time.Sleep(2 * time.Second)
 	fleet.mutex.Lock()
 	fleet.stopping = true

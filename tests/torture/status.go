@@ -150,7 +150,7 @@ func (j *judge) wasDeleted(r *Run) bool {
 		}
 	}
 	for _, act := range j.Acts {
-		if act.wasBroken(r) && act.At > r.Enter && act.Until < r.Last-5*ms {
+		if act.broke(r) && act.At > r.Enter && act.Until < r.Last-5*ms {
 			return true
 		}
 	}
