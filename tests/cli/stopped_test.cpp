@@ -1,6 +1,8 @@
 // S2, S3, S8: rlock is stopped and continued, while its server is there or not.
+#include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -8,6 +10,7 @@
 
 #include "cli/beats.hpp"
 #include "cli/family.hpp"
+#include "support/processes.hpp"
 #include "support/pty.hpp"
 
 using namespace rlock::test;
@@ -51,6 +54,18 @@ void ends_in_peace(const Server& server, Process& rlock) {
   CAPTURE(result.err);
   CHECK(result.err.empty());
   CHECK(released(server));
+}
+
+// Waits until rlock, too, knows of the renewal that the server told of: until it has nothing to do.
+void wait_until_known(const Server& server, pid_t rlock) {
+  pttl(server);  // by now the server has sent what it answered to rlock
+  REQUIRE(wait_until([&] {
+    const std::filesystem::directory_iterator tasks("/proc/" + std::to_string(rlock) + "/task");
+    return std::all_of(begin(tasks), end(tasks), [](const auto& task) {
+      const auto stat = process_stat(std::stoi(task.path().filename().string()));
+      return stat && stat->state == 'S';
+    });
+  }));
 }
 
 }  // namespace
@@ -104,6 +119,7 @@ TEST_CASE("S8: rlock that was stopped past the time for SIGTERM still renews a l
                            "job", "--", "bash", "-c", until_go(server, 7)));
   rlock.wait_for_stdout("started");
   wait_for_renewal(server);  // from now on the watchdog keeps the lock
+  wait_until_known(server, rlock.pid());
   rlock.signal(SIGSTOP);
   REQUIRE(wait_until([&] { return pttl(server) < 8'300; }));
   rlock.signal(SIGCONT);
