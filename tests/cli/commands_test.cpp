@@ -2,6 +2,7 @@
 // is sent again after a lost reply counts once.
 #include <algorithm>
 #include <csignal>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -198,6 +199,24 @@ TEST_CASE("help is there without a server: of rlock, and of each command") {
   CHECK(alone.status == 64);
   CHECK(alone.out.empty());
   CHECK(alone.err == all);
+}
+
+TEST_CASE("the examples in the help of exec run, each with a true command") {
+  Server server;
+  std::istringstream help(run({rlock_program(), "exec", "--help"}).out);
+  int examples = 0;
+  for (std::string line; std::getline(help, line);) {
+    const std::size_t end = line.find(" -- ");
+    if (!line.starts_with("    rlock exec ") || end == std::string::npos) continue;
+    ++examples;
+    CAPTURE(line);
+    const Result result =
+        run({"sh", "-c", "rlock() { \"$RLOCK\" \"$@\"; }; " + line.substr(0, end) + " -- true"},
+            {.env = {{"RLOCK", rlock_program()}, {"RLOCK_REDIS", server.unix_url()}}});
+    CHECK(result.status == 0);
+    CHECK(result.err.empty());
+  }
+  CHECK(examples == 3);
 }
 
 TEST_CASE("unlock inside a command finds the owner by itself") {

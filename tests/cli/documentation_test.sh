@@ -305,6 +305,96 @@ check_fish() {
   [[ $all == "$understood" ]] || fail "rlock.fish: $all lines with options, $understood understood"
 }
 
+# --- words --------------------------------------------------------------------------------------
+
+# Prints OPTION, ARGUMENT and DESCRIPTION for each spelling of each option, as --help has it, with a byte
+# between them that separates empty fields, too.
+help_words() {
+  help_text "$@" | awk '
+    function finish(  i, n, names, parts) {
+      if (line == "") return
+      n = split(line, parts, / +/)
+      sub(/:.*/, "", parts[2])
+      for (i = split(parts[1], names, ","); i > 0; --i) print names[i] "\037" parts[2] "\037" text
+      line = ""
+    }
+    /^                    / { sub(/^ +/, ""); text = text (text == "" ? "" : " ") $0; next }
+    { finish() }
+    /^  -/ {
+      line = substr($0, 3)
+      text = ""
+      if (match(line, /  +/)) { text = substr(line, RSTART + RLENGTH); line = substr(line, 1, RSTART - 1) }
+    }
+    END { finish() }'
+}
+
+# Prints "OPTION<tab>DESCRIPTION" for the options of the command $1 in the completion for zsh; "" for
+# those before a command.
+zsh_words() {
+  local line text option arrays=("${1//-/_}_options")
+  [[ -n $1 ]] || arrays=(global first)
+  for array in "${arrays[@]}"; do
+    while IFS= read -r line; do
+      [[ $line =~ \[([^]]*)\] ]] || continue
+      text=${BASH_REMATCH[1]//\\:/:}
+      for option in $(sed -E 's/\([^)]*\)//g; s/\[.*//' <<<"$line" | grep -oE -- '--?[A-Za-z][a-z-]*'); do
+        printf '%s\t%s\n' "$option" "$text"
+      done
+    done < <(zsh_array "$array")
+  done
+}
+
+fish_words() {
+  fish_lines "$1" | sed -nE "s/^(.*) -d '([^']*)'.*/\1\t\2/p" | awk -F '\t' '{
+    n = split($1, words, " ")
+    for (i = 1; i < n; ++i) {
+      if (words[i] == "-s") print "-" words[i + 1] "\t" $2
+      if (words[i] == "-l") print "--" words[i + 1] "\t" $2
+    }
+  }'
+}
+
+# Prints "OPTION<tab>ARGUMENT" for each option in the lists of a manual page.
+man_words() {
+  grep -E '^\.It Fl .*Ar ' "$1" | sed -E 's/^\.It //; s/ (Ns|Op|=) / /g; s/ (Ns|Op|=) / /g' | awk '{
+    n = 0
+    for (i = 1; i <= NF; ++i) {
+      if ($i == "Fl") names[++n] = "-" $(i + 1)
+      if ($i == "Ar") { for (; n > 0; --n) print names[n] "\t" tolower($(i + 1)) }
+    }
+  }'
+}
+
+# The completions describe each option with the first words of what --help says; the manual pages name
+# its argument as --help does, or with the whole word.
+check_words() {
+  local command shell page option argument description said
+  local -A words
+  for command in "" $commands; do
+    page=$source_dir/man/rlock${command:+-$command}.1
+    words=([zsh]=$(zsh_words "$command") [fish]=$(fish_words "$command") [man]=$(man_words "$page"))
+    while IFS=$'\037' read -r option argument description; do
+      [[ -n $description ]] || fail "rlock $command --help: nothing about $option"
+      for shell in zsh fish; do
+        [[ -z $command || ($option != -h && $option != --help) ]] || continue
+        said=$(sed -n "s/^$option\t//p" <<<"${words[$shell]}")
+        [[ -n $said ]] || fail "$shell, $command $option: no description"
+        [[ ${description,} == "${said,}"* ]] ||
+          fail "$shell, $command $option: '$said', and --help: '$description'"
+      done
+      case $argument in
+        DUR) argument=duration ;;
+        ID) argument=owner ;;
+        N) argument=number ;;
+      esac
+      said=$(sed -n "s/^$option\t//p" <<<"${words[man]}")
+      # An argument that can be left out is not in --help; the page names the only one that there is.
+      [[ $said == "${argument,,}" || $option == --export || $command$option == unlock--kind ]] ||
+        fail "${page##*/}: $option $said, and --help: ${argument:-no argument}"
+    done < <(help_words ${command:+"$command"})
+  done
+}
+
 # Which options take the next word for their value: all, and no others, lest it be taken for a name.
 check_valued() {
   local valued option
@@ -341,6 +431,7 @@ check_bash
 check_zsh
 check_fish
 check_valued
+check_words
 
 if command -v mandoc >/dev/null; then
   check_option_lines "$source_dir/man/rlock.1" "$global"

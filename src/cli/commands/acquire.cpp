@@ -183,6 +183,7 @@ Action set_up_acquire(CLI::App& command, const Invocation& invocation) {
   set_usage(command, "rlock acquire [OPTIONS] NAME");
   unprotect(*command.add_option("NAME", options->name, "Name of the lock")->required());
   options->take.add_to(command);
+  command.option_defaults()->group("The shell");
   command
       .add_option("--pid", options->pid,
                   "The process with whose life the lock ends [the one that called rlock]")

@@ -189,13 +189,22 @@ int run_exec(const Globals& globals, const ExecOptions& options, const Behind& b
   }
 }
 
+constexpr const char* k_examples =
+    "  A cron job of ten hosts: the first one runs it, the others skip it.\n"
+    "    rlock exec -n -E 0 --at-least 5s backup -- /usr/local/bin/backup --all\n"
+    "  One deployment after the other, in the order in which they were asked for.\n"
+    "    rlock exec --fair -w 10m deploy -- ./deploy.sh production\n"
+    "  At most three encoders at once, for two hours at the most.\n"
+    "    rlock exec --permits 3 --at-most 2h encode -- ./encode film.mkv\n";
+
 }  // namespace
 
 Action set_up_exec(CLI::App& command, const Invocation& invocation) {
   const auto options = std::make_shared<ExecOptions>();
-  set_usage(command, "rlock exec [OPTIONS] NAME... -- CMD [ARG...]");
+  set_usage(command, "rlock exec [OPTIONS] NAME... -- CMD [ARG...]", k_examples);
   unprotect(*command.add_option("NAME", options->names, "Names of the locks")->required());
   options->take.add_to(command);
+  command.option_defaults()->group("The command");
   command.add_option("-c", options->shell, "Run /bin/sh -c STRING instead of '-- CMD'")
       ->type_name("STRING");
   command.add_option("--on-lost", options->on_lost, "What CMD gets when the lock is lost [term]")

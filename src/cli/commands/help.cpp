@@ -1,6 +1,7 @@
 #include "cli/commands/help.hpp"
 
 #include <memory>
+#include <regex>
 #include <utility>
 
 #include <CLI/CLI.hpp>
@@ -8,13 +9,25 @@
 namespace rlock::cli {
 namespace {
 
-// CLI11 would write a usage of its own making, which knows nothing of `--`.
+// CLI11 would write a usage of its own making, which knows nothing of `--`, and tell of each option
+// which others exclude it.
 class Help : public CLI::Formatter {
  public:
   explicit Help(std::string usage) : usage_(std::move(usage)) { column_width(34); }
 
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode mode) const override {
+    const std::string text = CLI::Formatter::make_help(app, std::move(name), mode);
+    return std::regex_replace(text, std::regex("\n{3,}"), "\n\n");
+  }
+
   std::string make_usage(const CLI::App* /*app*/, std::string /*name*/) const override {
     return "\nUsage: " + usage_ + "\n";
+  }
+
+  std::string make_option_opts(const CLI::Option* option) const override {
+    const std::string value = option->get_type_size() == 0 ? "" : option->get_type_name();
+    return (value.empty() ? "" : " " + value) + (option->get_expected_max() > 1 ? " ..." : "");
   }
 
  private:
@@ -23,10 +36,11 @@ class Help : public CLI::Formatter {
 
 }  // namespace
 
-void set_usage(CLI::App& command, const std::string& usage) {
+void set_usage(CLI::App& command, const std::string& usage, const std::string& examples) {
   command.formatter(std::make_shared<Help>(usage));
   if (command.get_parent() != nullptr) {
-    command.footer("The global options (rlock --help) are accepted here, too.");
+    command.footer((examples.empty() ? "" : "Examples:\n" + examples + "\n") +
+                   "The global options (rlock --help) are accepted here, too.");
   }
 }
 

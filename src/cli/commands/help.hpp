@@ -9,7 +9,8 @@ class App;
 
 namespace rlock::cli {
 
-// Makes `command`'s help start with `usage`, such as "rlock exec [OPTIONS] NAME... -- CMD".
-void set_usage(CLI::App& command, const std::string& usage);
+// Makes `command`'s help start with `usage`, such as "rlock exec [OPTIONS] NAME... -- CMD", and end
+// with `examples`: lines that end with '\n'.
+void set_usage(CLI::App& command, const std::string& usage, const std::string& examples = "");
 
 }  // namespace rlock::cli

@@ -154,7 +154,7 @@ void Globals::add_to(CLI::App& app) {
                  "Bound on connecting and on each request [env RLOCK_TIMEOUT; 3s]")
       ->type_name("DUR")
       ->group(group);
-  app.add_option("--user", user, "User name [env RLOCK_USER]")->group(group);
+  app.add_option("--user", user, "User name [env RLOCK_USER]")->type_name("NAME")->group(group);
   app.add_option("--password-file", password_file,
                  "File with the password [env RLOCK_PASSWORD, REDISCLI_AUTH]")
       ->type_name("FILE")
@@ -175,7 +175,7 @@ void Globals::add_to(CLI::App& app) {
   app.add_flag("--json", json, "Print JSON, one value a line")->group(group);
   app.add_flag("-q,--quiet", quiet, "Say less on stderr")->group(group);
   app.add_flag("-v,--verbose", verbose, "Say more on stderr")->group(group);
-  app.add_option("--color", color, "auto, always or never [env NO_COLOR; auto]")
+  app.add_option("--color", color, "When to print in colour [env NO_COLOR; auto]")
       ->type_name("WHEN")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->group(group);

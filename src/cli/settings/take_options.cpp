@@ -45,9 +45,39 @@ int parse_number(const std::string& option, const std::string& text, int least, 
 }  // namespace
 
 void TakeOptions::add_to(CLI::App& app) {
+  add_kind_to(app);
+
+  app.option_defaults()->group("Waiting");
+  app.add_option("-w,--wait", wait, "Give up after so long [wait for ever]")->type_name("DUR");
+  app.add_flag("-n,--no-wait", no_wait, "Do not wait: --wait 0");
+  app.add_option("-E,--conflict-exit-code", conflict_status,
+                 "Exit status when the lock was not acquired, 0 to 255 [75]")
+      ->type_name("STATUS");
+
+  app.option_defaults()->group("Holding");
+  app.add_option("--lease", lease, "How long the lock outlives a crash; renewed every third [30s]")
+      ->type_name("DUR");
+  app.add_flag("--no-watchdog", no_watchdog,
+               "Do not renew the lease; exec ends CMD before it ends");
+  app.add_flag("--fence", fence, "Draw a fencing token, by which old holders can be refused");
+  app.add_option("--sync-replicas", sync_replicas,
+                 "Give the lock back unless N replicas know of it [0]")
+      ->type_name("N");
+  app.add_option("--restart-delay", restart_delay,
+                 "Several servers: one that started less than this ago grants no lock [the longest "
+                 "of 30s, lease and --at-least]")
+      ->type_name("DUR");
+
+  app.option_defaults()->group("What others see");
+  app.add_option("--note", note, "Words of your own that others see beside the owner")
+      ->type_name("TEXT");
+  app.add_flag("--no-info", no_info, "Do not tell others host, process, user and program");
+}
+
+void TakeOptions::add_kind_to(CLI::App& app) {
+  app.option_defaults()->group("Kind of lock");
   CLI::Option* kind_option =
-      app.add_option("--kind", kind,
-                     "Kind of lock: reentrant, fair, simple, read, write or semaphore [reentrant]")
+      app.add_option("--kind", kind, "Plain (reentrant) or another kind [reentrant]")
           ->type_name("KIND")
           ->check(CLI::IsMember({"reentrant", "fair", "simple", "read", "write", "semaphore"}));
   CLI::Option* fair_option =
@@ -70,28 +100,8 @@ void TakeOptions::add_to(CLI::App& app) {
                  "How long this run may keep its place in the queue when it is dead [15s]")
       ->type_name("DUR");
   key_format.add_to(app);
-  app.add_option("--token", token, "Value of a simple lock's key, in place of a random one")
+  app.add_option("--token", token, "Value of the key of a simple lock, in place of a random one")
       ->type_name("VALUE");
-  app.add_option("-w,--wait", wait, "Give up after so long [wait for ever]")->type_name("DUR");
-  app.add_flag("-n,--no-wait", no_wait, "Do not wait: --wait 0");
-  app.add_option("--lease", lease, "How long the lock outlives a crash; renewed every third [30s]")
-      ->type_name("DUR");
-  app.add_flag("--no-watchdog", no_watchdog,
-               "Do not renew the lease; exec ends CMD before it ends");
-  app.add_option("--sync-replicas", sync_replicas,
-                 "Give the lock back unless N replicas know of it [0]")
-      ->type_name("N");
-  app.add_option("--restart-delay", restart_delay,
-                 "Several servers: one that started less than this ago grants no lock [the longest "
-                 "of 30s, lease and --at-least]")
-      ->type_name("DUR");
-  app.add_flag("--fence", fence, "Draw a fencing token, by which old holders can be refused");
-  app.add_option("-E,--conflict-exit-code", conflict_status,
-                 "Exit status when the lock was not acquired, 0 to 255 [75]")
-      ->type_name("N");
-  app.add_option("--note", note, "Words of your own that others see beside the owner")
-      ->type_name("TEXT");
-  app.add_flag("--no-info", no_info, "Do not tell others host, process, user and program");
 }
 
 TimePoint TakeOptions::wait_deadline() const {

@@ -66,6 +66,9 @@ struct TakeOptions {
   // Returns the owner that the user has given, or a new one, whose number others do not know a
   // process by unless the user lets them. Throws Error (usage).
   [[nodiscard]] std::string owner() const;
+
+ private:
+  void add_kind_to(CLI::App& app);
 };
 
 }  // namespace rlock::cli
