@@ -10,13 +10,13 @@
 #include <variant>
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "base/escape.hpp"
 #include "base/integer.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/help.hpp"
 #include "cli/commands/literal_words.hpp"
+#include "cli/output/json.hpp"
 #include "cli/settings/take_options.hpp"
 #include "cli/taking/background_watchdog.hpp"
 #include "cli/taking/shell_export.hpp"
@@ -45,12 +45,11 @@ Shell shell_of(const AcquireOptions& options) {
 }
 
 std::string describe(const Taken& taken) {
-  nlohmann::ordered_json json;
+  Json json;
   json["name"] = to_utf8(taken.lock->name());
   json["owner"] = to_utf8(taken.lock->owner());
   json["kind"] = lock::kind_name(taken.lock->kind());
-  json["token"] = nullptr;
-  if (taken.lease.token) json["token"] = *taken.lease.token;
+  json["token"] = value_or_null(taken.lease.token);
   json["lease_ms"] = taken.lease.length.count();
   json["count"] = taken.lease.count;
   return json.dump() + "\n";

@@ -3,12 +3,12 @@
 #include <memory>
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "base/escape.hpp"
 #include "base/percent.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/help.hpp"
+#include "cli/output/json.hpp"
 #include "cli/settings/settings.hpp"
 #include "cli/settings/words.hpp"
 #include "cli/terminal/message.hpp"
@@ -61,10 +61,9 @@ std::string to_line(const Setting& setting) {
 }
 
 std::string setting_json(const Setting& setting) {
-  nlohmann::ordered_json json;
+  Json json;
   json["name"] = setting.name;
-  json["value"] = nullptr;
-  if (!setting.value.empty()) json["value"] = to_utf8(setting.value);
+  json["value"] = text_or_null(setting.value);
   json["source"] = to_utf8(setting.source);
   return json.dump() + "\n";
 }

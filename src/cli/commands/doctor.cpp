@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "base/escape.hpp"
 #include "base/shell_quote.hpp"
@@ -16,6 +15,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/help.hpp"
 #include "cli/commands/literal_words.hpp"
+#include "cli/output/json.hpp"
 #include "cli/output/paint.hpp"
 #include "cli/output/remedy.hpp"
 #include "cli/terminal/message.hpp"
@@ -32,7 +32,6 @@
 namespace rlock::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using lock::Problem;
 
 struct DoctorOptions {
@@ -56,7 +55,7 @@ class Report {
       json["level"] = level;
       json["code"] = problem.code;
       json["detail"] = to_utf8(problem.detail);
-      json["hint"] = problem.hint.empty() ? Json(nullptr) : Json(to_utf8(problem.hint));
+      json["hint"] = text_or_null(problem.hint);
       print(json.dump() + "\n");
       return;
     }

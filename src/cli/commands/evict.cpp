@@ -5,13 +5,13 @@
 #include <set>
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "base/escape.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/help.hpp"
 #include "cli/commands/literal_words.hpp"
 #include "cli/output/holder_text.hpp"
+#include "cli/output/json.hpp"
 #include "cli/terminal/message.hpp"
 #include "lock/inspection/breaking.hpp"
 #include "lock/inspection/snapshot.hpp"
@@ -19,8 +19,6 @@
 
 namespace rlock::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct EvictOptions {
   std::string name;
@@ -56,8 +54,8 @@ std::string eviction_json(const std::string& name, const lock::Eviction& evictio
   Json json;
   json["name"] = to_utf8(name);
   json["owner"] = to_utf8(eviction.waiter.owner);
-  json["position"] = eviction.position ? Json(*eviction.position) : Json(nullptr);
-  json["was_alive"] = eviction.alive ? Json(*eviction.alive) : Json(nullptr);
+  json["position"] = value_or_null(eviction.position);
+  json["was_alive"] = value_or_null(eviction.alive);
   return json.dump();
 }
 

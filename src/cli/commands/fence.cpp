@@ -3,13 +3,13 @@
 #include <memory>
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "base/escape.hpp"
 #include "base/integer.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/help.hpp"
 #include "cli/commands/literal_words.hpp"
+#include "cli/output/json.hpp"
 #include "cli/settings/key_format.hpp"
 #include "cli/terminal/message.hpp"
 #include "lock/servers/fencing.hpp"
@@ -25,7 +25,7 @@ struct FenceOptions {
 };
 
 std::string check_json(const std::string& name, std::int64_t token, const lock::TokenCheck& check) {
-  nlohmann::ordered_json json;
+  Json json;
   json["name"] = to_utf8(name);
   json["token"] = token;
   json["highest"] = to_integer(check.highest);

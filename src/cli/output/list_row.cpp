@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "base/duration.hpp"
 #include "base/escape.hpp"
 #include "cli/output/holder_text.hpp"
+#include "cli/output/json.hpp"
 #include "cli/output/snapshot_json.hpp"
 #include "cli/output/snapshot_text.hpp"
 #include "cli/output/table.hpp"
@@ -15,8 +14,6 @@
 
 namespace rlock::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string join(const std::vector<std::string>& words) {
   std::string text;
@@ -41,10 +38,6 @@ std::string describe_first_holder(const ListRow& row) {
       describe_kept(row.holder->owner, about).value_or(describe_holder(row.holder->owner, about));
   if (row.holders > 1) text += " +" + std::to_string(row.holders - 1) + " more";
   return text;
-}
-
-Json text_or_null(const std::string& text) {
-  return text.empty() ? Json(nullptr) : Json(to_utf8(text));
 }
 
 }  // namespace
@@ -96,18 +89,18 @@ std::string to_json(const ListRow& row) {
   json["name"] = to_utf8(row.name);
   json["kind"] = text_or_null(row.kind);
   json["state"] = row.held ? "held" : "free";
-  json["ttl_ms"] = row.ttl_ms ? Json(*row.ttl_ms) : Json(nullptr);
+  json["ttl_ms"] = value_or_null(row.ttl_ms);
   json["holders"] = row.holders;
   json["waiters"] = row.waiters.value_or(0);
   json["owner"] = text_or_null(holder.owner);
   json["host"] = text_or_null(about.host);
-  json["pid"] = about.pid != 0 ? Json(about.pid) : Json(nullptr);
+  json["pid"] = number_or_null(about.pid);
   json["command"] = text_or_null(about.command);
   json["user"] = text_or_null(about.user);
-  json["since_ms"] = holder.since_ms ? Json(*holder.since_ms) : Json(nullptr);
+  json["since_ms"] = value_or_null(holder.since_ms);
   json["note"] = text_or_null(about.note);
-  json["kept_until_ms"] = about.kept_until_ms != 0 ? Json(about.kept_until_ms) : Json(nullptr);
-  json["listening"] = row.listening ? Json(*row.listening) : Json(nullptr);
+  json["kept_until_ms"] = number_or_null(about.kept_until_ms);
+  json["listening"] = value_or_null(row.listening);
   if (row.permits) {
     json["permits"] = {{"total", row.permits->total}, {"available", row.permits->available}};
   }

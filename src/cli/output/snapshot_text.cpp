@@ -12,7 +12,6 @@
 #include "base/text_width.hpp"
 #include "base/wording.hpp"
 #include "cli/output/holder_text.hpp"
-#include "cli/output/json_writer.hpp"
 #include "cli/output/party_table.hpp"
 #include "cli/output/snapshot_json.hpp"
 #include "lock/words/kind.hpp"

@@ -1,17 +1,15 @@
 #include "cli/watching/event_lines.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include "base/duration.hpp"
 #include "base/escape.hpp"
 #include "base/wall_time.hpp"
 #include "cli/output/holder_text.hpp"
+#include "cli/output/json.hpp"
 #include "cli/output/snapshot_text.hpp"
 
 namespace rlock::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using lock::Snapshot;
 
 Json start(std::int64_t time_ms, const std::string& name, const std::string& what) {
@@ -80,22 +78,18 @@ std::string json_line(const LockEvent& event, const Snapshot& snapshot) {
   const lock::Party& party = event.party;
   Json json = start(snapshot.time_ms, snapshot.name, what);
   if (what == "state") json["state"] = snapshot.held ? "held" : "free";
-  json["owner"] = party.owner.empty() ? Json(nullptr) : Json(to_utf8(party.owner));
-  const auto told = [&](std::string lock::About::*text) {
-    const bool is_known = party.about && !((*party.about).*text).empty();
-    return is_known ? Json(to_utf8((*party.about).*text)) : Json(nullptr);
-  };
-  json["host"] = told(&lock::About::host);
-  json["pid"] = party.about && party.about->pid != 0 ? Json(party.about->pid) : Json(nullptr);
-  json["command"] = told(&lock::About::command);
-  json["user"] = told(&lock::About::user);
-  json["note"] = told(&lock::About::note);
-  const std::int64_t kept_until = party.about ? party.about->kept_until_ms : 0;
-  json["kept_until_ms"] = kept_until != 0 ? Json(kept_until) : Json(nullptr);
-  json["ttl_ms"] = snapshot.ttl_ms ? Json(*snapshot.ttl_ms) : Json(nullptr);
+  json["owner"] = text_or_null(party.owner);
+  const lock::About about = party.about.value_or(lock::About{});
+  json["host"] = text_or_null(about.host);
+  json["pid"] = number_or_null(about.pid);
+  json["command"] = text_or_null(about.command);
+  json["user"] = text_or_null(about.user);
+  json["note"] = text_or_null(about.note);
+  json["kept_until_ms"] = number_or_null(about.kept_until_ms);
+  json["ttl_ms"] = value_or_null(snapshot.ttl_ms);
   if (what == "queued") json["position"] = event.position;
   json["waiters"] = snapshot.waiting().value_or(0);
-  json["listening"] = snapshot.listening ? Json(*snapshot.listening) : Json(nullptr);
+  json["listening"] = value_or_null(snapshot.listening);
   if (snapshot.permits) {
     json["permits"] = {{"total", snapshot.permits->total},
                        {"available", snapshot.permits->available}};
