@@ -8,7 +8,7 @@ wall time   of a whole run, from before its start until it has been reaped, its 
             in turns; a ratio is the median of the ratios of such pairs, with their quartiles.
 memory      the largest resident set of rlock (ru_maxrss).
 
-rlock's own waiters have an entry each in the side key, as lua/acquire_fair.lua writes it; Redisson's
+rlock's own waiters have an entry each in the side key, as lua/fair/acquire_fair.lua writes it; Redisson's
 have none. Takes half a minute.
 """
 

@@ -1,12 +1,13 @@
-# Turns lua/*.lua into one generated header: the text of each script and its SHA1, which is the
+# Turns lua/FOLDER/*.lua into one generated header: the text of each script and its SHA1, which is the
 # name that the server gives it (SCRIPT LOAD). A line "--#include FILE" stands for lua/include/FILE.
 # A script with the line "--#read-only" changes nothing; one with "--#publishes" publishes. Lines that
 # are comments, and indents, are left out: a server that stood still reads the first 16 KiB that a client
 # has sent before it notices that the client is gone, and the script that gives a hold back is to be
 # among them. Runs at configure time; a changed script reconfigures.
 function(rlock_embed_lua output)
-  file(GLOB scripts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/lua/*.lua)
+  file(GLOB scripts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/lua/*/*.lua)
   file(GLOB includes CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/lua/include/*.lua)
+  list(REMOVE_ITEM scripts ${includes})
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${scripts} ${includes})
   set(body "// Generated from lua/ by cmake/EmbedLua.cmake.\n#pragma once\n\n#include \"redis/script.hpp\"\n\n")
   string(APPEND body "namespace rlock::lua {\n")

@@ -286,12 +286,13 @@ LuaHost::LuaHost(const std::string& folder) : lua_(luaL_newstate(), lua_close) {
     }
     return;
   }
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (entry.path().extension() != ".lua") continue;
+  const std::filesystem::path includes = std::filesystem::path(folder) / "include";
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (entry.path().extension() != ".lua" || entry.path().parent_path() == includes) continue;
     std::string text = read(entry.path());
     const std::regex include("--#include ([a-z_]+\\.lua)\n");
     for (std::smatch match; std::regex_search(text, match, include);) {
-      const std::string included = read(entry.path().parent_path() / "include" / match[1].str());
+      const std::string included = read(includes / match[1].str());
       text = match.prefix().str() + included + match.suffix().str();
     }
     load(entry.path().stem(), text);

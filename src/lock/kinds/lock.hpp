@@ -43,7 +43,7 @@ class Lock {
   [[nodiscard]] bool is_mixed() const noexcept { return (marks() & 1) != 0; }
   // Returns whether a request has found the name's twin in use: see twin_of.
   [[nodiscard]] bool has_twin() const noexcept { return (marks() & 2) != 0; }
-  // Returns what requests have found so far: the marks of lua/acquire.lua.
+  // Returns what requests have found so far: the marks of lua/plain/acquire.lua.
   [[nodiscard]] virtual int marks() const noexcept = 0;
 
   // Takes the lock if it is free. Call it again after Busy, or where the lease came too late.
