@@ -42,7 +42,7 @@ Fd connect_socket(const Endpoint& endpoint, const Patience& patience) {
       return connect_local(endpoint.path, patience);
     case Endpoint::Transport::sentinel:  // a connection is to one server
     case Endpoint::Transport::cluster:
-      throw Error(ExitStatus::internal, endpoint.display() + ": is no single server");
+      throw Error(ExitStatus::internal, endpoint.display() + ": is not a single server");
     case Endpoint::Transport::tls:
     case Endpoint::Transport::tcp:
       break;

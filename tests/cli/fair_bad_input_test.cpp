@@ -131,7 +131,7 @@ TEST_CASE("fair: an application's hash is told by status 76") {
   server.command({"HSET", "job", "", "many", "mode\n", "-1"});
   const Result result = run(fair_argv(server, {"-w", "300ms"}, {"true"}));
   CHECK(result.status == 76);
-  CHECK(result.err == "rlock: job: a hash that is no lock\n");
+  CHECK(result.err == "rlock: job: a hash that is not a lock\n");
   CHECK(wait_until([&] { return server.keys() == Words{"job"}; }));
 }
 

@@ -65,10 +65,10 @@ TEST_CASE("the longest wait does not overflow") {
   CHECK(deadline > BootClock::now() + std::chrono::hours(24 * 365 * 99));
 }
 
-TEST_CASE("a wait that is no duration is refused with the option's name") {
+TEST_CASE("a wait that is not a duration is refused with the option's name") {
   const TakeOptions options = parse({"--wait", "soon"});
   const std::string text = complaint([&] { return options.wait_deadline(); });
-  CHECK(text.find("--wait: 'soon' is no duration") == 0);
+  CHECK(text.find("--wait: 'soon' is not a duration") == 0);
   CHECK(text.find("500ms, 30s") != std::string::npos);
 }
 

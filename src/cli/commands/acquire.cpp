@@ -88,7 +88,7 @@ std::optional<process::Watched> find_caller(const AcquireOptions& options) {
   const pid_t pid = parse_integer<pid_t>(*options.pid).value_or(0);
   if (pid <= 0) {
     throw Error(ExitStatus::usage,
-                "--pid: '" + repeated(*options.pid) + "' is no number of a process");
+                "--pid: '" + repeated(*options.pid) + "' is not a process number");
   }
   return process::watch_process(pid);
 }

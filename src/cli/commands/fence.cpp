@@ -38,7 +38,7 @@ int run_fence(const Globals& globals, const FenceOptions& options) {
   const auto token = lock::parse_token(options.token);
   if (!token) {
     throw Error(ExitStatus::usage, "fence: '" + repeated(options.token) +
-                                       "' is no token; expected a number from 0 to 2^63-1");
+                                       "' is not a token; expected a number from 0 to 2^63-1");
   }
   lock::Session session(globals.session_options());
   const lock::TokenCheck check = lock::check_token(session, name, *token);

@@ -125,7 +125,7 @@ Milliseconds find_timeout(const Setting& setting) {
   const auto timeout = parse_duration(setting.value);
   if (!timeout) {
     throw Error(setting.blame(), setting.label() + ": '" + repeated(setting.value) +
-                                     "' is no duration; expected " +
+                                     "' is not a duration; expected " +
                                      std::string(k_duration_syntax));
   }
   if (*timeout <= Milliseconds(0)) {
@@ -138,8 +138,8 @@ void check_color(const Setting& setting) {
   for (const char* known : {"auto", "always", "never"}) {
     if (setting.value == known) return;
   }
-  throw Error(setting.blame(), setting.label() + ": '" + repeated(setting.value) +
-                                   "' is none of auto, always and never");
+  throw Error(setting.blame(),
+              setting.label() + ": '" + repeated(setting.value) + "' is not auto, always or never");
 }
 
 }  // namespace
@@ -243,7 +243,8 @@ std::vector<std::string> Globals::news_of_absentees() const {
 Milliseconds parse_duration_option(const std::string& option, const std::string& text) {
   const auto duration = parse_duration(text);
   if (!duration) {
-    throw Error(ExitStatus::usage, option + ": '" + repeated(text) + "' is no duration; expected " +
+    throw Error(ExitStatus::usage, option + ": '" + repeated(text) +
+                                       "' is not a duration; expected " +
                                        std::string(k_duration_syntax));
   }
   return *duration;

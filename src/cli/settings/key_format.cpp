@@ -20,7 +20,7 @@ void KeyFormat::add_to(CLI::App& app) {
     const std::size_t place = format.find(k_place);
     if (place == std::string::npos || format.find(k_place, place + 1) != std::string::npos) {
       throw Error(ExitStatus::usage, "--key-format: '" + repeated(format) +
-                                         "' is no format; expected one {} for the name");
+                                         "' is not a format; expected one {} for the name");
     }
     format_ = format;
   };

@@ -52,7 +52,7 @@ class Reader {
         const bool ends_line = c == '\r' && &c == &line.back();
         return (static_cast<unsigned char>(c) < 0x20 && c != '\t' && !ends_line) || c == 0x7F;
       });
-      if (has_control || to_utf8(line) != line) fail("is no text in UTF-8");
+      if (has_control || to_utf8(line) != line) fail("is not UTF-8 text");
       rest_.remove_prefix(std::min(line.size() + 1, rest_.size()));
       ++line_;
     }

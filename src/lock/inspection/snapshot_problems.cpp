@@ -98,7 +98,7 @@ void find_wrong_kinds(std::vector<Problem>& problems, const Snapshot& snapshot,
                       const std::vector<KeyType>& types) {
   const char* const hint = "no lock keeps such a value there; see what wrote it";
   if (snapshot.kind == Snapshot::Kind::unknown && types[0].type == "hash") {
-    problems.push_back({"wrong_kind", types[0].key + " is a hash that is no lock", hint});
+    problems.push_back({"wrong_kind", types[0].key + " is a hash that is not a lock", hint});
   }
   const std::vector<std::string> expected[] = {{"hash", "string", "none"},
                                                {"list", "none"},

@@ -14,7 +14,7 @@ void find_token_problems(Snapshot& snapshot, const std::string& key,
   };
   if (value && !snapshot.token) {
     snapshot.problems.push_back(
-        {"bad_token", key + " is no number: the lock cannot be taken with a fencing token",
+        {"bad_token", key + " is not a number: the lock cannot be taken with a fencing token",
          redis_cli("DEL") + "  # tokens then go on from the server's clock"});
     return;
   }

@@ -36,7 +36,7 @@ Terms without_delay(Terms terms) {
 std::optional<std::int64_t> read_token(const std::string& text) {
   if (text.empty()) return std::nullopt;
   const auto token = parse_token(text);
-  if (!token) throw redis::ProtocolError("a fencing token that is no number");
+  if (!token) throw redis::ProtocolError("a fencing token that is not a number");
   return token;
 }
 

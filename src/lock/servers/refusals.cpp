@@ -15,7 +15,7 @@ std::string explain(const std::string& kind) {
   }
   if (kind == "read-write lock") return "in use as a read/write lock: take it with -s or -x";
   if (kind == "string") return "a string, not a lock, unless it is one of --kind simple";
-  if (kind == "hash that is no lock") return "a hash that is no lock";
+  if (kind == "hash that is no lock") return "a hash that is not a lock";
   for (const char* type : {"list", "set", "zset", "stream"}) {
     if (kind == type) return "a " + kind + ", not a lock";
   }
