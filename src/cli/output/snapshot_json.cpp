@@ -60,7 +60,7 @@ Json hash_to_json(const Snapshot& snapshot) {
     if (is_new) {
       members.push_back({std::move(name), to_utf8(value)});
     } else {
-      members[found->second].second = to_utf8(value);
+      (members.begin() + static_cast<std::ptrdiff_t>(found->second))->second = to_utf8(value);
     }
   }
   return members;

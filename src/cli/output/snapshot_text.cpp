@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <string_view>
 #include <utility>
@@ -85,6 +86,8 @@ std::string describe_listening(const Snapshot& snapshot) {
 }
 
 }  // namespace
+
+bool is_whole(double score) { return std::abs(score) < 9e15 && std::trunc(score) == score; }
 
 std::string describe_permits(const Snapshot::Permits& permits) {
   return std::to_string(permits.available) + " of " +
