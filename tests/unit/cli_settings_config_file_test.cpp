@@ -163,7 +163,7 @@ TEST_CASE("what is no TOML is refused with its line") {
     CAPTURE(text);
     CHECK(has(complaint(text), "rlock.toml: line 2: "));
   }
-  CHECK(has(complaint(std::string("user = \"a\0b\"", 12)), "line 1: is no text"));
+  CHECK(has(complaint(std::string("user = \"a\0b\"", 12)), "line 1: is not UTF-8 text"));
 }
 
 TEST_CASE("a complaint names the file and never shows what a terminal would obey") {

@@ -147,7 +147,7 @@ TEST_CASE("a bad value is told with where it comes from, and in a file it is one
           0);
   }
   clean.configure("color = 'sometimes'");
-  CHECK(clean.complaint(ExitStatus::config).find(": color: 'sometimes' is none of") !=
+  CHECK(clean.complaint(ExitStatus::config).find(": color: 'sometimes' is not one of") !=
         std::string::npos);
   clean.environment.set("NO_COLOR", "1");
   CHECK(clean.complaint(ExitStatus::config).empty());

@@ -26,7 +26,8 @@ class Help : public CLI::Formatter {
   }
 
   std::string make_option_opts(const CLI::Option* option) const override {
-    const std::string value = option->get_type_size() == 0 ? "" : option->get_type_name();
+    const bool has_value = option->nonpositional() && option->get_type_size() != 0;
+    const std::string value = has_value ? option->get_type_name() : "";
     return (value.empty() ? "" : " " + value) + (option->get_expected_max() > 1 ? " ..." : "");
   }
 

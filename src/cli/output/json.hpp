@@ -1,5 +1,5 @@
-// The values of which the JSON that rlock prints is made: members stay in the order in which they
-// were added.
+// The values of which short JSON is made: members stay in the order in which they were added. What
+// is long is written by json_writer.hpp.
 #pragma once
 
 #include <cstdint>

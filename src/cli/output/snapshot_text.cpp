@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdio>
 #include <string_view>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "base/text_width.hpp"
 #include "base/wording.hpp"
 #include "cli/output/holder_text.hpp"
+#include "cli/output/json_writer.hpp"
 #include "cli/output/party_table.hpp"
 #include "cli/output/snapshot_json.hpp"
 #include "lock/words/kind.hpp"
@@ -86,8 +86,6 @@ std::string describe_listening(const Snapshot& snapshot) {
 }
 
 }  // namespace
-
-bool is_whole(double score) { return std::abs(score) < 9e15 && std::trunc(score) == score; }
 
 std::string describe_permits(const Snapshot::Permits& permits) {
   return std::to_string(permits.available) + " of " +

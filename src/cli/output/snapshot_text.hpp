@@ -11,9 +11,6 @@ namespace rlock::cli {
 
 enum class Detail { people, raw };  // raw: what the keys hold, besides
 
-// Returns whether a score is to be shown without a fraction: scores are milliseconds.
-[[nodiscard]] bool is_whole(double score);
-
 // Returns "1 of 3 permits available".
 [[nodiscard]] std::string describe_permits(const lock::Snapshot::Permits& permits);
 

@@ -138,8 +138,8 @@ void check_color(const Setting& setting) {
   for (const char* known : {"auto", "always", "never"}) {
     if (setting.value == known) return;
   }
-  throw Error(setting.blame(),
-              setting.label() + ": '" + repeated(setting.value) + "' is not auto, always or never");
+  throw Error(setting.blame(), setting.label() + ": '" + repeated(setting.value) +
+                                   "' is not one of auto, always and never");
 }
 
 }  // namespace

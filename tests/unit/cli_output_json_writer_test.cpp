@@ -1,0 +1,78 @@
+#include <limits>
+#include <string>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "base/escape.hpp"
+#include "cli/output/json_writer.hpp"
+
+using nlohmann::ordered_json;
+using rlock::cli::JsonWriter;
+
+namespace {
+
+std::string text_of(std::string_view value) {
+  JsonWriter json;
+  json.text(value);
+  return json.take();
+}
+
+std::string number_of(double value) {
+  JsonWriter json;
+  json.number(value);
+  return json.take();
+}
+
+}  // namespace
+
+TEST_CASE("objects and arrays have their commas, however they are nested") {
+  JsonWriter json;
+  json.begin_object();
+  json.key("empty");
+  json.begin_array();
+  json.end_array();
+  json.key("list");
+  json.begin_array();
+  json.begin_object();
+  json.end_object();
+  json.number(std::int64_t{-7});
+  json.null();
+  json.begin_array();
+  json.boolean(true);
+  json.boolean(false);
+  json.end_array();
+  json.end_array();
+  json.name("a\"b");
+  json.number_or_null(std::nullopt);
+  json.key("last");
+  json.text("x");
+  json.end_object();
+  CHECK(json.take() == R"({"empty":[],"list":[{},-7,null,[true,false]],"a\"b":null,"last":"x"})");
+}
+
+TEST_CASE("every byte is written as JSON wants it") {
+  for (int byte = 0; byte < 256; ++byte) {
+    const std::string text = {'a', static_cast<char>(byte), 'z'};
+    CAPTURE(byte);
+    CHECK(text_of(text) == ordered_json(rlock::to_utf8(text)).dump());
+    CHECK(text_of(text.substr(1, 1)) == ordered_json(rlock::to_utf8(text.substr(1, 1))).dump());
+  }
+  CHECK(text_of("") == "\"\"");
+  CHECK(text_of("größer") == "\"größer\"");
+}
+
+TEST_CASE("numbers are whole where they are, and null where JSON has no word for them") {
+  CHECK(number_of(1795275920507.0) == "1795275920507");
+  CHECK(number_of(-0.0) == "0");
+  CHECK(number_of(1.5) == "1.5");
+  CHECK(number_of(1e300) == "1e+300");
+  CHECK(number_of(std::numeric_limits<double>::infinity()) == "null");
+  CHECK(number_of(std::numeric_limits<double>::quiet_NaN()) == "null");
+  JsonWriter json;
+  json.begin_array();
+  json.number(std::numeric_limits<std::int64_t>::min());
+  json.number(std::numeric_limits<std::int64_t>::max());
+  json.end_array();
+  CHECK(json.take() == "[-9223372036854775808,9223372036854775807]");
+}
