@@ -2,7 +2,9 @@
 #include "redis/client.hpp"
 
 #include <array>
+#include <atomic>
 #include <cerrno>
+#include <poll.h>
 #include <string>
 #include <sys/socket.h>
 #include <thread>
@@ -148,6 +150,37 @@ TEST_CASE("client: what is on its way on a connection that was given up is throw
   while (got > 0) got = ::recv(first.get(), buffer.data(), buffer.size(), 0);
   CHECK(got == -1);  // reset: 0 would be a regular end, behind which the kernel goes on to deliver
   CHECK(errno == ECONNRESET);
+}
+
+TEST_CASE(
+    "client: a last try that has hardly any time does not hide why the one before it failed") {
+  bool is_tried_again = false;
+  // Not where this process has to wait for so long that the first try is the last one.
+  for (int i = 0; i < 100 && !is_tried_again; ++i) {
+    std::uint16_t port = 0;
+    const test::UniqueFd listener = test::listen_loopback(port);
+    // The first connection ends behind the request, nobody answers the second one.
+    std::atomic<bool> has_ended = false;
+    std::thread first([&] {
+      const test::UniqueFd connection(::accept(listener.get(), nullptr, nullptr));
+      std::array<char, 64> request{};
+      has_ended = ::recv(connection.get(), request.data(), request.size(), 0) > 0;
+    });
+    redis::Client client(options_for("redis://127.0.0.1:" + std::to_string(port), 200ms));
+    std::string why;
+    try {
+      (void)client.command({"PING"});
+    } catch (const redis::Unavailable& error) {
+      why = error.what();
+    }
+    pollfd second{listener.get(), POLLIN, 0};
+    is_tried_again = has_ended && ::poll(&second, 1, 0) == 1;
+    ::shutdown(listener.get(), SHUT_RDWR);
+    first.join();
+    CAPTURE(why);
+    if (is_tried_again) CHECK(why.find("closed the connection") != std::string::npos);
+  }
+  CHECK(is_tried_again);
 }
 
 TEST_CASE("client: its wake descriptor ends a request") {

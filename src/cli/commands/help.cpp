@@ -1,7 +1,7 @@
 #include "cli/commands/help.hpp"
 
 #include <memory>
-#include <regex>
+#include <string>
 #include <utility>
 
 #include <CLI/CLI.hpp>
@@ -17,8 +17,11 @@ class Help : public CLI::Formatter {
 
   std::string make_help(const CLI::App* app, std::string name,
                         CLI::AppFormatMode mode) const override {
-    const std::string text = CLI::Formatter::make_help(app, std::move(name), mode);
-    return std::regex_replace(text, std::regex("\n{3,}"), "\n\n");
+    std::string text = CLI::Formatter::make_help(app, std::move(name), mode);
+    const char* gap = "\n\n\n";
+    std::size_t at = 0;
+    while ((at = text.find(gap, at)) != std::string::npos) text.erase(at, 1);
+    return text;
   }
 
   std::string make_usage(const CLI::App* /*app*/, std::string /*name*/) const override {
