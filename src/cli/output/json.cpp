@@ -10,4 +10,13 @@ Json text_or_null(const std::string& text) {
 
 Json number_or_null(std::int64_t number) { return number != 0 ? Json(number) : Json(nullptr); }
 
+void add_party(Json& json, const lock::Party& party) {
+  const lock::About about = party.about.value_or(lock::About{});
+  json["owner"] = text_or_null(party.owner);
+  json["host"] = text_or_null(about.host);
+  json["pid"] = number_or_null(about.pid);
+  json["command"] = text_or_null(about.command);
+  json["user"] = text_or_null(about.user);
+}
+
 }  // namespace rlock::cli

@@ -8,6 +8,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "lock/inspection/snapshot.hpp"
+
 namespace rlock::cli {
 
 using Json = nlohmann::ordered_json;
@@ -22,5 +24,8 @@ template <typename Value>
 [[nodiscard]] Json value_or_null(const std::optional<Value>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
+
+// Adds the members owner, host, pid, command and user, each null if it is not known.
+void add_party(Json& json, const lock::Party& party);
 
 }  // namespace rlock::cli

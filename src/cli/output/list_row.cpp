@@ -92,11 +92,7 @@ std::string to_json(const ListRow& row) {
   json["ttl_ms"] = value_or_null(row.ttl_ms);
   json["holders"] = row.holders;
   json["waiters"] = row.waiters.value_or(0);
-  json["owner"] = text_or_null(holder.owner);
-  json["host"] = text_or_null(about.host);
-  json["pid"] = number_or_null(about.pid);
-  json["command"] = text_or_null(about.command);
-  json["user"] = text_or_null(about.user);
+  add_party(json, holder);
   json["since_ms"] = value_or_null(holder.since_ms);
   json["note"] = text_or_null(about.note);
   json["kept_until_ms"] = number_or_null(about.kept_until_ms);

@@ -78,12 +78,8 @@ std::string json_line(const LockEvent& event, const Snapshot& snapshot) {
   const lock::Party& party = event.party;
   Json json = start(snapshot.time_ms, snapshot.name, what);
   if (what == "state") json["state"] = snapshot.held ? "held" : "free";
-  json["owner"] = text_or_null(party.owner);
+  add_party(json, party);
   const lock::About about = party.about.value_or(lock::About{});
-  json["host"] = text_or_null(about.host);
-  json["pid"] = number_or_null(about.pid);
-  json["command"] = text_or_null(about.command);
-  json["user"] = text_or_null(about.user);
   json["note"] = text_or_null(about.note);
   json["kept_until_ms"] = number_or_null(about.kept_until_ms);
   json["ttl_ms"] = value_or_null(snapshot.ttl_ms);
