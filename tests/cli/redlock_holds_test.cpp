@@ -68,9 +68,10 @@ TEST_CASE(
     options.insert(options.begin(), simple.begin(), simple.end());
     return quorum.rlock(command, options);
   };
-  const std::string script = "eval \"$(" + quoted(with("acquire", {"--export", "job"})) +
-                             ")\" || exit; " + quoted(quorum.rlock("unlock", {"job"})) +
-                             "; echo unlocked $?; . " + shells.directory + "/lib.sh; await end";
+  const std::string script = quorum.await_everywhere("exists job", "1") + "eval \"$(" +
+                             quoted(with("acquire", {"--export", "job"})) + ")\" || exit; " +
+                             quoted(quorum.rlock("unlock", {"job"})) + "; echo unlocked $?; . " +
+                             shells.directory + "/lib.sh; await end";
   Process outer(with("exec", {"job", "--", "sh", "-c", script}), shells.options());
   outer.wait_for_stdout("unlocked 0");
   CHECK(shells.watchdogs().empty());  // there is nothing of its own to keep

@@ -49,6 +49,18 @@ class Quorum {
     return count;
   }
 
+  // Returns shell text that waits until redis-cli prints `answer` for `command` on every server. A
+  // majority is enough for a command to begin: a server that is busy may follow a moment later.
+  [[nodiscard]] std::string await_everywhere(const std::string& command,
+                                             const std::string& answer) const {
+    std::string text;
+    for (const Server& server : servers_) {
+      text += "until [ \"$(redis-cli -s " + server.unix_path() + " " + command + ")\" = \"" +
+              answer + "\" ]; do sleep 0.02; done; ";
+    }
+    return text;
+  }
+
   // Returns whether they all come to have the key no longer. A majority that has released a lock is
   // enough for rlock to end: a server that is busy may do so a moment later.
   [[nodiscard]] bool becomes_free_of(const std::string& key) const {
