@@ -16,6 +16,8 @@
 local lock, info, queue, scores, token = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local function type_of(key) return redis.call('type', key).ok end
 --#include now.lua
+-- At the same moment: to read all of a long queue takes a while.
+local ttl = redis.call('pttl', lock)
 --#include alone.lua
 --#include twin.lua
 
@@ -98,7 +100,7 @@ if type_of(queue) == 'list' then listeners, elsewhere = count_listeners() end
 
 local fence = false
 if type_of(token) == 'string' then fence = redis.call('get', token) end
-return {string.format('%.0f', now), kind, redis.call('pttl', lock), content, members, deadlines,
+return {string.format('%.0f', now), kind, ttl, content, members, deadlines,
         fence, type_of(queue), type_of(scores), type_of(info), known, listeners,
         elsewhere and 1 or 0, dead, type_of(token), redis.call('pttl', token),
         ends, count_out, has_out and 1 or 0, count_listening()}

@@ -1,6 +1,8 @@
 // snapshot.lua and what is made of it
 #include "lock/inspection/snapshot.hpp"
 
+#include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -150,6 +152,21 @@ TEST_CASE("snapshot: a long queue, where the server refuses transactions or such
     if (by_script) check_queue(lock::take_snapshot(client, "job"));
     if (!by_script) CHECK_THROWS_AS((void)lock::take_snapshot(client, "job"), redis::ServerError);
   }
+}
+
+TEST_CASE("snapshot: the end of a lock is where it is, however long the reading takes") {
+  test::Server server;
+  constexpr std::int64_t end = 4'000'000'000'000;
+  server.command({"EVAL", "for i = 1, 300000 do redis.call('rpush', KEYS[1], 'waiter:' .. i) end",
+                  "1", "redisson_lock_queue:{job}"});
+  server.command({"HSET", "job", "a:1", "1"});
+  server.command({"PEXPIREAT", "job", std::to_string(end)});
+  server.command({"ACL", "SETUSER", "default", "-multi"});  // all of it is read by one script
+  redis::Client client = client_of(server);
+  CHECK(test::wait_until([&] {  // a server may be held up between two readings of its clock
+    const Snapshot snapshot = lock::take_snapshot(client, "job");
+    return std::abs(snapshot.time_ms + snapshot.ttl_ms.value_or(0) - end) <= 1;
+  }));
 }
 
 TEST_CASE("snapshot: a long queue on a server without memory to spare") {
