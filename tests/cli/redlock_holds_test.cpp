@@ -68,7 +68,7 @@ TEST_CASE(
     options.insert(options.begin(), simple.begin(), simple.end());
     return quorum.rlock(command, options);
   };
-  const std::string script = quorum.await_everywhere("exists job", "1") + "eval \"$(" +
+  const std::string script = quorum.await(3, "exists job", "1") + "eval \"$(" +
                              quoted(with("acquire", {"--export", "job"})) + ")\" || exit; " +
                              quoted(quorum.rlock("unlock", {"job"})) + "; echo unlocked $?; . " +
                              shells.directory + "/lib.sh; await end";

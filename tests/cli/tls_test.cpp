@@ -140,9 +140,9 @@ TEST_CASE("TLS: replies that come late are waited for") {
 TEST_CASE("TLS: a request that the server gets to too late leaves no lock") {
   if (!can_use_tls()) return;
   TlsServer server;
-  hold(server.plain(), "job", 5000);
+  hold(server.plain(), "job", 10'000);
   Process waiter(tls_argv(
-      server.url(), {"exec", "--timeout", "2s", "--wait", "12s", "job", "--", "echo", "ran"}));
+      server.url(), {"exec", "--timeout", "4s", "--wait", "20s", "job", "--", "echo", "ran"}));
   REQUIRE(comes_to_wait(server.plain()));
   server.plain().pause();
   // It asks when the lease that it saw has ended, gets no answer, and sends a release behind.

@@ -49,16 +49,19 @@ class Quorum {
     return count;
   }
 
-  // Returns shell text that waits until redis-cli prints `answer` for `command` on every server. A
-  // majority is enough for a command to begin: a server that is busy may follow a moment later.
-  [[nodiscard]] std::string await_everywhere(const std::string& command,
-                                             const std::string& answer) const {
-    std::string text;
-    for (const Server& server : servers_) {
-      text += "until [ \"$(redis-cli -s " + server.unix_path() + " " + command + ")\" = \"" +
-              answer + "\" ]; do sleep 0.02; done; ";
-    }
-    return text;
+  // Returns shell text that waits until redis-cli prints `answer` for `command` on so many servers.
+  // A majority is enough for a command to begin: a server that is busy may follow a moment later.
+  [[nodiscard]] std::string await(int servers, const std::string& command,
+                                  const std::string& answer) const {
+    return "until [ \"$(" + ask_each(command) + " | grep -cxe \"" + answer + "\")\" -ge " +
+           std::to_string(servers) + " ]; do sleep 0.02; done; ";
+  }
+
+  // Returns shell text that prints what each server answers.
+  [[nodiscard]] std::string ask_each(const std::string& command) const {
+    std::string paths;
+    for (const Server& server : servers_) paths += " " + server.unix_path();
+    return "for s in" + paths + "; do redis-cli -s $s " + command + "; done";
   }
 
   // Returns whether they all come to have the key no longer. A majority that has released a lock is
