@@ -62,9 +62,9 @@ TEST_CASE("R1: a lock is taken, renewed, looked at and released through TLS") {
       CHECK(invoke(url, {"renew", "--owner", owner, "job"}).status == 0);
       CHECK(has(invoke(url, {"inspect-queue", "--json", "job"}).out, owner));
       CHECK(has(invoke(url, {"list"}).out, "job"));
-      CHECK(invoke(url, {"exec", "-n", "job", "--", "true"}).status == 75);
+      CHECK(invoke(url, {"exec", "-n", "--timeout", "30s", "job", "--", "true"}).status == 75);
       CHECK(invoke(url, {"unlock", "--owner", owner, "job"}).status == 0);
-      CHECK(server.plain().keys().empty());
+      CHECK(comes_to_be_empty(server.plain()));
     }
   }
 }
