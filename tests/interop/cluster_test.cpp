@@ -38,14 +38,10 @@ int listeners(const Lock& lock, const char* way) {
   return count;
 }
 
-// Somebody waits for the lock: in its queue, or on its channel, in either way.
-bool waits(const Lock& lock) {
-  return wait_until([&] {
-    if (lock.kind == "fair") {
-      return cluster().command(lock.queue(), {"LLEN", lock.queue()}) == "1";
-    }
-    return listeners(lock, "NUMSUB") + listeners(lock, "SHARDNUMSUB") > 0;
-  });
+// Somebody waits for the lock now: in its queue, or on its channel, in either way.
+bool is_awaited(const Lock& lock) {
+  if (lock.kind == "fair") return cluster().command(lock.queue(), {"LLEN", lock.queue()}) == "1";
+  return listeners(lock, "NUMSUB") + listeners(lock, "SHARDNUMSUB") > 0;
 }
 
 std::string name_on_first() { return cluster().name_on(0); }
@@ -55,7 +51,8 @@ std::string name_on_first() { return cluster().name_on(0); }
 TEST_CASE("cluster: a lock of either side excludes both, and is handed over, on each node") {
   std::size_t node = 0;
   check_handovers(
-      pair(), [&] { return cluster().name_on(node++ % 3); }, waits, [](const Lock&, Side) {});
+      pair(), [&] { return cluster().name_on(node++ % 3); }, is_awaited,
+      [](const Lock&, Side, Client&) {});
 }
 
 TEST_CASE("cluster: readers and writers of either side wake each other, on each node") {
@@ -72,7 +69,7 @@ TEST_CASE("cluster: readers and writers of either side wake each other, on each 
       CHECK(pair().is_excluded(Side::java, {wanted, name}));
       CHECK(pair().is_excluded(Side::rlock, {wanted, name}));
       const auto waiter = pair().client(waiting, {wanted, name});
-      REQUIRE(waits({wanted, name}));
+      REQUIRE(waits(*waiter, {wanted, name}, is_awaited));
       CHECK_FALSE(waiter->has_it());
       holder->release();
       REQUIRE(waiter->gets_it());
@@ -90,7 +87,7 @@ TEST_CASE("cluster: messages, not polls, hand a lock to and fro") {
   REQUIRE(holder->gets_it());
   for (int round = 0; round < k_rounds; ++round) {
     std::unique_ptr<Client> next = pair().client(round % 2 == 0 ? Side::rlock : Side::java, lock);
-    REQUIRE(waits(lock));
+    REQUIRE(waits(*next, lock, is_awaited));
     holder->release();
     REQUIRE(next->gets_it());
     holder = std::move(next);
@@ -105,18 +102,19 @@ TEST_CASE("cluster: a slot that is moved takes its locks and their waiters along
   // looks again at the end of the lease, which is why rlock's are short, and renewed.
   Pair short_leases = pair();
   short_leases.rlock_lease = "10s";
-  check_handovers(short_leases, name_on_first, waits, [](const Lock& lock, Side waiting) {
-    cluster().move_slot(lock.name, 1);
-    REQUIRE(wait_until([&] { return cluster().owner(lock.name) == 1; }));
-    if (waiting == Side::rlock) REQUIRE(waits(lock));
-  });
+  check_handovers(short_leases, name_on_first, is_awaited,
+                  [](const Lock& lock, Side waiting, Client& waiter) {
+                    cluster().move_slot(lock.name, 1);
+                    REQUIRE(wait_until([&] { return cluster().owner(lock.name) == 1; }));
+                    if (waiting == Side::rlock) REQUIRE(waits(waiter, lock, is_awaited));
+                  });
 }
 
 TEST_CASE("cluster: a master that is killed leaves its locks and their waiters to its replica") {
   std::size_t master = 2;  // of the two that have its slots by turns
   check_handovers(
-      pair(), [&] { return cluster().name_on(master); }, waits,
-      [&](const Lock& lock, Side waiting) {
+      pair(), [&] { return cluster().name_on(master); }, is_awaited,
+      [&](const Lock& lock, Side waiting, Client& waiter) {
         REQUIRE(cluster().node(master).is_replicated());
         cluster().set_node_timeout(std::chrono::seconds(1));
         cluster().node(master).stop();
@@ -124,6 +122,6 @@ TEST_CASE("cluster: a master that is killed leaves its locks and their waiters t
         cluster().node(master).start();
         REQUIRE(cluster().wait_until_whole());
         master = master == 2 ? 5 : 2;
-        if (waiting == Side::rlock) REQUIRE(waits(lock));
+        if (waiting == Side::rlock) REQUIRE(waits(waiter, lock, is_awaited));
       });
 }

@@ -66,11 +66,20 @@ struct Pair {
   }
 };
 
-// In every pairing of sides and kinds: one holds the lock and another waits for it (`waits` tells
-// when that is so), something happens, and the one still excludes the others and hands it over.
-inline void check_handovers(const Pair& pair, const std::function<std::string()>& new_name,
-                            const std::function<bool(const Lock&)>& waits,
-                            const std::function<void(const Lock&, Side waiting)>& happens) {
+// Tells whether somebody waits for the lock at this moment, as the servers see it.
+using IsAwaited = std::function<bool(const Lock&)>;
+
+// Waits until the servers see that the waiter waits. A thread of Java may fail until then, and is
+// started again when it is asked.
+inline bool waits(Client& waiter, const Lock& lock, const IsAwaited& is_awaited) {
+  return wait_until([&] { return !waiter.has_it() && is_awaited(lock); });
+}
+
+// In every pairing of sides and kinds: one holds the lock and another waits for it, something
+// happens, and the one still excludes the others and hands it over.
+inline void check_handovers(
+    const Pair& pair, const std::function<std::string()>& new_name, const IsAwaited& is_awaited,
+    const std::function<void(const Lock&, Side waiting, Client& waiter)>& happens) {
   for (const char* kind : {"plain", "fair"}) {
     for (const auto& [holding, waiting] :
          {std::pair{Side::java, Side::rlock}, std::pair{Side::rlock, Side::java}}) {
@@ -81,8 +90,8 @@ inline void check_handovers(const Pair& pair, const std::function<std::string()>
       const std::unique_ptr<Client> holder = pair.client(holding, lock);
       REQUIRE(holder->gets_it());
       const std::unique_ptr<Client> waiter = pair.client(waiting, lock);
-      REQUIRE(waits(lock));
-      happens(lock, waiting);
+      REQUIRE(waits(*waiter, lock, is_awaited));
+      happens(lock, waiting, *waiter);
       // Java may need a while to find the server, and fails until then.
       REQUIRE(wait_until([&] { return pair.java_can_write(lock); }));
       CHECK(pair.is_excluded(Side::java, lock));

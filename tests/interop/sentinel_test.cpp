@@ -27,39 +27,38 @@ Pair pair() { return {shared().java, shared().group.url()}; }
 
 std::string new_name() { return "job" + std::to_string(++shared().names); }
 
-bool waits(const Lock& lock) {
-  return wait_until([&] {
-    Server& master = shared().group.master();
-    if (master.pid() < 0) return false;
-    if (lock.kind == "fair") return master.command({"LLEN", lock.queue()}) == "1";
-    return master.list({"PUBSUB", "NUMSUB", lock.channel()}).at(1) != "0";
-  });
+bool is_awaited(const Lock& lock) {
+  Server& master = shared().group.master();
+  if (master.pid() < 0) return false;
+  if (lock.kind == "fair") return master.command({"LLEN", lock.queue()}) == "1";
+  return master.list({"PUBSUB", "NUMSUB", lock.channel()}).at(1) != "0";
 }
 
 }  // namespace
 
 TEST_CASE("sentinel: a lock of either side excludes both, and is handed over") {
-  check_handovers(pair(), new_name, waits, [](const Lock&, Side) {});
+  check_handovers(pair(), new_name, is_awaited, [](const Lock&, Side, Client&) {});
 }
 
 TEST_CASE("sentinel: a failover leaves locks and waiters to the new master") {
-  check_handovers(pair(), new_name, waits, [](const Lock& lock, Side /*waiting*/) {
-    Sentinels& group = shared().group;
-    Server& old = group.master();
-    Server& other = &old == &group.server(0) ? group.server(1) : group.server(0);
-    REQUIRE(old.is_replicated());
-    old.stop();
-    // At once: after a while without a master an old Redisson gives its subscription up.
-    REQUIRE(wait_until([&] {
-      return group.sentinel(0).command({"SENTINEL", "FAILOVER", Sentinels::k_master}) == "OK";
-    }));
-    REQUIRE(group.wait_for_master(other));
-    // The sentinels would see to that, too, after a while.
-    old.start();
-    old.command({"REPLICAOF", "127.0.0.1", std::to_string(other.port())});
-    REQUIRE(wait_until([&] {
-      return other.command({"INFO", "replication"}).find("state=online") != std::string::npos;
-    }));
-    REQUIRE(waits(lock));
-  });
+  check_handovers(
+      pair(), new_name, is_awaited, [](const Lock& lock, Side /*waiting*/, Client& waiter) {
+        Sentinels& group = shared().group;
+        Server& old = group.master();
+        Server& other = &old == &group.server(0) ? group.server(1) : group.server(0);
+        REQUIRE(old.is_replicated());
+        old.stop();
+        // At once: after a while without a master an old Redisson gives its subscription up.
+        REQUIRE(wait_until([&] {
+          return group.sentinel(0).command({"SENTINEL", "FAILOVER", Sentinels::k_master}) == "OK";
+        }));
+        REQUIRE(group.wait_for_master(other));
+        // The sentinels would see to that, too, after a while.
+        old.start();
+        old.command({"REPLICAOF", "127.0.0.1", std::to_string(other.port())});
+        REQUIRE(wait_until([&] {
+          return other.command({"INFO", "replication"}).find("state=online") != std::string::npos;
+        }));
+        REQUIRE(waits(waiter, lock, is_awaited));
+      });
 }
