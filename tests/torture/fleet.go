@@ -206,8 +206,8 @@ func (f *Fleet) choose(choices *rand.Rand, host int) *Run {
 	}
 	if lock.Kind == "several" {
 		// Those that want one of the two names meet those that want both, in either order.
-		other := lock.Name + "'"
-		run.Names = [][]string{{lock.Name}, {other}, {lock.Name, other}, {other, lock.Name}}[choices.Intn(4)]
+		a, b := lock.names()[0], lock.names()[1]
+		run.Names = [][]string{{a}, {b}, {a, b}, {b, a}, {a, b}, {b, a}}[choices.Intn(6)]
 	}
 	args := kindOptions(run, lock)
 	option := func(words ...string) { args = append(args, words...) }
@@ -313,7 +313,11 @@ func (f *Fleet) hamper(run *Run, choices *rand.Rand) {
 	case 4: // nobody reads what it says, and it says much
 		run.Unheard = true
 		run.Args = append([]string{"bash", "-c", `exec "$@" 2> >(exec true)`, "torture", run.Args[0], run.Args[1], "-v"}, run.Args[2:]...)
-	case 5: // a process that was there before it is not its command's
+	case 5, 8: // a process that was there before it is not its command's, also where rlock ends the command
+		if run.AtMost == 0 {
+			run.AtMost = run.AtLeast + 50*ms
+			run.Args = append([]string{run.Args[0], run.Args[1], "--at-most", seconds(run.AtMost)}, run.Args[2:]...)
+		}
 		run.Logger = true
 		run.Args = append([]string{"bash", "-c", `exec "$@" > >(cat >/dev/null; echo >"$0")`, strings.TrimSuffix(f.life(run.ID), ".h") + ".logger"}, run.Args...)
 	case 6: // the name is a key of another lock

@@ -47,8 +47,16 @@ type Round struct {
 // A Lock is one name with all that is done to it.
 type Lock struct {
 	Name    string
-	Kind    string // plain, fair, simple, rw, semaphore
+	Kind    string // plain, fair, simple, rw, semaphore, several
 	Permits int
+}
+
+// names returns the names of its keys.
+func (l Lock) names() []string {
+	if l.Kind == "several" {
+		return []string{l.Name, l.Name + "'"}
+	}
+	return []string{l.Name}
 }
 
 // A Run is one process of rlock, or one hold of a peer, or a nested run within another (Outer).

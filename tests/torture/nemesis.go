@@ -72,7 +72,7 @@ var deeds = map[string]deed{
 	"delete":             {3, (*Nemesis).deleteLock},
 	"late-then-away":     {6, (*Nemesis).lateThenAway},
 	"lost-release":       {4, (*Nemesis).loseRelease},
-	"lost-reentry":       {4, (*Nemesis).loseReentry},
+	"lost-reentry":       {8, (*Nemesis).loseReentry},
 	"no-right":           {1, (*Nemesis).takeRight},
 	"continue-in-outage": {1, (*Nemesis).continueInOutage},
 	"stop-replicas":      {4, (*Nemesis).stopReplicas},
@@ -328,7 +328,7 @@ func (n *Nemesis) lateThenAway() *Act {
 		}
 		return nil
 	}
-	n.ambush("late", find, func(run *Run) {
+	n.ambush("late", n.withNetwork(find), func(run *Run) {
 		n.trouble("late-then-away", run, func() {
 			n.onHost(run.Host, Fault{DelayAnswer: late})
 			n.wait(time.Duration(lease / 2))
@@ -350,11 +350,23 @@ func (n *Nemesis) holderFor(least, most int64) *Run {
 	return nil
 }
 
-// trouble makes faults between the host of a run and all servers, one after the other, and ends them.
-func (n *Nemesis) trouble(kind string, run *Run, faults func()) {
-	if !n.claim("network") {
-		return
+// withNetwork has find look only while the network has no fault, and claims the network when it has found a run.
+func (n *Nemesis) withNetwork(find func() *Run) func() *Run {
+	return func() *Run {
+		if !n.claim("network") {
+			return nil
+		}
+		run := find()
+		if run == nil {
+			n.release("network")
+		}
+		return run
 	}
+}
+
+// trouble makes faults between the host of a run and all servers, one after the other, and ends them. The network
+// is claimed for it, and free afterwards.
+func (n *Nemesis) trouble(kind string, run *Run, faults func()) {
 	defer n.release("network")
 	act := newAct(kind)
 	act.Host, act.Detail = run.Host, run.ID
@@ -403,7 +415,7 @@ func (n *Nemesis) loseRelease() *Act {
 		return nil
 	}
 	inner := 0
-	n.ambush("release", func() (run *Run) { run, inner = n.nestedRun(); return run }, func(run *Run) {
+	n.ambush("release", n.withNetwork(func() (run *Run) { run, inner = n.nestedRun(); return run }), func(run *Run) {
 		n.trouble("lost-release", run, func() {
 			n.onHost(run.Host, Fault{SwallowAnswer: true})
 			n.until(time.Duration(round.Lease/2), func() bool { return syscall.Kill(inner, 0) != nil })
@@ -420,7 +432,7 @@ func (n *Nemesis) loseReentry() *Act {
 	if n.fleet.proxies == nil {
 		return nil
 	}
-	n.ambush("reentry", n.runBeforeNested, func(run *Run) {
+	n.ambush("reentry", n.withNetwork(n.runBeforeNested), func(run *Run) {
 		n.trouble("lost-reentry", run, func() {
 			n.onHost(run.Host, Fault{SwallowAnswer: true})
 			n.wait(time.Duration(n.fleet.lifeOf(run.ID).Enter + run.Hold/2 + 150*ms - now()))
@@ -534,8 +546,10 @@ func (n *Nemesis) stopHost() *Act {
 func (n *Nemesis) killHost() *Act {
 	act := newAct("kill-host")
 	act.Host = n.choices.Intn(hostCount)
-	for _, p := range processes(hostVariable, n.fleet.hostMarker(act.Host)) {
-		_ = syscall.Kill(p.pid, syscall.SIGKILL)
+	for pass := 0; pass < 3; pass++ { // those, too, that were born meanwhile
+		for _, p := range processes(hostVariable, n.fleet.hostMarker(act.Host)) {
+			_ = syscall.Kill(p.pid, syscall.SIGKILL)
+		}
 	}
 	act.Until = now()
 	return act

@@ -241,6 +241,12 @@ return {holders, notes, queue}`
 func (f *Fleet) lookAtLocks(server *Server, done chan struct{}) {
 	script := redis.NewScript(3, lookScript)
 	var conn redis.Conn
+	var keys []struct{ name, kind string }
+	for _, lock := range f.history.Round.Locks {
+		for _, name := range lock.names() {
+			keys = append(keys, struct{ name, kind string }{name, lock.Kind})
+		}
+	}
 	last := map[string]string{}
 	shown := map[string]int{} // where in the history the last look is
 	for f.setup.Topology == "single" || f.setup.Topology == "redlock" {
@@ -256,8 +262,8 @@ func (f *Fleet) lookAtLocks(server *Server, done chan struct{}) {
 				continue
 			}
 		}
-		for _, lock := range f.history.Round.Locks {
-			look := Look{Began: now(), Server: server.ID, Lock: lock.Name}
+		for _, key := range keys {
+			look := Look{Began: now(), Server: server.ID, Lock: key.name}
 			parts, err := redis.Values(script.Do(conn, look.Lock, "redisson_lock_queue:{"+look.Lock+"}", "rlock_info:{"+look.Lock+"}"))
 			look.Ended = now()
 			if err != nil {
@@ -268,7 +274,7 @@ func (f *Fleet) lookAtLocks(server *Server, done chan struct{}) {
 			look.Holders, _ = redis.Strings(parts[0], nil)
 			look.Notes, _ = redis.Strings(parts[1], nil)
 			look.Queue, _ = redis.Strings(parts[2], nil)
-			if lock.Kind == "semaphore" {
+			if key.kind == "semaphore" {
 				look.Holders = nil
 			}
 			said := fmt.Sprint(look.Holders, look.Notes, look.Queue)
