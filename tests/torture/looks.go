@@ -22,15 +22,25 @@ func (j *judge) heldAll() {
 		if g.Enter == 0 || g.By != "rlock" || g.of != g.ID || g.Mode == "permit" || g.Owner == "" || g.Owner == "-" {
 			continue
 		}
-		if j.Round.Servers > 1 && len(g.Names) > 1 {
-			continue // each of its locks has an owner of its own
-		}
 		for _, name := range g.Names {
-			if looks[name] != nil {
+			// With several servers each of several locks may have an owner of its own, and g tells one of them.
+			isOfAnother := j.Round.Servers > 1 && len(g.Names) > 1 && !isEverHeldBy(g.Owner, looks[name])
+			if looks[name] != nil && !isOfAnother {
 				j.held(g, name, looks[name])
 			}
 		}
 	}
+}
+
+func isEverHeldBy(owner string, looks [][]Look) bool {
+	for _, ofServer := range looks {
+		for _, look := range ofServer {
+			if look.isHeldBy(owner) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // held finds the first moment at which too many servers did not know of the lock of g.

@@ -166,7 +166,9 @@ func (f *Fleet) startPeers(peers []string) func() {
 			case lock.Kind == "semaphore":
 				locks = append(locks, fmt.Sprintf("permits:%d:semaphore", lock.Permits))
 			case lock.Kind == "several":
-				locks = append(locks, "plain:several", "plain:several'")
+				for _, name := range lock.names() {
+					locks = append(locks, "plain:"+name)
+				}
 			default:
 				locks = append(locks, lock.Kind+":"+lock.Name)
 			}
@@ -241,10 +243,10 @@ return {holders, notes, queue}`
 func (f *Fleet) lookAtLocks(server *Server, done chan struct{}) {
 	script := redis.NewScript(3, lookScript)
 	var conn redis.Conn
-	var keys []struct{ name, kind string }
+	var locks []Lock // one for each name
 	for _, lock := range f.history.Round.Locks {
 		for _, name := range lock.names() {
-			keys = append(keys, struct{ name, kind string }{name, lock.Kind})
+			locks = append(locks, Lock{Name: name, Kind: lock.Kind})
 		}
 	}
 	last := map[string]string{}
@@ -262,8 +264,8 @@ func (f *Fleet) lookAtLocks(server *Server, done chan struct{}) {
 				continue
 			}
 		}
-		for _, key := range keys {
-			look := Look{Began: now(), Server: server.ID, Lock: key.name}
+		for _, lock := range locks {
+			look := Look{Began: now(), Server: server.ID, Lock: lock.Name}
 			parts, err := redis.Values(script.Do(conn, look.Lock, "redisson_lock_queue:{"+look.Lock+"}", "rlock_info:{"+look.Lock+"}"))
 			look.Ended = now()
 			if err != nil {
@@ -274,7 +276,7 @@ func (f *Fleet) lookAtLocks(server *Server, done chan struct{}) {
 			look.Holders, _ = redis.Strings(parts[0], nil)
 			look.Notes, _ = redis.Strings(parts[1], nil)
 			look.Queue, _ = redis.Strings(parts[2], nil)
-			if key.kind == "semaphore" {
+			if lock.Kind == "semaphore" {
 				look.Holders = nil
 			}
 			said := fmt.Sprint(look.Holders, look.Notes, look.Queue)
