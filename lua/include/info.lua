@@ -93,10 +93,11 @@ local function note_kept(of, span)
   tell(of, about, span)
 end
 
--- Returns for how long (ms) more it is to be kept.
+-- Returns for how long (ms) more it is to be kept: also where the hold that was to be the last one was
+-- not, as a late request had taken the lock again.
 local function left_to_keep(of)
-  local about = known(of)
-  return math.max((about and tonumber(about.kept) or 0) - now, 0)
+  local about = known(of) or {}
+  return math.max((tonumber(about.kept) or 0) - now, (tonumber(about.outlived) or 0) - now, 0)
 end
 
 -- Removes what is told of one who holds the lock no longer; of one who waits for it, nothing.

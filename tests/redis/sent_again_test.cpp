@@ -175,6 +175,23 @@ TEST_CASE("S6: a late request to take the lock undoes nothing that was noted sin
   }
 }
 
+TEST_CASE(
+    "kept by an inner run, a lock stays although it had ended, and a late request took it again") {
+  for (const auto& [name, make] : sorts()) {
+    CAPTURE(name);
+    Nested nested(make);
+    auto& [server, client, outer, inner] = nested;
+    // Its lease has ended, and what is told of its owner with it; the latches last longer.
+    for (const std::string& key : server.keys()) {
+      if (!key.starts_with(k_latch)) server.command({"DEL", key});
+    }
+    REQUIRE(std::holds_alternative<Lease>(outer->try_acquire(client, Join::no)));
+    CHECK(inner->release(client, Milliseconds(3'600'000)) == Release::still_held);
+    CHECK(outer->release(client) == Release::still_held);
+    CHECK(std::holds_alternative<lock::Busy>(make_other(name)->try_acquire(client, Join::no)));
+  }
+}
+
 TEST_CASE("kept by an inner run, a lock stays as long although the outer one is killed") {
   for (const auto& [name, make] : sorts()) {
     CAPTURE(name);
