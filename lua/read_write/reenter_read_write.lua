@@ -21,13 +21,11 @@ if seen and seen ~= 'entered' or noted == 'ended' then return {2} end
 seen = seen or noted
 local drawn, refusal = fence(field, true, ARGV[4])
 if refusal then return refusal end
-if seen then
-  if reads then hold_for(owner, holds_of(owner) or 0, lease) end
-else
-  local nth = (holds_of(field) or 0) + 1
-  if reads then redis.call('set', hold_key(owner, nth), '1', 'px', lease) end
-  redis.call('set', latch, 'entered', 'xx', 'px', ARGV[3])  -- tried, see reenter.lua
-end
+-- Of a request that is sent again nothing tells which hold is its own: so the first one, too, has all of
+-- this reader's last.
+local nth = (holds_of(field) or 0) + (seen and 0 or 1)
+if reads then hold_for(owner, nth, lease) end
+if not seen then redis.call('set', latch, 'entered', 'xx', 'px', ARGV[3]) end  -- tried, see reenter.lua
 last_for(lease)
 if not seen then
   redis.call('hincrby', lock, field, 1)

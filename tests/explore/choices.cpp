@@ -56,8 +56,10 @@ std::vector<Action> Rules::actions(const World& world) const {
     const Flight& flight = world.flights[static_cast<std::size_t>(i)];
     const bool is_clear = !flight.is_there() || flight.what == Pending::release ||
                           flight.what == Pending::renew || flight.hold.id != client.holds[0].id;
+    // rlock acquire tells of a hold once it was granted: before that, nobody else can give it back.
     if (client.phase == Phase::holding && client.holds[0].is_known &&
-        !client.holds[0].is_returned && client.pending != Pending::reenter && is_clear)
+        !client.holds[0].is_unproven && !client.holds[0].is_returned &&
+        client.pending != Pending::reenter && is_clear)
       all.push_back({.what = What::unlock, .client = i});
     if (client.pending != Pending::nothing) {
       all.push_back({.what = What::resend, .client = i});

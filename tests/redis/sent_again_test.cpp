@@ -1,4 +1,5 @@
 // S6 for each kind of lock: what the server remembers of a request, and for how long.
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>
@@ -141,6 +142,29 @@ TEST_CASE(
         CHECK(comes_to_be_empty(server));
       }
     }
+  }
+}
+
+TEST_CASE("S6: a reader's re-entry beside a hold whose time is over does the same each time") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  const auto make = [] {
+    return lock::SingleServerLock(lock::read_write_layout("job", Kind::read), "u:1", k_about,
+                                  Milliseconds(600'000));
+  };
+  auto outer = make(), inner = make();
+  REQUIRE(std::holds_alternative<Lease>(outer.try_acquire(client, Join::no)));
+  REQUIRE(inner.reenter(client));
+  server.command({"DEL", "{job}:u:1:rwlock_timeout:1"});
+  auto another = make();
+  Words first;
+  for (int i = 0; i < 3; ++i) {
+    REQUIRE(another.reenter(client));
+    Words keys = server.keys();
+    std::sort(keys.begin(), keys.end());
+    if (i == 0) first = keys;
+    CHECK(keys == first);
+    CHECK(server.command({"HGET", "job", "u:1"}) == "3");
   }
 }
 
