@@ -1,6 +1,5 @@
 #include "lock/inspection/breaking.hpp"
 
-#include "base/error.hpp"
 #include "base/escape.hpp"
 #include "base/integer.hpp"
 #include "base/random.hpp"
@@ -19,12 +18,6 @@ constexpr int k_most_changes = 20;
 constexpr std::size_t k_latch_id_bytes = 16;
 
 enum Code : std::int64_t { k_left = 0, k_done = 1, k_nothing = 2, k_other_kind = 3 };
-
-[[noreturn]] void refuse(const std::string& name, const std::string& kind, const char* hint = "") {
-  throw Error(ExitStatus::wrong_kind, escape_for_terminal(name) +
-                                          ": the name is in use by something else (" +
-                                          escape_for_terminal(kind) + ")" + hint);
-}
 
 // Sends a request that the server remembers by a latch, and has it forget that. Returns the answer,
 // and sets `unanswered` to how many got none before.
@@ -93,13 +86,7 @@ Breaking request(redis::Client& client, const std::string& name, Breakable what,
     reply = break_semaphore(client, keys, task, expected, unanswered);
   }
   const std::int64_t code = reply.as_array(2)[0].as_integer();
-  if (code == k_other_kind) {
-    const std::string& kind = reply.items[1].as_text();
-    refuse(name, kind,
-           what == Breakable::lock && kind == "string"
-               ? "; if that is a lock, --kind simple breaks it"
-               : "");
-  }
+  if (code == k_other_kind) throw InUse(name, reply.items[1].as_text());
   const auto& items = reply.as_array(7);
   Breaking breaking;
   breaking.outcome = code == k_done      ? Breaking::Outcome::broken
@@ -126,6 +113,12 @@ Breaking request(redis::Client& client, const std::string& name, Breakable what,
 }
 
 }  // namespace
+
+InUse::InUse(const std::string& name, const std::string& kind)
+    : Error(ExitStatus::wrong_kind, escape_for_terminal(name) +
+                                        ": the name is in use by something else (" +
+                                        escape_for_terminal(kind) + ")"),
+      kind_(kind) {}
 
 Words owners_of(const Standing& standing) {
   Words owners;
@@ -159,7 +152,7 @@ std::optional<Eviction> evict(redis::Client& client, const std::string& name,
   int unanswered = 0;
   const redis::Reply reply = run_once(client, lua::evict, KeyNames(name), {}, {waiter}, unanswered);
   const std::int64_t code = reply.as_array(2)[0].as_integer();
-  if (code == k_other_kind) refuse(name, reply.items[1].as_text());
+  if (code == k_other_kind) throw InUse(name, reply.items[1].as_text());
   if (code == k_nothing) return std::nullopt;
   const auto& items = reply.as_array(4);
   Eviction eviction;

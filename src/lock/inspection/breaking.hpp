@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "lock/inspection/snapshot.hpp"
 #include "redis/client.hpp"
 
@@ -31,9 +32,20 @@ struct Breaking {
   Standing found;  // before the lock was broken
 };
 
-// All functions throw redis::Unavailable, redis::ServerError, redis::ProtocolError and
-// redis::Interrupted, and Error (wrong_kind) if the name is in use for something else. They need a
-// client for large replies: a lock can have many readers.
+// The name is in use for something else (wrong_kind).
+class InUse : public Error {
+ public:
+  InUse(const std::string& name, const std::string& kind);
+
+  // Returns what it is: "string", say.
+  [[nodiscard]] const std::string& kind() const noexcept { return kind_; }
+
+ private:
+  std::string kind_;
+};
+
+// All functions throw redis::Unavailable, redis::ServerError, redis::ProtocolError,
+// redis::Interrupted and InUse. They need a client for large replies: a lock can have many readers.
 
 // Returns who holds the lock; changes nothing.
 [[nodiscard]] Standing look_at(redis::Client& client, const std::string& name, Breakable what);
