@@ -108,7 +108,7 @@ class LockWording {
 
   LockWords operator()(const lock::EndedPermits& it) const {
     return {plural(it.count, "permit") + " ended, the first " + format_duration(it.first_ago) +
-                " ago, without being given back; the next client that asks for a permit does that",
+                " ago, without being given back; the next request for a permit does that",
             repair()};
   }
 

@@ -62,14 +62,14 @@ class ServerWording {
 
   ServerWords operator()(const lock::NoPersistence&) const {
     return {
-        "appendonly is off: a server that crashes forgets who holds what; holders notice at "
-        "their next renewal, others may be let in before",
+        "appendonly is off: a server that crashes forgets who holds what; holders notice at their "
+        "next renewal, and others may acquire their locks before",
         remedies_.redis_cli("CONFIG SET appendonly yes")};
   }
 
   ServerWords operator()(const lock::FreshRestart& it) const {
     return {"the server has been up for " + std::to_string(it.uptime_s) +
-                "s: locks from before may be forgotten, and their holders not know it yet",
+                "s: it may have forgotten older locks, and their holders may not know that yet",
             remedies_.rlock("doctor", "again in a minute")};
   }
 
