@@ -162,7 +162,7 @@ class Doctor {
       for (std::size_t i = 0; i < some.size(); ++i) {
         const auto found = leftovers.find(some[i]);
         const Names keys = found == leftovers.end() ? Names{} : found->second;
-        // What the user may not look at is not his to mend.
+        // What the user may not read cannot be mended.
         if (snapshots[i]) examine(*snapshots[i], keys);
       }
     }

@@ -19,7 +19,7 @@ std::string option(const std::string& name, const std::string& value) {
   return value.empty() ? "" : name + " " + shell_quote(value) + " ";
 }
 
-// Whoever pastes a command need not have the flags and the variables of this run.
+// The shell where a command is pasted need not have the flags and the variables of this run.
 bool is_of_this_run(const Setting& setting) {
   return setting.from == Setting::From::flag || setting.from == Setting::From::environment;
 }

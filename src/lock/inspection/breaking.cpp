@@ -13,7 +13,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// A lock that is to be broken whoever has it may pass so often to others before that is done.
+// So often the lock may pass to another holder before it is broken.
 constexpr int k_most_changes = 20;
 constexpr std::size_t k_latch_id_bytes = 16;
 
@@ -92,7 +92,7 @@ Breaking request(redis::Client& client, const std::string& name, Breakable what,
   breaking.outcome = code == k_done      ? Breaking::Outcome::broken
                      : code == k_nothing ? Breaking::Outcome::free
                                          : Breaking::Outcome::held_by_others;
-  Standing& found = breaking.found;
+  FoundLock& found = breaking.found;
   found.time_ms = to_integer(items[1].as_text());
   found.ttl_ms = items[2].as_integer();
   found.queued = items[3].as_integer();
@@ -120,13 +120,13 @@ InUse::InUse(const std::string& name, const std::string& kind)
                                         escape_for_terminal(kind) + ")"),
       kind_(kind) {}
 
-Words owners_of(const Standing& standing) {
+Words owners_of(const FoundLock& found) {
   Words owners;
-  for (const Holder& holder : standing.holders) owners.push_back(holder.owner);
+  for (const Holder& holder : found.holders) owners.push_back(holder.owner);
   return owners;
 }
 
-Standing look_at(redis::Client& client, const std::string& name, Breakable what) {
+FoundLock look_at(redis::Client& client, const std::string& name, Breakable what) {
   int unanswered = 0;
   return request(client, name, what, "look", {}, unanswered).found;
 }

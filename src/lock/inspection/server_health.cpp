@@ -12,7 +12,7 @@ namespace {
 
 // Redisson's fair locks compare their host's clock with deadlines from another's.
 constexpr Milliseconds k_clock_tolerance{1000};
-// Whoever held a lock of the default lease before a restart has noticed after so long.
+// After so long, a holder with the default lease has noticed that the server was restarted.
 constexpr std::int64_t k_fresh_s = 60;
 
 // A parsed INFO with its values understood.
