@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 
+#include "cli/remedies_fixture.hpp"
 #include "support/certificates.hpp"
 #include "support/cluster.hpp"
 #include "support/process.hpp"
@@ -17,43 +18,9 @@
 #include "support/words.hpp"
 
 using namespace rlock::test;
+using namespace rlock::test::remedies;
 
 namespace {
-
-const std::string k_password = "s3cret-Horse";
-const std::string k_token = "redisson_lock_token:{job}";
-
-Result invoke(const Words& words, EnvChanges env = {}) {
-  return run(rlock_argv(words), {.env = std::move(env)});
-}
-
-// The commands behind `mark`, in order.
-Words commands_in(const std::string& out, const std::string& mark) {
-  Words commands;
-  for (std::size_t at = 0; (at = out.find(mark, at)) != std::string::npos;) {
-    at += mark.size();
-    commands.push_back(out.substr(at, out.find('\n', at) - at));
-  }
-  return commands;
-}
-
-// Runs a printed command as a person does who has confirmed it and types the password if asked, in
-// a shell that knows of another server.
-void paste(std::string command, EnvChanges env) {
-  const std::string force = "unlock --force";
-  if (const std::size_t at = command.find(force); at != std::string::npos) {
-    command.insert(at + force.size(), " -y");
-  }
-  if (!env.contains("RLOCK_REDIS")) env["RLOCK_REDIS"] = "redis://127.0.0.1:1";
-  const std::string script =
-      "rlock() { \"$0\" \"$@\"; }; printf '" + k_password + "\\n' | {\n" + command + "\n}";
-  const Result result = run({"bash", "-c", script, rlock_program()}, {.env = std::move(env)});
-  CAPTURE(command);
-  CAPTURE(result.out);
-  CAPTURE(result.err);
-  CHECK(result.status == 0);
-  CHECK_FALSE(has(result.out, "ERR"));
-}
 
 // Breaks the lock "job" and its counter of tokens, looks, and pastes what is to mend both.
 struct Patient {
@@ -84,25 +51,11 @@ struct Patient {
   }
 };
 
-// A server with a password and a user, whose locks are in database 3.
-struct Guarded {
-  Server server{{.args = {"--requirepass", k_password}}};
-  std::string host = server.tcp_url().substr(8);
-
-  Guarded() {
-    server.command({"ACL", "SETUSER", "bob", "on", ">" + k_password, "~*", "&*", "+@all"});
-  }
-
-  std::string command(const Words& words) const {
-    RespClient client = server.connect();
-    client.call({"SELECT", "3"});
-    return client.call(words).at(0);
-  }
-  Patient patient(Words options, EnvChanges env = {}, EnvChanges later = {}) {
-    return {[this](const Words& words) { return command(words); }, std::move(options),
-            std::move(env), std::move(later)};
-  }
-};
+Patient patient_of(const Guarded& guarded, Words options, EnvChanges env = {},
+                   EnvChanges later = {}) {
+  return {[&guarded](const Words& words) { return guarded.command(words); }, std::move(options),
+          std::move(env), std::move(later)};
+}
 
 }  // namespace
 
@@ -110,10 +63,10 @@ TEST_CASE("remedies: with a user and a password in the URL, and a database") {
   Guarded guarded;
   const std::string url = "redis://bob:" + k_password + "@" + guarded.host + "/3";
   const EnvChanges later = {{"RLOCK_PASSWORD", k_password}};
-  guarded.patient({"-r", url}, {}, later).check();
-  guarded.patient({}, {{"RLOCK_REDIS", url}}, later).check();
+  patient_of(guarded, {"-r", url}, {}, later).check();
+  patient_of(guarded, {}, {{"RLOCK_REDIS", url}}, later).check();
   const std::string of_default = "redis://:" + k_password + "@" + guarded.host + "/3";
-  guarded.patient({"-r", of_default}, {}, later).check();
+  patient_of(guarded, {"-r", of_default}, {}, later).check();
 }
 
 TEST_CASE("remedies: with a password from a variable or a file") {
@@ -121,13 +74,14 @@ TEST_CASE("remedies: with a password from a variable or a file") {
   const std::string url = "redis://" + guarded.host + "/3";
   for (const char* name : {"RLOCK_PASSWORD", "REDISCLI_AUTH"}) {
     const EnvChanges password = {{name, k_password}};
-    guarded.patient({"--user", "bob", "-r", url}, password, password).check();
+    patient_of(guarded, {"--user", "bob", "-r", url}, password, password).check();
   }
   const std::string file = guarded.server.directory() + "/it's the password";
   std::ofstream(file) << k_password << '\n';
   ::chmod(file.c_str(), 0600);
-  guarded.patient({"--user", "bob", "--password-file", file, "-r", url}).check();
-  guarded.patient({"--password-file", file}, {{"RLOCK_REDIS", url}, {"RLOCK_USER", "bob"}}).check();
+  patient_of(guarded, {"--user", "bob", "--password-file", file, "-r", url}).check();
+  patient_of(guarded, {"--password-file", file}, {{"RLOCK_REDIS", url}, {"RLOCK_USER", "bob"}})
+      .check();
 }
 
 TEST_CASE("remedies: with a configuration file that was named") {
@@ -137,8 +91,8 @@ TEST_CASE("remedies: with a configuration file that was named") {
                         << "/3\"\n";
   ::chmod(config.c_str(), 0600);
   const EnvChanges none = {{"RLOCK_REDIS", std::nullopt}};
-  guarded.patient({"--config", config}, none, none).check();
-  guarded.patient({}, {{"RLOCK_REDIS", std::nullopt}, {"RLOCK_CONFIG", config}}, none).check();
+  patient_of(guarded, {"--config", config}, none, none).check();
+  patient_of(guarded, {}, {{"RLOCK_REDIS", std::nullopt}, {"RLOCK_CONFIG", config}}, none).check();
 }
 
 TEST_CASE("remedies: on a Unix socket with a database, and one of several servers") {

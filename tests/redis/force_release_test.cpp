@@ -88,10 +88,10 @@ TEST_CASE("force_release: only looks") {
   f.server.command({"PEXPIRE", "job", "60000"});
   f.server.command({"RPUSH", test::k_queue, "r:1", "r:2"});
   const std::string before = f.server.command({"DUMP", "job"});
-  const lock::Standing standing = lock::look_at(f.client, "job", Breakable::lock);
-  CHECK(standing.holders.size() == 1);
-  CHECK(standing.queued == 2);
-  CHECK(standing.ttl_ms > 0);
+  const lock::FoundLock found = lock::look_at(f.client, "job", Breakable::lock);
+  CHECK(found.holders.size() == 1);
+  CHECK(found.queued == 2);
+  CHECK(found.ttl_ms > 0);
   CHECK(f.server.command({"DUMP", "job"}) == before);
   CHECK(listener.messages().empty());
 }
@@ -169,11 +169,8 @@ TEST_CASE("force_release: a name with a brace has its readers' timeouts under Re
 TEST_CASE("force_release: breaks a string only where it is said to be a lock") {
   Fixture f;
   f.server.command({"SET", "job", "token-1"});
-  CHECK_THROWS_WITH_AS(
-      breaks(f.client),
-      "job: the name is in use by something else (string); if that is a lock, --kind simple breaks "
-      "it",
-      Error);
+  CHECK_THROWS_WITH_AS(breaks(f.client), "job: the name is in use by something else (string)",
+                       lock::InUse);
   CHECK(f.server.command({"GET", "job"}) == "token-1");
   CHECK(breaks(f.client, Breakable::simple) == Words{"token-1"});
   CHECK(f.is_empty());

@@ -64,7 +64,7 @@ TEST_CASE("snapshot: holder, queue and scores are as they stand there") {
   CHECK(snapshot.waiters[1].deadline_ms == 5);
   CHECK(snapshot.scores.size() == 2);
   REQUIRE(snapshot.problems.size() >= 1);
-  CHECK(snapshot.problems[0].code == "no_expiry");
+  CHECK(lock::code_of(snapshot.problems[0]) == "no_expiry");
 }
 
 TEST_CASE("snapshot: every type of key is shown as something") {
@@ -90,7 +90,7 @@ using Codes = std::vector<std::string>;
 
 std::vector<std::string> codes_of(const Snapshot& snapshot) {
   std::vector<std::string> codes;
-  for (const lock::Problem& problem : snapshot.problems) codes.push_back(problem.code);
+  for (const lock::Problem& problem : snapshot.problems) codes.push_back(lock::code_of(problem));
   return codes;
 }
 
@@ -205,7 +205,7 @@ TEST_CASE("snapshot: a reader whose keys are all gone is dead") {
   Snapshot snapshot = lock::take_snapshot(client, "job");
   CHECK(snapshot.dead_readers == std::vector<std::string>{"c:3"});
   CHECK(codes_of(snapshot) == Codes{"dead_reader"});
-  CHECK(snapshot.problems[0].detail.find("c:3") != std::string::npos);
+  CHECK(std::get<lock::DeadReaders>(snapshot.problems[0]).readers.first == "c:3");
 
   server.command({"SET", "{job}:c:3:rwlock_timeout:2", "1"});
   CHECK(lock::take_snapshot(client, "job").problems.empty());
@@ -276,8 +276,8 @@ TEST_CASE("snapshot: what is wrong with the counter of fencing tokens") {
   }
   server.command({"SET", counter, "9007199254740992", "EX", "100"});
   CHECK(codes() == Codes{"token_expires", "token_behind"});
-  CHECK(problems()[0].hint == "redis-cli PERSIST 'redisson_lock_token:{job}'");
-  CHECK(problems()[1].hint == "rlock fence job 9007199254740993");
+  CHECK(std::get<lock::TokenExpires>(problems()[0]).key == counter);
+  CHECK(std::get<lock::TokenBehind>(problems()[1]).token == 9007199254740993);
   for (const char* value : {"", "x", "1.5", "9223372036854775808"}) {
     server.command({"SET", counter, value});
     CHECK(codes() == Codes{"bad_token"});

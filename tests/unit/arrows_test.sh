@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The rules of the house (ARCHITECTURE.md): which room may include which, which libraries a room may
-# use, how long a file may be and how none may be called; and that a unit test is named after the
-# file that it tests.  Prints each violation.
+# use, how long a file may be and how none may be called; that lock makes no sentences and no
+# commands; and that a unit test is named after the file that it tests.  Prints each violation.
 #   arrows_test.sh PROGRAM SOURCE_DIR
 set -euo pipefail
 
@@ -67,6 +67,10 @@ check_include() {
         nlohmann/*) [[ $file == cli/* || $file == lock/words/owner_info.cpp ]] ||
             echo "$file: <$header> belongs to src/cli" ;;
         *..*) echo "$file: \"$header\": includes start at src/" ;;
+    esac
+    case $file:$header in
+        lock/*:base/shell_quote.hpp | lock/*:base/wording.hpp | lock/inspection/*:base/duration.hpp)
+            echo "$file: \"$header\": lock tells facts; cli/output puts them into words" ;;
     esac
     target=$(room_of "$header")
     [[ $target != "$room" && -v "allowed[$target]" ]] || return 0
@@ -160,6 +164,9 @@ plant lock/words/lease.hpp '#include "lock/servers/session.hpp"\n' '"lock/server
 plant lock/servers/session.hpp '#include "lock/kinds/lock.hpp"\n' '"lock/kinds/lock.hpp": lock/servers may not include lock/kinds'
 plant lock/kinds/plain/plain.hpp '#include "lock/kinds/fair/fair.hpp"\n' '"lock/kinds/fair/fair.hpp": lock/kinds/plain may not'
 plant lock/inspection/repair.hpp '#include "lock/holding/waiting.hpp"\n' '"lock/holding/waiting.hpp": lock/inspection may not'
+plant lock/inspection/listened.cpp '#include "base/shell_quote.hpp"\n' '"base/shell_quote.hpp": lock tells facts'
+plant lock/servers/session.cpp '#include "base/wording.hpp"\n' '"base/wording.hpp": lock tells facts'
+plant lock/inspection/server_health.cpp '#include "base/duration.hpp"\n' '"base/duration.hpp": lock tells facts'
 plant process/child.cpp '#include "lock/words/lease.hpp"\n' '"lock/words/lease.hpp": process may not'
 plant main.cpp '#include "lock/words/lease.hpp"\n' '"lock/words/lease.hpp": main may not include lock/words'
 plant cli/output/table.cpp '#include "cli/watching/lock_view.hpp"\n' '"cli/watching/lock_view.hpp": cli/output may not include cli/watching'

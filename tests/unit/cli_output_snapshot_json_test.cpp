@@ -1,5 +1,6 @@
 #include <limits>
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -7,14 +8,20 @@
 #include "cli/output/snapshot_json.hpp"
 
 using nlohmann::ordered_json;
+using rlock::cli::Hint;
 using rlock::cli::kind_name;
-using rlock::cli::to_json;
+using rlock::cli::ProblemText;
 using rlock::lock::About;
 using rlock::lock::Holder;
 using rlock::lock::Snapshot;
 using rlock::lock::Waiter;
 
 namespace {
+
+std::string to_json(const Snapshot& snapshot, const std::string& server,
+                    const std::vector<ProblemText>& problems = {}) {
+  return rlock::cli::to_json(snapshot, server, problems);
+}
 
 std::string keys_of(const ordered_json& json) {
   std::string keys;
@@ -66,9 +73,8 @@ TEST_CASE("a held lock with a queue has the documented shape, in the documented 
   snapshot.hash = {{"u1:1", "2"}};
   snapshot.queue = {"u2:2", "u3:3"};
   snapshot.scores = {{"u2:2", 6000.0}};
-  snapshot.problems = {{"code", "detail", "hint"}};
   CHECK(
-      to_json(snapshot, "redis://h:6379") ==
+      to_json(snapshot, "redis://h:6379", {{"code", "detail", {Hint::Kind::advice, "hint"}}}) ==
       R"({"name":"job","server":"redis://h:6379","time_ms":1000,"state":"held","kind":"fair",)"
       R"("ttl_ms":29000,"token":7,)"
       R"("holders":[{"owner":"u1:1","count":2,"mode":"exclusive","host":"web1","user":"alice",)"
@@ -136,8 +142,8 @@ TEST_CASE("bytes that are not UTF-8 are written as hexadecimal numbers, everywhe
   snapshot.hash = {{bad, bad}};
   snapshot.queue = {bad};
   snapshot.scores = {{bad, 1.0}};
-  snapshot.problems = {{"code", bad, "hint"}};
-  const auto json = ordered_json::parse(to_json(snapshot, bad));
+  const auto json =
+      ordered_json::parse(to_json(snapshot, bad, {{"code", bad, {Hint::Kind::advice, "hint"}}}));
   const std::string good = "a\\xff";
   CHECK(json["name"] == good);
   CHECK(json["server"] == good);

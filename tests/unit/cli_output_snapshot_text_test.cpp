@@ -8,7 +8,8 @@
 #include "support/words.hpp"
 
 using rlock::cli::Detail;
-using rlock::cli::to_text;
+using rlock::cli::Hint;
+using rlock::cli::ProblemText;
 using rlock::lock::About;
 using rlock::lock::Holder;
 using rlock::lock::Snapshot;
@@ -16,6 +17,13 @@ using rlock::lock::Waiter;
 using rlock::test::has;
 
 namespace {
+
+using Problems = std::vector<ProblemText>;
+
+// A snapshot without problems.
+std::string to_text(const Snapshot& snapshot, std::optional<std::size_t> room, Detail detail) {
+  return rlock::cli::to_text(snapshot, {}, room, detail);
+}
 
 const std::string k_uuid = "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a";
 
@@ -182,9 +190,11 @@ TEST_CASE("problems come with a hint, and are broken between words on a terminal
   Snapshot snapshot;
   snapshot.name = "job";
   snapshot.listening = 0;
-  snapshot.problems = {{"dead_head", "the first waiter, " + k_uuid + "1:1, is dead", "do this"},
-                       {"other", "x", "y"}};
-  CHECK(to_text(snapshot, std::nullopt, Detail::people) ==
+  const Problems problems = {{"dead_head",
+                              "the first waiter, " + k_uuid + "1:1, is dead",
+                              {Hint::Kind::advice, "do this"}},
+                             {"other", "x", {Hint::Kind::advice, "y"}}};
+  CHECK(to_text(snapshot, problems, std::nullopt, Detail::people) ==
         "job: free\n"
         "\n"
         "2 problems\n"
@@ -192,7 +202,7 @@ TEST_CASE("problems come with a hint, and are broken between words on a terminal
         "    hint: do this\n"
         "  other: x\n"
         "    hint: y\n");
-  CHECK(to_text(snapshot, 50, Detail::people) ==
+  CHECK(to_text(snapshot, problems, 50, Detail::people) ==
         "job: free\n"
         "\n"
         "2 problems\n"
@@ -208,8 +218,8 @@ TEST_CASE("a command that mends is never broken, so that it can be pasted") {
   snapshot.name = "job";
   snapshot.listening = 0;
   const std::string command = "rlock evict job " + k_uuid + "1:1  # if it is dead";
-  snapshot.problems = {{"dead_head", "x", command}};
-  CHECK(has(to_text(snapshot, 30, Detail::people), "\n    hint: " + command + "\n"));
+  const Problems problems = {{"dead_head", "x", {Hint::Kind::command, command}}};
+  CHECK(has(to_text(snapshot, problems, 30, Detail::people), "\n    hint: " + command + "\n"));
 }
 
 TEST_CASE("the raw keys are shown when asked for") {
@@ -227,14 +237,15 @@ TEST_CASE("no line is wider than the terminal, and the state is seen whatever th
   snapshot.waiters[0].about =
       About{std::string(300, 'h'), 1, std::string(300, 'u'), "日本語日本語"};
   snapshot.token = 7;
-  snapshot.problems = {{"code", std::string(300, 'd') + " e", std::string(300, 'x')}};
+  const Problems problems = {
+      {"code", std::string(300, 'd') + " e", {Hint::Kind::advice, std::string(300, 'x')}}};
   for (const std::size_t room : {200U, 80U, 60U, 20U, 5U, 1U}) {
     CAPTURE(room);
-    const std::string text = to_text(snapshot, room, Detail::raw);
+    const std::string text = to_text(snapshot, problems, room, Detail::raw);
     CHECK(widest_line(text) <= room);
     if (room >= 60) CHECK(has(text, "…: held (fair), expires in 28s\n"));
   }
-  CHECK(has(to_text(snapshot, std::nullopt, Detail::raw), std::string(300, 'h')));
+  CHECK(has(to_text(snapshot, problems, std::nullopt, Detail::raw), std::string(300, 'h')));
 }
 
 TEST_CASE("no text can touch the terminal") {
@@ -247,9 +258,9 @@ TEST_CASE("no text can touch the terminal") {
   snapshot.hash = {{evil, evil}};
   snapshot.queue = {evil};
   snapshot.scores = {{evil, 1}};
-  snapshot.problems = {{"code", evil, evil}};
+  const Problems problems = {{"code", evil, {Hint::Kind::advice, evil}}};
   for (const std::size_t room : {40U, 200U}) {
-    for (const char c : to_text(snapshot, room, Detail::raw)) {
+    for (const char c : to_text(snapshot, problems, room, Detail::raw)) {
       const auto byte = static_cast<unsigned char>(c);
       CHECK((c == '\n' || (byte >= 0x20 && byte != 0x7f)));
     }

@@ -15,6 +15,7 @@ namespace {
 using Sizes = std::vector<std::size_t>;
 
 constexpr std::int64_t k_now = 1'795'276'676'000;  // 15:57:56 UTC
+const std::vector<ProblemText> k_none;
 
 // A fair lock with so many waiters, for another 30 s.
 lock::Snapshot fair_lock(std::size_t waiters) {
@@ -61,7 +62,7 @@ TEST_CASE("rows go to those who want few, then equally to the others") {
 
 TEST_CASE("a lock's lines tell all, and sum up what does not fit") {
   const lock::Snapshot snapshot = fair_lock(100);
-  const LockView view(snapshot, Milliseconds(1000));
+  const LockView view(snapshot, k_none, Milliseconds(1000));
   CHECK(view.title(80) == "job  held (fair), expires in 29s, 100 waiting");
   CHECK(view.detail_rows() == 101);
   const auto lines = view.details(5);
@@ -77,11 +78,13 @@ TEST_CASE("a lock's lines tell all, and sum up what does not fit") {
 
 TEST_CASE("a countdown ends at 0, and a long name leaves room for the state") {
   lock::Snapshot snapshot = fair_lock(0);
-  CHECK(LockView(snapshot, Milliseconds(60'000)).title(80) == "job  held (fair), expires in 0s");
+  CHECK(LockView(snapshot, k_none, Milliseconds(60'000)).title(80) ==
+        "job  held (fair), expires in 0s");
   snapshot.ttl_ms = -1;
-  CHECK(LockView(snapshot, Milliseconds(0)).title(80) == "job  held (fair), without an expiry");
+  CHECK(LockView(snapshot, k_none, Milliseconds(0)).title(80) ==
+        "job  held (fair), without an expiry");
   snapshot.name = std::string(1000, 'x');
-  CHECK(LockView(snapshot, Milliseconds(0)).title(50) ==
+  CHECK(LockView(snapshot, k_none, Milliseconds(0)).title(50) ==
         std::string(17, 'x') + "…  held (fair), without an expiry");
 }
 
@@ -89,7 +92,7 @@ TEST_CASE("a frame has exactly the terminal's size, whatever that is") {
   const TimePoint now = BootClock::now();
   WatchScreen screen({"a", "b", "c"}, "unix:///s", "");
   for (std::size_t i = 0; i < 3; ++i) {
-    screen.show(i, std::make_shared<lock::Snapshot>(fair_lock(i * 20)), now);
+    screen.show(i, std::make_shared<lock::Snapshot>(fair_lock(i * 20)), {}, now);
   }
   for (int i = 0; i < 50; ++i) screen.add_event(k_now, "held by 日本 pid 1 (日本語)");
   for (const std::size_t rows : {1U, 2U, 3U, 4U, 5U, 10U, 24U, 50U, 300U}) {
@@ -110,7 +113,7 @@ TEST_CASE("a frame has exactly the terminal's size, whatever that is") {
 TEST_CASE("the last line says how long the server has been away, and why") {
   const TimePoint now = BootClock::now();
   WatchScreen screen({"a"}, "unix:///s", "");
-  screen.show(0, std::make_shared<lock::Snapshot>(fair_lock(0)), now);
+  screen.show(0, std::make_shared<lock::Snapshot>(fair_lock(0)), {}, now);
   screen.set_away(now, "no answer");
   CHECK(screen.lines({80, 5}, after(now, Milliseconds(12'700))).back() ==
         "15:58:08Z  server away for 12s: no answer");

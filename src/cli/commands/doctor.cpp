@@ -9,7 +9,6 @@
 #include <CLI/CLI.hpp>
 
 #include "base/escape.hpp"
-#include "base/shell_quote.hpp"
 #include "base/text_width.hpp"
 #include "base/wording.hpp"
 #include "cli/commands/commands.hpp"
@@ -17,7 +16,9 @@
 #include "cli/commands/literal_words.hpp"
 #include "cli/output/json.hpp"
 #include "cli/output/paint.hpp"
+#include "cli/output/problem_text.hpp"
 #include "cli/output/remedy.hpp"
+#include "cli/output/server_problem_text.hpp"
 #include "cli/terminal/message.hpp"
 #include "cli/terminal/terminal_size.hpp"
 #include "lock/inspection/leftovers.hpp"
@@ -32,8 +33,6 @@
 namespace rlock::cli {
 namespace {
 
-using lock::Problem;
-
 struct DoctorOptions {
   std::optional<std::string> name;
   bool repair = false;
@@ -46,7 +45,7 @@ class Report {
   Report(bool json, const Paint& paint) : json_(json), paint_(paint) {}
 
   // `name`: of the lock; nothing for the server.
-  void add(const std::optional<std::string>& name, const char* level, const Problem& problem) {
+  void add(const std::optional<std::string>& name, const char* level, const ProblemText& problem) {
     ++counts_[level];
     if (json_) {
       Json json;
@@ -55,7 +54,7 @@ class Report {
       json["level"] = level;
       json["code"] = problem.code;
       json["detail"] = to_utf8(problem.detail);
-      json["hint"] = text_or_null(problem.hint);
+      json["hint"] = text_or_null(problem.hint.text);
       print(json.dump() + "\n");
       return;
     }
@@ -64,8 +63,8 @@ class Report {
         paint_(tone_of(level), std::string(level) + ": " + problem.code) + "\n" +
         wrap(escape_for_terminal(problem.detail), 4, terminal_columns(STDOUT_FILENO));
     // A command stays whole: it is there to be pasted.
-    if (!problem.hint.empty()) {
-      text += "    mend: " + escape_for_terminal(problem.hint) + "\n";
+    if (!problem.hint.text.empty()) {
+      text += "    mend: " + escape_for_terminal(problem.hint.text) + "\n";
     }
     print(text);
   }
@@ -140,14 +139,14 @@ class Doctor {
   // Of a cluster, this is one of its masters.
   void examine_server(redis::Client& server) {
     const lock::ServerFacts facts = lock::read_server_facts(server, options_.name);
+    const Remedies remedies(globals_, client_.options().endpoint, server);
     for (const lock::Finding& finding : lock::find_server_problems(facts)) {
-      Problem problem = finding.problem;
+      // Whoever asks a cluster knows that it is one.
+      if (is_cluster() && std::holds_alternative<lock::OneOfCluster>(finding.problem)) continue;
+      ProblemText problem = describe_problem(finding.problem, remedies);
       if (is_cluster()) {
-        if (problem.code == "cluster") continue;  // whoever asks knows
         problem.detail = server.options().endpoint.display() + ": " + problem.detail;
       }
-      problem.hint =
-          address(problem.hint, globals_, client_.options().endpoint, server.options().endpoint);
       const bool is_problem = finding.level == lock::Level::problem;
       report_.add(std::nullopt, is_problem ? "problem" : "note", problem);
     }
@@ -163,7 +162,7 @@ class Doctor {
       for (std::size_t i = 0; i < some.size(); ++i) {
         const auto found = leftovers.find(some[i]);
         const Names keys = found == leftovers.end() ? Names{} : found->second;
-        // What the user may not look at is not his to mend.
+        // What the user may not read cannot be mended.
         if (snapshots[i]) examine(*snapshots[i], keys);
       }
     }
@@ -171,55 +170,30 @@ class Doctor {
 
   void examine(const lock::Snapshot& snapshot, const Names& leftovers) {
     const std::string& name = snapshot.name;
-    std::vector<Problem> problems = snapshot.problems;
-    add_leftovers(problems, name, leftovers);
+    std::vector<lock::Problem> problems = snapshot.problems;
+    for (lock::Problem& problem : lock::find_leftover_problems(name, leftovers)) {
+      problems.push_back(std::move(problem));
+    }
     if ((options_.repair || options_.dry_run) && !problems.empty()) {
       const auto mode = options_.dry_run ? lock::Repair::look : lock::Repair::repair;
       const auto fixes = lock::repair(client_, name, leftovers, mode);
       for (const lock::Fix& fix : fixes) {
         report_.add(name, options_.dry_run ? "repairable" : "repaired",
-                    {fix.code, (options_.dry_run ? "to be " : "") + describe(fix), ""});
+                    {lock::code_of(fix.garbage),
+                     (options_.dry_run ? "to be " : "") + describe_fix(fix),
+                     {}});
       }
       if (!fixes.empty() && !options_.dry_run) {
         problems = lock::take_snapshot(client_, name).problems;
       }
     }
-    address(problems, globals_, client_);
-    for (const Problem& problem : problems) report_.add(name, "problem", problem);
-    std::vector<Problem> notes = lock::find_sleepers(snapshot, listened_);
-    address(notes, globals_, client_);
-    for (const Problem& note : notes) report_.add(name, "note", note);
-  }
-
-  static void add_leftovers(std::vector<Problem>& problems, const std::string& name,
-                            const Names& leftovers) {
-    const std::string mend = "rlock doctor --repair " + shell_operands({name});
-    const Names latches = lock::latches_of(leftovers);
-    if (!latches.empty()) {
-      problems.push_back({"leaked_latch",
-                          "remembers a request for ever, as it has no expiry: " +
-                              first_of(latches[0], latches.size()),
-                          mend});
+    const Remedies remedies(globals_, client_);
+    for (const ProblemText& problem : describe_problems(problems, name, remedies)) {
+      report_.add(name, "problem", problem);
     }
-    if (latches.size() < leftovers.size()) {
-      problems.push_back({"lasting_info",
-                          "tells who holds and waits for the lock for ever, as it has no expiry: " +
-                              lock::KeyNames(name).info,
-                          mend});
+    if (const auto sleepers = lock::find_sleepers(snapshot, listened_)) {
+      report_.add(name, "note", describe_problem(*sleepers, name, remedies));
     }
-  }
-
-  static std::string describe(const lock::Fix& fix) {
-    const std::string which = first_of(fix.first, static_cast<std::size_t>(fix.count));
-    if (fix.code == "ended_permit") return "given back, as they have ended: " + which;
-    if (fix.code == "dead_waiter") return "taken out of the queue, as it is dead: " + which;
-    if (fix.code == "member_without_score") {
-      return "taken out of the queue, where it had no deadline: " + which;
-    }
-    if (fix.code == "score_without_member") {
-      return "deleted, a deadline that had no place in the queue: " + which;
-    }
-    return "given an expiry: " + which;
   }
 
   const Globals& globals_;

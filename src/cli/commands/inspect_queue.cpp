@@ -8,6 +8,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/help.hpp"
 #include "cli/commands/literal_words.hpp"
+#include "cli/output/problem_text.hpp"
 #include "cli/output/remedy.hpp"
 #include "cli/output/snapshot_json.hpp"
 #include "cli/output/snapshot_text.hpp"
@@ -21,12 +22,12 @@ namespace {
 
 void inspect(const Globals& globals, const redis::ClientOptions& options, const std::string& name) {
   redis::Client client(options);
-  lock::Snapshot snapshot = lock::take_snapshot(client, name);
-  address(snapshot.problems, globals, client);
+  const lock::Snapshot snapshot = lock::take_snapshot(client, name);
+  const auto problems = describe_problems(snapshot.problems, name, Remedies(globals, client));
   if (globals.json) {
-    print(to_json(snapshot, options.endpoint.display()) + "\n");
+    print(to_json(snapshot, options.endpoint.display(), problems) + "\n");
   } else {
-    print(to_text(snapshot, terminal_columns(STDOUT_FILENO),
+    print(to_text(snapshot, problems, terminal_columns(STDOUT_FILENO),
                   globals.verbose ? Detail::raw : Detail::people));
   }
 }

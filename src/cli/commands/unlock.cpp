@@ -24,8 +24,8 @@
 namespace rlock::cli {
 namespace {
 
+using lock::FoundLock;
 using lock::Holder;
-using lock::Standing;
 
 constexpr std::size_t k_most_named = 3;  // holders in a question
 
@@ -43,64 +43,64 @@ int not_held(const Globals& globals, const std::string& text) {
   return static_cast<int>(ExitStatus::not_held);
 }
 
-std::optional<std::string> held_for(const Standing& standing, const Holder& holder) {
+std::optional<std::string> held_for(const FoundLock& found, const Holder& holder) {
   if (!holder.since_ms) return std::nullopt;
-  const std::int64_t span = std::max<std::int64_t>(standing.time_ms - *holder.since_ms, 0);
+  const std::int64_t span = std::max<std::int64_t>(found.time_ms - *holder.since_ms, 0);
   return format_duration(Milliseconds(span));
 }
 
-std::string describe(const Standing& standing, const Holder& holder) {
-  return describe_holder(standing.is_any_string ? lock::start_of(holder.owner) : holder.owner,
+std::string describe(const FoundLock& found, const Holder& holder) {
+  return describe_holder(found.is_any_string ? lock::start_of(holder.owner) : holder.owner,
                          holder.about.value_or(lock::About{}));
 }
 
 // Returns the first holders, such as "held by web1 pid 4242 (backup) for 3m and web2 pid 7 (cat)".
-std::string name_holders(const Standing& standing) {
-  std::string text = standing.is_any_string ? k_if_lock : "";
+std::string name_holders(const FoundLock& found) {
+  std::string text = found.is_any_string ? k_if_lock : "";
   std::string verb = "held by ";
-  for (std::size_t i = 0; i < std::min(standing.holders.size(), k_most_named); ++i) {
-    const Holder& holder = standing.holders[i];
+  for (std::size_t i = 0; i < std::min(found.holders.size(), k_most_named); ++i) {
+    const Holder& holder = found.holders[i];
     text += i == 0 ? "" : " and ";
     if (const auto kept = describe_kept(holder.owner, holder.about.value_or(lock::About{}))) {
       text += *kept;
       continue;
     }
-    text += std::exchange(verb, "") + describe(standing, holder);
-    if (const auto span = held_for(standing, holder)) text += " for " + *span;
+    text += std::exchange(verb, "") + describe(found, holder);
+    if (const auto span = held_for(found, holder)) text += " for " + *span;
   }
-  if (standing.holders.size() > k_most_named) {
-    text += " and " + std::to_string(standing.holders.size() - k_most_named) + " more";
+  if (found.holders.size() > k_most_named) {
+    text += " and " + std::to_string(found.holders.size() - k_most_named) + " more";
   }
   return text;
 }
 
-std::string describe_waiters(const Standing& standing) {
+std::string describe_waiters(const FoundLock& found) {
   std::string text;
-  if (standing.queued > 0) text += ", " + std::to_string(standing.queued) + " waiting";
-  if (standing.listening > 0) text += ", " + std::to_string(standing.listening) + " listening";
+  if (found.queued > 0) text += ", " + std::to_string(found.queued) + " waiting";
+  if (found.listening > 0) text += ", " + std::to_string(found.listening) + " listening";
   return text;
 }
 
-bool is_to_be_broken(const std::string& name, const Standing& standing) {
-  const std::string ttl = standing.ttl_ms < 0
+bool is_to_be_broken(const std::string& name, const FoundLock& found) {
+  const std::string ttl = found.ttl_ms < 0
                               ? "without an expiry"
-                              : "expires in " + format_duration(Milliseconds(standing.ttl_ms));
-  return confirms(name + ": " + name_holders(standing) + ", " + ttl + describe_waiters(standing) +
+                              : "expires in " + format_duration(Milliseconds(found.ttl_ms));
+  return confirms(name + ": " + name_holders(found) + ", " + ttl + describe_waiters(found) +
                   ". Break it?");
 }
 
-void tell_loss(const std::string& name, const Standing& standing) {
-  for (const Holder& holder : standing.holders) {
+void tell_loss(const std::string& name, const FoundLock& found) {
+  for (const Holder& holder : found.holders) {
     const bool is_over = holder.about && holder.about->kept_until_ms != 0;
     std::string text =
-        name + ": taken from " + (is_over ? "the ended run of " : "") + describe(standing, holder);
+        name + ": taken from " + (is_over ? "the ended run of " : "") + describe(found, holder);
     if (holder.about && !holder.about->host.empty()) {
       text += ", owner " + escape_for_terminal(holder.owner);
     }
     if (holder.about && !holder.about->user.empty()) {
       text += ", user " + escape_for_terminal(holder.about->user);
     }
-    if (const auto span = held_for(standing, holder)) text += ", held for " + *span;
+    if (const auto span = held_for(found, holder)) text += ", held for " + *span;
     if (holder.mode == Holder::Mode::read) text += ", a reader";
     if (holder.mode == Holder::Mode::write) text += ", the writer";
     say(text);
@@ -117,14 +117,29 @@ lock::Breakable what_to_break(const UnlockOptions& options) {
   return options.kind == "simple" ? lock::Breakable::simple : lock::Breakable::lock;
 }
 
+// Has the server asked. Adds to a refusal the option that would break what is in the way.
+template <typename Ask>
+auto advised(const UnlockOptions& options, const Ask& ask) {
+  try {
+    return ask();
+  } catch (const lock::InUse& refusal) {
+    const bool is_breakable =
+        what_to_break(options) == lock::Breakable::lock && refusal.kind() == "string";
+    if (!is_breakable) throw;
+    throw Error(refusal.status(),
+                std::string(refusal.what()) + "; if that is a lock, --kind simple breaks it");
+  }
+}
+
 Leave ask_leave(const redis::ClientOptions& server, const UnlockOptions& options) {
   Leave leave;
   if (options.yes) return leave;
   redis::Client client(server);
-  const Standing standing = lock::look_at(client, options.name, what_to_break(options));
-  leave.shown = lock::owners_of(standing);
+  const FoundLock found =
+      advised(options, [&] { return lock::look_at(client, options.name, what_to_break(options)); });
+  leave.shown = lock::owners_of(found);
   leave.is_given =
-      standing.holders.empty() || is_to_be_broken(escape_for_terminal(options.name), standing);
+      found.holders.empty() || is_to_be_broken(escape_for_terminal(options.name), found);
   return leave;
 }
 
@@ -133,8 +148,9 @@ int break_lock(const Globals& globals, const redis::ClientOptions& server,
   const std::string name = escape_for_terminal(options.name);
   if (!leave.is_given) return not_held(globals, name + ": left as it is");
   redis::Client client(server);
-  const lock::Breaking result =
-      lock::break_lock(client, options.name, what_to_break(options), leave.shown);
+  const lock::Breaking result = advised(options, [&] {
+    return lock::break_lock(client, options.name, what_to_break(options), leave.shown);
+  });
   if (result.outcome == lock::Breaking::Outcome::held_by_others) {
     say(name + ": now " + name_holders(result.found) + "; left as it is");
     return static_cast<int>(ExitStatus::not_held);
@@ -149,8 +165,8 @@ int break_lock(const Globals& globals, const redis::ClientOptions& server,
   return 0;
 }
 
-// Of several servers, each has the lock broken, also where another does not answer. All questions
-// come first: a holder whom a majority still knows takes a broken lock back when he renews.
+// Breaks the lock on each of several servers, also if another does not answer. Asks all questions
+// first: a holder that a majority still knows takes the lock back by its next renewal.
 int break_everywhere(const Globals& globals, const UnlockOptions& options) {
   if (!options.yes && !can_ask()) {
     throw Error(ExitStatus::usage,

@@ -180,7 +180,7 @@ class Watch {
   void tell(const Looked& looked) {
     states_[looked.lock] = looked.snapshot->held;
     was_seen_ = true;
-    screen_.show(looked.lock, looked.snapshot, looked.at);
+    screen_.show(looked.lock, looked.snapshot, looked.problems, looked.at);
     for (const LockEvent& event : looked.events) {
       if (!on_screen()) {
         lines_ += plan_.output == WatchPlan::Output::json

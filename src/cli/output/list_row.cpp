@@ -53,7 +53,7 @@ ListRow::ListRow(const lock::Snapshot& snapshot)
       listening(snapshot.listening) {
   if (snapshot.permits) permits = {snapshot.permits->total, snapshot.permits->available, {}, {}, 0};
   if (!snapshot.holders.empty()) holder = snapshot.holders.front();
-  for (const lock::Problem& problem : snapshot.problems) problems.push_back(problem.code);
+  for (const lock::Problem& problem : snapshot.problems) problems.push_back(lock::code_of(problem));
 }
 
 std::string to_table(const std::vector<ListRow>& rows, std::optional<std::size_t> room,

@@ -1,7 +1,8 @@
 #include "cli/output/remedy.hpp"
 
 #include <algorithm>
-#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/shell_quote.hpp"
 #include "cli/settings/settings.hpp"
@@ -14,14 +15,11 @@ namespace {
 using redis::Endpoint;
 using Transport = Endpoint::Transport;
 
-constexpr std::string_view k_rlock = "rlock ";
-constexpr std::string_view k_redis_cli = "redis-cli ";
-
 std::string option(const std::string& name, const std::string& value) {
   return value.empty() ? "" : name + " " + shell_quote(value) + " ";
 }
 
-// Whoever pastes a command need not have the flags and the variables of this run.
+// The shell where a command is pasted need not have the flags and the variables of this run.
 bool is_of_this_run(const Setting& setting) {
   return setting.from == Setting::From::flag || setting.from == Setting::From::environment;
 }
@@ -42,17 +40,20 @@ struct Address {
   std::string comment;
 };
 
-Address address_of(const Globals& globals, const std::vector<Endpoint>& servers, bool names_url) {
+// elsewhere: the command names the URL of another server, which is asked as these are.
+enum class Url { of_servers, elsewhere };
+
+Address address_of(const Globals& globals, const std::vector<Endpoint>& servers,
+                   Url url = Url::of_servers) {
   const Settings& settings = *globals.known->settings;
   Address address;
   address.options = option("--config", settings.files().named);
   const bool is_part = servers.size() < globals.known->servers.size();
-  const bool needs_url = names_url || is_part || is_of_this_run(settings.get("redis"));
+  const bool needs_url = url == Url::elsewhere || is_part || is_of_this_run(settings.get("redis"));
   for (const Endpoint& server : servers) {
-    if (needs_url && !names_url) address.options += option("-r", server.display());
-    if (needs_url && has_password_in_url(globals, server)) {
-      address.comment = "with RLOCK_PASSWORD set";
-    }
+    if (!needs_url) break;
+    if (url == Url::of_servers) address.options += option("-r", server.display());
+    if (has_password_in_url(globals, server)) address.comment = "with RLOCK_PASSWORD set";
   }
   if (needs_url || is_of_this_run(settings.get("user"))) {
     address.options += option("--user", servers.front().credentials.user);
@@ -71,9 +72,10 @@ Address address_of(const Globals& globals, const std::vector<Endpoint>& servers,
   return address;
 }
 
-std::string with_comment(const std::string& command, const std::string& comment) {
-  if (comment.empty()) return command;
-  return command + (command.find("  # ") == std::string::npos ? "  # " : "; ") + comment;
+std::string with_comments(const std::string& command, const std::string& one,
+                          const std::string& other) {
+  const std::string both = one + (one.empty() || other.empty() ? "" : "; ") + other;
+  return both.empty() ? command : command + "  # " + both;
 }
 
 std::string socket_of(const Endpoint& server) {
@@ -116,31 +118,35 @@ std::string redis_cli_for(const Globals& globals, const Endpoint& server, const 
 
 }  // namespace
 
-std::string address(const std::string& hint, const Globals& globals, const Endpoint& server,
-                    const Endpoint& node) {
-  if (hint.starts_with(k_redis_cli)) {
-    return redis_cli_for(globals, server, node) + hint.substr(k_redis_cli.size());
-  }
-  if (!hint.starts_with(k_rlock)) return hint;
-  const std::string rest = hint.substr(k_rlock.size());
-  const Address found = address_of(globals, {server}, rest.starts_with("-r "));
-  return with_comment(std::string(k_rlock) + found.options + rest, found.comment);
+Hint Remedies::rlock(const std::string& words, const std::string& comment) const {
+  const Address found = address_of(globals_, {server_});
+  return {Hint::Kind::command,
+          with_comments("rlock " + found.options + words, comment, found.comment)};
 }
 
-void address(std::vector<lock::Problem>& problems, const Globals& globals, redis::Client& client) {
-  const Endpoint& server = client.options().endpoint;
-  for (lock::Problem& problem : problems) {
-    const bool asks_sentinels =
-        server.transport == Transport::sentinel && problem.hint.starts_with(k_redis_cli);
-    const Endpoint node = asks_sentinels ? client.find_masters().front() : server;
-    problem.hint = address(problem.hint, globals, server, node);
-  }
+Hint Remedies::rlock_at(const std::string& host, std::uint16_t port,
+                        const std::string& words) const {
+  Endpoint there = node_.options().endpoint;
+  if (there.transport != Transport::tls) there.transport = Transport::tcp;
+  there.host = host;
+  there.port = port;
+  const Address found = address_of(globals_, {server_}, Url::elsewhere);
+  return {Hint::Kind::command,
+          with_comments("rlock " + found.options + option("-r", there.display()) + words, "",
+                        found.comment)};
 }
 
-std::string address_all(const std::string& command, const Globals& globals) {
-  const Address found = address_of(globals, globals.known->servers, false);
-  return with_comment(std::string(k_rlock) + found.options + command.substr(k_rlock.size()),
-                      found.comment);
+Hint Remedies::redis_cli(const std::string& words, const std::string& comment) const {
+  const Endpoint& asked = node_.options().endpoint;
+  const Endpoint node =
+      asked.transport == Transport::sentinel ? node_.find_masters().front() : asked;
+  return {Hint::Kind::command,
+          with_comments(redis_cli_for(globals_, server_, node) + words, comment, "")};
+}
+
+std::string rlock_for_all(const std::string& words, const Globals& globals) {
+  const Address found = address_of(globals, globals.known->servers);
+  return with_comments("rlock " + found.options + words, "", found.comment);
 }
 
 }  // namespace rlock::cli

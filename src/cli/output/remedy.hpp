@@ -2,27 +2,48 @@
 // whatever the shell's environment is where somebody pastes it, and none shows a password.
 #pragma once
 
+#include <cstdint>
 #include <string>
-#include <vector>
 
 #include "cli/settings/globals.hpp"
-#include "lock/inspection/snapshot.hpp"
 #include "redis/client.hpp"
 
 namespace rlock::cli {
 
-// Returns `hint` with the options that lead to the server, if it is a command "rlock ..." or
-// "redis-cli ..."; otherwise unchanged. `server`: what rlock was told to look at; `node`: the
-// single server of it that redis-cli is to talk to, or `server`. To be called after
-// globals.session_options().
-[[nodiscard]] std::string address(const std::string& hint, const Globals& globals,
-                                  const redis::Endpoint& server, const redis::Endpoint& node);
+// What to do about a problem. A command is there to be pasted, so it stays one line.
+struct Hint {
+  enum class Kind { advice, command };
+  Kind kind = Kind::advice;
+  std::string text{};  // empty: nothing can be done
+};
 
-// Addresses the hints of problems of a lock on the client's server. May ask sentinels for the
-// master. Throws as redis::Client::find_masters.
-void address(std::vector<lock::Problem>& problems, const Globals& globals, redis::Client& client);
+// Makes the commands for one server. To be used after globals.session_options().
+class Remedies {
+ public:
+  // `server`: what rlock was told to look at. `node`: the client of the same, or of the single
+  // server of it that redis-cli is to talk to. All must outlive this object.
+  Remedies(const Globals& globals, const redis::Endpoint& server, redis::Client& node)
+      : globals_(globals), server_(server), node_(node) {}
+  Remedies(const Globals& globals, redis::Client& client)
+      : Remedies(globals, client.options().endpoint, client) {}
 
-// Returns the command "rlock ..." with the options that lead to all the servers of this run.
-[[nodiscard]] std::string address_all(const std::string& command, const Globals& globals);
+  // Returns the command "rlock WORDS" with the options that lead to the server, and "# COMMENT"
+  // behind it. `words` must be quoted for a shell.
+  [[nodiscard]] Hint rlock(const std::string& words, const std::string& comment = "") const;
+  // The same for another server, at that host and port, that is asked as the node is.
+  [[nodiscard]] Hint rlock_at(const std::string& host, std::uint16_t port,
+                              const std::string& words) const;
+  // The same for "redis-cli WORDS". May ask sentinels for the master: throws as
+  // redis::Client::find_masters.
+  [[nodiscard]] Hint redis_cli(const std::string& words, const std::string& comment = "") const;
+
+ private:
+  const Globals& globals_;
+  const redis::Endpoint& server_;
+  redis::Client& node_;
+};
+
+// Returns the command "rlock WORDS" with the options that lead to all the servers of this run.
+[[nodiscard]] std::string rlock_for_all(const std::string& words, const Globals& globals);
 
 }  // namespace rlock::cli

@@ -151,16 +151,16 @@ void write_raw(JsonWriter& json, const Snapshot& snapshot) {
   json.end_object();
 }
 
-void write_problems(JsonWriter& json, const Snapshot& snapshot) {
+void write_problems(JsonWriter& json, const std::vector<ProblemText>& problems) {
   json.begin_array();
-  for (const lock::Problem& problem : snapshot.problems) {
+  for (const ProblemText& problem : problems) {
     json.begin_object();
     json.key("code");
     json.text(problem.code);
     json.key("detail");
     json.text(problem.detail);
     json.key("hint");
-    json.text(problem.hint);
+    json.text(problem.hint.text);
     json.end_object();
   }
   json.end_array();
@@ -188,7 +188,8 @@ std::string kind_name(Snapshot::Kind kind) {
   return "";
 }
 
-std::string to_json(const Snapshot& snapshot, const std::string& server) {
+std::string to_json(const Snapshot& snapshot, const std::string& server,
+                    const std::vector<ProblemText>& problems) {
   JsonWriter json;
   json.reserve(1024 + 400 * snapshot.waiters.size());
   json.begin_object();
@@ -221,7 +222,7 @@ std::string to_json(const Snapshot& snapshot, const std::string& server) {
   json.key("raw");
   write_raw(json, snapshot);
   json.key("problems");
-  write_problems(json, snapshot);
+  write_problems(json, problems);
   json.end_object();
   return json.take();
 }

@@ -2,13 +2,17 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "cli/output/problem_text.hpp"
 #include "lock/inspection/snapshot.hpp"
 
 namespace rlock::cli {
 
-// Returns the snapshot as one line of JSON. `server` must hold no secrets.
-[[nodiscard]] std::string to_json(const lock::Snapshot& snapshot, const std::string& server);
+// Returns the snapshot as one line of JSON. `server` must hold no secrets. `problems`: those of the
+// snapshot.
+[[nodiscard]] std::string to_json(const lock::Snapshot& snapshot, const std::string& server,
+                                  const std::vector<ProblemText>& problems);
 
 // Returns the name of a kind as in the JSON; nothing has the empty name.
 [[nodiscard]] std::string kind_name(lock::Snapshot::Kind kind);

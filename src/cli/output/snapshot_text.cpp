@@ -92,7 +92,8 @@ std::string describe_permits(const Snapshot::Permits& permits) {
          plural(static_cast<std::size_t>(permits.total), "permit") + " available";
 }
 
-std::string to_text(const Snapshot& snapshot, Room room, Detail detail) {
+std::string to_text(const Snapshot& snapshot, const std::vector<ProblemText>& problems, Room room,
+                    Detail detail) {
   std::string text = first_line(snapshot, room);
   const auto add_title = [&](const std::string& title) {
     text += '\n';
@@ -113,13 +114,12 @@ std::string to_text(const Snapshot& snapshot, Room room, Detail detail) {
   const std::string listening = describe_listening(snapshot);
   if (!listening.empty()) add_title(listening);
   if (snapshot.token) add_title("fencing token " + std::to_string(*snapshot.token));
-  if (!snapshot.problems.empty()) add_title(plural(snapshot.problems.size(), "problem"));
-  for (const lock::Problem& problem : snapshot.problems) {
+  if (!problems.empty()) add_title(plural(problems.size(), "problem"));
+  for (const ProblemText& problem : problems) {
     text += wrap(problem.code + ": " + escape_for_terminal(problem.detail), 2, room);
     // A command must stay whole where it is copied from: the terminal breaks it where it ends.
-    const bool is_command =
-        problem.hint.starts_with("rlock ") || problem.hint.find("redis-cli ") != std::string::npos;
-    const std::string hint = "hint: " + escape_for_terminal(problem.hint);
+    const bool is_command = problem.hint.kind == Hint::Kind::command;
+    const std::string hint = "hint: " + escape_for_terminal(problem.hint.text);
     text += wrap(hint, 4, is_command ? std::nullopt : room);
   }
   const std::string raw = detail == Detail::raw ? raw_lines(snapshot, room) : "";

@@ -128,8 +128,7 @@ void WaitReport::warn_of_mix(const lock::Lock& lock) {
 
 std::string WaitReport::remedy() const {
   const std::string kind = request_.wish.kind == lock::Kind::simple ? "--kind simple " : "";
-  return address_all("rlock unlock --force " + kind + shell_operands({request_.wish.name}),
-                     globals_);
+  return rlock_for_all("unlock --force " + kind + shell_operands({request_.wish.name}), globals_);
 }
 
 }  // namespace rlock::cli

@@ -65,9 +65,7 @@ std::vector<std::size_t> share_rows(std::size_t rows, const std::vector<std::siz
 }
 
 std::string LockView::title(std::size_t columns) const {
-  const Tone tone = !snapshot_.problems.empty() ? Tone::bad
-                    : snapshot_.held            ? Tone::busy
-                                                : Tone::good;
+  const Tone tone = !problems_.empty() ? Tone::bad : snapshot_.held ? Tone::busy : Tone::good;
   const std::string state = "  " + paint_(tone, this->state());
   const std::size_t taken = display_width(state);
   const std::size_t room = std::max(columns - std::min(taken, columns), k_shortest_name);
@@ -82,19 +80,19 @@ std::string LockView::state() const {
     text += ttl < 0 ? ", without an expiry" : ", expires in " + until(snapshot_.time_ms + ttl);
   }
   text += describe_waiting(snapshot_);
-  if (const std::size_t count = snapshot_.problems.size(); count > 0) {
+  if (const std::size_t count = problems_.size(); count > 0) {
     text += ", " + std::to_string(count) + (count == 1 ? " problem" : " problems");
   }
   return text;
 }
 
 std::size_t LockView::detail_rows() const {
-  return snapshot_.holders.size() + snapshot_.problems.size() + snapshot_.waiters.size();
+  return snapshot_.holders.size() + problems_.size() + snapshot_.waiters.size();
 }
 
 std::vector<std::string> LockView::details(std::size_t rows) const {
   const std::size_t holders = snapshot_.holders.size();
-  const std::size_t problems = snapshot_.problems.size();
+  const std::size_t problems = problems_.size();
   const std::size_t waiters = snapshot_.waiters.size();
   const auto shares = share_rows(rows, {holders, problems, waiters});
   std::vector<std::string> lines;
@@ -127,10 +125,10 @@ std::string LockView::waiter(std::size_t index) const {
 }
 
 std::string LockView::problem(std::size_t index) const {
-  const lock::Problem& problem = snapshot_.problems[index];
+  const ProblemText& problem = problems_[index];
   return paint_(Tone::bad,
                 "  problem   " + escape_for_terminal(problem.code + ": " + problem.detail + "; " +
-                                                     problem.hint));
+                                                     problem.hint.text));
 }
 
 std::string LockView::since(const lock::Party& party) const {

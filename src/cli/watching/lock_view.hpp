@@ -7,6 +7,7 @@
 
 #include "base/clock.hpp"
 #include "cli/output/paint.hpp"
+#include "cli/output/problem_text.hpp"
 #include "lock/inspection/snapshot.hpp"
 
 namespace rlock::cli {
@@ -16,12 +17,14 @@ namespace rlock::cli {
 [[nodiscard]] std::vector<std::size_t> share_rows(std::size_t rows,
                                                   const std::vector<std::size_t>& wanted);
 
-// Lines for a terminal, harmless for it; they may be too wide. `age`: how long ago the snapshot was
-// taken, which is added to what it says.
+// Lines for a terminal, harmless for it; they may be too wide. `problems`: of the snapshot. `age`:
+// how long ago it was taken, which is added to what it says. The first two must outlive this
+// object.
 class LockView {
  public:
-  LockView(const lock::Snapshot& snapshot, Milliseconds age, const Paint& paint = Paint())
-      : snapshot_(snapshot), age_(age), paint_(paint) {}
+  LockView(const lock::Snapshot& snapshot, const std::vector<ProblemText>& problems,
+           Milliseconds age, const Paint& paint = Paint())
+      : snapshot_(snapshot), problems_(problems), age_(age), paint_(paint) {}
 
   // Returns the name and how the lock is, in at most so many columns: the name is cut first.
   [[nodiscard]] std::string title(std::size_t columns) const;
@@ -39,6 +42,7 @@ class LockView {
   [[nodiscard]] std::string until(std::int64_t time_ms) const;
 
   const lock::Snapshot& snapshot_;
+  const std::vector<ProblemText>& problems_;
   Milliseconds age_;
   Paint paint_;
 };

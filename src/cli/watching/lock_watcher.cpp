@@ -200,9 +200,10 @@ Looked LockWatcher::look(std::size_t index, const std::string& message) {
   listen();
   lock.changed = false;
   lock.follower.begin_look();
-  lock::Snapshot found = lock::take_snapshot(client_, lock.name, ears_);
-  address(found.problems, options_.globals, client_);
-  auto snapshot = std::make_shared<const lock::Snapshot>(std::move(found));
+  auto snapshot =
+      std::make_shared<const lock::Snapshot>(lock::take_snapshot(client_, lock.name, ears_));
+  auto problems =
+      describe_problems(snapshot->problems, lock.name, Remedies(options_.globals, client_));
   const TimePoint now = BootClock::now();
   // What had been said before the snapshot was taken belongs to what it shows.
   listen();
@@ -211,7 +212,8 @@ Looked LockWatcher::look(std::size_t index, const std::string& message) {
   if (snapshot->ttl_ms.value_or(-1) >= 0) {
     lock.lease_end = after(now, Milliseconds(*snapshot->ttl_ms + 1));
   }
-  return {index, snapshot, now, lock.follower.look(snapshot, message)};
+  auto events = lock.follower.look(snapshot, message);
+  return {index, std::move(snapshot), std::move(problems), now, std::move(events)};
 }
 
 TimePoint LockWatcher::due(const Followed& lock) const {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/fd.hpp"
+#include "cli/output/problem_text.hpp"
 #include "cli/settings/globals.hpp"
 #include "cli/watching/lock_follower.hpp"
 #include "redis/client.hpp"
@@ -21,7 +22,8 @@ namespace rlock::cli {
 struct Looked {
   std::size_t lock = 0;  // its place among the names
   SnapshotPtr snapshot;
-  TimePoint at;  // when it came
+  std::vector<ProblemText> problems;  // of the snapshot
+  TimePoint at;                       // when it came
   std::vector<LockEvent> events;
 };
 

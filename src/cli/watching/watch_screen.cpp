@@ -30,8 +30,9 @@ WatchScreen::WatchScreen(const std::vector<std::string>& names, std::string serv
                          std::string hint, const Paint& paint)
     : server_(std::move(server)), hint_(std::move(hint)), paint_(paint), locks_(names.size()) {}
 
-void WatchScreen::show(std::size_t lock, SnapshotPtr snapshot, TimePoint taken) {
-  locks_[lock] = {std::move(snapshot), taken};
+void WatchScreen::show(std::size_t lock, SnapshotPtr snapshot, std::vector<ProblemText> problems,
+                       TimePoint taken) {
+  locks_[lock] = {std::move(snapshot), std::move(problems), taken};
 }
 
 void WatchScreen::add_event(std::int64_t time_ms, const std::string& text) {
@@ -65,7 +66,8 @@ std::vector<std::string> WatchScreen::body(std::size_t rows, std::size_t columns
                                            TimePoint now) const {
   std::vector<LockView> views;
   for (const Entry& entry : locks_) {
-    if (entry.snapshot) views.emplace_back(*entry.snapshot, age(entry.taken, now), paint_);
+    if (!entry.snapshot) continue;
+    views.emplace_back(*entry.snapshot, entry.problems, age(entry.taken, now), paint_);
   }
   std::vector<std::string> lines;
   const std::size_t shown =

@@ -9,6 +9,7 @@
 
 #include "base/clock.hpp"
 #include "cli/output/paint.hpp"
+#include "cli/output/problem_text.hpp"
 #include "cli/terminal/terminal_size.hpp"
 #include "cli/watching/lock_follower.hpp"
 
@@ -21,8 +22,9 @@ class WatchScreen {
   WatchScreen(const std::vector<std::string>& names, std::string server, std::string hint,
               const Paint& paint = Paint());
 
-  // Shows a lock as it was at `taken`.
-  void show(std::size_t lock, SnapshotPtr snapshot, TimePoint taken);
+  // Shows a lock, and its `problems`, as it was at `taken`.
+  void show(std::size_t lock, SnapshotPtr snapshot, std::vector<ProblemText> problems,
+            TimePoint taken);
   // Adds a line to the events; the text must be harmless for a terminal. `time_ms` since 1970.
   void add_event(std::int64_t time_ms, const std::string& text);
   // Shows that the server has been away since then, and why; or that it is there.
@@ -35,6 +37,7 @@ class WatchScreen {
  private:
   struct Entry {
     SnapshotPtr snapshot;
+    std::vector<ProblemText> problems;
     TimePoint taken;
   };
 

@@ -1,6 +1,5 @@
 #include "lock/inspection/breaking.hpp"
 
-#include "base/error.hpp"
 #include "base/escape.hpp"
 #include "base/integer.hpp"
 #include "base/random.hpp"
@@ -14,17 +13,11 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// A lock that is to be broken whoever has it may pass so often to others before that is done.
+// So often the lock may pass to another holder before it is broken.
 constexpr int k_most_changes = 20;
 constexpr std::size_t k_latch_id_bytes = 16;
 
 enum Code : std::int64_t { k_left = 0, k_done = 1, k_nothing = 2, k_other_kind = 3 };
-
-[[noreturn]] void refuse(const std::string& name, const std::string& kind, const char* hint = "") {
-  throw Error(ExitStatus::wrong_kind, escape_for_terminal(name) +
-                                          ": the name is in use by something else (" +
-                                          escape_for_terminal(kind) + ")" + hint);
-}
 
 // Sends a request that the server remembers by a latch, and has it forget that. Returns the answer,
 // and sets `unanswered` to how many got none before.
@@ -93,19 +86,13 @@ Breaking request(redis::Client& client, const std::string& name, Breakable what,
     reply = break_semaphore(client, keys, task, expected, unanswered);
   }
   const std::int64_t code = reply.as_array(2)[0].as_integer();
-  if (code == k_other_kind) {
-    const std::string& kind = reply.items[1].as_text();
-    refuse(name, kind,
-           what == Breakable::lock && kind == "string"
-               ? "; if that is a lock, --kind simple breaks it"
-               : "");
-  }
+  if (code == k_other_kind) throw InUse(name, reply.items[1].as_text());
   const auto& items = reply.as_array(7);
   Breaking breaking;
   breaking.outcome = code == k_done      ? Breaking::Outcome::broken
                      : code == k_nothing ? Breaking::Outcome::free
                                          : Breaking::Outcome::held_by_others;
-  Standing& found = breaking.found;
+  FoundLock& found = breaking.found;
   found.time_ms = to_integer(items[1].as_text());
   found.ttl_ms = items[2].as_integer();
   found.queued = items[3].as_integer();
@@ -127,13 +114,19 @@ Breaking request(redis::Client& client, const std::string& name, Breakable what,
 
 }  // namespace
 
-Words owners_of(const Standing& standing) {
+InUse::InUse(const std::string& name, const std::string& kind)
+    : Error(ExitStatus::wrong_kind, escape_for_terminal(name) +
+                                        ": the name is in use by something else (" +
+                                        escape_for_terminal(kind) + ")"),
+      kind_(kind) {}
+
+Words owners_of(const FoundLock& found) {
   Words owners;
-  for (const Holder& holder : standing.holders) owners.push_back(holder.owner);
+  for (const Holder& holder : found.holders) owners.push_back(holder.owner);
   return owners;
 }
 
-Standing look_at(redis::Client& client, const std::string& name, Breakable what) {
+FoundLock look_at(redis::Client& client, const std::string& name, Breakable what) {
   int unanswered = 0;
   return request(client, name, what, "look", {}, unanswered).found;
 }
@@ -159,7 +152,7 @@ std::optional<Eviction> evict(redis::Client& client, const std::string& name,
   int unanswered = 0;
   const redis::Reply reply = run_once(client, lua::evict, KeyNames(name), {}, {waiter}, unanswered);
   const std::int64_t code = reply.as_array(2)[0].as_integer();
-  if (code == k_other_kind) refuse(name, reply.items[1].as_text());
+  if (code == k_other_kind) throw InUse(name, reply.items[1].as_text());
   if (code == k_nothing) return std::nullopt;
   const auto& items = reply.as_array(4);
   Eviction eviction;

@@ -6,17 +6,18 @@
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "lock/inspection/snapshot.hpp"
 #include "redis/client.hpp"
 
 namespace rlock::lock {
 
-// What is to be broken under a name. Any application may have a string there, so that one is a lock
-// only if somebody says so.
+// What is to be broken under a name. Any application may keep a string there, so a string is a lock
+// only if the user says so.
 enum class Breakable { lock, simple };
 
 // A lock as a request found it. Times are milliseconds of the server's clock since 1970.
-struct Standing {
+struct FoundLock {
   std::int64_t time_ms = 0;
   std::int64_t ttl_ms = -1;     // -1: no expiry
   std::vector<Holder> holders;  // none: it is free
@@ -28,21 +29,32 @@ struct Standing {
 struct Breaking {
   enum class Outcome { broken, free, held_by_others };
   Outcome outcome = Outcome::free;
-  Standing found;  // before the lock was broken
+  FoundLock found;  // before the lock was broken
 };
 
-// All functions throw redis::Unavailable, redis::ServerError, redis::ProtocolError and
-// redis::Interrupted, and Error (wrong_kind) if the name is in use for something else. They need a
-// client for large replies: a lock can have many readers.
+// The name is in use for something else (wrong_kind).
+class InUse : public Error {
+ public:
+  InUse(const std::string& name, const std::string& kind);
+
+  // Returns what it is: "string", say.
+  [[nodiscard]] const std::string& kind() const noexcept { return kind_; }
+
+ private:
+  std::string kind_;
+};
+
+// All functions throw redis::Unavailable, redis::ServerError, redis::ProtocolError,
+// redis::Interrupted and InUse. They need a client for large replies: a lock can have many readers.
 
 // Returns who holds the lock; changes nothing.
-[[nodiscard]] Standing look_at(redis::Client& client, const std::string& name, Breakable what);
+[[nodiscard]] FoundLock look_at(redis::Client& client, const std::string& name, Breakable what);
 
-[[nodiscard]] std::vector<std::string> owners_of(const Standing& standing);
+[[nodiscard]] std::vector<std::string> owners_of(const FoundLock& found);
 
-// Breaks the lock, and wakes the waiters of every kind, also of a free lock. With `expected` it
-// breaks the lock only if all who hold it are among these owners; else whoever holds it, unless the
-// holders are others each time that it looks. May be sent again after a lost reply: it counts once.
+// Breaks the lock, and wakes the waiters of every kind, also of a free lock. With `expected`, only
+// if all holders are among these owners. Without, whoever holds it, unless the holders change each
+// time that it looks. May be sent again after a lost reply: it counts once.
 [[nodiscard]] Breaking break_lock(
     redis::Client& client, const std::string& name, Breakable what,
     const std::optional<std::vector<std::string>>& expected = std::nullopt);

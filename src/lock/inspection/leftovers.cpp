@@ -33,6 +33,15 @@ std::vector<std::string> latches_of(const std::vector<std::string>& keys) {
   return latches;
 }
 
+std::vector<Problem> find_leftover_problems(const std::string& name,
+                                            const std::vector<std::string>& keys) {
+  std::vector<Problem> problems;
+  const std::vector<std::string> latches = latches_of(keys);
+  if (!latches.empty()) problems.push_back(LeakedLatches{{latches[0], latches.size()}});
+  if (latches.size() < keys.size()) problems.push_back(LastingInfo{KeyNames(name).info});
+  return problems;
+}
+
 std::string lock_of_leftover(const std::string& key) {
   std::string name = key.substr(key.find(':') + 1);
   if (key.starts_with(k_braced_info_prefix)) return name;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "lock/inspection/problem.hpp"
 #include "redis/client.hpp"
 
 namespace rlock::lock {
@@ -21,6 +22,10 @@ using Leftovers = std::map<std::string, std::vector<std::string>>;
 
 // Returns those of `keys` that are latches.
 [[nodiscard]] std::vector<std::string> latches_of(const std::vector<std::string>& keys);
+
+// Returns what is wrong with a lock of these leftovers.
+[[nodiscard]] std::vector<Problem> find_leftover_problems(const std::string& name,
+                                                          const std::vector<std::string>& keys);
 
 // Returns the name of the lock that a latch or a side key belongs to.
 [[nodiscard]] std::string lock_of_leftover(const std::string& key);

@@ -1,9 +1,9 @@
 #include "lock/inspection/listened.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <string_view>
-#include <vector>
 
-#include "base/shell_quote.hpp"
 #include "lock/words/key_names.hpp"
 
 namespace rlock::lock {
@@ -70,23 +70,12 @@ Listened listened_locks(redis::Client& client, const std::optional<std::string>&
   return listened;
 }
 
-std::vector<Problem> find_sleepers(const Snapshot& snapshot, const Listened& listened) {
-  const std::string others =
-      ", and yet somebody waits for it, unless that is rlock watch: a waiter that nobody has "
-      "called, as after DEL, sleeps on";
-  if (has_sleepers(snapshot, listened)) {
-    return {{"sleeping_waiter", "the lock is free" + others,
-             "rlock unlock --force " + shell_operands({snapshot.name}) + "  # wakes it"}};
-  }
-  if (!has_semaphore_sleepers(snapshot, listened)) return {};
-  const std::int64_t total = snapshot.permits ? snapshot.permits->total : 0;
-  // The permit that comes back is what wakes.
-  return {{"sleeping_waiter",
-           (snapshot.permits ? "the semaphore has a permit available" : "there is no semaphore") +
-               others,
-           "rlock exec --permits " + (total > 0 ? std::to_string(total) : "N") + " " +
-               shell_operands({snapshot.name}) + " -- true  # wakes it" +
-               (total > 0 ? "" : "; N: how many permits there should be")}};
+std::optional<SleepingWaiter> find_sleepers(const Snapshot& snapshot, const Listened& listened) {
+  using Beside = SleepingWaiter::Beside;
+  if (has_sleepers(snapshot, listened)) return SleepingWaiter{Beside::free_lock};
+  if (!has_semaphore_sleepers(snapshot, listened)) return std::nullopt;
+  if (!snapshot.permits) return SleepingWaiter{Beside::nothing};
+  return SleepingWaiter{Beside::free_permit, std::max<std::int64_t>(snapshot.permits->total, 0)};
 }
 
 }  // namespace rlock::lock

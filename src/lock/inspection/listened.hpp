@@ -4,7 +4,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "lock/inspection/snapshot.hpp"
 #include "redis/client.hpp"
@@ -32,9 +31,9 @@ struct Listened {
 [[nodiscard]] Listened listened_locks(redis::Client& client, const std::optional<std::string>& name,
                                       Reach reach = Reach::server);
 
-// Returns a note of code sleeping_waiter where somebody waits although the lock is free, or a
-// permit available; otherwise nothing.
-[[nodiscard]] std::vector<Problem> find_sleepers(const Snapshot& snapshot,
-                                                 const Listened& listened);
+// Returns the note that somebody waits although the lock is free, or a permit available; otherwise
+// nothing.
+[[nodiscard]] std::optional<SleepingWaiter> find_sleepers(const Snapshot& snapshot,
+                                                          const Listened& listened);
 
 }  // namespace rlock::lock

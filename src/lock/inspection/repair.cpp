@@ -1,10 +1,29 @@
 #include "lock/inspection/repair.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include "lock/inspection/leftovers.hpp"
 #include "lock/words/key_names.hpp"
 #include "lua_scripts.hpp"
 
 namespace rlock::lock {
+namespace {
+
+// In the order of Garbage, as repair.lua names them.
+constexpr const char* k_garbage_codes[] = {
+    "dead_waiter",         MembersWithoutScore::k_code, ScoresWithoutMember::k_code,
+    LeakedLatches::k_code, LastingInfo::k_code,         EndedPermits::k_code};
+
+Garbage to_garbage(const std::string& code) {
+  const auto* const found = std::find(std::begin(k_garbage_codes), std::end(k_garbage_codes), code);
+  if (found == std::end(k_garbage_codes)) throw redis::ProtocolError("repair: " + code);
+  return static_cast<Garbage>(found - std::begin(k_garbage_codes));
+}
+
+}  // namespace
+
+std::string code_of(Garbage garbage) { return k_garbage_codes[static_cast<std::size_t>(garbage)]; }
 
 std::vector<Fix> repair(redis::Client& client, const std::string& name,
                         const std::vector<std::string>& leftovers, Repair mode) {
@@ -18,7 +37,8 @@ std::vector<Fix> repair(redis::Client& client, const std::string& name,
   std::vector<Fix> fixes;
   for (const redis::Reply& sort : reply.as_array()) {
     const auto& items = sort.as_array(3);
-    fixes.push_back({items[0].as_text(), items[1].as_integer(), items[2].as_text()});
+    fixes.push_back({to_garbage(items[0].as_text()),
+                     {items[2].as_text(), static_cast<std::size_t>(items[1].as_integer())}});
   }
   return fixes;
 }

@@ -1,19 +1,30 @@
 // Removing what is provably garbage around a lock.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "lock/inspection/problem.hpp"
 #include "redis/client.hpp"
 
 namespace rlock::lock {
 
+enum class Garbage {
+  dead_waiter,
+  member_without_score,
+  score_without_member,
+  leaked_latch,
+  lasting_info,
+  ended_permit
+};
+
+// Returns the published name of a sort of garbage (rlock-doctor(1)).
+[[nodiscard]] std::string code_of(Garbage garbage);
+
 // One sort of garbage.
 struct Fix {
-  std::string code;        // as that of the problem
-  std::int64_t count = 0;  // of members or keys
-  std::string first;       // of them
+  Garbage garbage = Garbage::dead_waiter;
+  Several found;  // members or keys
 };
 
 enum class Repair { look, repair };

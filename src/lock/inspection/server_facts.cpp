@@ -43,7 +43,6 @@ std::optional<Milliseconds> compare_clocks(redis::Client& client) {
 ServerFacts read_server_facts(redis::Client& client, const std::optional<std::string>& name) {
   const KeyNames keys(name.value_or("rlock"));
   ServerFacts facts;
-  facts.endpoint = client.options().endpoint;
   const redis::Reply rights = client.run(
       lua::rights,
       {{}, {keys.channel, keys.lock, keys.info, keys.queue, keys.timeout, keys.latch("doctor")}});

@@ -14,7 +14,6 @@ namespace rlock::lock {
 struct ServerFacts {
   std::map<std::string, std::string> info;       // as INFO has it; empty: not permitted
   std::optional<Milliseconds> clock_difference;  // how far the server's clock is before this host's
-  redis::Endpoint endpoint;                      // where it was asked
   std::vector<std::string> lacking;  // commands and keys that the user may not use, but locks need
 };
 

@@ -1,19 +1,99 @@
-// What a server does, or may do, to the locks on it.
+// What a server does, or may do, to the locks on it: the facts. cli/output/server_problem_text has
+// the sentences and the commands. `k_code` is the published name of a problem (rlock-doctor(1)).
 #pragma once
 
+#include <cstdint>
+#include <string>
+#include <variant>
 #include <vector>
 
+#include "lock/inspection/problem.hpp"
 #include "lock/inspection/server_facts.hpp"
-#include "lock/inspection/snapshot.hpp"
 
 namespace rlock::lock {
+
+struct OldVersion {
+  static constexpr const char* k_code = "old_version";
+  enum class Product { redis, valkey };
+  Product product = Product::redis;
+  std::string version;
+};
+
+struct Replica {
+  static constexpr const char* k_code = "replica";
+  std::string master_host;
+  std::uint16_t master_port = 0;
+};
+
+struct OutOfMemory {
+  static constexpr const char* k_code = "out_of_memory";
+  std::int64_t limit_bytes = 0;
+};
+
+// The server may delete locks that are held; as soon as it has a limit, where there is none yet.
+struct Evicts {
+  static constexpr const char* k_code = "eviction";
+  std::string policy;
+  std::int64_t limit_bytes = 0;  // 0: none
+  std::int64_t evicted = 0;      // keys, so far
+};
+
+struct PersistenceFails {
+  static constexpr const char* k_code = "persistence_fails";
+  std::string state;  // the field of INFO that tells
+};
+
+struct NoPersistence {
+  static constexpr const char* k_code = "no_persistence";
+};
+
+struct FreshRestart {
+  static constexpr const char* k_code = "fresh_restart";
+  std::int64_t uptime_s = 0;
+};
+
+struct ClusterDown {
+  static constexpr const char* k_code = "cluster_down";
+};
+
+struct OneOfCluster {
+  static constexpr const char* k_code = "cluster";
+};
+
+// Replicas that could become the master.
+struct Failover {
+  static constexpr const char* k_code = "failover";
+  std::int64_t replicas = 0;
+};
+
+struct ClockDiffers {
+  static constexpr const char* k_code = "clock_differs";
+  Milliseconds ahead{0};  // of this host's clock; negative: behind it
+};
+
+struct LacksRights {
+  static constexpr const char* k_code = "rights";
+  // Somebody who may not write at all is only meant to look.
+  enum class Use { takes, looks };
+  Use use = Use::takes;
+  std::vector<std::string> lacking;  // commands and keys
+};
+
+// The user may not ask for INFO.
+struct NotPermitted {
+  static constexpr const char* k_code = "not_permitted";
+};
+
+using ServerProblem = std::variant<OldVersion, Replica, OutOfMemory, Evicts, PersistenceFails,
+                                   NoPersistence, FreshRestart, ClusterDown, OneOfCluster, Failover,
+                                   ClockDiffers, LacksRights, NotPermitted>;
 
 // A problem needs somebody to act; a note is what one should know.
 enum class Level { problem, note };
 
 struct Finding {
   Level level = Level::problem;
-  Problem problem;
+  ServerProblem problem;
 };
 
 // Returns what is to be said about a server.

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "lock/inspection/problem.hpp"
 #include "lock/words/owner.hpp"
 #include "redis/client.hpp"
 
@@ -32,12 +33,6 @@ struct Holder : Party {
 struct Waiter : Party {
   std::optional<std::int64_t> deadline_ms;  // of the server's clock
   std::optional<bool> alive;                // nothing: it cannot be told
-};
-
-struct Problem {
-  std::string code;
-  std::string detail;
-  std::string hint;
 };
 
 // Times are milliseconds of the server's clock since 1970.

@@ -4,10 +4,7 @@
 #include <cstdlib>
 #include <unordered_map>
 
-#include "base/duration.hpp"
 #include "base/integer.hpp"
-#include "base/shell_quote.hpp"
-#include "base/wording.hpp"
 #include "lock/inspection/snapshot_request.hpp"
 #include "lock/words/owner_info.hpp"
 
@@ -97,19 +94,11 @@ void find_permit_problems(Snapshot& snapshot) {
     const auto ago = snapshot.time_ms - static_cast<std::int64_t>(permits.ends.front().second);
     if (ago > k_longest_unnoticed_ms) {
       snapshot.problems.push_back(
-          {"ended_permit",
-           plural(static_cast<std::size_t>(permits.ended), "permit") + " ended, the first " +
-               format_duration(Milliseconds(ago)) +
-               " ago, without being given back; the next who asks for one does that",
-           "rlock doctor --repair " + shell_operands({snapshot.name})});
+          EndedPermits{static_cast<std::size_t>(permits.ended), Milliseconds(ago)});
     }
   }
   if (permits.made_with && *permits.made_with != permits.total) {
-    snapshot.problems.push_back(
-        {"permits_differ",
-         "there are " + std::to_string(permits.total) + " permits, and rlock was told " +
-             std::to_string(*permits.made_with) + ": somebody else has changed their number",
-         "use one number everywhere; the next rlock sets its own"});
+    snapshot.problems.push_back(PermitsDiffer{permits.total, *permits.made_with});
   }
 }
 

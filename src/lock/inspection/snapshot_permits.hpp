@@ -8,9 +8,9 @@
 
 namespace rlock::lock {
 
-// Notes in `snapshot` what the name's permits are and who has them, if the reply of snapshot.lua
-// shows a semaphore. Returns whether it does. One of a service's of which no permit is out cannot
-// be told from a string lock.
+// Notes in `snapshot` the permits of the name and their holders, if the reply of snapshot.lua shows
+// a semaphore. Returns whether it does. A semaphore that another client created looks like a string
+// lock while no permit is out.
 [[nodiscard]] bool read_permits(Snapshot& snapshot, const std::vector<redis::Reply>& items);
 
 // Adds the problems of a semaphore.

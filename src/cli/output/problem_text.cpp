@@ -1,0 +1,218 @@
+#include "cli/output/problem_text.hpp"
+
+#include <utility>
+
+#include "base/duration.hpp"
+#include "base/shell_quote.hpp"
+#include "base/wording.hpp"
+
+namespace rlock::cli {
+namespace {
+
+struct LockWords {
+  std::string detail;
+  Hint hint;
+};
+
+std::string named(const lock::Several& several) { return first_of(several.first, several.count); }
+
+Hint advice(const std::string& text) { return {Hint::Kind::advice, text}; }
+
+// The words of each problem of one lock.
+class LockWording {
+ public:
+  LockWording(const std::string& name, const Remedies& remedies)
+      : name_(name), remedies_(remedies) {}
+
+  LockWords operator()(const lock::NoExpiry& it) const {
+    using Of = lock::NoExpiry::Of;
+    const bool is_any = it.of == Of::any_string || it.of == Of::any_number;
+    const bool is_number = it.of == Of::number || it.of == Of::any_number;
+    return {std::string(is_any ? "a string; if it is a lock, it" : "the lock") +
+                " has no expiry and will never end by itself" +
+                (is_number ? ", unless it is a semaphore of a service" : ""),
+            is_any ? advice("see what wrote it; only if it is a lock whose holder is gone: unlock "
+                            "--force --kind simple")
+                   : force(it.of == Of::lock ? "" : "--kind simple ", "if its holder is gone")};
+  }
+
+  LockWords operator()(const lock::DeadHolder& it) const {
+    return {"the holder " + it.owner + ", process " + std::to_string(it.pid) +
+                " of this host, is dead; its command may run on until the lock ends" +
+                (it.left ? " in " + format_duration(*it.left) : ""),
+            force(it.of == lock::DeadHolder::Of::lock ? "" : "--kind simple ",
+                  "only if its command is gone, too")};
+  }
+
+  LockWords operator()(const lock::WrongKind& it) const {
+    const bool is_hash_of_lock = it.key == name_ && it.type == "hash";
+    return {it.key + " is a " + it.type + (is_hash_of_lock ? " that is not a lock" : ""),
+            advice("no lock keeps such a value there; see what wrote it")};
+  }
+
+  LockWords operator()(const lock::MixedKinds& it) const {
+    return {describe(it), advice("use one kind for this name everywhere: kinds do not wake each "
+                                 "other's waiters, and can end each other's locks")};
+  }
+
+  LockWords operator()(const lock::DeadHead& it) const {
+    return {
+        "the first waiter, " + it.owner + ", is dead" +
+            (it.left ? "; waiters of Redisson wait for it for another " + format_duration(*it.left)
+                     : ""),
+        evict(it.owner)};
+  }
+
+  LockWords operator()(const lock::DeadReaders& it) const {
+    return {"all keys of a reader's holds have expired: " + named(it.readers) + "; it is dead",
+            force("", "if no reader lives; else it ends with them")};
+  }
+
+  LockWords operator()(const lock::MembersWithoutScore& it) const {
+    return {"in the queue without a deadline: " + named(it.members) +
+                "; Redisson does not get past it at the head",
+            repair()};
+  }
+
+  LockWords operator()(const lock::ScoresWithoutMember& it) const {
+    return {"a deadline, but no place in the queue: " + named(it.members) +
+                "; if it lives, Redisson never lets it have its turn",
+            repair()};
+  }
+
+  LockWords operator()(const lock::DeadlinesFarAhead& it) const {
+    return {"a deadline that is too far ahead: " + named(it.waiters) +
+                "; the clock of its host may be wrong",
+            evict(it.waiters.first, "if it is dead; else set that clock")};
+  }
+
+  LockWords operator()(const lock::BadToken& it) const {
+    return {it.key + " is not a number: the lock cannot be taken with a fencing token",
+            remedies_.redis_cli("DEL " + shell_quote(it.key),
+                                "tokens then go on from the server's clock")};
+  }
+
+  LockWords operator()(const lock::TokenExpires& it) const {
+    return {"the counter of fencing tokens ends in " + format_duration(it.left) +
+                ": it should never end",
+            remedies_.redis_cli("PERSIST " + shell_quote(it.key))};
+  }
+
+  LockWords operator()(const lock::TokenBehind& it) const {
+    const std::string token = std::to_string(it.token);
+    return {"the counter of fencing tokens, " + std::to_string(it.counter) +
+                ", is behind the token of the holder " + it.owner + ", " + token +
+                ": an older one can pass for the highest",
+            remedies_.rlock("fence " + shell_operands({name_}) + " " + token)};
+  }
+
+  LockWords operator()(const lock::EndedPermits& it) const {
+    return {plural(it.count, "permit") + " ended, the first " + format_duration(it.first_ago) +
+                " ago, without being given back; the next request for a permit does that",
+            repair()};
+  }
+
+  LockWords operator()(const lock::PermitsDiffer& it) const {
+    return {"there are " + std::to_string(it.total) + " permits, and rlock was told " +
+                std::to_string(it.made_with) + ": another client has changed their number",
+            advice("use one number everywhere; the next rlock sets its own")};
+  }
+
+  LockWords operator()(const lock::LeakedLatches& it) const {
+    return {"remembers a request for ever, as it has no expiry: " + named(it.keys), repair()};
+  }
+
+  LockWords operator()(const lock::LastingInfo& it) const {
+    return {"tells who holds and waits for the lock for ever, as it has no expiry: " + it.key,
+            repair()};
+  }
+
+  LockWords operator()(const lock::SleepingWaiter& it) const {
+    using Beside = lock::SleepingWaiter::Beside;
+    const std::string others =
+        ", and yet somebody waits for it, unless that is rlock watch: a waiter that nobody has "
+        "called, as after DEL, sleeps on";
+    if (it.beside == Beside::free_lock) {
+      return {"the lock is free" + others, force("", "wakes it")};
+    }
+    // The permit that comes back is what wakes.
+    const bool is_known = it.permits > 0;
+    return {
+        (it.beside == Beside::free_permit ? "the semaphore has a permit available"
+                                          : "there is no semaphore") +
+            others,
+        remedies_.rlock("exec --permits " + (is_known ? std::to_string(it.permits) : "N") + " " +
+                            shell_operands({name_}) + " -- true",
+                        is_known ? "wakes it" : "wakes it; N: how many permits there should be")};
+  }
+
+ private:
+  static std::string describe(const lock::MixedKinds& it) {
+    using Mix = lock::MixedKinds::Mix;
+    const std::string holders = it.holders ? named(*it.holders) : "";
+    const std::string others = ", while others wait for it as a fair lock";
+    switch (it.mix) {
+      case Mix::beside_writer:
+        return "somebody writes, and yet the lock is held by " + holders +
+               ", as a lock of another kind";
+      case Mix::read_write:
+        return "a read/write lock" + others;
+      case Mix::string:
+        return "a string lock" + others;
+      case Mix::reentrant:
+        break;
+    }
+    return "held as a reentrant lock by " + holders + others;
+  }
+
+  [[nodiscard]] Hint force(const std::string& kind, const std::string& comment) const {
+    return remedies_.rlock("unlock --force " + kind + shell_operands({name_}), comment);
+  }
+  [[nodiscard]] Hint evict(const std::string& owner, const std::string& comment = "") const {
+    return remedies_.rlock("evict " + shell_operands({name_, owner}), comment);
+  }
+  [[nodiscard]] Hint repair() const {
+    return remedies_.rlock("doctor --repair " + shell_operands({name_}));
+  }
+
+  const std::string& name_;
+  const Remedies& remedies_;
+};
+
+}  // namespace
+
+ProblemText describe_problem(const lock::Problem& problem, const std::string& name,
+                             const Remedies& remedies) {
+  LockWords words = std::visit(LockWording(name, remedies), problem);
+  return {lock::code_of(problem), std::move(words.detail), std::move(words.hint)};
+}
+
+std::vector<ProblemText> describe_problems(const std::vector<lock::Problem>& problems,
+                                           const std::string& name, const Remedies& remedies) {
+  std::vector<ProblemText> texts;
+  texts.reserve(problems.size());
+  for (const lock::Problem& problem : problems) {
+    texts.push_back(describe_problem(problem, name, remedies));
+  }
+  return texts;
+}
+
+std::string describe_fix(const lock::Fix& fix) {
+  const std::string which = named(fix.found);
+  switch (fix.garbage) {
+    case lock::Garbage::ended_permit:
+      return "given back, as they have ended: " + which;
+    case lock::Garbage::dead_waiter:
+      return "taken out of the queue, as it is dead: " + which;
+    case lock::Garbage::member_without_score:
+      return "taken out of the queue, where it had no deadline: " + which;
+    case lock::Garbage::score_without_member:
+      return "deleted, a deadline that had no place in the queue: " + which;
+    case lock::Garbage::leaked_latch:
+    case lock::Garbage::lasting_info:
+      break;
+  }
+  return "given an expiry: " + which;
+}
+
+}  // namespace rlock::cli

@@ -1,0 +1,30 @@
+// What is wrong with a lock, in words.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/output/remedy.hpp"
+#include "lock/inspection/problem.hpp"
+#include "lock/inspection/repair.hpp"
+
+namespace rlock::cli {
+
+// Texts can hold what others wrote: escape them for a terminal.
+struct ProblemText {
+  std::string code;
+  std::string detail;
+  Hint hint;
+};
+
+// Return what to say of problems of the lock `name`. Throw as Remedies::redis_cli.
+[[nodiscard]] ProblemText describe_problem(const lock::Problem& problem, const std::string& name,
+                                           const Remedies& remedies);
+[[nodiscard]] std::vector<ProblemText> describe_problems(const std::vector<lock::Problem>& problems,
+                                                         const std::string& name,
+                                                         const Remedies& remedies);
+
+// Returns what a repair has done, such as "given an expiry: KEY and 2 more".
+[[nodiscard]] std::string describe_fix(const lock::Fix& fix);
+
+}  // namespace rlock::cli
