@@ -45,6 +45,7 @@ const (
 	hostCount      = 3
 	workerCount    = 5 // a host
 	longestAtLeast = 1500 * ms
+	shortKillAfter = 100 * ms
 	lockCount      = 3 // of which each is wanted by a third of the workers
 )
 
@@ -212,7 +213,11 @@ func (f *Fleet) choose(choices *rand.Rand, host int) *Run {
 	args := kindOptions(run, lock)
 	option := func(words ...string) { args = append(args, words...) }
 	run.Wait = int64(3+choices.Intn(10)) * second
-	switch choices.Intn(8) {
+	patience := choices.Intn(8)
+	if len(run.Names) > 1 && one(2) { // two who wait for each other are to do so for long
+		patience = 1
+	}
+	switch patience {
 	case 0:
 		run.Wait = 0
 		option("-n")
@@ -230,7 +235,7 @@ func (f *Fleet) choose(choices *rand.Rand, host int) *Run {
 		option("--restart-delay", seconds(restartDelay))
 	}
 	hold := int64(5 + choices.Intn(50))
-	isLong := one(12)
+	isLong := one(10)
 	if isLong {
 		hold = (run.Lease/3 + choices.Int63n(8*run.Lease/3)) / ms
 	}
@@ -264,7 +269,7 @@ func (f *Fleet) choose(choices *rand.Rand, host int) *Run {
 		option("--at-most", seconds(run.AtMost))
 	}
 	if one(3) {
-		run.KillAfter = 100 * ms
+		run.KillAfter = shortKillAfter
 		option("--kill-after", seconds(run.KillAfter))
 	}
 	if one(12) {
@@ -274,7 +279,7 @@ func (f *Fleet) choose(choices *rand.Rand, host int) *Run {
 	switch {
 	case one(6):
 		work = append(work, "fork-away")
-	case one(4) && len(run.Names) == 1:
+	case (one(4) || isLong && one(2)) && len(run.Names) == 1:
 		name := run.Names[0]
 		if one(3) {
 			run.InnerNames = []string{name + "/inner"}

@@ -66,9 +66,11 @@ func judgeHistory(h *History, limit time.Duration) Verdict {
 		}
 	}
 	j.heldAll()
+	j.outlasted()
 	j.hoarded()
 	j.outlived()
 	j.votes()
+	j.leftInQueue()
 	j.wentOn()
 	for _, run := range h.Runs {
 		j.status(run)

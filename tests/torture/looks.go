@@ -176,7 +176,7 @@ func (j *judge) hoarded() {
 			}
 			limit := 4*second + 2*second // of patience; and for a busy machine
 			for _, act := range j.Acts { // what kept it from giving back
-				if act.touches(g.Run, look.Began, until) {
+				if act.hinders(g.Run, look.Began, until) {
 					limit += act.Until - act.At + j.Round.Timeout
 				}
 			}
@@ -184,6 +184,37 @@ func (j *judge) hoarded() {
 				j.violate(fmt.Sprintf("%s had one of its locks for %.1f s, and did not run", note, float64(until-look.Began)/1e9),
 					look.Lock, until, note)
 				delete(byNote, note)
+			}
+		}
+	}
+}
+
+// hinders tells whether an act can have kept a run from asking a server for something. Who has lost a connection makes
+// another one at once, and what is done to locks delays nobody.
+func (act Act) hinders(r *Run, from, to int64) bool {
+	switch act.Kind {
+	case "kill-subscribers", "kill-clients", "delete", "force", "evict", "clock", "continue":
+		return false
+	}
+	return act.touches(r, from, to)
+}
+
+// leftInQueue finds waiters that have given up, and that are still in the queue.
+func (j *judge) leftInQueue() {
+	gone := map[string]*Run{}
+	for _, r := range j.Runs {
+		hasGivenUp := r.Ended > 0 && r.Enter == 0 && (r.Status == 75 || j.hit(r, "term", "interrupt", "hang-up"))
+		if hasGivenUp && r.By == "rlock" && !r.Limited &&
+			j.quietBut(r, r.Called-second, r.Ended+second, "term", "interrupt", "hang-up", "kill-subscribers", "continue") {
+			gone[r.ID] = r
+		}
+	}
+	for _, look := range j.Looks {
+		for place, id := range look.Queue {
+			if r := gone[id]; r != nil && look.Again > r.Ended+second/2 {
+				j.violate(fmt.Sprintf("%s gave up, and %.1f s later it is still number %d in the queue", id,
+					float64(look.Again-r.Ended)/1e9, place+1), look.Lock, look.Again, id)
+				delete(gone, id)
 			}
 		}
 	}

@@ -19,6 +19,9 @@ import (
 // A restart delay for several servers that is longer than any lease and any --at-least of the torture.
 const restartDelay = 4 * second
 
+// An outage that is longer than rlock waits for an answer after SIGCONT.
+const longOutage = 1250 * ms
+
 type Nemesis struct {
 	fleet   *Fleet
 	choices *rand.Rand
@@ -70,11 +73,11 @@ var deeds = map[string]deed{
 	"delay":              {3, onProxy("delay", func(c *rand.Rand) Fault { return Fault{Delay: time.Duration(20+c.Intn(400)) * time.Millisecond} })},
 	"split":              {1, onProxy("split", func(*rand.Rand) Fault { return Fault{Split: true} })},
 	"delete":             {3, (*Nemesis).deleteLock},
-	"late-then-away":     {6, (*Nemesis).lateThenAway},
+	"late-then-away":     {5, (*Nemesis).lateThenAway},
 	"lost-release":       {4, (*Nemesis).loseRelease},
-	"lost-reentry":       {8, (*Nemesis).loseReentry},
+	"lost-reentry":       {12, (*Nemesis).loseReentry},
 	"no-right":           {1, (*Nemesis).takeRight},
-	"continue-in-outage": {1, (*Nemesis).continueInOutage},
+	"continue-in-outage": {4, (*Nemesis).continueInOutage},
 	"stop-replicas":      {4, (*Nemesis).stopReplicas},
 	"force":              {3, (*Nemesis).force},
 	"take-away":          {4, (*Nemesis).takeAway},
@@ -314,24 +317,30 @@ func (n *Nemesis) ambush(kind string, find func() *Run, strike func(*Run)) {
 	}()
 }
 
-// lateThenAway delays the replies of all servers for one host, so that a lease is older than it looks, and
-// then loses them, while a command there works on that does not end before its lease, unless it is killed.
+// lateThenAway delays the replies of all servers for one host until a renewal has been answered, so that a lease is older
+// than it looks. Then it loses them, while a command there works on that does not end before its lease, unless it is killed.
 func (n *Nemesis) lateThenAway() *Act {
-	lease := n.fleet.history.Round.Lease
-	late := time.Duration(lease/5 + n.choices.Int63n(lease/3))
+	round := n.fleet.history.Round
+	lease := round.Lease
+	most := min(lease/5+n.choices.Int63n(lease/3), round.Timeout*3/5)
 	if n.fleet.proxies == nil {
 		return nil
 	}
 	find := func() *Run {
-		if run := n.holderFor(lease*7/5, never); run != nil && contains(run.Args, "ignore-term") {
-			return run
-		}
-		return nil
+		return n.holderFor(lease*3/2+most, never, func(run *Run) bool { return contains(run.Args, "ignore-term") && !run.Fixed })
 	}
 	n.ambush("late", n.withNetwork(find), func(run *Run) {
+		// A renewal is asked for after a third of the lease, and has to be answered before it is time for SIGTERM.
+		late := min(most, lease/2-run.killAfter())
+		if run.killAfter() > lease/4 {
+			late = min(most, lease/5)
+		}
+		if round.Servers > 1 { // who asks several servers gives each a tenth of the lease
+			late = min(late, lease*9/100)
+		}
 		n.trouble("late-then-away", run, func() {
-			n.onHost(run.Host, Fault{DelayAnswer: late})
-			n.wait(time.Duration(lease / 2))
+			n.onHost(run.Host, Fault{DelayAnswer: time.Duration(late)})
+			n.wait(time.Duration(lease/3 + late + lease/10))
 			n.onHost(run.Host, Fault{Swallow: true, SwallowAnswer: true})
 			n.wait(time.Duration(lease * 6 / 5))
 		})
@@ -339,11 +348,21 @@ func (n *Nemesis) lateThenAway() *Act {
 	return nil
 }
 
-// holderFor returns a run of rlock's that holds its lock, and will for so long.
-func (n *Nemesis) holderFor(least, most int64) *Run {
+// leftOf returns for how long the command of a run will go on, if nothing happens to it.
+func (n *Nemesis) leftOf(run *Run) int64 {
+	span := run.Hold
+	if run.AtMost > 0 {
+		span = min(span, run.AtMost)
+	}
+	return n.fleet.lifeOf(run.ID).Enter + span - now()
+}
+
+func anyOne(*Run) bool { return true }
+
+// holderFor returns a run of rlock's that is one of these, holds its lock, and will for so long.
+func (n *Nemesis) holderFor(least, most int64, isOne func(*Run) bool) *Run {
 	for _, run := range n.longHolders() {
-		left := n.fleet.lifeOf(run.ID).Enter + run.Hold - now()
-		if run.By == "rlock" && left > least && left < most {
+		if left := n.leftOf(run); run.By == "rlock" && left > least && left < most && isOne(run) {
 			return run
 		}
 	}
@@ -434,8 +453,10 @@ func (n *Nemesis) loseReentry() *Act {
 	}
 	n.ambush("reentry", n.withNetwork(n.runBeforeNested), func(run *Run) {
 		n.trouble("lost-reentry", run, func() {
+			n.wait(time.Duration(n.fleet.lifeOf(run.ID).Enter + run.Hold/2 - 20*ms - now()))
 			n.onHost(run.Host, Fault{SwallowAnswer: true})
-			n.wait(time.Duration(n.fleet.lifeOf(run.ID).Enter + run.Hold/2 + 150*ms - now()))
+			n.until(500*time.Millisecond, func() bool { return n.fleet.familyOf(run).nested != 0 })
+			n.wait(100 * time.Millisecond)
 		})
 	})
 	return nil
@@ -445,9 +466,9 @@ func (n *Nemesis) loseReentry() *Act {
 // its time.
 func (n *Nemesis) runBeforeNested() *Run {
 	for _, run := range n.longHolders() {
-		left := n.fleet.lifeOf(run.ID).Enter + run.Hold/2 - now()
-		if run.By == "rlock" && len(run.InnerNames) == 0 && contains(run.Args, n.fleet.life(run.ID+".n")) && left > 30*ms &&
-			left < run.Lease/2 {
+		left := n.leftOf(run) - run.Hold/2
+		if run.By == "rlock" && !run.Fixed && len(run.InnerNames) == 0 && contains(run.Args, n.fleet.life(run.ID+".n")) &&
+			left > 30*ms && left < run.Lease/2 {
 			return run
 		}
 	}
@@ -479,25 +500,42 @@ func (n *Nemesis) takeRight() *Act {
 	return n.lasting(act, key, span, func() { _, _ = server.do("ACL", "SETUSER", "default", "+@all") })
 }
 
-// continueInOutage sends SIGCONT to rlock while its server is away for less than a lease bears.
+// continueInOutage sends SIGCONT to rlock while its server is away: for longer than rlock waits for an answer then (1 s),
+// where some lease bears that, and otherwise for a part of the lease.
 func (n *Nemesis) continueInOutage() *Act {
-	run := n.anyRun()
-	if run == nil || run.By != "rlock" || n.fleet.setup.Topology != "single" {
+	round := n.fleet.history.Round
+	outage := round.Lease / 4
+	bearsLong := func(run *Run) bool { return run.bears(round.Timeout) > longOutage+second/10 }
+	if bearsLong(&Run{Lease: round.Lease, KillAfter: shortKillAfter}) {
+		outage = longOutage
+	} else {
+		bearsLong = anyOne
+	}
+	if n.fleet.setup.Topology != "single" {
 		return nil
 	}
-	family := n.fleet.familyOf(run)
-	if family.rlock == 0 {
-		return nil
+	find := func() *Run {
+		return n.holderFor(outage, never, func(run *Run) bool { return !run.Fixed && bearsLong(run) })
 	}
-	server, key := n.anyServer()
-	if server == nil {
-		return nil
-	}
-	act := newAct("stop-server")
-	act.Server, act.Detail = server.ID, "and SIGCONT to "+run.ID
-	server.signal(syscall.SIGSTOP)
-	_ = syscall.Kill(family.rlock, syscall.SIGCONT)
-	return n.lasting(act, key, time.Duration(n.fleet.history.Round.Lease/4), func() { server.signal(syscall.SIGCONT) })
+	n.ambush("continue", find, func(run *Run) {
+		pid := n.fleet.familyOf(run).rlock
+		server, key := n.anyServer()
+		if server == nil {
+			return
+		}
+		defer n.release(key)
+		act := newAct("stop-server")
+		act.Server, act.Detail = server.ID, "and SIGCONT to "+run.ID
+		server.signal(syscall.SIGSTOP)
+		if pid != 0 {
+			_ = syscall.Kill(pid, syscall.SIGCONT)
+		}
+		n.wait(time.Duration(outage))
+		server.signal(syscall.SIGCONT)
+		act.Until = now()
+		n.note(*act)
+	})
+	return nil
 }
 
 // stopReplicas leaves a master alone: what it grants then, nobody else knows.
@@ -748,7 +786,7 @@ func (n *Nemesis) deleteLock() *Act {
 // stopPastLease stops rlock until the lease of its lock has ended, while its command would go on.
 func (n *Nemesis) stopPastLease() *Act {
 	lease := n.fleet.history.Round.Lease
-	n.ambush("stop", func() *Run { return n.holderFor(lease*6/5, never) }, func(run *Run) {
+	n.ambush("stop", func() *Run { return n.holderFor(lease*6/5, never, anyOne) }, func(run *Run) {
 		pid := n.fleet.familyOf(run).rlock
 		if pid == 0 || !n.claim(run.ID) {
 			return
@@ -757,6 +795,7 @@ func (n *Nemesis) stopPastLease() *Act {
 		act.Run, act.Host = run.ID, run.Host
 		_ = syscall.Kill(pid, syscall.SIGSTOP)
 		n.wait(time.Duration(lease * 13 / 10))
+		act.Detail = fmt.Sprintf("in the end: %+v", n.fleet.familyOf(run))
 		_ = syscall.Kill(pid, syscall.SIGCONT)
 		act.Until = now()
 		n.note(*act)
@@ -775,7 +814,7 @@ func (n *Nemesis) takeAway() *Act {
 	if n.choices.Intn(2) == 0 {
 		least, most = 20*ms, lease/5
 	}
-	n.ambush("take", func() *Run { return n.holderFor(least, most) }, func(run *Run) {
+	n.ambush("take", func() *Run { return n.holderFor(least, most, anyOne) }, func(run *Run) {
 		server := n.fleet.group.servers[0]
 		act := newAct("delete")
 		act.Lock, act.Server = run.Names[0], server.ID

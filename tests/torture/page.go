@@ -3,13 +3,9 @@ package main
 // One page on a violation: what happened around it, in the order of time.
 
 import (
-	"bufio"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"sort"
-	"strconv"
 	"strings"
 )
 
@@ -68,28 +64,19 @@ func writePage(out io.Writer, h *History, v Violation) {
 			add(look.Ended, "%s is held by %v, and wanted by %v", look.Lock, look.Holders, look.Queue)
 		}
 	}
-	files, _ := filepath.Glob(filepath.Join(h.Dir, "requests-*.log"))
-	for _, file := range files {
-		in, err := os.Open(file)
-		if err != nil {
-			continue
-		}
-		text := bufio.NewScanner(in)
-		text.Buffer(nil, 1<<20)
-		for text.Scan() {
-			stamp, request, _ := strings.Cut(text.Text(), " ")
-			moment, err := strconv.ParseInt(stamp, 10, 64)
-			if err != nil || (v.Lock != "" && !strings.Contains(request, v.Lock)) {
+	for server := 0; server < h.Round.Servers; server++ {
+		for _, r := range h.requests(server) {
+			request := r.Text
+			if v.Lock != "" && !strings.Contains(request, v.Lock) {
 				continue
 			}
 			for owner, id := range owners {
 				request = strings.ReplaceAll(request, owner, "<"+id+">")
 			}
 			if len(v.Runs) == 0 || strings.Contains(request, "<") {
-				add(moment, "%s: %.300s", strings.TrimSuffix(filepath.Base(file), ".log"), request)
+				add(r.At, "requests-%d: %.300s", server, request)
 			}
 		}
-		in.Close()
 	}
 	sort.SliceStable(lines, func(a, b int) bool { return lines[a].at < lines[b].at })
 	if len(lines) > maxLines {

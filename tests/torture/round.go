@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"sort"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -67,8 +68,13 @@ func runRound(setup Setup, seed int64, dir string, tools Tools) (*History, error
 		return nil, err
 	}
 	done := make(chan struct{})
+	var listeners sync.WaitGroup
 	for _, server := range group.servers {
-		go h.overhear(server, done)
+		listeners.Add(1)
+		go func(server *Server) {
+			defer listeners.Done()
+			h.overhear(server, done)
+		}(server)
 	}
 	if setup.Topology == "redlock" {
 		time.Sleep(time.Duration(restartDelay + 2*second)) // before that none of them votes
@@ -105,6 +111,7 @@ func runRound(setup Setup, seed int64, dir string, tools Tools) (*History, error
 	h.Round.Ended = now()
 	h.findLeftovers(group)
 	close(done)
+	listeners.Wait()
 	fleet.mutex.Lock()
 	h.Acts = fleet.acts
 	fleet.mutex.Unlock()
@@ -306,23 +313,35 @@ func (h *History) overhear(server *Server, done chan struct{}) {
 			return
 		case <-time.After(50 * time.Millisecond):
 		}
-		conn, err := redis.Dial("unix", server.socket, redis.DialReadTimeout(500*time.Millisecond))
+		conn, err := redis.Dial("unix", server.socket, redis.DialReadTimeout(0))
 		if err != nil {
 			continue
 		}
+		ended := make(chan struct{})
+		go func() { // who listens waits for as long as nobody asks anything
+			select {
+			case <-done:
+				conn.Close()
+			case <-ended:
+			}
+		}()
 		if _, err = conn.Do("MONITOR"); err == nil {
+			fmt.Fprintf(out, "%d - %s\n", now(), listens)
 			for {
 				text, err := redis.String(conn.Receive())
 				if err != nil {
-					break // also when nothing has been said for a while
+					break
 				}
 				// As the server says them: "1700000000.123456 [0 unix:/..] "EVALSHA" ...".
 				client, request, ok := strings.Cut(text, "] ")
 				if ok && !strings.HasSuffix(client, " lua") && !strings.HasPrefix(request, `"PING"`) {
-					fmt.Fprintf(out, "%d %.600s\n", now(), request)
+					at, _, _ := strings.Cut(client, " ")
+					fmt.Fprintf(out, "%d %s %.600s\n", now(), at, request)
 				}
 			}
+			fmt.Fprintf(out, "%d - %s\n", now(), deaf)
 		}
+		close(ended)
 		conn.Close()
 	}
 }

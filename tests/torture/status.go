@@ -15,6 +15,12 @@ func (r *Run) killAfter() int64 {
 	return r.KillAfter
 }
 
+// bears returns for how long its server may be away without costing a run its lock, as rlock-exec(1) says: two thirds of the
+// lease, less --kill-after and --timeout; and something for a busy machine.
+func (r *Run) bears(timeout int64) int64 {
+	return r.Lease*2/3 - r.killAfter() - timeout - second/5
+}
+
 // killers are the acts that explain that a signal ended a run.
 var killers = map[int][]string{
 	1:  {"hang-up"},
@@ -159,10 +165,9 @@ func (j *judge) wasDeleted(r *Run) bool {
 	return false
 }
 
-// bearable tells whether a run should have kept its lock: nothing happened to it but outages that end in time,
-// as rlock-exec(1) says: within two thirds of the lease, less --kill-after and --timeout.
+// bearable tells whether a run should have kept its lock: nothing happened to it but outages that end in time.
 func (j *judge) bearable(r *Run) bool {
-	left := r.Lease*2/3 - r.killAfter() - j.Round.Timeout - second/5
+	left := r.bears(j.Round.Timeout)
 	for _, act := range j.Acts {
 		if !act.touches(r, r.Called-second, r.Ended) {
 			continue
