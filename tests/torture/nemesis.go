@@ -515,7 +515,7 @@ func (n *Nemesis) continueInOutage() *Act {
 		return nil
 	}
 	find := func() *Run {
-		return n.holderFor(outage, never, func(run *Run) bool { return !run.Fixed && bearsLong(run) })
+		return n.holderFor(outage, never, func(run *Run) bool { return !run.Fixed && bearsLong(run) && n.claim(run.ID) })
 	}
 	n.ambush("continue", find, func(run *Run) {
 		pid := n.fleet.familyOf(run).rlock

@@ -39,8 +39,8 @@ func runRound(setup Setup, seed int64, dir string, tools Tools) (*History, error
 		Timeout: []int64{300 * ms, second, 3 * second, 3 * second}[choices.Intn(4)]}
 	if setup.Topology == "redlock" {
 		h.Round.Minority = setup.Servers / 2
-	} else if choices.Intn(4) == 0 {
-		h.Round.Lease = 4 * second
+	} else if choices.Intn(3) == 0 { // time enough for an outage that is not a loss
+		h.Round.Lease, h.Round.Timeout = 4*second, min(h.Round.Timeout, second)
 	}
 	for _, kind := range draw(choices, setup.Kinds, lockCount) {
 		lock := Lock{Name: kind, Kind: kind}
@@ -419,6 +419,7 @@ func (f *Fleet) takeAll(h *History, lastKilled int64) {
 	for _, lock := range h.Round.Locks {
 		run := f.newRun(0, lock)
 		run.Wait, run.Final = h.Round.Lease+second/2, true // what a killed run has left may just have ended
+		run.Lease = 30 * second                            // the default
 		if lock.Kind == "fair" {                           // dead waiters may still stand in the queue
 			run.Wait = 40 * second
 		}
