@@ -29,16 +29,17 @@ struct Entry {
 
 constexpr std::array k_commands = {
     Entry{"exec", "Hold locks while a command runs", set_up_exec},
-    Entry{"acquire", "Take a lock and leave; print its owner", set_up_acquire},
+    Entry{"acquire", "Take a lock for a shell, and renew it in the background", set_up_acquire},
     Entry{"renew", "Extend a lease once", set_up_renew},
-    Entry{"unlock", "Release one hold of a lock, or break it", set_up_unlock},
+    Entry{"unlock", "Release one hold of a lock, or break the lock", set_up_unlock},
     Entry{"evict", "Take a waiter out of the queue of a fair lock", set_up_evict},
     Entry{"fence", "Check a fencing token", set_up_fence},
-    Entry{"inspect-queue", "Show holders, waiters and raw state of a lock", set_up_inspect_queue},
+    Entry{"inspect-queue", "Show the holders, the waiters and the raw state of a lock",
+          set_up_inspect_queue},
     Entry{"list", "Show the locks on the server, one a line", set_up_list},
     Entry{"watch", "Follow locks live", set_up_watch},
-    Entry{"doctor", "Say what is wrong with the server and the locks", set_up_doctor},
-    Entry{"config", "Show the settings, and where each comes from", set_up_config},
+    Entry{"doctor", "Find and repair problems of the server and its locks", set_up_doctor},
+    Entry{"config", "Show the settings and their sources", set_up_config},
     Entry{"__complete", "", set_up_complete},  // for the completions, and in no help text
 };
 

@@ -240,9 +240,9 @@ int run_doctor(const Globals& globals, const DoctorOptions& options) {
 Action set_up_doctor(CLI::App& command, const Invocation& invocation) {
   const auto options = std::make_shared<DoctorOptions>();
   set_usage(command, "rlock doctor [--repair | --dry-run] [NAME]");
-  unprotect(*command.add_option("NAME", options->name, "Only this lock [all]"));
+  unprotect(*command.add_option("NAME", options->name, "Check only this lock [all]"));
   command.add_flag("--repair", options->repair,
-                   "Remove what is provably garbage, and say what that was");
+                   "Remove what nobody can need any more, and say what was removed");
   command.add_flag("--dry-run", options->dry_run, "Only say what --repair would remove");
   return [&invocation, options] { return run_doctor(invocation.globals, *options); };
 }

@@ -166,7 +166,7 @@ Action set_up_list(CLI::App& command, const Invocation& invocation) {
   command.add_flag("--stuck", options->stuck, "Show only locks with a problem");
   command
       .add_option("--simple", options->simple,
-                  "Show also strings whose names match PATTERN, as locks of kind simple")
+                  "Also show strings whose names match PATTERN, as locks of kind simple")
       ->type_name("PATTERN");
   return [&invocation, options] { return run_list(invocation.globals, *options); };
 }

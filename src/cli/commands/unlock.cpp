@@ -224,14 +224,15 @@ Action set_up_unlock(CLI::App& command, const Invocation& invocation) {
   const auto options = std::make_shared<UnlockOptions>();
   set_usage(command, "rlock unlock [--owner ID | --force [OPTIONS]] NAME");
   unprotect(*command.add_option("NAME", options->name, "Name of the lock")->required());
-  CLI::Option* owner =
-      command.add_option("--owner", options->owner, "Who holds it [RLOCK_HELD, RLOCK_OWNER]")
-          ->type_name("ID");
+  CLI::Option* owner = command
+                           .add_option("--owner", options->owner,
+                                       "Owner that holds the lock [from RLOCK_HELD or RLOCK_OWNER]")
+                           ->type_name("ID");
   CLI::Option* force =
       command.add_flag("--force", options->force, "Break the lock and wake the waiters")
           ->excludes(owner);
-  command.add_flag("-y,--yes", options->yes, "Do not ask before breaking it")->needs(force);
-  command.add_option("--kind", options->kind, "Break a string, which may be no lock at all")
+  command.add_flag("-y,--yes", options->yes, "Break the lock without asking")->needs(force);
+  command.add_option("--kind", options->kind, "Break a string, which may not be a lock")
       ->type_name("KIND")
       ->check(CLI::IsMember({"simple"}))
       ->needs(force);

@@ -244,11 +244,13 @@ Action set_up_watch(CLI::App& command, const Invocation& invocation) {
   const auto options = std::make_shared<WatchOptions>();
   set_usage(command, "rlock watch [OPTIONS] NAME...");
   unprotect(*command.add_option("NAME", options->names, "Names of the locks")->required());
-  command.add_option("--until", options->until, "End as soon as all the locks are held, or free")
+  command.add_option("--until", options->until, "End as soon as all locks are held, or all free")
       ->type_name("STATE")
       ->check(CLI::IsMember({"held", "free"}));
   options->key_format.add_to(command);
-  command.add_option("--for", options->span, "End after so long; status 124 with --until")
+  command
+      .add_option("--for", options->span,
+                  "End after this time, with status 124 if --until is not reached")
       ->type_name("DUR");
   return [&invocation, options] { return run_watch(invocation.globals, *options); };
 }

@@ -146,30 +146,39 @@ void check_color(const Setting& setting) {
 
 void Globals::add_to(CLI::App& app) {
   const std::string group = "Global options";
-  app.add_option("-r,--redis", redis, "Server [env RLOCK_REDIS; redis://127.0.0.1:6379]")
+  app.add_option("-r,--redis", redis,
+                 "URL of the server. Give it again for each of several servers "
+                 "[env RLOCK_REDIS; redis://127.0.0.1:6379]")
       ->type_name("URL")
       ->allow_extra_args(false)
       ->group(group);
   app.add_option("--timeout", timeout,
-                 "Bound on connecting and on each request [env RLOCK_TIMEOUT; 3s]")
+                 "Time limit for connecting and one request together [env RLOCK_TIMEOUT; 3s]")
       ->type_name("DUR")
       ->group(group);
-  app.add_option("--user", user, "User name [env RLOCK_USER]")->type_name("NAME")->group(group);
+  app.add_option("--user", user, "User of the server [env RLOCK_USER]")
+      ->type_name("NAME")
+      ->group(group);
   app.add_option("--password-file", password_file,
                  "File with the password [env RLOCK_PASSWORD, REDISCLI_AUTH]")
       ->type_name("FILE")
       ->group(group);
   app.add_option("--tls-ca", tls_ca,
-                 "Whom to trust for rediss:// [env RLOCK_TLS_CA; the system's authorities]")
+                 "Trusted authorities or certificates (PEM) for rediss:// [env RLOCK_TLS_CA; the "
+                 "system's]")
       ->type_name("FILE")
       ->group(group);
-  app.add_option("--tls-cert", tls_cert, "Certificate of the client [env RLOCK_TLS_CERT]")
+  app.add_option("--tls-cert", tls_cert,
+                 "Certificate chain of the client (PEM) [env RLOCK_TLS_CERT]")
       ->type_name("FILE")
       ->group(group);
-  app.add_option("--tls-key", tls_key, "Key of that certificate [env RLOCK_TLS_KEY]")
+  app.add_option("--tls-key", tls_key,
+                 "Private key of the client (PEM, not encrypted) [env RLOCK_TLS_KEY]")
       ->type_name("FILE")
       ->group(group);
-  app.add_option("--config", config, "Settings [env RLOCK_CONFIG; /etc/rlock.toml and the user's]")
+  app.add_option("--config", config,
+                 "Read settings from this file only [env RLOCK_CONFIG; /etc/rlock.toml and the "
+                 "user's file]")
       ->type_name("FILE")
       ->group(group);
   app.add_flag("--json", json, "Print JSON, one value a line")->group(group);
