@@ -1,5 +1,11 @@
 #!/usr/bin/env bash
-# --help, the manual pages, the completions and exit_status.hpp tell the same.
+# --help, the manual pages, the completions and exit_status.hpp say the same. Compared are
+#   - the sets of commands, options, values of options, exit statuses and environment variables;
+#   - word by word, with --help: the description of each command (completions, NAME, rlock(1)), the
+#     description of each option (completions: its first words), the argument of each option (manual
+#     pages, SYNOPSIS, usage), the operands (SYNOPSIS), and the groups of options (rlock-exec(1));
+#   - the length of each option in the manual pages.
+# The text below an option in a manual page is not compared: it says more than --help.
 # Usage: documentation_test.sh PROGRAM SOURCE_DIR
 set -uo pipefail
 export LC_ALL=C
