@@ -54,8 +54,8 @@ std::string find_command(const std::vector<std::string>& words) {
   return command == words.end() ? "" : *command;
 }
 
-// Takes what stands behind the first `--` after "exec" out of `words`: it is the command's, and no
-// option of ours is to be found in it.
+// Removes the words after the first `--` after "exec" from `words`, and returns them. They belong
+// to the command, so rlock must find no option in them.
 Behind split_command(std::vector<std::string>& words) {
   Behind behind;
   const auto dashes = std::find(std::find(words.begin(), words.end(), "exec"), words.end(), "--");
@@ -71,8 +71,7 @@ std::string one_line(std::string text) {
   return repeated(text);
 }
 
-// Returns what `word` may be meant to be: one of the options that `command`, or any, understands,
-// or a command.
+// Returns a guess at what `word` means: an option of `command`, a global option, or a command.
 std::string suggestion(const CLI::App& app, const CLI::App& command, const std::string& word) {
   std::vector<std::string> known;
   for (const CLI::App* of : {&app, &command}) {
@@ -158,7 +157,7 @@ std::function<int()> parse(int argc, const char* const* argv) {
   for (const Entry& entry : k_commands) {
     CLI::App* command = app.add_subcommand(entry.name, entry.description);
     if (*entry.description == '\0') command->group("");
-    // Options are costly to set up: only those of a command that is mentioned.
+    // Setting up options takes time, so only mentioned commands do it.
     if (std::find(words.begin(), words.end(), entry.name) == words.end()) continue;
     actions[entry.name] = entry.set_up(*command, *invocation);
     if (chosen == entry.name) protect_positionals(words, app, *command);

@@ -75,7 +75,7 @@ void check(const Globals& globals, const AcquireOptions& options) {
                 "acquire: --token: the watchdog could not tell its lock from another's of the same "
                 "value; give --no-watchdog");
   }
-  // Closed (see main): there is nobody to be told the owner.
+  // stdout is closed (see main), so nobody would get the owner.
   if ((::fcntl(STDOUT_FILENO, F_GETFL) & O_PATH) != 0) {
     throw Error(ExitStatus::unavailable, "stdout: " + errno_text(EBADF));
   }

@@ -1,4 +1,4 @@
-// rlock doctor: says what is wrong with a server and the locks on it, and mends what is garbage.
+// rlock doctor: finds problems of a server and the locks on it, and repairs some of them.
 
 #include <algorithm>
 #include <map>
@@ -45,7 +45,7 @@ class Report {
  public:
   Report(bool json, const Paint& paint) : json_(json), paint_(paint) {}
 
-  // `name`: of the lock; nothing for the server.
+  // `name`: the lock's name, or nothing for the server.
   void add(const std::optional<std::string>& name, const char* level, const Problem& problem) {
     ++counts_[level];
     if (json_) {
@@ -143,7 +143,7 @@ class Doctor {
     for (const lock::Finding& finding : lock::find_server_problems(facts)) {
       Problem problem = finding.problem;
       if (is_cluster()) {
-        if (problem.code == "cluster") continue;  // whoever asks knows
+        if (problem.code == "cluster") continue;  // the user knows that
         problem.detail = server.options().endpoint.display() + ": " + problem.detail;
       }
       problem.hint =
@@ -163,7 +163,7 @@ class Doctor {
       for (std::size_t i = 0; i < some.size(); ++i) {
         const auto found = leftovers.find(some[i]);
         const Names keys = found == leftovers.end() ? Names{} : found->second;
-        // What the user may not look at is not his to mend.
+        // A lock that the user may not read cannot be repaired.
         if (snapshots[i]) examine(*snapshots[i], keys);
       }
     }

@@ -115,12 +115,12 @@ int run_command(const ExecPlan& plan, HeldLocks& locks, lock::Session& session,
   if (is_struck) supervisor.kill_command();
   const bool lost = result.lost || is_struck ||
                     BootClock::now() >= lock::kill_time(locks.end(), plan.terms.lease);
-  if (lost && !result.lost) {  // else it has been told
+  if (lost && !result.lost) {  // otherwise the loss was reported before
     locks.report_loss(guardian.has_struck() ? k_stood_still : k_unconfirmed);
   }
   const auto ran = std::chrono::ceil<Milliseconds>(BootClock::now() - start);
   const auto gone = locks.release(std::max(plan.at_least - ran, Milliseconds(0)));
-  if (!lost) {  // else it has been told
+  if (!lost) {  // otherwise the loss was reported before
     for (const std::string& name : gone) {
       say(escape_for_terminal(name) +
           ": lock lost: it was deleted or evicted, or somebody else has it");

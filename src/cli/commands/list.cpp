@@ -40,7 +40,7 @@ class List {
   List(const Globals& globals, const ListOptions& options, redis::Client& client)
       : globals_(globals), options_(options), client_(client) {}
 
-  // Reads all locks. When this throws, `print_all` has those that were read until then.
+  // Reads all locks. If this throws, `print_all` prints the locks that were read until then.
   void read() {
     TransientLine progress(globals_.quiet ? TransientLine::Show::never
                                           : TransientLine::Show::on_terminal);

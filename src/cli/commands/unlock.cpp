@@ -149,8 +149,8 @@ int break_lock(const Globals& globals, const redis::ClientOptions& server,
   return 0;
 }
 
-// Of several servers, each has the lock broken, also where another does not answer. All questions
-// come first: a holder whom a majority still knows takes a broken lock back when he renews.
+// Breaks the lock on each of several servers, even if another server does not answer. Asks all
+// questions first: while a majority still has the lock, the holder's next renewal restores it.
 int break_everywhere(const Globals& globals, const UnlockOptions& options) {
   if (!options.yes && !can_ask()) {
     throw Error(ExitStatus::usage,
@@ -182,8 +182,8 @@ int break_everywhere(const Globals& globals, const UnlockOptions& options) {
   return failure != 0 ? failure : status;
 }
 
-// Gives back the innermost hold that rlock acquire has told the environment of, and that was not
-// given back yet: not whichever comes first of the owner's, which may be another process'.
+// Releases the innermost hold of rlock acquire in the environment that was not given back yet. Does
+// not release another hold of the owner, because that may belong to another process.
 lock::Release release_known(lock::Wish wish, const std::vector<lock::Hold>& holds,
                             lock::Session& session) {
   for (auto hold = holds.rbegin(); hold != holds.rend(); ++hold) {

@@ -61,8 +61,8 @@ redis::Credentials find_credentials(const Settings& settings) {
   }
 }
 
-// Throws Error (usage) if the servers cannot be a quorum: each must be one server that shares
-// nothing with the others.
+// Throws Error (usage) if the servers cannot form a quorum. Each must be a single server that
+// shares nothing with the others.
 void check_independence(const std::vector<redis::Endpoint>& servers) {
   if (servers.size() < 2) return;
   for (auto at = servers.begin(); at != servers.end(); ++at) {
@@ -85,8 +85,8 @@ void check_independence(const std::vector<redis::Endpoint>& servers) {
   }
 }
 
-// Throws Error (config) for a file that a configuration file names and that cannot be read: where
-// it is used, nobody knows any more who has named it.
+// Throws Error (config) if a configuration file names a file that cannot be read. When the file is
+// used later, rlock does not know any more which configuration file named it.
 void check_named_file(const Setting& setting) {
   if (setting.from != Setting::From::file || setting.value.empty()) return;
   if (::access(setting.value.c_str(), R_OK) == 0) return;

@@ -14,7 +14,7 @@ namespace {
 
 // A server keeps expiry times as 64-bit milliseconds; nobody means more than a year.
 constexpr Milliseconds k_longest_lease = std::chrono::hours(24 * 366);
-// Each waiter adds it to the deadlines of those behind it.
+// Each waiter adds its wait to the deadlines of the waiters behind it.
 constexpr Milliseconds k_longest_fair_wait = std::chrono::hours(1);
 
 constexpr std::size_t k_longest_note = 256;
@@ -149,7 +149,8 @@ void TakeOptions::fit_to_servers(lock::SessionOptions& servers, lock::Terms& ter
                                  Milliseconds at_least) const {
   if (servers.servers.size() < 2) return;
   servers.shorten_timeout(terms.lease);
-  // Who kept the lock by --at-least has ended: nobody gives it to a server again that has lost it.
+  // A run that kept the lock by --at-least has ended. So no renewal restores the lock on a server
+  // that has lost it.
   terms.restart_delay = std::max({terms.lease, lock::k_default_lease, at_least});
   if (restart_delay) {
     terms.restart_delay = parse_duration_option("--restart-delay", *restart_delay);
