@@ -3,7 +3,8 @@
 #   - the sets of commands, options, values of options, exit statuses and environment variables;
 #   - word by word, with --help: the description of each command (completions, NAME, rlock(1)), the
 #     description of each option (completions: its first words), the argument of each option (manual
-#     pages, SYNOPSIS, usage), the operands (SYNOPSIS), and the groups of options (rlock-exec(1));
+#     pages, SYNOPSIS, usage), the operands (SYNOPSIS), the defaults (manual pages), and the groups of
+#     options (rlock-exec(1));
 #   - the length of each option in the manual pages.
 # The text below an option in a manual page is not compared: it says more than --help.
 # Usage: documentation_test.sh PROGRAM SOURCE_DIR
@@ -493,6 +494,31 @@ check_synopses() {
   done
 }
 
+# Prints what a manual page says about an option: from its .It to the next one.
+option_text() {
+  awk -v flag="Fl ${2#-}" '
+    /^\.It Fl / { inside = index($0 " ", flag " ") }
+    /^\.S[hs] / { inside = 0 }
+    inside' "$1"
+}
+
+# The manual pages name the same defaults as --help, where that is a number, a duration, a URL or a word of
+# a fixed set.
+check_defaults() {
+  local command page option argument description word
+  for command in "" $commands; do
+    page=$source_dir/man/rlock${command:+-$command}.1
+    while IFS=$'\037' read -r option argument description; do
+      [[ $description =~ \[([^]]*)\] ]] || continue
+      for word in ${BASH_REMATCH[1]//[;,]/ }; do
+        [[ $word =~ ^([0-9]+(ms|s|m|h)?|redis://.*|reentrant|term|auto)$ ]] || continue
+        option_text "$page" "$option" | grep -qFw -- "$word" ||
+          fail "${page##*/}: $option: the default $word is missing"
+      done
+    done < <(help_words ${command:+"$command"})
+  done
+}
+
 # The groups of options in the help of exec are the subsections in its manual page, in the same order.
 check_groups() {
   expect_equal "rlock-exec.1, groups of options" \
@@ -543,6 +569,7 @@ check_valued
 check_words
 check_command_words
 check_synopses
+check_defaults
 check_groups
 
 if command -v mandoc >/dev/null; then
