@@ -1,8 +1,8 @@
 """A proxy before a Redis server that counts requests and round trips.
 
 It keeps every answer back until the client has sent nothing for a while. A client that needs the
-answer falls silent, and that is one round trip; requests that it sends without waiting for an answer
-(pipelines, or a request whose answer nobody reads) arrive meanwhile and cost none.
+answer falls silent, which counts as one round trip. Requests that the client sends without waiting for
+an answer (pipelines, or a request whose answer nobody reads) arrive meanwhile and cost no round trip.
 """
 
 import collections

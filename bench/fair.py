@@ -1,20 +1,20 @@
-"""bench/run fair: what handing a fair lock over costs while 10 to 10,000 others wait for it.
+"""bench/run fair: what the handover of a fair lock costs while 10 to 10,000 waiters are in the queue.
 
     bench/run fair [--quick] [--handovers N]
 
 Takes two to three minutes, a minute with --quick (up to 1,000 waiters, fewer handovers). Needs what
-rlock's build needs; Redisson is left out where there is no JDK, no Maven, or no way to fetch it.
+rlock's build needs. Leaves Redisson out if there is no JDK or Maven, or if it cannot be downloaded.
 
-handover   from before the holder's release is written until the next waiter has its grant; median, and
-           95th percentile in brackets. For Redisson from the call of unlock() until lock() returns in
-           the next thread. Every former holder joins again at the tail, and nobody starts the next
-           handover before that. The order is checked, and for rlock that nothing is left in Redis.
-script     what the server took for the script that releases, and for the one that grants, in the same
-           handovers: medians of SLOWLOG's times. It logs what takes longer than 5 us, which all these
-           scripts do, and hardly any command inside them: that would slow them down.
+handover   from before the holder's release is written until the next waiter has its grant: the median,
+           with the 95th percentile in brackets. For Redisson, from the call of unlock() until lock()
+           returns in the next thread. Every former holder first joins the queue again, at the end. Then
+           the next handover starts. The order is checked, and that rlock leaves nothing on the server.
+script     what the server took for the script that releases, and for the script that grants, in the
+           same handovers: medians of SLOWLOG's times. SLOWLOG logs what takes longer than 5 us. These
+           scripts all do. Hardly any command inside them does, so that the log does not slow them down.
 
-rlock is its own library here, not its program: 10,000 processes are too many. See fair_queue.cpp and
-redisson/. Both sides talk to one server over TCP, one after the other.
+The benchmark uses rlock's library, not the program, because 10,000 processes are too many. See
+fair_queue.cpp and redisson/. Both sides talk to one server over TCP, one after the other.
 """
 
 import argparse

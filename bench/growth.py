@@ -1,16 +1,16 @@
-"""bench/run growth: what locks, holders and waiters cost the server, to reckon with before there are many.
+"""bench/run growth: what locks, holders and waiters cost the server, to plan before there are many of them.
 
     bench/run growth [--quick] [RLOCK_BINARY]
 
-memory       of the server for a lock that is held, by MEMORY USAGE of its keys (to which some 50 bytes
-             a key come for its expiry); and for each waiter, in keys, and by used_memory in all.
-connections  that rlock has open, and its descriptors, while it holds (and has renewed) or waits; with
-             three servers on all of them together.
+memory       of the server for a held lock, by MEMORY USAGE of its keys. The expiry takes about 50 bytes
+             more for each key. Also for each waiter: in keys, and in all by used_memory.
+connections  that rlock has open, and its descriptors, while it holds (and has renewed) or waits. With
+             three servers: on all of them together.
 server time  that scripts take, without reading requests and writing answers, by INFO commandstats.
-capacity     requests a second that redis-benchmark gets out of one server, 50 connections, with the
-             very requests that rlock sends; it needs a processor itself.
-handover     N waiters of one lock get it one after the other: requests that all waiters send for each of
-             these handovers, and how long the last has to wait, divided by N.
+capacity     requests a second that redis-benchmark gets from one server, with 50 connections and the
+             same requests that rlock sends. redis-benchmark needs a processor itself.
+handover     N waiters of one lock get it one after the other. The figures are the requests that all
+             waiters send for each handover, and the wait of the last waiter, divided by N.
 
 Takes half a minute. Needs redis-benchmark.
 """

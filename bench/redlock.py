@@ -1,18 +1,18 @@
-"""bench/run redlock: what a lock that 3 or 5 independent servers keep costs, against one server.
+"""bench/run redlock: what a lock on 3 or 5 independent servers costs, compared with one server.
 
     bench/run redlock [--quick] [--pairs N] [RLOCK_BINARY]
 
-All servers run on this machine, on TCP; the peer is one of them. Both run in turns; a ratio is the
-median of the ratios of such pairs, with their quartiles in brackets. Takes a quarter of a minute.
+All servers run on this machine, on TCP. The peer is one of these servers. Both run in turns. A ratio is
+the median of the ratios of such pairs, with their quartiles in brackets. Takes a quarter of a minute.
 
-whole run  `rlock exec K -- true` with all servers named, from before its start until it has been
-           reaped; its CPU time; and its memory (ru_maxrss).
-cycle      a lock is taken and given back within one process, on connections that are open: what a run
-           has to wait for the servers. It is rlock's own library; see quorum_cycle.cpp.
-start-up   the same with new connections, and the thread that each of several servers has.
+whole run  `rlock exec K -- true` with all servers named: the time from before its start until it has
+           been reaped, its CPU time, and its memory (ru_maxrss).
+cycle      a lock is taken and given back within one process, on open connections. This is the time that
+           a run waits for the servers. It uses rlock's library: see quorum_cycle.cpp.
+start-up   the same with new connections, and with the thread that each of several servers has.
 
-The servers' processors are ours: five servers on two of them work one after the other, so on
-machines of their own the ratios are lower, and the slowest server of the majority counts.
+The servers share this machine's processors: five servers on two processors work one after the other.
+On machines of their own, the ratios are lower, and the slowest server of the majority counts.
 """
 
 import argparse

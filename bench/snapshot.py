@@ -1,14 +1,15 @@
-"""bench/run snapshot: what `rlock inspect-queue` of a long queue costs, against the same reads by redis-cli.
+"""bench/run snapshot: what `rlock inspect-queue` of a long queue costs, compared with redis-cli.
 
     bench/run snapshot [--quick] [--pairs N] [--waiters N] [RLOCK_BINARY]
 
-wall time   of a whole run, from before its start until it has been reaped, its output to /dev/null. The
-            peer is one redis-cli that reads HGETALL of the lock, LRANGE of the queue, ZRANGE WITHSCORES
-            of the deadlines and HGETALL of rlock's side key, without an atomic view of them. Both run
-            in turns; a ratio is the median of the ratios of such pairs, with their quartiles.
+wall time   of a whole run, from before its start until it has been reaped, with its output to /dev/null.
+            The peer is one redis-cli that makes the same reads, but not in one atomic step: HGETALL of
+            the lock, LRANGE of the queue, ZRANGE WITHSCORES of the deadlines and HGETALL of rlock's side
+            key. Both run in turns. A ratio is the median of the ratios of such pairs, with their
+            quartiles.
 memory      the largest resident set of rlock (ru_maxrss).
 
-rlock's own waiters have an entry each in the side key, as lua/fair/acquire_fair.lua writes it; Redisson's
+Each rlock waiter has an entry in the side key, as lua/fair/acquire_fair.lua writes it. Redisson waiters
 have none. Takes half a minute.
 """
 

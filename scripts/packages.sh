@@ -2,20 +2,20 @@
 # Sourced by scripts/try, scripts/test, scripts/fuzz, scripts/package and .ci/run.
 #
 # The names of the distribution's packages, and need_packages, which installs
-# those that are missing and does nothing at all (no root, no network) when
-# none is.  Works on Debian 12, Debian 13 and Ubuntu 24.04.
+# missing packages.  If none is missing, need_packages needs neither root nor
+# the network.  Works on Debian 12, Debian 13 and Ubuntu 24.04.
 
-# What building and installing rlock takes.
+# What rlock needs to be built and installed.
 # shellcheck disable=SC2034  # used by the scripts that source this file
 build_packages=(g++ cmake ninja-build pkg-config libhiredis-dev libcli11-dev
                 nlohmann-json3-dev libssl-dev)
 
-# What the tests take on top of it.
+# What the tests need in addition.
 # shellcheck disable=SC2034
 test_packages=(doctest-dev redis-server redis-tools mandoc zsh fish bash
                bash-completion procps util-linux faketime openssl strace python3)
 
-# What scripts/package takes on top of the build.
+# What scripts/package needs in addition to the build.
 # shellcheck disable=SC2034
 packaging_packages=(dpkg-dev file)
 
@@ -26,7 +26,7 @@ die() { printf '%s\n' "${0##*/}: $*" >&2; exit 1; }
 CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc 2>/dev/null || echo 2)}
 export CMAKE_BUILD_PARALLEL_LEVEL
 
-# how_long SECONDS: tells how long a build takes that needs so much of one processor.
+# how_long SECONDS: prints how long a build takes that needs SECONDS of one processor.
 how_long() {
     local minutes=$((($1 / CMAKE_BUILD_PARALLEL_LEVEL + 59) / 60)) unit=minutes
     ((minutes > 1)) || unit=minute

@@ -1,4 +1,5 @@
-// The first care, and the last catch: a message to stderr and a status out.
+// Prepares the process, runs rlock, and turns an exception into a message on stderr and an exit
+// status.
 
 #include <cstdlib>
 #include <exception>
@@ -14,9 +15,9 @@ namespace {
 
 constexpr std::size_t k_least_memory = 1024;  // for an exception and its message
 
-// What we open next would take the place of a standard descriptor that our caller has closed, and
-// messages would go there. This can be read and written no more than a closed one, and the command
-// finds it closed.
+// Fills standard descriptors that the caller has closed. Otherwise the next file that rlock opens
+// would get such a number, and messages would go to that file. An O_PATH descriptor cannot be read
+// or written either, and it is closed for the command.
 void fill_standard_descriptors() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(fd, F_GETFD) < 0) ::open("/", O_PATH | O_CLOEXEC);
@@ -29,8 +30,9 @@ int tell(const std::exception& exception) {
   return static_cast<int>(error.status());
 }
 
-// For what cannot be caught: no memory even for an exception, or in what must not throw. The
-// guardian ends the command, and the lease the lock.
+// Ends the process when an exception cannot be caught: there is no memory for it, or a function
+// that must not throw has thrown. The guardian then ends the command, and the lock ends with its
+// lease.
 [[noreturn]] void end_at_once() {
   void* const memory = std::malloc(k_least_memory);  // `new` would come here again
   bool has_memory = memory != nullptr;
@@ -50,7 +52,7 @@ int tell(const std::exception& exception) {
   ::_exit(static_cast<int>(has_memory ? ExitStatus::internal : ExitStatus::unavailable));
 }
 
-// Before all static objects, some of which take memory.
+// Runs before the constructors of all static objects, some of which allocate memory.
 [[gnu::constructor(101)]] void prepare_for_the_end() { std::set_terminate(end_at_once); }
 
 }  // namespace

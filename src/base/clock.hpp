@@ -1,5 +1,5 @@
-// Time that also passes while the machine is suspended (CLOCK_BOOTTIME): the only clock on which a
-// lease's end may be judged.
+// Time that also passes while the machine is suspended (CLOCK_BOOTTIME). The end of a lease is
+// judged by this clock only.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,7 @@ namespace rlock {
 using Nanoseconds = std::chrono::nanoseconds;
 using Milliseconds = std::chrono::milliseconds;
 
-// A std::chrono clock; not affected by setting the date.
+// A std::chrono clock. Setting the date does not change it.
 struct BootClock {
   using duration = Nanoseconds;
   using rep = duration::rep;
@@ -21,11 +21,11 @@ struct BootClock {
 
 using TimePoint = BootClock::time_point;
 
-// Returns how long it is until `when`, as poll() wants it: rounded up, 0 if past, -1 for
-// TimePoint::max().
+// Returns the time until `when` in milliseconds, as poll() expects it: rounded up, 0 if `when` has
+// passed, -1 for TimePoint::max().
 [[nodiscard]] int poll_timeout(TimePoint when) noexcept;
 
-// Returns `when` + `span`, or TimePoint::max() where that would not fit.
+// Returns `when` + `span`, or TimePoint::max() if the sum does not fit.
 [[nodiscard]] TimePoint after(TimePoint when, Milliseconds span) noexcept;
 
 }  // namespace rlock

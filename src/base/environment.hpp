@@ -1,4 +1,4 @@
-// What the environment says.
+// Environment variables.
 #pragma once
 
 #include <optional>
@@ -6,7 +6,7 @@
 
 namespace rlock {
 
-// Returns the value of a variable of this process; nothing if there is none, or it is empty.
+// Returns the value of a variable of this process. Returns nothing if it is not set or empty.
 [[nodiscard]] std::optional<std::string> from_environment(const char* name);
 
 }  // namespace rlock

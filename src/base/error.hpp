@@ -1,4 +1,4 @@
-// The exception for a broken world: a message for the user and the status to exit with.
+// The exception for unexpected outcomes: a message for the user and the status to exit with.
 #pragma once
 
 #include <exception>
@@ -9,26 +9,26 @@
 
 namespace rlock {
 
-// What an operation could not do, as `what: why`, without the leading "rlock: ".
+// The message says what failed and why, as `what: why`, without the leading "rlock: ".
 class Error : public std::runtime_error {
  public:
   Error(ExitStatus status, const std::string& message)
       : std::runtime_error(message), status_(status) {}
 
   [[nodiscard]] ExitStatus status() const noexcept { return status_; }
-  // True if the same may succeed later without anybody changing the configuration.
+  // Returns whether the operation may succeed later although nobody changes the configuration.
   [[nodiscard]] bool is_temporary() const noexcept { return status_ == ExitStatus::unavailable; }
 
  private:
   ExitStatus status_;
 };
 
-// Returns what to tell the user of any exception: unavailable where there was no memory or no
-// thread to be had, internal for one that nobody expected.
+// Converts any exception to an Error. The status is `unavailable` if there was no memory or no
+// thread, and `internal` for an exception that rlock does not know.
 [[nodiscard]] Error to_error(const std::exception& exception);
 
-// Returns whether a system call has failed for want of descriptors or memory: nothing is wrong with
-// what was asked of it.
+// Returns whether a system call failed only because the system has no descriptors or no memory
+// left.
 [[nodiscard]] bool is_lack(int errno_value) noexcept;
 
 // Returns the operating system's text for `errno_value`.

@@ -6,15 +6,16 @@
 
 namespace rlock {
 
-// Returns `bytes` with control characters (also C1), DEL and bytes that are not UTF-8 written as
-// \xNN, and a newline as \n: one line that cannot move a cursor or hide text.
+// Returns `bytes` as one line that cannot move a cursor or hide text. Control characters (also C1),
+// DEL and bytes that are not UTF-8 are written as \xNN, and a newline as \n.
 [[nodiscard]] std::string escape_for_terminal(std::string_view bytes);
 
-// Returns words of the user as a message may repeat them: harmless for a terminal, and without user
-// and password of a URL, which may stand in the wrong place. A lock's name is told in full.
+// Returns words of the user in a form that a message may repeat: harmless for a terminal, and
+// without the user and password of a URL, which the user may have typed in the wrong place. Not for
+// names of locks, which messages show in full.
 [[nodiscard]] std::string repeated(std::string_view words);
 
-// Returns `bytes` as valid UTF-8: what is not is written as \xNN. Everything else stays as it is.
+// Returns `bytes` as valid UTF-8. Bytes that are not UTF-8 are written as \xNN. All others stay.
 [[nodiscard]] std::string to_utf8(std::string_view bytes);
 
 }  // namespace rlock

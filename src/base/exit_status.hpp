@@ -5,17 +5,17 @@ namespace rlock {
 
 enum class ExitStatus : int {
   ok = 0,
-  not_held = 1,       // unlock and renew: not held by that owner; evict: it does not wait
-  problems = 1,       // doctor: there are some
+  not_held = 1,       // unlock, renew: the owner does not hold the lock; evict: it does not wait
+  problems = 1,       // doctor: there are problems
   stale = 1,          // fence: a higher token was granted
-  usage = 64,         // the command line
+  usage = 64,         // the command line is wrong
   unavailable = 69,   // the server cannot serve now
   internal = 70,      // a bug
-  not_acquired = 75,  // somebody else held the lock for as long as we waited
-  wrong_kind = 76,    // the name is something else, or the answer makes no sense
+  not_acquired = 75,  // another owner held the lock during the whole wait
+  wrong_kind = 76,    // the name is another kind of lock, or the server's answer makes no sense
   permission = 77,    // authentication or permission
-  config = 78,        // configuration
-  lost = 79,          // lock lost while the command ran
+  config = 78,        // the configuration is wrong
+  lost = 79,          // the lock was lost while the command ran
   timed_out = 124,    // --at-most passed; watch: --for, before --until
   not_executable = 126,
   not_found = 127,

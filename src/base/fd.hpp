@@ -34,16 +34,16 @@ class Fd {
   int fd_ = -1;
 };
 
-// poll() that goes on after a signal, and while the kernel has no memory for it. Returns how many
-// are ready, or 0 when `until` has come.
+// poll() that goes on after a signal, and while the kernel has no memory for it. Returns the number
+// of ready descriptors, or 0 at `until`.
 [[nodiscard]] int poll_until(std::span<pollfd> polled, TimePoint until) noexcept;
 
-// Returns which of `events` there are now, with POLLERR and POLLHUP: poll() that does not wait, and
-// is asked again after a signal, and while the kernel has no memory for it.
+// Returns which of `events`, POLLERR and POLLHUP are present now, without waiting. Tries again
+// after a signal, and while the kernel has no memory for poll().
 [[nodiscard]] short poll_now(const Fd& fd, short events) noexcept;
 
-// A descriptor that becomes readable once `raise` was called and stays so until `clear`.
-// Thread-safe. Throws Error from the constructor when the system has no descriptor left.
+// A descriptor that becomes readable when `raise` is called, and stays readable until `clear`.
+// Thread-safe. The constructor throws Error if the system has no descriptor left.
 class Event {
  public:
   Event();
@@ -55,23 +55,23 @@ class Event {
   Fd fd_;
 };
 
-// A descriptor that becomes readable at a time of the boot clock, so that time which the machine
-// spent suspended counts. Throws Error from the constructor.
+// A descriptor that becomes readable at a moment of BootClock, which also counts the time while the
+// machine is suspended. The constructor throws Error if the system has no descriptor left.
 class Alarm {
  public:
   Alarm();
   [[nodiscard]] int fd() const noexcept { return fd_.get(); }
-  // Rings at `when`; at once if that is past. TimePoint::max() means never.
+  // Rings at `when`, or at once if `when` has passed. TimePoint::max() means never.
   void set(TimePoint when) const noexcept;
-  // Returns true once for each time that has come and has not been moved since.
+  // Returns true once for each moment that came before `set` changed it.
   [[nodiscard]] bool has_rung() const noexcept;
 
  private:
   Fd fd_;
 };
 
-// A descriptor that is readable as long as one of two is, for who can wait for one only. Throws
-// Error from the constructor.
+// A descriptor that is readable while one of two others is readable, for code that can wait for one
+// descriptor only. The constructor throws Error if the system has no descriptor left.
 class Either {
  public:
   Either(int one, int other);

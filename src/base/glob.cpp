@@ -44,7 +44,8 @@ bool take_element(std::string_view& rest, char c) {
 }  // namespace
 
 bool matches_glob(std::string_view pattern, std::string_view text) {
-  // Where to go on if what follows the last star does not match: the star then takes one more.
+  // If the part after the last star does not match, the star takes one more byte, and matching goes
+  // on here.
   bool has_star = false;
   std::string_view behind_star;
   std::string_view text_there;

@@ -8,8 +8,8 @@
 
 namespace rlock {
 
-// Returns the number that all of `text` is; nothing if it is none, or does not fit. A sign can only
-// be "-", and only where Number is signed.
+// Returns `text` as a number. Returns nothing if `text` has other characters, or the number does
+// not fit. Only "-" is accepted as a sign, and only if Number is signed.
 template <typename Number>
 [[nodiscard]] std::optional<Number> parse_integer(std::string_view text) {
   Number value = 0;
@@ -19,7 +19,7 @@ template <typename Number>
   return value;
 }
 
-// Returns the number at the start of `text`, or `otherwise` if there is none that fits.
+// Returns the number at the start of `text`, or `otherwise` if there is no number that fits.
 [[nodiscard]] inline std::int64_t to_integer(std::string_view text, std::int64_t otherwise = 0) {
   std::int64_t value = otherwise;
   std::from_chars(text.data(), text.data() + text.size(), value);

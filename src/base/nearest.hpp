@@ -1,4 +1,4 @@
-// What somebody meant who mistyped a word.
+// Guesses the word that a user mistyped.
 #pragma once
 
 #include <optional>
@@ -7,8 +7,8 @@
 
 namespace rlock {
 
-// Returns the one of `known` that `word` differs from the least, if that is little: a letter or two
-// that were left out, added, mistaken or swapped.
+// Returns the word of `known` that is most like `word`. Returns nothing if they differ by more than
+// one or two letters that were left out, added, mistaken or swapped.
 [[nodiscard]] std::optional<std::string_view> nearest_word(std::string_view word,
                                                            std::span<const std::string_view> known);
 

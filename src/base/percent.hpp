@@ -7,11 +7,11 @@
 
 namespace rlock {
 
-// Returns `text` with each %NN replaced by its byte, or nothing if a % is not followed by two
-// hexadecimal digits.
+// Returns `text` with each %NN replaced by its byte. Returns nothing if two hexadecimal digits do
+// not follow a %.
 [[nodiscard]] std::optional<std::string> percent_decode(std::string_view text);
 
-// Returns `bytes` with everything but letters, digits and `-._~:` written as %NN.
+// Returns `bytes` with every byte but letters, digits and `-._~:` written as %NN.
 [[nodiscard]] std::string percent_encode(std::string_view bytes);
 
 }  // namespace rlock

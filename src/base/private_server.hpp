@@ -1,12 +1,12 @@
-// What tells the private server of `local:`, which serves everybody on this machine, from a program
-// that is its starter's own.
+// How to recognize the private server of `local:`. It serves all programs of its user on this
+// machine, so it does not belong to the program that started it.
 #pragma once
 
 namespace rlock {
 
-// With this descriptor it holds the flock of the directory that it works in.
+// The server's descriptor that holds the flock of its working directory.
 inline constexpr int k_private_server_lock = 3;
-// The file in that directory in which it has written its number.
+// The file in that directory that contains the server's process ID.
 inline constexpr const char* k_private_server_pid = "server.pid";
 
 }  // namespace rlock

@@ -1,4 +1,5 @@
-// Tells a process from every other, also from those of another boot or container with its number.
+// Tells a process from every other process, even from a process with the same number in another
+// boot or container.
 #pragma once
 
 #include <optional>
@@ -7,12 +8,12 @@
 
 namespace rlock {
 
-// Returns the identity of a process of this machine, to be compared by `is_running` only; empty
-// where the system does not tell.
+// Returns the identity of a process of this machine, for `is_running` only. Returns an empty string
+// if the system does not show it.
 [[nodiscard]] std::string process_identity(pid_t pid);
 
-// Returns whether the process `pid` with this identity still runs; nothing where that cannot be
-// known from here: another machine, boot or container, or an empty identity.
+// Returns whether the process `pid` with this identity still runs. Returns nothing if that is
+// unknown here: the process is of another machine, boot or container, or the identity is empty.
 [[nodiscard]] std::optional<bool> is_running(pid_t pid, const std::string& identity);
 
 }  // namespace rlock

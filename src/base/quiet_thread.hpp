@@ -1,4 +1,4 @@
-// Threads that take no signals, and little memory.
+// Threads that take no signals and little memory.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,13 @@
 
 namespace rlock {
 
-// Of each thread's stack. The system's choice is that of `ulimit -s`: 8 MiB, for which there may be
-// no room (`ulimit -v`), or too little to look up a host's name. A TLS handshake needs less than
-// 24 KiB (limits_test.cpp).
+// The size of each thread's stack in bytes. The system's default is `ulimit -s`. At 8 MiB there may
+// be no room for it (`ulimit -v`), and a small limit may be too little to look up a host's name. A
+// TLS handshake needs less than 24 KiB (limits_test.cpp).
 inline constexpr std::size_t k_stack_size = 256UL * 1024UL;
 
 inline void set_stack_size() noexcept {
-#ifndef __SANITIZE_THREAD__  // which keeps more than that for itself on each stack
+#ifndef __SANITIZE_THREAD__  // ThreadSanitizer itself needs more than that on each stack
   pthread_attr_t attributes;
   if (::pthread_attr_init(&attributes) != 0) return;
   ::pthread_attr_setstacksize(&attributes, k_stack_size);
@@ -25,8 +25,8 @@ inline void set_stack_size() noexcept {
 }
 
 // Starts a thread in which every signal is blocked. A signal for the process goes to any thread
-// that does not block it: one that is taken here would be lost to the thread that reads signals.
-// Throws std::system_error if there is no thread to be had, std::bad_alloc.
+// that does not block it. If this thread took it, the thread that reads signals would not get it.
+// Throws std::system_error if no thread can be started, std::bad_alloc.
 template <typename Function>
 [[nodiscard]] std::thread start_quiet_thread(Function&& function) {
   set_stack_size();

@@ -13,7 +13,7 @@ namespace rlock {
 // Returns a random (version 4) UUID, 36 characters.
 [[nodiscard]] std::string random_uuid();
 
-// Returns a number in [0, limit), for spreading retries.
+// Returns a random number in [0, limit), to spread retries.
 [[nodiscard]] std::uint32_t random_below(std::uint32_t limit);
 
 }  // namespace rlock

@@ -1,4 +1,4 @@
-// Words for a shell's command line.
+// Quotes words for a shell's command line.
 #pragma once
 
 #include <string>
@@ -7,19 +7,19 @@
 
 namespace rlock {
 
-// Returns `word` such that a shell reads it as one word, and harmless for a terminal: bytes that
-// are not need a shell that knows $'...', as bash and zsh do.
+// Quotes `word` so that a shell reads it as one word. The result is harmless for a terminal. If the
+// word itself is not harmless, the result needs a shell that knows $'...', such as bash and zsh.
 [[nodiscard]] std::string shell_quote(std::string_view word);
 
-// Returns `word` such that every POSIX shell, and zsh, reads it as one word, whatever its bytes
-// are: for a shell, not for a terminal.
+// Quotes `word` so that every POSIX shell, and zsh, reads it as one word, whatever its bytes are.
+// The result may be harmful for a terminal.
 [[nodiscard]] std::string posix_quote(std::string_view word);
 
-// Returns `word` such that fish reads it as one word, whatever its bytes are, and as one line.
+// Quotes `word` so that fish reads it as one word, whatever its bytes are. The result is one line.
 [[nodiscard]] std::string fish_quote(std::string_view word);
 
-// Returns `words` quoted by shell_quote, with spaces between them, as the last words of a command:
-// behind "--" where one of them looks like an option.
+// Returns `words` as the last words of a command: quoted by shell_quote, separated by spaces, and
+// after "--" if one of them looks like an option.
 [[nodiscard]] std::string shell_operands(const std::vector<std::string_view>& words);
 
 }  // namespace rlock

@@ -8,8 +8,8 @@
 namespace rlock {
 namespace {
 
-// The C library knows the widths, but only of the locale in use: that is UTF-8 while one of these
-// lives, whatever the user's is.
+// The C library knows the widths for the present locale only. While such an object lives, the
+// locale is UTF-8, whatever the user's locale is.
 class Utf8 {
  public:
   Utf8() : before_(::uselocale(locale())) {}

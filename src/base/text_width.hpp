@@ -1,4 +1,4 @@
-// How much room a text takes on a terminal.
+// The width of a text on a terminal.
 #pragma once
 
 #include <cstddef>
@@ -8,17 +8,17 @@
 
 namespace rlock {
 
-// Returns how many columns a line of UTF-8 takes: wide characters take two, combining ones none,
-// nor does a change of colour ("\x1b[31m"). But for these, `text` must be harmless for a terminal
-// already (escape_for_terminal).
+// Returns the number of columns of a line of UTF-8. Wide characters take two. Combining characters
+// and changes of colour ("\x1b[31m") take none. Apart from these, `text` must already be harmless
+// for a terminal (escape_for_terminal).
 [[nodiscard]] std::size_t display_width(std::string_view text);
 
-// Returns `text` if it fits into `columns`, or as much of it as leaves room for a closing "…".
-// A colour ends there.
+// Returns `text` if it fits into `columns`. Otherwise cuts it so that a closing "…" fits, and ends
+// a colour there.
 [[nodiscard]] std::string fit(std::string_view text, std::size_t columns);
 
-// Returns `text` as lines with `indent` spaces before each, broken between words where it is wider
-// than `columns`, if that is given; a word that is wider than a line is cut.
+// Returns `text` as lines with `indent` spaces before each. If `columns` is given, breaks lines
+// that are wider, between words. A word that is wider than a line is cut.
 [[nodiscard]] std::string wrap(std::string_view text, std::size_t indent,
                                std::optional<std::size_t> columns);
 

@@ -6,8 +6,8 @@
 
 namespace rlock {
 
-// Appends the character with the number `c` to `text`. Returns false, and appends nothing, if no
-// character has that number, or NUL.
+// Appends the character with the number `c` to `text`. Returns false and appends nothing if `c` is
+// NUL or no character's number.
 [[nodiscard]] bool append_utf8(std::string& text, std::uint32_t c);
 
 }  // namespace rlock

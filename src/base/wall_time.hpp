@@ -1,4 +1,4 @@
-// Times of day. They are for people: a span is measured by base/clock.hpp.
+// Times of day, for people. To measure a span, use base/clock.hpp.
 #pragma once
 
 #include <cstdint>

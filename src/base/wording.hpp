@@ -9,7 +9,7 @@ namespace rlock {
 // Returns "1 lock" or "2 locks".
 [[nodiscard]] std::string plural(std::size_t count, const std::string& noun);
 
-// Returns the first of `count`, one at the least: "FIRST", or "FIRST and 2 more".
+// Returns "FIRST" if `count` is 1, or "FIRST and 2 more" if it is 3. `count` must be 1 at least.
 [[nodiscard]] std::string first_of(const std::string& first, std::size_t count);
 
 }  // namespace rlock

@@ -29,16 +29,17 @@ struct Entry {
 
 constexpr std::array k_commands = {
     Entry{"exec", "Hold locks while a command runs", set_up_exec},
-    Entry{"acquire", "Take a lock and leave; print its owner", set_up_acquire},
+    Entry{"acquire", "Take a lock for a shell, and renew it in the background", set_up_acquire},
     Entry{"renew", "Extend a lease once", set_up_renew},
-    Entry{"unlock", "Release one hold of a lock, or break it", set_up_unlock},
+    Entry{"unlock", "Release one hold of a lock, or break the lock", set_up_unlock},
     Entry{"evict", "Take a waiter out of the queue of a fair lock", set_up_evict},
     Entry{"fence", "Check a fencing token", set_up_fence},
-    Entry{"inspect-queue", "Show holders, waiters and raw state of a lock", set_up_inspect_queue},
+    Entry{"inspect-queue", "Show the holders, the waiters and the raw state of a lock",
+          set_up_inspect_queue},
     Entry{"list", "Show the locks on the server, one a line", set_up_list},
     Entry{"watch", "Follow locks live", set_up_watch},
-    Entry{"doctor", "Say what is wrong with the server and the locks", set_up_doctor},
-    Entry{"config", "Show the settings, and where each comes from", set_up_config},
+    Entry{"doctor", "Find and repair problems of the server and its locks", set_up_doctor},
+    Entry{"config", "Show the settings and their sources", set_up_config},
     Entry{"__complete", "", set_up_complete},  // for the completions, and in no help text
 };
 
@@ -53,8 +54,8 @@ std::string find_command(const std::vector<std::string>& words) {
   return command == words.end() ? "" : *command;
 }
 
-// Takes what stands behind the first `--` after "exec" out of `words`: it is the command's, and no
-// option of ours is to be found in it.
+// Removes the words after the first `--` after "exec" from `words`, and returns them. They belong
+// to the command, so rlock must find no option in them.
 Behind split_command(std::vector<std::string>& words) {
   Behind behind;
   const auto dashes = std::find(std::find(words.begin(), words.end(), "exec"), words.end(), "--");
@@ -70,8 +71,7 @@ std::string one_line(std::string text) {
   return repeated(text);
 }
 
-// Returns what `word` may be meant to be: one of the options that `command`, or any, understands,
-// or a command.
+// Returns a guess at what `word` means: an option of `command`, a global option, or a command.
 std::string suggestion(const CLI::App& app, const CLI::App& command, const std::string& word) {
   std::vector<std::string> known;
   for (const CLI::App* of : {&app, &command}) {
@@ -157,7 +157,7 @@ std::function<int()> parse(int argc, const char* const* argv) {
   for (const Entry& entry : k_commands) {
     CLI::App* command = app.add_subcommand(entry.name, entry.description);
     if (*entry.description == '\0') command->group("");
-    // Options are costly to set up: only those of a command that is mentioned.
+    // Setting up options takes time, so only mentioned commands do it.
     if (std::find(words.begin(), words.end(), entry.name) == words.end()) continue;
     actions[entry.name] = entry.set_up(*command, *invocation);
     if (chosen == entry.name) protect_positionals(words, app, *command);

@@ -5,8 +5,8 @@
 
 namespace rlock::cli {
 
-// Understands the arguments of main(), and does nothing yet. Returns what they ask for: a call that
-// returns the status to exit with. Both throw Error.
+// Parses the arguments of main(). Returns the action that they ask for, and does not run it. The
+// action returns the status to exit with. Both throw Error.
 [[nodiscard]] std::function<int()> parse(int argc, const char* const* argv);
 
 // Runs rlock with the arguments of main(). Returns the status to exit with. Throws Error.

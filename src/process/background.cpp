@@ -103,7 +103,7 @@ Background::Background(const Fd& shared, const Work& work) {
   try {
     if (const auto message = receive_message(line)) work(*message, shared, [&] { answer(""); });
   } catch (const std::exception& error) {
-    if (line.valid()) answer(to_error(error).what());  // later, there is nobody to be told
+    if (line.valid()) answer(to_error(error).what());  // later, nobody waits for an answer
   }
   ::_exit(0);
 }

@@ -1,4 +1,4 @@
-// A process that goes on when rlock has ended, as a daemon does.
+// A process that goes on when rlock has ended, like a daemon.
 #pragma once
 
 #include <functional>
@@ -8,26 +8,27 @@
 
 namespace rlock::process {
 
-// What such a process calls itself; another name than rlock: see rename_process.
+// The name of such a process. rename_process explains why it is not "rlock".
 inline constexpr const char* k_background_name = "lock-watchdog";
 
-// It is nobody's job and nobody's child, sits in a session of its own, takes no signal but SIGKILL
-// and SIGSTOP, and has none of our descriptors and no directory, so that nobody waits for it.
+// The process is nobody's job and nobody's child. It has a session of its own, and takes no signal
+// but SIGKILL and SIGSTOP. It keeps none of this process's descriptors and no directory, so that no
+// program waits for it.
 class Background {
  public:
-  // What it does with the message that it gets, and with the descriptor that it shares with us. It
-  // calls `started` once nothing that it needs can be missing any longer.
+  // The work of the process, with the message that it gets and the descriptor that it shares with
+  // this process. It calls `started` when it has everything that it needs.
   using Work = std::function<void(const std::string& message, const Fd& shared,
                                   const std::function<void()>& started)>;
 
-  // Forks: call it while the process has one thread, and 0, 1 and 2 are open. The process waits for
-  // a message; if none comes, it ends with us or with this object. Throws Error (unavailable) if
-  // there is no process to be had.
+  // Forks. Call it while this process has one thread, and descriptors 0, 1 and 2 are open. The new
+  // process waits for a message. If none comes, it ends with this process or this object. Throws
+  // Error (unavailable) if no process can be started.
   Background(const Fd& shared, const Work& work);
 
-  // Sends the message, and waits until the work has started: from now on it is done, whatever
-  // becomes of us. Throws Error (unavailable) if it cannot be done, or the process has gone or does
-  // not answer within 30 s.
+  // Sends the message, and waits until the work has started. From then on the work goes on, even if
+  // this process ends. Throws Error (unavailable) if the work cannot start, or the process has
+  // ended or does not answer within 30 s.
   void hand_over(const std::string& message);
 
  private:

@@ -47,10 +47,10 @@ bool reads(pid_t pid, const Pipe& pipe) {
 
 struct Reader {
   pid_t pid;
-  std::optional<pid_t> between;  // the first program that stands below it
+  std::optional<pid_t> between;  // the first program below it
 };
 
-// Looks at `pid` and those above it for one that reads `pipe`.
+// Searches `pid` and the processes above it for a process that reads `pipe`.
 std::optional<Reader> find_reader(pid_t pid, const Pipe& pipe) {
   std::optional<pid_t> between;
   while (pid > 0) {

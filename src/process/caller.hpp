@@ -1,4 +1,4 @@
-// Whose life a lock follows that rlock leaves behind.
+// The process with which a lock of `rlock acquire` ends.
 #pragma once
 
 #include <sys/types.h>
@@ -18,16 +18,17 @@ struct Watched {
 // Throws Error (usage) if the process has ended.
 void check_alive(const Watched& watched);
 
-// Returns the process of this number. Throws Error: usage if there is none, permission if it is
-// another user's (root may watch everybody's).
+// Returns the process with this number. Throws Error: usage if there is none, permission if it
+// belongs to another user (root may watch all processes).
 [[nodiscard]] Watched watch_process(pid_t pid);
 
-// Returns the process that has called this one and that goes on when this one has ended: the
-// parent; or, where that is a subshell (a process that never ran a program of its own) in a command
-// substitution or a pipeline, and would end with it, the shell around that. A shell that lives
-// longer than it must does less harm than a lock that ends too early.
-// Throws Error (usage) where it cannot be told: another program (timeout, sudo, a script) stands
-// between us and a process above that reads what we print, or the parent is init and does not.
+// Returns the process that called this one and goes on when this one has ended. This is the parent.
+// If the parent is a subshell in a command substitution or a pipeline, it would end with that. Then
+// this is the shell around it. (A subshell is a process that never ran a program of its own.) In
+// doubt, the shell that lives longer is chosen, because a lock that ends too early does more harm.
+// Throws Error (usage) if it is not clear who the caller is. Either another program (timeout, sudo,
+// a script) is between this process and the process that reads its output. Or the parent is init
+// and does not read the output.
 [[nodiscard]] Watched watch_caller();
 
 }  // namespace rlock::process

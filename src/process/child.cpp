@@ -36,15 +36,15 @@ pid_t start_child(const Command& command, const Signals& signals, const Terminal
                   GiveTerminal give, const Guardian& guardian) {
   const std::vector<char*> argv = pointers(command.argv);
   const std::vector<char*> environment = pointers(command.environment);
-  // The child borrows our memory until it has become the command, and we wait for that: cheap, and
-  // its errno arrives here. It calls nothing that changes memory of ours.
+  // The child uses this process's memory until it runs the command, and this process waits for
+  // that. This is cheap, and the child's errno arrives here. The child must change no memory.
   volatile int failure = 0;
   const pid_t child = ::vfork();
   if (child == 0) {
     ::setpgid(0, 0);
     if (give == GiveTerminal::yes) terminal.give_to(::getpid());
     signals.restore_in_child();
-    // Last of all: a stop, or a slow machine, may have used up the lease on the way here.
+    // This is the last step, because a stop or a slow machine may have used up the lease before.
     if (!guardian.admit()) ::kill(::getpid(), SIGKILL);
     ::execvpe(argv[0], argv.data(), environment.data());
     failure = errno;

@@ -20,8 +20,8 @@ bool is_guardian(const ProcessStat& stat) {
   return stat.name == k_guardian_name && stat.has_only_forked();
 }
 
-// Returns those inner runs of rlock that live, and forward signals to their commands: a guardian's
-// parent is its rlock, as long as that lives.
+// Returns the living inner runs of rlock, which forward signals to their commands. The parent of a
+// guardian is its rlock, while that rlock lives.
 std::set<pid_t> inner_runs(const Search& search) {
   std::set<pid_t> runs;
   search.for_each_member([&](const ProcessStat& stat) {
@@ -30,8 +30,8 @@ std::set<pid_t> inner_runs(const Search& search) {
   return runs;
 }
 
-// Returns whether a process is in the group that an inner run forwards signals to: its leader is
-// that run's child, and no daemon, which would have a session of its own.
+// Returns whether a process is in the group to which an inner run forwards signals. The leader of
+// this group is the run's child. It is not a daemon, which would have a session of its own.
 bool is_told_by_inner_run(const Search& search, const std::set<pid_t>& runs,
                           const ProcessStat& stat) {
   const ProcessStat* leader = search.find(stat.group);
@@ -85,8 +85,8 @@ void terminate(const Tree& tree) {
     }
   });
   for (const int signal : {SIGTERM, SIGCONT}) {
-    // All of the group in one go: a script must not see its program end and start the next one
-    // before it is told to end itself.
+    // Signals the whole group at once. Otherwise a script could see its program end and start the
+    // next program before it gets the signal itself.
     if (has_group) ::kill(-tree.group, signal);
     for (const pid_t pid : alone) ::kill(pid, signal);
   }

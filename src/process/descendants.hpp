@@ -1,4 +1,4 @@
-// The processes that a command has become.
+// The processes of a command: the command and its descendants.
 #pragma once
 
 #include <compare>
@@ -11,7 +11,7 @@
 
 namespace rlock::process {
 
-// A process, also where another has its number later.
+// Identifies a process, even if another process gets its number later.
 struct Identity {
   pid_t pid = 0;
   std::uint64_t start = 0;
@@ -19,55 +19,55 @@ struct Identity {
   auto operator<=>(const Identity&) const = default;
 };
 
-// What tells the command's processes from others: a process belongs to it if it is in `group`, has
-// `marker` in its environment, is a child of `root` that is not among `strangers`, was seen to
-// belong before, or if its parent belongs. These never do:
+// How to recognize the processes of a command. A process belongs to the command if it is in
+// `group`, has `marker` in its environment, is a child of `root` that is not in `strangers`, is in
+// `members`, or if its parent belongs to the command. These processes never belong to it:
 // - `except`.
-// - The watchdogs that rlock acquire leaves behind: each ends by itself with the process that it
-//   follows, which need not be one of the command's.
-// - A private server that is only a descendant: it serves everybody, whoever started it first.
+// - The background watchdogs of rlock acquire. Each ends by itself with the process that it
+// follows,
+//   which need not belong to the command.
+// - A private server of `local:` that is only a descendant. It serves all programs of the user.
 struct Tree {
   pid_t root = 0;           // 0: none
   pid_t except = 0;         // 0: none
   pid_t group = 0;          // 0: none
   pid_t session = 0;        // of the group
-  bool keeps_group = true;  // the leader is not reaped yet: no other group can have the number
+  bool keeps_group = true;  // the leader is not reaped yet, so no other group can have the number
   std::uint64_t since = 0;  // no process of an earlier start has the marker
   std::string marker;
   std::vector<Identity> strangers{};
-  std::vector<Identity> members{};  // that were seen before, sorted
+  std::vector<Identity> members{};  // processes that belonged to the command before, sorted
 };
 
-// Returns the children of this process, zombies included. Throws Error (unavailable) if the machine
-// is short of what it takes to look, such as descriptors.
+// Returns the children of this process, including zombies. Throws Error (unavailable) if the
+// machine lacks what the search needs, such as descriptors.
 [[nodiscard]] std::vector<Identity> children_of_this_process();
 
 // Returns whether a child of this process, other than its guardian `own` and its command, is a
-// guardian whose rlock has died: an inner run was killed, and its guardian still ends what is left.
-// True also as long as nobody can tell, because the machine is short of something.
+// guardian whose rlock has died. Then an inner run was killed, and its guardian still ends the
+// inner command. Also returns true while the machine lacks what the search needs.
 [[nodiscard]] bool has_orphaned_guardian(pid_t own, pid_t command);
 
-// Returns whether no process of `tree` lives, zombies, `root` and `except` apart. False also as
-// long as nobody can tell, because the machine is short of something. Takes time in proportion to
-// the number of processes on the machine.
+// Returns whether no process of `tree` lives, apart from zombies, `root` and `except`. Also returns
+// false while the machine lacks what the search needs. Takes time in proportion to the number of
+// processes on the machine.
 [[nodiscard]] bool is_gone(const Tree& tree);
 
-// Sends SIGTERM to every process of `tree` once, and SIGCONT so that a stopped one hears it. A
-// command that an inner run of rlock supervises is told by that.
+// Sends SIGTERM to every process of `tree` once, and SIGCONT so that a stopped process gets it. The
+// command of an inner run of rlock gets the signals from that run.
 void terminate(const Tree& tree);
 
 struct Killed {
-  bool all = false;  // it is certain that none is left; one in the kernel may take a moment to die
-  pid_t immune = 0;  // one that we may not kill: another user's
+  bool all = false;  // certainly no process is left. One in the kernel may take a moment to die
+  pid_t immune = 0;  // a process of another user that rlock may not kill, or 0
 };
 
-// Sends SIGKILL to the processes of `tree` that there are now, also to those that were born
-// meanwhile.
+// Sends SIGKILL to all processes of `tree`, including those that start while it searches.
 Killed kill_now(const Tree& tree);
 
-// Notes in `tree` which processes belong to it now: so that they are found when their origin can be
-// seen no longer. Where the machine is too short of something to see all, adds those that it saw.
-// Returns the processor time that such a search takes.
+// Adds the processes that belong to `tree` now to its members. So they are found even when their
+// origin cannot be seen any more. If the machine lacks what the search needs, adds the processes
+// that it found. Returns the processor time that such a search takes.
 Nanoseconds note_members(Tree& tree);
 
 }  // namespace rlock::process

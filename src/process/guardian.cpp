@@ -32,7 +32,7 @@ struct Guardian::Shared {
 namespace {
 
 constexpr Milliseconds k_first_look{100};  // most commands have ended by then
-// Between two looks: so long that they need next to no processor time.
+// The interval between two searches is 500 times their processor time, so that they cost little.
 constexpr int k_share = 500;
 constexpr Milliseconds k_shortest_interval{5000};
 constexpr Milliseconds k_longest_interval{60'000};
@@ -92,7 +92,7 @@ void Guardian::start() {
   life_line_ = Fd(pipe[1]);
   const pid_t guarded = ::getpid();
   const pid_t session = ::getsid(0);
-  // It has its name from its first moment on: an outer run may look for it at any time.
+  // The guardian has its name from the start, because an outer run may search for it at any time.
   std::array<char, 16> name{};
   ::prctl(PR_GET_NAME, name.data());
   ::prctl(PR_SET_NAME, k_guardian_name);
@@ -134,8 +134,8 @@ void Guardian::watch(const Fd& life_line, pid_t guarded, pid_t session) noexcept
   ::_exit(0);
 }
 
-// Ends the command as a signal to rlock would, and waits until no process is left, or until it is
-// time to kill what is: the machine may be far busier than when the margin was measured.
+// Ends the command like a signal to rlock. Waits until no process is left, or until it is time to
+// kill the rest. The machine may be far busier than when the margin was measured.
 void Guardian::end_gently(Tree& tree) noexcept {
   TimePoint begin = BootClock::now();
   const TimePoint last = after(begin, grace_);

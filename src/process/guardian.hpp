@@ -1,4 +1,4 @@
-// A small process that outlives rlock when rlock is killed, and then ends the command in its stead.
+// A small process that ends the command if rlock is killed.
 #pragma once
 
 #include <string>
@@ -11,50 +11,51 @@
 
 namespace rlock::process {
 
-// What a guardian calls itself; another name than rlock: see rename_process.
+// The name of the process. rename_process explains why it is not "rlock".
 inline constexpr const char* k_guardian_name = "lock-guardian";
 
-// The guardian sits in a session of its own, so that what kills rlock's process group does not kill
-// it. When rlock dies it sends SIGTERM to the command's processes, and SIGKILL after the grace or
-// at the kill time, whichever comes first. When rlock is alive but has not moved the kill time when
-// it comes (it was stopped, say), SIGKILL is sent, too.
+// The guardian has a session of its own, so that a signal to rlock's process group does not kill
+// it. When rlock dies, it sends SIGTERM to the command's processes, and SIGKILL after the grace or
+// at the kill time, whichever comes first. It also sends SIGKILL if rlock lives but has not moved
+// the kill time before it comes, for example because rlock was stopped.
 class Guardian {
  public:
-  // Forks. `marker` is in the environment of the
-  // command's processes and of no others; `strangers` are children that are none of them. Throws
-  // Error (unavailable) if there is no process to be had.
+  // Forks. `marker` is in the environment of the command's processes and of no others. `grace` is
+  // the time from SIGTERM to SIGKILL. `strangers` are children of rlock that do not belong to the
+  // command. Throws Error (unavailable) if no process can be started.
   Guardian(std::string marker, Milliseconds grace, std::vector<Identity> strangers);
   Guardian(const Guardian&) = delete;
   Guardian& operator=(const Guardian&) = delete;
   ~Guardian();
 
-  // Sets when all is to be dead that belongs to the command; never, at first. Thread-safe.
+  // Sets the moment at which all processes of the command must be dead. At first it is never.
+  // Thread-safe.
   void set_kill_time(TimePoint when) noexcept;
-  // Returns when SIGKILL is due: earlier than was set by the time that it takes to find the
-  // command's processes on this machine. Thread-safe.
+  // Returns when SIGKILL is due: that moment less search_margin(). Thread-safe.
   [[nodiscard]] TimePoint kill_time() const noexcept;
-  // Returns that time. It is measured again and again, and 0 before the first time. Thread-safe.
+  // Returns the time that is needed to find the command's processes on this machine. It is measured
+  // again and again, and is 0 before the first measurement. Thread-safe.
   [[nodiscard]] Milliseconds search_margin() const noexcept;
 
-  // Has the kill time count also while rlock lives. To be called before the command starts, and not
-  // sooner: what has killed nobody at its time has gone all the same. A guardian that somebody has
-  // killed is replaced. Throws as the constructor.
+  // From now on the kill time also counts while rlock lives. Call it right before the command
+  // starts: if the kill time came earlier, the guardian would end with nothing to kill. Replaces a
+  // guardian that somebody has killed. Throws as the constructor.
   void arm();
 
-  // To be called in the command's process, before it runs another program: makes its process group
-  // known, and waits until the guardian cannot be killed together with rlock's group any more.
-  // Returns whether the command may go on: false once SIGKILL is due, which may have been sent
-  // before the group was known. Calls nothing that changes memory of this process.
+  // Call it in the command's process, before it runs another program. Tells the guardian its
+  // process group, and waits until the guardian is in a session of its own. Returns whether the
+  // command may go on. Returns false when SIGKILL is due, because it may have been sent before the
+  // guardian knew the group. Changes no memory of this process.
   [[nodiscard]] bool admit() const noexcept;
 
-  // Returns whether the guardian has sent SIGKILL because the kill time had come.
+  // Returns whether the guardian has sent SIGKILL because of the kill time.
   [[nodiscard]] bool has_struck() const noexcept;
 
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
   [[nodiscard]] const std::string& marker() const noexcept { return marker_; }
   [[nodiscard]] const std::vector<Identity>& strangers() const noexcept { return strangers_; }
 
-  // Ends the guardian, without waiting for that: the destructor does. Idempotent.
+  // Ends the guardian. Does not wait until it has ended, but the destructor does. Idempotent.
   void dismiss() noexcept;
 
  private:
@@ -68,9 +69,9 @@ class Guardian {
   std::string marker_;
   Milliseconds grace_;
   std::vector<Identity> strangers_;
-  Shared* shared_ = nullptr;  // memory that both processes see
-  Alarm alarm_;               // both processes' too: setting it here moves the guardian's
-  Fd life_line_;              // closed by the kernel when rlock dies
+  Shared* shared_ = nullptr;  // memory of both processes
+  Alarm alarm_;               // of both processes: a change here also moves the guardian's alarm
+  Fd life_line_;              // the kernel closes it when rlock dies
   pid_t pid_ = -1;
   bool is_dismissed_ = false;
 };

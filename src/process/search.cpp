@@ -70,13 +70,12 @@ std::string read_file(const std::string& path, int folder = AT_FDCWD) {
   return try_read(path, folder).value_or("");
 }
 
-// Returns whether what set errno, which was 0 before, may succeed soon: the machine, or this
-// process for a moment, is short of something. Otherwise the process has ended, or is hidden from
-// us.
+// Returns whether the call that set errno (which was 0 before) may succeed soon, because the
+// machine or this process lacks something. Otherwise the process has ended, or is hidden.
 bool is_short() { return errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == EINTR; }
 
 bool is_background(const ProcessStat& stat) {
-  // A program of that name has a right to it, but it is none of ours.
+  // Another program may have this name, but it is not a process of rlock.
   return stat.name == k_background_name && stat.has_only_forked();
 }
 

@@ -1,4 +1,4 @@
-// A look at all processes of the machine, and which of them belong to a command.
+// Searches all processes of the machine for the processes of a command.
 #pragma once
 
 #include <optional>
@@ -10,23 +10,23 @@
 
 namespace rlock::process {
 
-// Returns the children of this process, zombies included. Returns nothing if the machine is short
-// of what it takes to look, such as descriptors.
+// Returns the children of this process, including zombies. Returns nothing if the machine lacks
+// what the search needs, such as descriptors.
 [[nodiscard]] std::optional<std::vector<pid_t>> child_numbers();
 
-// Keeps so many descriptors back as a Search takes: it is needed most where there are none left,
-// since a process that is not found is not ended. Throws Error (unavailable) if there are too few.
-// Once is enough for a process.
+// Reserves as many descriptors as a Search needs. A Search must also work when no descriptor is
+// left, because a process that it does not find is not ended. Throws Error (unavailable) if there
+// are too few. One call is enough for a process.
 void keep_room_for_search();
 
-// All processes at one moment. To make one takes time in proportion to their number.
+// All processes at one moment. The constructor takes time in proportion to their number.
 class Search {
  public:
   explicit Search(const Tree& tree);
 
-  // Returns false if one of the tree may have been overlooked: the machine was short of what it
-  // takes to look at all processes, such as descriptors, or a child of this process, where that is
-  // the tree's root, came while it looked.
+  // Returns false if the search may have missed a process of the tree. Either the machine lacked
+  // what the search needs, such as descriptors. Or this process is the tree's root, and got a child
+  // during the search.
   [[nodiscard]] bool is_complete() const noexcept { return is_complete_; }
 
   // Returns a process, or null.
@@ -55,8 +55,8 @@ class Search {
 
   const Tree& tree_;
   pid_t self_;
-  std::vector<ProcessStat> all_;        // by their numbers
-  std::vector<std::size_t> by_parent_;  // places in `all_`
+  std::vector<ProcessStat> all_;        // sorted by their numbers
+  std::vector<std::size_t> by_parent_;  // indices in `all_`, sorted by the parent's number
   std::vector<bool> belongs_;           // as in `all_`
   bool is_complete_ = true;
 };

@@ -1,4 +1,5 @@
-// Signals are read, never handled: blocked from the start and taken from a descriptor.
+// Signals. rlock blocks them from the start and reads them from a descriptor. It never handles
+// them.
 #pragma once
 
 #include <optional>
@@ -10,36 +11,38 @@ namespace rlock::process {
 
 struct Signal {
   int number = 0;
-  bool from_terminal = false;  // typed, not sent by a process
+  bool from_terminal = false;  // typed at the terminal, not sent by a process
   bool from_self = false;
 };
 
-// Returns true for a signal whose default action ends a process.
+// Returns whether the default action of a signal ends a process.
 [[nodiscard]] bool ends_process(int signal) noexcept;
 
-// Stops this process if a SIGTSTP waits for it, as if that were not blocked; returns when it goes
-// on, with the SIGCONT taken. Where no shell could ever continue us (an orphaned process group) the
-// kernel drops SIGTSTP, and it returns at once.
+// Stops this process if a SIGTSTP is pending, as if it were not blocked. Returns when the process
+// continues, and has then taken the SIGCONT. In an orphaned process group, no shell could continue
+// the process. There the kernel drops SIGTSTP, and the function returns at once.
 void stop_until_continued() noexcept;
 
-// One object a process. Signals that the caller ignores stay ignored.
+// Make one object in a process. Signals that the caller ignores stay ignored.
 class Signals {
  public:
-  // Blocks and reads the signals that end a process; job control works as ever.
-  // Throws Error when the system refuses.
+  // Blocks the signals that end a process, and reads them. Job control works as without rlock.
+  // Throws Error if the system refuses.
   Signals();
 
-  // From now on reads every signal that can be caught, also those of job control and children.
+  // From now on reads every signal that can be caught, including those of job control and children.
   void read_all();
 
-  // From now on reads this signal, too, unless the caller ignores it.
+  // From now on also reads this signal, unless the caller ignores it.
   void read_also(int signal);
 
-  // Returns a descriptor that is readable when `next` has something.
+  // Returns a descriptor that is readable when `next` has a signal.
   [[nodiscard]] int fd() const noexcept { return fd_.get(); }
+  // Returns the next signal, or nothing. Does not wait.
   [[nodiscard]] std::optional<Signal> next() noexcept;
 
-  // For a forked child before exec: mask and dispositions as our caller left them.
+  // Call it in a forked child before exec. Restores the signal mask and dispositions of rlock's
+  // caller.
   void restore_in_child() const noexcept;
 
  private:
@@ -47,7 +50,7 @@ class Signals {
 
   sigset_t callers_mask_{};
   sigset_t callers_ignored_{};
-  sigset_t set_{};  // those that are read
+  sigset_t set_{};  // the signals that are read
   Fd fd_;
 };
 

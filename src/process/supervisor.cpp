@@ -16,11 +16,12 @@
 namespace rlock::process {
 namespace {
 
-// While the command's processes are ending, those that are not our children end unnoticed.
+// While the command's processes are ending, nothing reports the end of processes that are not
+// children of rlock. So rlock searches again after this time.
 constexpr Milliseconds k_look_again{20};
-constexpr Milliseconds k_longest_pause{500};  // between two looks at those that do not end
+constexpr Milliseconds k_longest_pause{500};  // between two searches if processes do not end
 constexpr Milliseconds k_try_again{100};
-// Nothing that was missed stays so for longer: a lost SIGCHLD, say.
+// After this time at the latest, rlock notices what it missed, such as a lost SIGCHLD.
 constexpr Milliseconds k_backstop{5000};
 
 // Returns as waitpid() does how a child has ended.
@@ -86,8 +87,8 @@ Supervisor::Result Supervisor::run() {
   return result_;
 }
 
-// Where an inner run was killed, its guardian gives the command under it the time that was
-// promised: as long as that lives, it counts on the outer lock, too.
+// If an inner run was killed, its guardian gives the inner command time to end. Until then, the
+// inner command also relies on the outer lock.
 bool Supervisor::is_over() {
   if (!wait_status_) return false;
   return ending_ ? nothing_left_ : !has_orphaned_guardian(guardian_.pid(), child_);
@@ -143,7 +144,8 @@ void Supervisor::forward(const Signal& signal) {
   }
   const bool is_told = ::kill(-child_, signal.number) == 0;
   if (!is_told && errno == EPERM) tell_immune(child_);
-  // One that somebody has stopped hears it only when it goes on; one that waits for its lock waits.
+  // A stopped command gets the signal only when it continues. But a command that rlock keeps
+  // stopped until the lock is confirmed must stay stopped.
   const auto leader = read_process_stat(child_);
   const bool is_stopped = leader && leader->state == 'T';
   if (is_stopped && !resumption_ && asks_to_end(signal.number)) ::kill(-child_, SIGCONT);
@@ -198,7 +200,7 @@ void Supervisor::suspend(bool had_terminal) {
   options_.ask();
 }
 
-// No answer is no 'no': as long as the lease lasts that is known of, the lock is ours.
+// Without an answer from the server, the lock counts as held until the known lease ends.
 void Supervisor::go_on() {
   if (BootClock::now() >= guardian_.kill_time()) return lose();
   const bool had_terminal = resumption_->had_terminal;

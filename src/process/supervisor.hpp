@@ -1,5 +1,5 @@
-// Runs the command: forwards signals, follows its stops and its end, and ends it, with everything
-// that it has started, when it may not go on.
+// Runs the command. Forwards signals to it, and notices when it stops or ends. When it may not go
+// on, ends it and everything that it has started.
 #pragma once
 
 #include <functional>
@@ -18,32 +18,32 @@ class Supervisor {
   enum class OnLost { term, kill, ignore };
   enum class Ended { by_itself, by_loss, by_time };
 
-  // None of the functions may block: signals are not forwarded meanwhile.
+  // None of the functions may block, because no signal is forwarded meanwhile.
   struct Options {
-    int lost_fd = -1;  // readable: the lock cannot be counted on any longer
-    // Returns when it cannot be counted on any longer if nobody moves that time.
+    int lost_fd = -1;  // readable: the lock is lost
+    // Returns the moment at which the lock is lost, unless a renewal moves it.
     std::function<TimePoint()> loss_time = [] { return TimePoint::max(); };
     OnLost on_lost = OnLost::term;
     Milliseconds grace{};                     // from SIGTERM to SIGKILL
     TimePoint time_limit = TimePoint::max();  // end the command then
     TimePoint late_start = TimePoint::max();  // call `start_late` then, if the command still runs
-    std::function<bool()> start_late;         // false: it is to be called again in a moment
-    // After a stop of the job: has the lock asked for, if that can be done.
+    std::function<bool()> start_late;         // false: call it again in a moment
+    // Called after a stop of the job. Asks the server whether the lock is still held, if possible.
     std::function<void()> ask;
-    int answer_fd = -1;           // readable: it is still ours
-    Milliseconds answer_bound{};  // without an answer for so long, the command goes on
-    // Called once each: when the lock is lost; when the time limit has come; with the number of a
-    // process that is to be killed, or told something, and cannot be.
+    int answer_fd = -1;           // readable: the lock is still held
+    Milliseconds answer_bound{};  // without an answer within this time, the command goes on
+    // Each is called once: when the lock is lost, when the time limit has come, and with the number
+    // of a process that rlock may not signal.
     std::function<void()> on_loss = [] {};
     std::function<void()> on_time_limit = [] {};
     std::function<void(pid_t)> on_immune = [](pid_t) {};
   };
 
   struct Result {
-    int wait_status = 0;  // of the command, as waitpid() gives it
+    int wait_status = 0;  // of the command, as waitpid() returns it
     Ended ended = Ended::by_itself;
     bool lost = false;          // lost_fd became readable, or the loss time came
-    bool typed_ctrl_c = false;  // SIGINT from the terminal ended the command, not us
+    bool typed_ctrl_c = false;  // SIGINT from the terminal, not from rlock, ended the command
   };
 
   // `guardian` must be armed. Both must outlive this object.
@@ -54,13 +54,13 @@ class Supervisor {
 
   // Starts `command`. Throws as start_child.
   void start(const Command& command);
-  // Returns when the command has ended, and with it the guardians of inner runs that were killed;
-  // where it was ended for loss or time, when all its processes have. Reaps every other child of
-  // this process but the guardian.
+  // Returns when the command has ended, and also the guardians of inner runs that were killed. If
+  // the supervisor ended the command, returns when all its processes have ended. Reaps every other
+  // child of this process except the guardian.
   [[nodiscard]] Result run();
 
-  // Kills the command's processes, and returns when none is left: for when `run` cannot be called,
-  // has thrown, or has left some.
+  // Kills the command's processes, and returns when none is left. Call it if `run` cannot be
+  // called, has thrown, or has left processes.
   void kill_command();
 
  private:
@@ -80,7 +80,7 @@ class Supervisor {
   void replace_guardian();
   [[nodiscard]] TimePoint next_alarm() const;
 
-  // The job was stopped and continued: the command goes on once its lock is known to be ours.
+  // The job was stopped and continued. The command goes on when the lock is known to be held.
   struct Resumption {
     bool had_terminal;
     TimePoint deadline;
@@ -101,7 +101,7 @@ class Supervisor {
   bool nothing_left_ = false;
   bool told_immune_ = false;
   TimePoint kill_at_ = TimePoint::max();
-  Milliseconds pause_;  // between two looks at what is left
+  Milliseconds pause_;  // between two searches for processes that are left
 };
 
 }  // namespace rlock::process

@@ -1,4 +1,4 @@
-// The controlling terminal and which process group has it.
+// The controlling terminal, and the process group in its foreground.
 #pragma once
 
 #include <optional>
@@ -11,22 +11,24 @@ namespace rlock::process {
 
 class Terminal {
  public:
-  // Opens the controlling terminal, if there is one, and remembers its modes.
+  // Opens the controlling terminal, if there is one, and stores its modes.
   Terminal();
 
   [[nodiscard]] bool exists() const noexcept { return fd_.valid(); }
   [[nodiscard]] int fd() const noexcept { return fd_.get(); }
-  // Returns true if our own process group has the terminal.
+  // Returns whether this process group has the terminal.
   [[nodiscard]] bool is_ours() const noexcept;
-  // Returns true if a command started now should have the terminal at once: it is ours, our
-  // standard input and output are it, and we are not in the background of a script. Beside a pager,
-  // the command gets it when it asks.
+  // Returns whether a command that starts now should get the terminal at once. This process group
+  // must have the terminal, standard input and output must be the terminal, and rlock must not run
+  // in the background of a script. Beside a pager, the command gets the terminal when it asks for
+  // it.
   [[nodiscard]] bool is_for_command() const noexcept;
 
   void give_to(pid_t group) const noexcept;
-  // Makes the terminal ours again if `group` has it. Returns whether it had.
+  // Takes the terminal back for this process group if `group` has it. Returns whether `group` had
+  // it.
   bool take_from(pid_t group) const noexcept;
-  // Sets the modes back, after a program that could not do it itself.
+  // Restores the modes, after a program that could not restore them itself.
   void restore_modes() const noexcept;
 
  private:

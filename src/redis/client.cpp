@@ -95,8 +95,8 @@ auto Client::insist(int slot, Action action, int* unanswered, const Patience& pa
   }
 }
 
-// Returns whether a request that got this reply was not carried out, and there is time left to
-// make it again where, or when, it will be.
+// Returns whether the server did not carry out the request that got this reply, and time is left to
+// send it again, to another node or later.
 bool Client::is_to_be_made_again(const Reply& reply, TimePoint deadline) {
   if (reply.type != Reply::Type::error || !links_.is_turned_away(reply.text) ||
       after(BootClock::now(), k_pause_before_retry) >= deadline) {
@@ -111,8 +111,8 @@ void Client::refuse_slot(const std::string& error) const {
                     escape_for_terminal(error) + ")");
 }
 
-// A script that publishes does so in both ways in a cluster: Redisson listens in the one or in the
-// other.
+// In a cluster, a script publishes in both ways (PUBLISH and SPUBLISH), because Redisson listens in
+// one of them.
 ScriptArgs Client::complete(const Script& script, const ScriptArgs& call) const {
   ScriptArgs whole = call;
   if (links_.is_cluster() && script.voice == Script::Voice::publishes) {
@@ -155,7 +155,7 @@ std::vector<Reply> Client::run_all(const Script& script, const std::vector<Scrip
   return replies;
 }
 
-// Runs a script for those of `calls` that one node keeps.
+// Runs a script for the calls whose keys one node keeps: `which` are their indices.
 void Client::run_some(const Script& script, const std::vector<ScriptArgs>& calls,
                       const std::vector<std::size_t>& which, std::vector<Reply>& replies) {
   std::vector<ScriptArgs> some;

@@ -1,5 +1,5 @@
-// Requests to whoever keeps the data: on a connection that is opened when first needed, and again
-// when it breaks or somebody else keeps the data now.
+// Sends requests to the server that keeps the data. The connection is opened at the first request,
+// and again when it breaks or another server keeps the data now.
 #pragma once
 
 #include <cstdint>
@@ -14,76 +14,77 @@
 
 namespace rlock::redis {
 
-// Not thread-safe: each thread has a client of its own.
+// Not thread-safe: use one client for each thread.
 class Client {
  public:
   explicit Client(ClientOptions options);
 
-  // Runs a script and returns its reply. A request whose connection breaks is sent again on a new
-  // one, so `script` must bear that. Nothing is sent after `deadline`, or the client's timeout,
-  // even if the process was stopped. In a cluster it goes to where the first key is, with sentinels
-  // to the master. `unanswered`, if given, counts the requests that were sent and got no answer.
-  // Throws Unavailable, ServerError, ProtocolError, Interrupted, and Error (usage) if the keys lie
-  // in several slots of a cluster.
+  // Runs a script and returns its reply. If the connection breaks, the request is sent again on a
+  // new connection, so `script` must bear being sent again. Nothing is sent after `deadline`, or
+  // after the client's timeout, even if the process was stopped. In a cluster, the request goes to
+  // the node of the first key. With sentinels, it goes to the master. `unanswered`, if given,
+  // counts the requests that were sent and got no answer. Throws Unavailable, ServerError,
+  // ProtocolError, Interrupted, and Error (usage) if the keys lie in several slots of a cluster.
   Reply run(const Script& script, const ScriptArgs& call, int* unanswered = nullptr,
             TimePoint deadline = TimePoint::max());
 
-  // Runs a script, which must only read, once for each of `calls`, with one round trip for all.
-  // Each reply has the client's timeout. Returns the replies in order; they may be errors. Of a
-  // cluster, each node has a round trip of its own.
-  // Throws Unavailable, ProtocolError, Interrupted.
+  // Runs a script once for each of `calls`, in one round trip. The script must only read. Each
+  // reply has the client's timeout. Returns the replies in order. They may be errors. In a cluster,
+  // each node takes a round trip of its own. Throws Unavailable, ProtocolError, Interrupted.
   std::vector<Reply> run_all(const Script& script, const std::vector<ScriptArgs>& calls);
 
-  // Sends a command, which must bear being sent again; in a cluster to the node that keeps `key`.
-  // Returns the reply, which may be an error. Throws Unavailable, ProtocolError, Interrupted.
+  // Sends a command, in a cluster to the node that keeps `key`. The command may be sent again,
+  // which it must bear. Returns the reply, which may be an error. Throws Unavailable,
+  // ProtocolError, Interrupted.
   Reply command(const Args& args, std::string_view key = "");
 
-  // The same for several in one go, each of which has the client's timeout, and which must bear
-  // being sent again together. Returns the replies in order.
+  // The same for several commands in one round trip. Each command has the client's timeout. All of
+  // them may be sent again together. Returns the replies in order.
   std::vector<Reply> commands(const std::vector<Args>& requests, std::string_view key = "");
 
-  // Connects, unless it did so before. Throws as `command`.
+  // Connects, if there is no connection yet. Throws as `command`.
   void connect();
 
-  // See Links; the sentinels have until `deadline`.
+  // As Links::confirm_master. The sentinels must answer by `deadline`.
   bool confirm_master(Milliseconds age, TimePoint deadline) {
     return links_.confirm_master(age, {deadline, options_.wake_fd});
   }
 
-  // Sends a script, or a command, on the connection that the last request went out on, behind it,
-  // without waiting for an answer. Returns false if that could not be done.
+  // Sends a script or a command behind the last request, on the same connection, without waiting
+  // for an answer. Returns false if that fails.
   bool send_behind(const Script& script, const ScriptArgs& call) noexcept;
   bool send_behind(const Args& args) noexcept;
 
-  // Returns whether the last request has got no answer yet, on a connection that is still there.
+  // Returns whether the last request has no answer yet, and its connection is still open.
   [[nodiscard]] bool awaits_answer() noexcept {
     return links_.last() != nullptr && links_.is_out_of_step();
   }
 
-  // Waits until `count` replicas know of what the last request has written, `bound` at the most.
-  // Returns how many do; 0 if the connection is gone that it was written on. Throws as `run`.
+  // Waits until `count` replicas have what the last request wrote, but not longer than `bound`.
+  // Returns the number of these replicas. Returns 0 if the connection of the last request is gone.
+  // Throws as `run`.
   std::int64_t wait_for_replicas(int count, Milliseconds bound);
 
-  // Closes the connection after the server has read all that was sent; waits `bound` at the most.
+  // Closes the connection when the server has read everything that was sent, or after `bound`.
   // (Closing with a reply unread resets a TCP connection, and the server may drop requests.)
   void close_gently(Milliseconds bound) noexcept;
 
-  // Closes all connections; the next request opens a new one.
+  // Closes all connections. The next request opens a new one.
   void disconnect() noexcept { links_.close(); }
 
-  // Returns where the servers are that keep data, each as a single one: the masters of a cluster.
-  // Throws as `command`.
+  // Returns the servers that keep data, each as a single server: the masters of a cluster, the
+  // master that sentinels name, or the one server. Throws as `command`.
   [[nodiscard]] std::vector<Endpoint> find_masters();
 
-  // From now on nothing (-1) or another descriptor ends a wait early; each request has so long.
+  // Sets which descriptor ends a wait early (-1: none), and how long each request may take.
   void set_wake_fd(int fd) noexcept { options_.wake_fd = fd; }
   void set_timeout(Milliseconds timeout) noexcept { options_.timeout = timeout; }
 
   [[nodiscard]] const ClientOptions& options() const noexcept { return options_; }
 
  private:
-  // Does `action` on a connection to where `slot` is, and again on a new one when that breaks,
-  // until it returns something.
+  // Calls `action` with a connection to the node of `slot`. If the connection breaks, calls it
+  // again with a new one, until it returns something.
   template <typename Action>
   auto insist(int slot, Action action, int* unanswered, const Patience& patience);
   [[nodiscard]] bool is_to_be_made_again(const Reply& reply, TimePoint deadline);
@@ -96,7 +97,7 @@ class Client {
 
   ClientOptions options_;
   Links links_;
-  std::string turned_away_;  // by what error about a slot the present request was, if it was
+  std::string turned_away_;  // the error about a slot that the present request got, or empty
 };
 
 }  // namespace rlock::redis

@@ -12,13 +12,13 @@ namespace rlock::redis {
 
 struct ClientOptions {
   Endpoint endpoint;
-  Milliseconds timeout{3000};     // bound on connecting and on each command
-  const char* timeout_from = "";  // as in Patience
+  Milliseconds timeout{3000};     // for connecting and one request together
+  const char* timeout_from = "";  // as Patience::from
   std::string name = "rlock";     // shown in CLIENT LIST
-  int wake_fd = -1;               // readable: stop waiting, throw Interrupted
+  int wake_fd = -1;               // if readable: stop waiting, throw Interrupted
   std::size_t reply_limit = k_small_reply;
 
-  // Returns the patience that a request has from now on: until `latest` at the most.
+  // Returns the patience of a request that starts now. It ends at `latest` at the latest.
   [[nodiscard]] Patience patience(TimePoint latest = TimePoint::max()) const;
 };
 

@@ -9,7 +9,7 @@
 namespace rlock::redis {
 namespace {
 
-// The pause before the next node is asked beside those that have not answered.
+// The pause before the next node is asked while earlier nodes have not answered.
 constexpr Milliseconds k_next_node{100};
 
 // The cluster as one node sees it.
@@ -50,8 +50,8 @@ std::vector<HostAndPort> Cluster::masters(const Patience& patience) {
   return masters;
 }
 
-// Returns the nodes in the order in which to ask them: another comes first each time, since a node
-// that is cut off or about to die knows less than the others.
+// Returns the nodes in the order in which to ask them. Another node is the first each time, because
+// a node that is cut off or about to die knows less than the others.
 std::vector<HostAndPort> Cluster::candidates() {
   std::vector<HostAndPort> nodes = slots_.nodes();
   for (const HostAndPort& seed : options_.endpoint.seeds) {

@@ -1,4 +1,4 @@
-// What is known of a cluster.
+// What this process knows about a cluster: its nodes, and which node owns which slots.
 #pragma once
 
 #include <memory>
@@ -14,23 +14,24 @@ class Cluster {
   // `options.endpoint` names some nodes.
   explicit Cluster(NodeOptions options) : options_(std::move(options)) {}
 
-  // Returns the master of a slot, or, where it has none, a node that will say so. Asks the nodes
-  // if nothing is known yet, or if what is known is in doubt.
-  // Throws Unavailable if none can be reached, Error (config) if they are of no cluster,
+  // Returns the master of a slot. If the slot has no master, returns a node that will report that.
+  // Asks the nodes if nothing is known yet, or after `doubt`.
+  // Throws Unavailable if no node can be reached, Error (config) if the nodes belong to no cluster,
   // ServerError, ProtocolError, Interrupted.
   [[nodiscard]] HostAndPort owner(int slot, const Patience& patience);
 
-  // Returns all masters that own slots. Throws as `owner`, and ServerError (CLUSTERDOWN) if there
-  // is none.
+  // Returns all masters that own slots. Throws as `owner`, and ServerError (CLUSTERDOWN) if no
+  // master owns slots.
   [[nodiscard]] std::vector<HostAndPort> masters(const Patience& patience);
 
-  // A node has told where a slot is now.
+  // Notes the new node of a slot, which MOVED has named.
   void learn(const Redirect& moved) { slots_.move(moved.slot, moved.node); }
 
-  // A node could not be reached, or behaves oddly: another may know more.
+  // Lets the next call ask the nodes again. Call it if a node cannot be reached or hangs.
   void doubt() noexcept { is_known_ = false; }
 
-  // Returns the connection on which the last answer came if it is to this node; only once.
+  // Returns the connection of the last answer, if it is a connection to this node. Returns it only
+  // once.
   [[nodiscard]] std::unique_ptr<Connection> take_connection(const HostAndPort& node);
 
  private:

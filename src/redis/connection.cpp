@@ -62,8 +62,8 @@ std::unique_ptr<Stream> connect(const Endpoint& endpoint, const Patience& patien
   }
 }
 
-// True if the server tells with this reply why it will serve nobody here: what follows is the end
-// of the connection, or an error that says less.
+// Returns whether the server refuses the connection with this reply. Then the end of the connection
+// follows, or an error that says less.
 bool is_refusal(const Reply& reply) {
   if (reply.type != Reply::Type::error) return false;
   for (const char* start : {"NOAUTH", "DENIED", "ERR max number of clients"}) {
@@ -95,8 +95,8 @@ void Connection::authenticate(const Endpoint& endpoint, const Patience& patience
     request += format({"SELECT", std::to_string(endpoint.database)});
     ++replies;
   }
-  // Waiting here is a must: a command sent behind a failed AUTH or SELECT would run as another
-  // user or in another database.
+  // rlock must wait here. A command that is sent behind a failed AUTH or SELECT would run as
+  // another user or in another database.
   if (replies > 0) write(request, patience);
   for (; replies > 0; --replies) {
     const Reply reply = receive(patience);

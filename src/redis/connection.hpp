@@ -1,4 +1,4 @@
-// One connection to one server: requests out, replies in, a bound on every wait.
+// One connection to one server. It sends requests and receives replies, with a bound on every wait.
 #pragma once
 
 #include <memory>
@@ -16,44 +16,45 @@ namespace rlock::redis {
 
 using Args = std::vector<std::string_view>;
 
-// Bytes and list elements that one reply may have: a lock's replies are tiny, a snapshot is not.
+// How many bytes and list elements one reply may have. The replies of a lock are small. A snapshot
+// may be large.
 inline constexpr std::size_t k_small_reply = 1U << 20;
 inline constexpr std::size_t k_large_reply = 1U << 30;
 
 class Connection {
  public:
-  // Connects, authenticates and selects the database; `name` shows in CLIENT LIST.
+  // Connects, authenticates and selects the database. CLIENT LIST shows `name`.
   // Throws Unavailable, ServerError, ProtocolError, Interrupted.
   Connection(const Endpoint& endpoint, std::string_view name, std::size_t reply_limit,
              const Patience& patience);
 
-  // Sends a request, not a byte of it after the deadline, and returns its reply, which may be an
-  // error reply.
-  // Throws Unavailable, ProtocolError, Interrupted; then the connection is good for `send` only.
+  // Sends a request and returns its reply, which may be an error reply. Sends no byte after the
+  // deadline.
+  // Throws Unavailable, ProtocolError, Interrupted. After that, only `send` may be called.
   [[nodiscard]] Reply command(const Args& args, const Patience& patience);
 
-  // Sends all requests, then returns their replies in order; each has the span of `each`. Throws as
+  // Sends all requests, then returns their replies in order. Each has the span of `each`. Throws as
   // `command`.
   [[nodiscard]] std::vector<Reply> commands(const std::vector<Args>& requests,
                                             const Patience& each);
 
-  // Sends a request whose reply will be thrown away. Throws Unavailable, Interrupted.
+  // Sends a request. Its reply will be ignored. Throws Unavailable, Interrupted.
   void send(const Args& args, const Patience& patience);
 
-  // Says that no request will follow and waits until the server has closed its side.
+  // Tells the server that no request follows, and waits until the server has closed its side.
   // Throws Unavailable, Interrupted.
   void finish(const Patience& patience);
 
-  // Closes the connection so that the kernel throws away what it has not delivered yet (TCP): a
-  // request whose outcome nobody waits for is not carried out late. To be called last.
+  // Closes the connection so that the kernel throws away what it has not delivered yet (TCP). So
+  // the server does not carry out a request late that nobody waits for. Must be the last call.
   void abort() noexcept;
 
-  // Returns the next reply or message that has arrived, without waiting, or nothing.
+  // Returns the next reply or message that has arrived, or nothing. Does not wait.
   // Throws Unavailable when the server has closed the connection, ProtocolError.
   [[nodiscard]] std::optional<Reply> try_receive();
 
-  // Returns the descriptor to poll for input. What `try_receive` has not taken yet may already have
-  // been read from it: call that until it returns nothing before polling.
+  // Returns the descriptor to poll for input. Before polling, call `try_receive` until it returns
+  // nothing, because the connection may already have read more from the descriptor.
   [[nodiscard]] int fd() const noexcept { return stream_->fd(); }
 
  private:
@@ -65,14 +66,14 @@ class Connection {
   [[nodiscard]] std::optional<Reply> next_reply();
   [[noreturn]] void refuse(const ProtocolError& error) const;
 
-  // Not on the stack, which may be small (`ulimit -s`). What is never used takes no memory.
+  // Not on the stack, which may be small (`ulimit -s`). Pages that are never used take no memory.
   static constexpr std::size_t k_buffer_size = 65536;
 
   std::string server_;
   std::unique_ptr<char[]> buffer_ = std::make_unique_for_overwrite<char[]>(k_buffer_size);
   std::unique_ptr<Stream> stream_;
   ReplyParser parser_;
-  std::size_t unwanted_ = 0;  // replies to requests made by `send`
+  std::size_t unwanted_ = 0;  // replies to requests of `send` that have not come yet
   bool is_http_ = false;
 };
 

@@ -75,7 +75,7 @@ bool is_same_socket(const std::string& one, const std::string& other) {
 Likeness compare(const Endpoint& one, const Endpoint& other) {
   const bool is_unix = one.transport == Transport::unix_socket;
   const bool is_other_unix = other.transport == Transport::unix_socket;
-  // A server has one such socket at the most.
+  // A server has at most one Unix socket.
   if (is_unix && is_other_unix) {
     return is_same_socket(one.path, other.path) ? Likeness::same : Likeness::different;
   }

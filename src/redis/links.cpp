@@ -83,7 +83,7 @@ Connection& Links::open(int slot, const Patience& patience) {
   return use(links_.emplace_back(std::move(link)).get());
 }
 
-// Makes this one the last, in place of one that is out of step.
+// Makes `link` the last connection. Closes the previous one if it is out of step.
 Connection& Links::use(Link* link) noexcept {
   if (is_out_of_step_) drop_last();
   last_ = link;

@@ -1,4 +1,4 @@
-// The connections of a client: one, or one to each node of a cluster that it has dealt with.
+// The connections of a client: one connection, or one to each node of a cluster that it has used.
 #pragma once
 
 #include <memory>
@@ -15,61 +15,62 @@ class Links {
  public:
   explicit Links(NodeOptions options);
 
-  // Returns a connection to where requests about `slot` go now, after opening it if need be; until
-  // the next call it is the last. One that is left out of step by the request before is closed, but
-  // only when there is another: a server that hangs lets nobody log in, but will read what is sent
-  // behind that request.
-  // Throws as Connection, connect_master, Cluster::owner.
+  // Returns a connection to the server of `slot`, and opens it if there is none. Until the next
+  // call, it is the last connection. If the previous request got no reply, its connection is
+  // closed, but only after the new connection is open. A server that hangs accepts no new
+  // connection, but it will read what is sent behind that request. Throws as Connection,
+  // connect_master, Cluster::owner.
   Connection& open(int slot, const Patience& patience);
 
-  // Returns whether the next request must be introduced by ASKING: its slot is being moved to the
+  // Returns whether ASKING must precede the next request, because its slot is being moved to the
   // node of the last connection.
   [[nodiscard]] bool is_asking() const noexcept { return is_asking_; }
 
-  // A request is being sent on the last connection, or all of it was answered.
+  // Call `begin` before a request is sent on the last connection, and `end` after its last reply.
   void begin() noexcept { is_out_of_step_ = true; }
   void end() noexcept { is_out_of_step_ = false; }
   [[nodiscard]] bool is_out_of_step() const noexcept { return is_out_of_step_; }
 
-  // Returns whether the last request, which got this error, was not carried out and may be made
-  // again: `open` knows where. Throws ProtocolError.
+  // Returns whether the last request, which got this error, was not carried out and may be sent
+  // again. `open` then returns the right connection. Throws ProtocolError.
   [[nodiscard]] bool is_turned_away(const std::string& error);
-  // Returns whether that is because the request belongs elsewhere, so that there is nothing to wait
-  // for.
+  // Returns whether the error named another node. The request can then be sent again at once.
   [[nodiscard]] bool is_redirected() const noexcept { return is_redirected_; }
-  // Returns whether an error of a cluster's node says that it does not keep the slot, or not now.
+  // Returns whether the error of a node says that it does not keep the slot, or does not keep it
+  // now.
   [[nodiscard]] static bool is_about_slot(const std::string& error);
 
-  // The last connection, or an attempt to open one, broke: closes it.
+  // Closes the last connection. Call it when the connection, or an attempt to open one, broke.
   void break_last() noexcept;
-  // Closes all.
+  // Closes all connections.
   void close() noexcept;
 
-  // Returns the last connection, or null. It may be good for `send` only.
+  // Returns the last connection, or null. While it is out of step, only `send` may be called on it.
   [[nodiscard]] Connection* last() noexcept { return last_ ? last_->connection.get() : nullptr; }
-  // Returns the URL of the server of the last connection, or of the whole.
+  // In a cluster with a last connection, returns the URL of its node. Otherwise returns the URL
+  // that the user gave.
   [[nodiscard]] std::string display() const;
 
-  // Returns whether a server has been reached at some time.
+  // Returns whether a server has been reached at least once.
   [[nodiscard]] bool has_been_there() const noexcept { return has_been_there_; }
   [[nodiscard]] bool is_cluster() const noexcept { return cluster_.has_value(); }
 
   // With sentinels: asks them for failovers, unless they were asked within `age`. Returns whether
-  // the last connection is one to the master of now, as far as they know; otherwise `open` opens
-  // another. Throws as hear_of_failovers.
+  // the last connection is to the present master, as far as the sentinels know. If not, `open`
+  // connects to the new master. Without sentinels, returns true. Throws as hear_of_failovers.
   bool confirm_master(Milliseconds age, const Patience& patience);
 
-  // Returns what tells apart where requests about a slot go; empty where there is no cluster.
-  // Throws as `open`.
+  // Returns the node that owns a slot, as a string to compare. Returns an empty string if there is
+  // no cluster. Throws as `open`.
   [[nodiscard]] std::string owner(int slot, const Patience& patience);
-  // Returns where the servers are that keep data now: all masters. Throws as `open`.
+  // Returns the servers that keep data now: all masters. Throws as `open`.
   [[nodiscard]] std::vector<Endpoint> masters(const Patience& patience);
 
  private:
   struct Link {
-    HostAndPort node;  // empty where there is no cluster
+    HostAndPort node;  // empty if there is no cluster
     std::unique_ptr<Connection> connection;
-    std::int64_t epoch = 0;  // of the failover that made it the master; where there are sentinels
+    std::int64_t epoch = 0;  // with sentinels: of the failover that made it the master
   };
 
   void connect(Link& link, const Patience& patience);
@@ -82,7 +83,7 @@ class Links {
   std::vector<std::unique_ptr<Link>> links_;
   Link* last_ = nullptr;
   TimePoint sentinels_asked_;
-  std::optional<HostAndPort> asking_at_;  // where to go with the next request, once
+  std::optional<HostAndPort> asking_at_;  // where to send the next request, once
   bool is_asking_ = false;
   bool is_redirected_ = false;
   bool is_out_of_step_ = false;  // a reply is outstanding on the last connection

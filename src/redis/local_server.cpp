@@ -170,7 +170,7 @@ Fd connect_local(const std::string& directory, const Patience& patience) {
   }
   const Patience longer{std::max(patience.deadline, after(BootClock::now(), k_start_bound)),
                         patience.wake_fd};
-  // A server may have ended just now, so the lock may be free more than once; not for ever.
+  // A server may have ended just now, so the flock may be free more than once, but not for ever.
   for (int starts = 0; starts < 3 && BootClock::now() < longer.deadline;) {
     if (const Fd lock = try_lock_directory(place); lock.valid()) {
       start_server(place, lock);

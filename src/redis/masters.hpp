@@ -1,4 +1,4 @@
-// All the servers that keep data, each for itself.
+// All servers that keep data, with a client for each.
 #pragma once
 
 #include <deque>
@@ -8,8 +8,8 @@
 
 namespace rlock::redis {
 
-// A client for each master of a cluster, for the master that sentinels tell of, or for the one
-// server. They are those of now: a failover or a move makes their requests fail.
+// A client for each master of a cluster, for the master that sentinels name, or for the one server.
+// The set is fixed when this object is made. After a failover or a move, requests fail.
 class Masters {
  public:
   // `whole` must outlive this object. Throws as Client::find_masters.

@@ -1,4 +1,4 @@
-// One server of several that belong together: behind sentinels, or of a cluster.
+// One of several servers that belong together: behind sentinels, or in a cluster.
 #pragma once
 
 #include <memory>
@@ -9,15 +9,14 @@
 
 namespace rlock::redis {
 
-// How connections are opened: as whom, under which name, for replies of which size.
+// How connections are opened: the user, the name in CLIENT LIST, and the size of replies.
 struct NodeOptions {
-  Endpoint endpoint;  // of the whole
+  Endpoint endpoint;  // of the whole group or cluster
   std::string name;
   std::size_t reply_limit = k_small_reply;
 };
 
-// Returns the endpoint of a single server: by tcp, with the credentials and the database of
-// `whole`.
+// Returns the endpoint of a single server: TCP, with the credentials and the database of `whole`.
 [[nodiscard]] Endpoint node_endpoint(const Endpoint& whole, const HostAndPort& node);
 
 // Connects to a single server. Throws as Connection.

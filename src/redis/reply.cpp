@@ -106,8 +106,8 @@ void* create_nil(const redisReadTask* task) noexcept {
 // Only whole replies are freed: the items of an array belong to it.
 void free_reply(void* reply) noexcept { delete static_cast<Reply*>(reply); }
 
-// RESP3 has more types (hiredis knows them since 1.0). We never ask for RESP3, so they are refused;
-// left null, hiredis would hand out a type number as if it were a pointer.
+// RESP3 has more types (hiredis knows them since 1.0). rlock never asks for RESP3, so it refuses
+// them. If these functions were null, hiredis would return a type number as if it were a pointer.
 template <typename Functions>
 void refuse_resp3(Functions& functions) {
   if constexpr (requires { functions.createDouble; }) {

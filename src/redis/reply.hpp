@@ -1,4 +1,4 @@
-// What a server answers (RESP2), and the parser of its bytes.
+// The replies of a server (RESP2), and the parser of their bytes.
 #pragma once
 
 #include <cstddef>
@@ -24,9 +24,9 @@ struct Reply {
   std::vector<Reply> items;  // array
 
   [[nodiscard]] bool is_nil() const { return type == Type::nil; }
-  // Returns the integer. Throws ProtocolError if it is none.
+  // Returns the integer. Throws ProtocolError for other types.
   [[nodiscard]] std::int64_t as_integer() const;
-  // Returns the text of a string or a status. Throws ProtocolError if it is neither.
+  // Returns the text of a string or a status. Throws ProtocolError for other types.
   [[nodiscard]] const std::string& as_text() const;
   // Returns the text, or nothing for nil. Throws ProtocolError for other types.
   [[nodiscard]] std::optional<std::string> as_optional_text() const;
@@ -43,18 +43,18 @@ class ProtocolError : public Error {
       : Error(ExitStatus::wrong_kind, server + ": " + why) {}
 };
 
-// Turns a stream of bytes into replies. A stream that is no RESP2, or a reply that would need more
-// than the limit, throws ProtocolError, and one for which there is no memory Unavailable; the
-// parser is of no use after that.
+// Turns a stream of bytes into replies. Throws ProtocolError if the bytes are not RESP2 or a reply
+// is larger than the limit, and Unavailable if there is no memory for a reply. The parser cannot be
+// used after that.
 class ReplyParser {
  public:
-  // What the reply being parsed may still take, and whether it is one that we do not want.
+  // How much the present reply may still take.
   struct Budget {
-    std::size_t left;  // bytes and elements
-    bool is_refused = false;
+    std::size_t left;         // bytes and elements
+    bool is_refused = false;  // the reply is too large, or not RESP2
   };
 
-  // `limit`: bytes of text and array elements, added up, that one reply may have.
+  // `limit`: how many bytes of text and array elements, added up, one reply may have.
   explicit ReplyParser(std::size_t limit);
   ReplyParser(ReplyParser&&) = delete;
   ~ReplyParser();

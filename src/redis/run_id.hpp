@@ -1,4 +1,4 @@
-// What identifies a server's process: another one after each restart.
+// The identity of a server's process. It changes with each restart.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace rlock::redis {
 
-// Returns the run_id that the reply to INFO SERVER tells; empty if it tells none, as where the user
-// may not ask.
+// Returns the run_id in the reply to INFO SERVER. Returns an empty string if there is none, for
+// example because the user may not ask.
 [[nodiscard]] std::string run_id_in(const Reply& info);
 
 }  // namespace rlock::redis

@@ -26,19 +26,18 @@ struct ScriptArgs {
   std::vector<std::string> args;
 };
 
-// Whether a request has to be introduced by ASKING: its slot of a cluster is being moved to where
-// it is sent.
+// Whether ASKING must precede a request, because its slot is being moved to the node that gets the
+// request.
 enum class Asking { no, yes };
 
-// Runs `script` by its SHA1, and by its text if the server does not know it; one that only reads
-// runs where the server itself forbids it to write, if that is known and allowed there (Redis 7).
+// Runs `script` by its SHA1, or by its text if the server does not know it. A script that only
+// reads is run by EVALSHA_RO or EVAL_RO, if the server knows and permits these commands (Redis 7).
 // Returns the reply, which may be an error reply. Throws as Connection::command.
 [[nodiscard]] Reply run_script(Connection& connection, const Script& script, const ScriptArgs& call,
                                const Patience& patience, Asking asking = Asking::no);
 
-// Runs `script`, which must only read, once for each of `calls`, in one round trip. Returns the
-// replies in order, each of which may be an error; each has the span of `each`. Throws as
-// Connection::command.
+// Runs `script` once for each of `calls`, in one round trip. The script must only read. Returns the
+// replies in order. They may be errors. Each has the span of `each`. Throws as Connection::command.
 [[nodiscard]] std::vector<Reply> run_scripts(Connection& connection, const Script& script,
                                              const std::vector<ScriptArgs>& calls,
                                              const Patience& each);

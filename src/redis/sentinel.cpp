@@ -26,7 +26,7 @@ struct Appointment {
   bool operator==(const Appointment&) const = default;
 };
 
-// What one sentinel says; nothing: it does not know the name.
+// The answer of one sentinel. Nothing means that it does not know the name.
 using Opinion = std::optional<Appointment>;
 
 Opinion ask_as(const NodeOptions& options, const HostAndPort& sentinel, const Patience& patience) {
@@ -34,8 +34,8 @@ Opinion ask_as(const NodeOptions& options, const HostAndPort& sentinel, const Pa
   sentinels.endpoint.database = 0;
   const auto connection = connect_node(sentinels, sentinel, patience);
   const std::string& name = options.endpoint.master;
-  // In this order, what is asked in the middle of a failover is at worst the new master with the
-  // epoch of the old one, and never the other way round.
+  // The order matters during a failover. The result is at worst the new master with the old epoch,
+  // never the old master with the new epoch.
   const Reply details = connection->command({"SENTINEL", "MASTER", name}, patience);
   const Reply address =
       connection->command({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", name}, patience);
@@ -84,8 +84,9 @@ std::int64_t newest_epoch(const Endpoint& whole, const std::vector<Appointment>&
   return newest_epoch(whole, epoch);
 }
 
-// Returns whom most of those name who know of the last failover. A sentinel that was cut off tells
-// of a master of old, which may still run, and so may grant what the new one has granted.
+// Returns the master that most sentinels name, among the sentinels that know the last failover. A
+// sentinel that was cut off names a deposed master. That may still run, and grant locks that the
+// new master has granted.
 std::optional<Appointment> choose(const std::vector<Appointment>& said, std::int64_t epoch,
                                   std::string& why) {
   const Appointment* chosen = nullptr;
@@ -135,8 +136,8 @@ struct Answers {
   std::vector<std::exception_ptr> refusals;
 };
 
-// Asks all sentinels, until all have answered or have failed, or a majority has answered; from
-// `any_counts` on a single answer is enough.
+// Asks all sentinels, until all have answered or failed, or a majority has answered. From
+// `any_counts` on, a single answer is enough.
 Answers ask_all(const NodeOptions& options, const Patience& patience, TimePoint any_counts) {
   Survey<Opinion> survey([options](const HostAndPort& sentinel,
                                    const Patience& until) { return ask(options, sentinel, until); },

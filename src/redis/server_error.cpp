@@ -95,7 +95,7 @@ std::string words_for(const std::string& text) {
                                                 : "the server cannot carry a request out now";
 }
 
-// Returns the server's text without the place in a script of ours, which tells nobody anything.
+// Returns the server's text without the position in rlock's script, which does not help the user.
 std::string without_script(std::string text) {
   text = text.substr(0, text.find(" script: "));
   // "ERR Error running script (call to f_...): @user_script:7: @user_script: 7: -OOM command ..."

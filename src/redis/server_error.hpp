@@ -1,4 +1,4 @@
-// Errors that a server reports, and those of not reaching it.
+// Errors that a server reports, and errors when it cannot be reached.
 #pragma once
 
 #include <string>
@@ -8,14 +8,15 @@
 
 namespace rlock::redis {
 
-// The server cannot be reached or did not answer in time. Whether a request that was on its way was
-// carried out is unknown.
+// The server cannot be reached or did not answer in time. It is unknown whether the server carried
+// out a request that was on its way.
 class Unavailable : public Error {
  public:
   explicit Unavailable(const std::string& message) : Error(ExitStatus::unavailable, message) {}
 };
 
-// The wake-up descriptor of a Client became readable during a request, whose outcome is unknown.
+// The wake-up descriptor of a Client became readable during a request. The outcome of the request
+// is unknown.
 class Interrupted : public std::exception {
  public:
   [[nodiscard]] const char* what() const noexcept override { return "interrupted"; }
@@ -25,7 +26,7 @@ class Interrupted : public std::exception {
 class ServerError : public Error {
  public:
   // `text` is the server's line, such as "LOADING Redis is loading the dataset in memory". The
-  // message has our words for it first: what has happened, and what to do.
+  // message begins with rlock's words: what happened, and what to do.
   ServerError(const std::string& server, const std::string& text);
 
   // Returns the first word, such as "LOADING".
@@ -35,8 +36,8 @@ class ServerError : public Error {
   std::string code_;
 };
 
-// Returns whether a server's error line has this code, such as "READONLY", also where it was raised
-// inside a script.
+// Returns whether a server's error line has this code, such as "READONLY". The error may also come
+// from inside a script.
 [[nodiscard]] bool is_error(const std::string& text, std::string_view code);
 
 // Returns the exit status for a server's error line.

@@ -13,33 +13,33 @@ namespace rlock::redis {
 
 inline constexpr int k_slots = 16384;
 
-// Returns the slot of a key or channel, 0 to 16383: that of its hash tag, if it has one.
+// Returns the slot of a key or channel, 0 to 16383. If the key has a hash tag, the tag decides.
 [[nodiscard]] int slot_of(std::string_view key) noexcept;
 
-// Where the answer MOVED or ASK of a node sends.
+// The slot and the node that an answer MOVED or ASK names.
 struct Redirect {
   int slot = 0;
   HostAndPort node;
 };
 
-// Reads "MOVED 3999 10.0.0.1:6381". A node that does not tell its host has that of `asked`.
-// Throws ProtocolError.
+// Reads "MOVED 3999 10.0.0.1:6381". If the host is missing, it is the host of `asked`. Throws
+// ProtocolError.
 [[nodiscard]] Redirect parse_redirect(std::string_view text, const HostAndPort& asked);
 
 class SlotMap {
  public:
-  // Knows nothing.
+  // Makes an empty map.
   SlotMap() = default;
   // From the answer to CLUSTER SLOTS by `asked`. Throws ProtocolError.
   SlotMap(const Reply& slots, const HostAndPort& asked);
 
   void move(int slot, const HostAndPort& to);
 
-  // Returns the slot's master; nothing if it has none.
+  // Returns the slot's master, or nothing if it has none.
   [[nodiscard]] std::optional<HostAndPort> owner(int slot) const;
-  // Returns all nodes: those that own slots, and their replicas.
+  // Returns all nodes: the masters that own slots, and their replicas.
   [[nodiscard]] const std::vector<HostAndPort>& nodes() const noexcept { return nodes_; }
-  // Returns those that own slots.
+  // Returns the masters that own slots.
   [[nodiscard]] std::vector<HostAndPort> masters() const;
 
  private:

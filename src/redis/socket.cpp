@@ -127,7 +127,7 @@ Attempt start(const Address& address) {
   return attempt;
 }
 
-// Returns the connected socket among `attempts`, if any. Waits until `until` at the most.
+// Returns the connected socket among `attempts`, if any. Does not wait beyond `until`.
 Fd first_connected(std::vector<Attempt>& attempts, TimePoint until, int wake_fd) {
   std::vector<pollfd> polled;
   for (const Attempt& attempt : attempts) {
@@ -214,7 +214,7 @@ Fd connect_unix(const std::string& path, const Patience& patience) {
   Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd.valid()) throw Unavailable(errno_text(errno));
   while (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name) != 0) {
-    // EAGAIN: the server's backlog is full; there is nothing to poll for.
+    // EAGAIN: the server's backlog is full. poll() cannot wait for that.
     if (errno != EAGAIN && errno != EINTR) throw Unavailable(errno_text(errno));
     if (BootClock::now() >= patience.deadline) throw Unavailable("no answer " + in_time(patience));
     pause({after(BootClock::now(), Milliseconds(5)), patience.wake_fd});

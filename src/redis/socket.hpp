@@ -10,18 +10,18 @@
 
 namespace rlock::redis {
 
-// How long to wait, and what ends the wait early: `wake_fd` (-1: none) becoming readable.
+// How long to wait. The wait ends early if `wake_fd` (-1: none) becomes readable.
 struct Patience {
   TimePoint deadline;
   int wake_fd = -1;
-  Milliseconds span{0};   // the whole time that there was, for messages; 0: not known
-  const char* from = "";  // what the user can change to make that longer, such as " (--timeout)"
+  Milliseconds span{0};   // the whole time from start to deadline, for messages; 0: not known
+  const char* from = "";  // the option that changes this time, such as " (--timeout)"
 };
 
-// Returns "within 3s (--timeout)", or "in time" where the span is not known.
+// Returns "within 3s (--timeout)", or "in time" if the span is not known.
 [[nodiscard]] std::string in_time(const Patience& patience);
 
-// Returns the same span, from now on.
+// Returns a patience with the same span that starts now.
 [[nodiscard]] Patience again(const Patience& patience);
 
 // Returns the first half of the time that `patience` has left.
@@ -34,8 +34,8 @@ struct Patience {
 // Sleeps until the deadline. Throws Interrupted.
 void pause(const Patience& patience);
 
-// Connects to a tcp endpoint; tries every address of the name, each a moment after the one before,
-// and keeps the first that answers. Throws Unavailable, Interrupted.
+// Connects to a tcp endpoint. Tries every address of the name, each a moment after the previous
+// one, and keeps the first connection that succeeds. Throws Unavailable, Interrupted.
 [[nodiscard]] Fd connect_tcp(const Endpoint& endpoint, const Patience& patience);
 
 // Connects to a Unix socket. Throws Unavailable, Interrupted.

@@ -1,4 +1,5 @@
-// The way that a connection's bytes take: a plain socket, or TLS on top of one. Nothing here waits.
+// Reads and writes the bytes of a connection: a plain socket, or TLS on top of one. Nothing here
+// waits.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +14,8 @@ namespace rlock::redis {
 
 class Stream {
  public:
-  // What came of a read or a write: some bytes, or the events (POLLIN, POLLOUT) to wait for before
-  // it is tried again.
+  // The result of a read or a write: some bytes, or the events (POLLIN, POLLOUT) to wait for before
+  // the next try.
   struct Step {
     std::size_t bytes = 0;
     short wait_for = 0;
@@ -27,18 +28,20 @@ class Stream {
 
   // Reads what has arrived. Throws Unavailable when the connection has ended; Error.
   virtual Step read(std::span<char> buffer) = 0;
-  // Writes the start of `bytes`; tried again, they must start with the same. Throws as `read`.
+  // Writes the start of `bytes`. At the next try, `bytes` must start with the same bytes. Throws as
+  // `read`.
   virtual Step write(std::string_view bytes) = 0;
-  // Says that nothing follows. Returns no event if that is done. Throws Unavailable.
+  // Tells the other side that nothing follows. Returns no event when that is done. Throws
+  // Unavailable.
   virtual Step end() = 0;
 
-  // True if `read` has something though the socket may have nothing.
+  // Returns whether `read` has data even if the socket has none.
   [[nodiscard]] virtual bool has_read_ahead() const noexcept = 0;
   [[nodiscard]] virtual int fd() const noexcept = 0;
 };
 
-// For messages: `server` is its URL without user and password, `hint` follows the news that it has
-// left without a word.
+// Makes a stream of a plain socket. For messages: `server` is the URL without user and password.
+// `hint` is appended to the message that the server has closed the connection without a reply.
 [[nodiscard]] std::unique_ptr<Stream> plain_stream(Fd socket, std::string server, std::string hint);
 
 }  // namespace rlock::redis

@@ -63,8 +63,8 @@ void Subscription::listen_in_shards(const std::vector<std::string>& channels,
     auto connection = cluster.take_connection(owned.first);
     if (!connection) connection = connect_node(nodes, owned.first, patience);
     for (const auto& [slot, some] : owned.second) {
-      // Before Redis 7 there are no shards, and a user may lack the right: then only those are
-      // heard who publish to all.
+      // Before Redis 7 there are no shards, and a user may lack the right. Then only messages for
+      // all nodes arrive.
       const auto moved = subscribe(*connection, {"SSUBSCRIBE", "ssubscribe"}, some);
       if (moved && Links::is_about_slot(*moved))
         throw Unavailable(name + ": the slot of a channel is being moved (" +

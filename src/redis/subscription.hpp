@@ -1,4 +1,5 @@
-// Connections that listen to channels. Messages are hints: one may be lost with the connection.
+// Connections that listen to channels. Messages are hints. A message may be lost with its
+// connection.
 #pragma once
 
 #include <memory>
@@ -16,31 +17,31 @@ struct Message {
   std::string text;
 };
 
-// In a cluster it listens to what is published to all nodes, and to what is published in the shards
-// of the channels (Redis 7): a message that comes in both ways is told twice.
+// In a cluster, it listens to messages for all nodes (PUBLISH), and to messages in the shards of
+// the channels (SPUBLISH, Redis 7). A message that is published in both ways is returned twice.
 class Subscription {
  public:
-  // Connects and subscribes; the server has confirmed every channel on return. In a cluster there
-  // is a connection to the owner of each channel.
-  // Throws Unavailable, ServerError, ProtocolError, Interrupted.
+  // Connects and subscribes. On return, the server has confirmed every channel. In a cluster, there
+  // is a connection to the owner of each channel. Throws Unavailable, ServerError, ProtocolError,
+  // Interrupted.
   Subscription(const ClientOptions& options, const std::vector<std::string>& channels);
 
-  // Subscribes to more channels. Returns false if the server refuses, which changes nothing.
-  // Not for a cluster. Throws Unavailable, ProtocolError, Interrupted.
+  // Subscribes to more channels. Returns false and changes nothing if the server refuses. Not for a
+  // cluster. Throws Unavailable, ProtocolError, Interrupted.
   [[nodiscard]] bool add(const std::vector<std::string>& channels);
 
-  // Listens to one more channel, instead of the one given before, if any; empty: to none. By a
-  // pattern: so that it does not count as a listener there (PUBSUB NUMSUB). In a cluster it hears
-  // what is published to all nodes. Returns false if the server refuses, and then it hears no more
-  // than before the first call. Throws Unavailable, ProtocolError, Interrupted.
+  // Listens to one more channel, which replaces the channel of the previous call. Empty: listens to
+  // none. Subscribes to a pattern, so that it does not count as a listener of the channel (PUBSUB
+  // NUMSUB). In a cluster, it gets only messages for all nodes. Returns false if the server
+  // refuses. Then it listens only to the channels of the constructor and `add`. Throws Unavailable,
+  // ProtocolError, Interrupted.
   [[nodiscard]] bool overhear(const std::string& channel);
 
   // Returns the descriptor to poll for input, after `drain` has returned no message.
   [[nodiscard]] int fd() const noexcept;
 
-  // Takes all messages that have arrived, in order.
-  // Throws Unavailable when a connection has ended or a channel is another node's now,
-  // ProtocolError.
+  // Returns all messages that have arrived, in order.
+  // Throws Unavailable if a connection has ended or another node owns a channel now, ProtocolError.
   [[nodiscard]] std::vector<Message> drain();
 
  private:
@@ -58,9 +59,9 @@ class Subscription {
 
   ClientOptions options_;
   std::vector<std::unique_ptr<Connection>> connections_;
-  Fd all_;                      // polls several connections; not used for one
+  Fd all_;                      // polls several connections; not used for one connection
   std::string overheard_;       // the pattern, or empty
-  std::vector<Message> early_;  // came before a later channel was confirmed
+  std::vector<Message> early_;  // messages that came before a later channel was confirmed
 };
 
 }  // namespace rlock::redis

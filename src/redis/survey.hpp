@@ -1,4 +1,4 @@
-// Asks several servers side by side, so that one that is dead or cut off costs next to nothing.
+// Asks several servers at the same time, so that a dead server delays nothing.
 #pragma once
 
 #include <deque>
@@ -18,12 +18,12 @@
 
 namespace rlock::redis {
 
-// Each server is asked in a thread of its own, which ends by the deadline, also if nobody waits for
-// its answer any longer.
+// Asks each server in a thread of its own. The thread ends by the deadline, even if nobody waits
+// for its answer any more.
 template <typename Answer>
 class Survey {
  public:
-  // Asks one server; may throw. It must not refer to what may be gone before the deadline.
+  // Asks one server. May throw. It must not refer to objects that may be gone before the deadline.
   using Question = std::function<Answer(const HostAndPort&, const Patience&)>;
 
   struct Result {
@@ -32,11 +32,11 @@ class Survey {
     std::exception_ptr failure;  // instead of an answer
   };
 
-  // `patience`: of the whole; its wake_fd ends `next` early.
+  // `patience`: for the whole survey. Its wake_fd ends `next` early.
   Survey(Question question, const Patience& patience)
       : question_(std::move(question)), patience_(patience) {}
 
-  // Begins to ask a server. Without a thread for it, the result is that failure.
+  // Begins to ask a server. If no thread can be started, the result is a failure that says so.
   void ask(const HostAndPort& server) {
     ++pending_;
     const auto work = [box = box_, question = question_, server, patience = patience_] {
@@ -62,10 +62,10 @@ class Survey {
     }
   }
 
-  // Returns how many servers have been asked whose results `next` has not returned.
+  // Returns for how many servers `next` has not returned a result yet.
   [[nodiscard]] int pending() const noexcept { return pending_; }
 
-  // Returns the next result, or nothing if none has come by `until`. Throws Interrupted.
+  // Waits for the next result. Returns nothing if none has come by `until`. Throws Interrupted.
   std::optional<Result> next(TimePoint until) {
     if (pending_ == 0) return std::nullopt;
     const TimePoint end = std::min(until, patience_.deadline);

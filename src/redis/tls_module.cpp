@@ -19,9 +19,9 @@ namespace {
 constexpr const char* k_own_program = "/proc/self/exe";
 constexpr const char* k_file = "rlock-tls.so";
 
-// It is looked for where this program is, and nowhere else: beside it, as it was built, or where it
-// was installed. No variable of the environment has a say in what code runs. Returns an invalid
-// descriptor, and the errno of the last place, if it cannot be opened.
+// Opens the module. Looks where the module was installed and beside this program, and nowhere else.
+// No environment variable can change which code runs. If the module cannot be opened, returns an
+// invalid descriptor and the errno of the last attempt.
 Fd open_module(int& error) {
   std::array<char, PATH_MAX> path{};
   const ssize_t size = ::readlink(k_own_program, path.data(), path.size() - 1);

@@ -14,7 +14,7 @@ namespace {
 
 class TlsStream : public Stream {
  public:
-  // Reads the files, so that what is wrong with them is told though the server may be down.
+  // Reads the files, so that a wrong file is reported even if the server is down.
   explicit TlsStream(const Endpoint& endpoint)
       : server_(endpoint.display()), module_(tls_module()) {
     if (module_ == nullptr) {

@@ -1,4 +1,4 @@
-// Where the server is, and who asks: parsed from a URL.
+// The address of a server, with user and password, parsed from a URL.
 #pragma once
 
 #include <cstdint>
@@ -23,16 +23,16 @@ struct HostAndPort {
   bool operator==(const HostAndPort&) const = default;
 };
 
-// Files in PEM; none that is empty is used.
+// Files in PEM.
 struct TlsFiles {
-  std::string authorities;  // who may have signed the server's certificate; empty: the system's
-  std::string certificate;
-  std::string key;
+  std::string authorities;  // trusted authorities or certificates; empty: the system's
+  std::string certificate;  // of the client; empty: none
+  std::string key;          // of the client; empty: none
 };
 
 struct Endpoint {
-  // tls: tcp with encryption. sentinel: the master that sentinels tell of, by tcp. cluster:
-  // whichever of its nodes has the key, by tcp.
+  // tls: TCP with encryption. sentinel: the master that sentinels name, by TCP. cluster: the node
+  // that has the key, by TCP.
   enum class Transport { tcp, tls, unix_socket, local, sentinel, cluster };
 
   Transport transport = Transport::tcp;
@@ -44,16 +44,17 @@ struct Endpoint {
   int database = 0;
   Credentials credentials;
   TlsFiles tls_files;
-  bool is_default = false;  // nobody has named this server
+  bool is_default = false;  // the user has named no server
 
-  // Returns the URL without user and password, percent-encoded: fit for messages, logs and JSON.
+  // Returns the URL without user and password, percent-encoded, for messages, logs and JSON.
   [[nodiscard]] std::string display() const;
 };
 
 // Parses redis://[user[:password]@]host[:port][/db], rediss://..., unix:///path[?db=N], local:,
 // local:/dir, redis-sentinel://[user[:password]@]host[:port][,host[:port]...][/db]#master and
 // redis-cluster://[user[:password]@]host[:port][,host[:port]...].
-// Throws Error (usage) that says what is wrong and how it should look; never repeats a password.
+// Throws Error (usage). Its message says what is wrong and what the URL should look like, and never
+// contains a password.
 [[nodiscard]] Endpoint parse_url(std::string_view url);
 
 }  // namespace rlock::redis

@@ -1,4 +1,4 @@
-// What somebody meant who wrote something else than a server's URL.
+// Guesses what a user meant whose text is not the URL of a server.
 #pragma once
 
 #include <optional>
@@ -7,8 +7,8 @@
 
 namespace rlock::redis {
 
-// Returns what to tell who has written `text` for a URL, such as "is redis:// meant in front of
-// it?", or nothing. Does not repeat the text: it may be a password.
+// Returns a hint about `text`, such as "is redis:// meant in front of it?", or nothing. The hint
+// does not contain the text, because it may be a password.
 [[nodiscard]] std::optional<std::string> url_hint(std::string_view text);
 
 }  // namespace rlock::redis

@@ -1,4 +1,4 @@
-// What a session trusts and offers, read from files.
+// The certificates that a session trusts and sends, read from files.
 #pragma once
 
 #include <openssl/types.h>
@@ -7,12 +7,12 @@
 
 namespace rlock::tls {
 
-// Returns a context that verifies the server and speaks TLS 1.2 or later, or nothing if `failure`
-// says which file is of no use. To be freed by SSL_CTX_free.
+// Returns a context that verifies the server and speaks TLS 1.2 or later. Returns null if it fails;
+// `failure` then says which file cannot be used. Free the context with SSL_CTX_free.
 [[nodiscard]] SSL_CTX* new_context(const Options& options, Failure& failure) noexcept;
 
-// Makes `ssl` accept nobody but `host`, a name or an address, and tell a server of many names which
-// one is meant. Returns false if that cannot be done.
+// Makes `ssl` accept only `host`, a name or an address, and send the name to the server (SNI).
+// Returns false if that fails.
 [[nodiscard]] bool expect_host(SSL* ssl, const char* host) noexcept;
 
 }  // namespace rlock::tls

@@ -89,8 +89,8 @@ const char* hint_of_alert(int alert, bool has_certificate) {
   }
 }
 
-// What the server has said. OpenSSL's text starts with a version, "tlsv13 alert", which is not that
-// of the connection.
+// Explains an alert of the server. OpenSSL's text starts with a version, "tlsv13 alert", which is
+// not the version of the connection.
 void explain_alert(const SSL* ssl, int alert, const char* text, Failure& failure) {
   const char* word = std::strstr(text, "alert ");
   const char* why = word == nullptr ? text : word + std::strlen("alert ");

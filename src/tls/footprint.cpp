@@ -18,7 +18,7 @@ bool is_openssl(const dl_phdr_info& library) {
          std::strstr(library.dlpi_name, "/libssl.so") != nullptr;
 }
 
-// True if the loader has written into the code: what is in memory is not what is in the file.
+// Returns whether the loader has changed the code, so that the memory differs from the file.
 bool has_changed_code(const dl_phdr_info& library) {
   for (int i = 0; i < library.dlpi_phnum; ++i) {
     const ElfW(Phdr)& part = library.dlpi_phdr[i];

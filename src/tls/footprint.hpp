@@ -5,10 +5,9 @@
 
 namespace rlock::tls {
 
-// Gives back what only the handshake needed: the trusted certificates, of which the system may have
-// hundreds, and the pages of OpenSSL's code and constants that are resident. What comes after needs
-// few of those, and they come back from the file as they are needed. `ssl` has a context of its
-// own.
+// Frees what only the handshake needed: the trusted certificates, of which the system may have
+// hundreds, and the resident pages of OpenSSL's code and constants. Later steps need few of these
+// pages, and the kernel reads them from the file again. `ssl` must have a context of its own.
 void give_back_memory(SSL* ssl) noexcept;
 
 }  // namespace rlock::tls

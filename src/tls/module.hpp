@@ -1,56 +1,58 @@
-// What rlock and its TLS module, which is loaded only when it is needed, say to each other. Nothing
-// but plain data and plain functions: no exception and no C++ object may cross.
+// The interface between rlock and its TLS module, which is loaded only when it is needed. It has
+// only plain data and plain functions. No exception and no C++ object may cross it.
 #pragma once
 
 #include <cstddef>
 
 namespace rlock::tls {
 
-// One connection's state; only the module knows what is in it.
+// The state of one connection. Only the module knows its content.
 struct Session;
 
-// Each text may be empty, none may be null.
+// Each text may be empty, none may be null. The files are PEM.
 struct Options {
-  const char* host;         // who the server must prove to be: a name or an address
-  const char* authorities;  // file (PEM) of those who may vouch for it; empty: the system's
-  const char* certificate;  // file (PEM) that says who we are, and
-  const char* key;          // the file of its key
+  const char* host;         // that the server must prove to be: a name or an address
+  const char* authorities;  // file of the trusted authorities; empty: the system's
+  const char* certificate;  // file of the client's certificate chain
+  const char* key;          // file of the client's private key
 };
 
 struct Failure {
   enum class Kind : int {
-    files,    // one of the given files is of no use
-    refused,  // one side does not accept the other: its certificate, its protocols
-    foreign,  // what came is no TLS
+    files,    // one of the given files cannot be used
+    refused,  // one side does not accept the other's certificate or protocols
+    foreign,  // the server does not speak TLS
     lost,     // the connection broke
   };
   Kind kind;
-  char text[256];  // why, for people; may hold any byte of `Options`
+  char text[256];  // the reason, for people; may contain any byte of `Options`
 };
 
-// What came of a step. `wants_input`, `wants_output`: nothing; the same step may go on when the
-// socket is readable, or writable. `failed`: `Failure` says why, and only `close` is of use now.
+// The result of a step. `wants_input`, `wants_output`: nothing happened; call the same step again
+// when the socket is readable, or writable. `ended`: see `read`. `failed`: `Failure` says why, and
+// only `close` may be called now.
 enum class State : int { done, wants_input, wants_output, ended, failed };
 
 struct Module {
-  // Reads the files. Returns nothing if `failure` says why.
+  // Reads the files and makes a session. Returns null if that fails; `failure` says why.
   Session* (*open)(const Options& options, Failure& failure);
-  // From now on the session speaks through a connected, non-blocking socket, which stays the
-  // caller's.
+  // From now on the session uses this connected, non-blocking socket. The caller still owns it.
   void (*attach)(Session* session, int fd);
-  // The next step on the way to where data can be exchanged: the server has proved who it is.
+  // The next step of the handshake. `done`: the server has proved to be `host`.
   State (*shake_hands)(Session* session, Failure& failure);
-  // Reads into `buffer`; `got` (> 0) if done. `ended`: the server will send no more.
+  // Reads into `buffer`. `done`: `got` (> 0) bytes were read. `ended`: the server will send no
+  // more.
   State (*read)(Session* session, char* buffer, std::size_t size, std::size_t& got,
                 Failure& failure);
-  // Writes the start of `data`; `taken` (> 0) if done. When the step goes on later, `data` must
-  // start with the same bytes.
+  // Writes the start of `data`. `done`: `taken` (> 0) bytes were written. When the step is called
+  // again, `data` must start with the same bytes.
   State (*write)(Session* session, const char* data, std::size_t size, std::size_t& taken,
                  Failure& failure);
-  // True if `read` returns something without reading from the socket.
+  // Returns whether `read` has data without reading from the socket.
   bool (*has_read_ahead)(const Session* session);
   // Tells the server that no more data follow.
   State (*end)(Session* session, Failure& failure);
+  // Frees the session.
   void (*close)(Session* session);
 };
 

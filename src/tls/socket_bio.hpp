@@ -5,8 +5,8 @@
 
 namespace rlock::tls {
 
-// Returns a BIO on a non-blocking socket, which stays the caller's; null without memory. Unlike
-// OpenSSL's own it never raises SIGPIPE.
+// Returns a BIO on a non-blocking socket, or null if there is no memory. The caller still owns the
+// socket. Unlike OpenSSL's own BIO, it never raises SIGPIPE.
 [[nodiscard]] BIO* new_socket_bio(int fd) noexcept;
 
 }  // namespace rlock::tls

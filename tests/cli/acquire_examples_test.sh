@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The examples of rlock-acquire(1) do what it says: those for shells in these shells, the unit's
-# commands as systemd runs them, the CI job's steps as GitHub Actions runs them.
+# The examples of rlock-acquire(1) do what the page says. The test runs each shell's example in that
+# shell, the unit's commands as systemd does, and the CI job's steps as GitHub Actions does.
 # Usage: acquire_examples_test.sh PROGRAM SOURCE_DIR
 set -uo pipefail
 unset BASH_ENV ENV

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The completions, in the shells that they are for.
+# The completions for bash, zsh and fish, each in its shell.
 # Usage: completions_test.sh PROGRAM SOURCE_DIR (the program is not run)
 set -uo pipefail
 unset BASH_ENV ENV

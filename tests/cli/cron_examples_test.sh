@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# docs/cron.md: each line of its crontabs and each ExecStart= of its units is run as cron and systemd
-# do it, on ten hosts at once and then on one that is late; one of them runs the job, and nothing is
-# printed.
+# docs/cron.md: runs each line of its crontabs as cron does, and each ExecStart= of its units as systemd
+# does, on ten hosts at once and then on one that is late. One host runs the job, and nothing is printed.
 # Usage: cron_examples_test.sh PROGRAM SOURCE_DIR
 set -uo pipefail
 unset BASH_ENV ENV

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# documentation_test.sh does not depend on how a version of CLI11 lays out --help: as 2.1 does, or,
-# here, as 2.6 with headings in capitals and long names in a column of their own.
+# documentation_test.sh does not depend on the layout of --help, which differs between versions of
+# CLI11. This test lays it out as 2.6 does: with headings in capitals, and long names in a column of
+# their own.
 # Usage: documentation_headings_test.sh PROGRAM SOURCE_DIR
 set -uo pipefail
 

@@ -1,5 +1,12 @@
 #!/usr/bin/env bash
-# --help, the manual pages, the completions and exit_status.hpp tell the same.
+# --help, the manual pages, the completions and exit_status.hpp say the same. Compared are
+#   - the sets of commands, options, values of options, exit statuses and environment variables;
+#   - word by word, with --help: the description of each command (completions, NAME, rlock(1)), the
+#     description of each option (completions: its first words), the argument of each option (manual
+#     pages, SYNOPSIS, usage), the operands (SYNOPSIS), the defaults (manual pages), and the groups of
+#     options (rlock-exec(1));
+#   - the length of each option in the manual pages.
+# The text below an option in a manual page is not compared: it says more than --help.
 # Usage: documentation_test.sh PROGRAM SOURCE_DIR
 set -uo pipefail
 export LC_ALL=C
@@ -24,6 +31,11 @@ expect_same() {
   local word
   for word in $(without "$2" "$3"); do fail "$1: $word is missing"; done
   for word in $(without "$3" "$2"); do fail "$1: $word is unknown"; done
+}
+
+# expect_equal WHAT EXPECTED FOUND: compares lines; says which differ.
+expect_equal() {
+  [[ $2 == "$3" ]] || fail "$1: $(diff <(echo "$2") <(echo "$3"))"
 }
 
 # expect_known WHAT KNOWN FOUND: says what is unknown.
@@ -365,10 +377,23 @@ man_words() {
   }'
 }
 
+# Prints the same, also "OPTION<tab>" for options without an argument, and fixed values (Cm) as they are.
+man_arguments() {
+  grep -E '^\.It Fl ' "$1" | sed -E 's/ (Ns|Op|=) / /g; s/ (Ns|Op|=) / /g' | awk '{
+    n = 0
+    argument = ""
+    for (i = 1; i <= NF; ++i) {
+      if ($i == "Fl" && $(i - 1) != "With") names[++n] = "-" $(i + 1)
+      if ($i == "Ar" || $i == "Cm") argument = $(i + 1)
+    }
+    for (; n > 0; --n) print names[n] "\t" argument
+  }'
+}
+
 # The completions describe each option with the first words of what --help says; the manual pages name
 # its argument as --help does, or with the whole word.
 check_words() {
-  local command shell page option argument description said
+  local command shell page option argument description said rest
   local -A words
   for command in "" $commands; do
     page=$source_dir/man/rlock${command:+-$command}.1
@@ -379,7 +404,9 @@ check_words() {
         [[ -z $command || ($option != -h && $option != --help) ]] || continue
         said=$(sed -n "s/^$option\t//p" <<<"${words[$shell]}")
         [[ -n $said ]] || fail "$shell, $command $option: no description"
-        [[ ${description,} == "${said,}"* ]] ||
+        rest=${description,}
+        rest=${rest#"${said,}"}
+        [[ ${description,} == "${said,}"* && $rest != [A-Za-z0-9]* ]] ||
           fail "$shell, $command $option: '$said', and --help: '$description'"
       done
       case $argument in
@@ -393,6 +420,114 @@ check_words() {
         fail "${page##*/}: $option $said, and --help: ${argument:-no argument}"
     done < <(help_words ${command:+"$command"})
   done
+}
+
+# Prints "COMMAND<tab>DESCRIPTION" for each command, as --help has it.
+command_words() {
+  help_text | sed -n '/^subcommands:/I,$p' | awk '
+    function finish() { if (name != "") print name "\t" text; name = "" }
+    /^                    / { sub(/^ +/, ""); text = text (text == "" ? "" : " ") $0; next }
+    { finish() }
+    /^  [a-z]/ { name = $1; text = $0; sub(/^ +[^ ]+ */, "", text) }
+    END { finish() }'
+}
+
+# The completions and the manual pages describe each command with the words of --help.
+check_command_words() {
+  local command description where
+  local -A said
+  while IFS=$'\t' read -r command description; do
+    said=(
+      [zsh]=$(zsh_array subcommands | sed -nE "s/^ *'$command:(.*)'$/\1/p")
+      [fish]=$(fish_lines '' | sed -nE "s/^-n '__rlock_in' -a $command -d '(.*)'$/\1/p")
+      [rlock-$command.1]=$(sed -n 's/^\.Nd //p' "$source_dir/man/rlock-$command.1")
+      [rlock.1]=$(sed -n "/^\.It Cm $command\$/{n;s/\.$//;p;}" "$source_dir/man/rlock.1")
+    )
+    for where in "${!said[@]}"; do
+      [[ ${said[$where],} == "${description,}" ]] ||
+        fail "$where, $command: '${said[$where]}', and --help: '$description'"
+    done
+  done < <(command_words)
+}
+
+# Prints "OPTION<tab>ARGUMENT" for each option in the SYNOPSIS of a manual page, and "<tab>OPERAND" for each
+# operand.
+synopsis_words() {
+  section "$1" SYNOPSIS | grep -E '^\.(Op|Fl|Ar) ' | sed -E 's/ (Ns|Op|=) / /g; s/ (Ns|Op|=) / /g' | awk '{
+    option = ""
+    for (i = 1; i <= NF; ++i) {
+      word = $(i + 1)
+      if ($i ~ /^\.?(Fl|Ar|Cm)$/ && (word == "option" || word == "global" || word == "-")) break
+      else if ($i ~ /^\.?Fl$/) { if (option != "") print option "\t"; option = "-" word }
+      else if ($i ~ /^\.?(Ar|Cm)$/) { print option "\t" word; option = "" }
+    }
+    if (option != "") print option "\t"
+  }'
+}
+
+# The SYNOPSIS of a command names each of its options, unless it says "option ...", with the same arguments
+# as the list of options; it names the operands of --help. So does the usage in --help.
+check_synopses() {
+  local command page words option argument spellings usage
+  for command in $commands; do
+    page=$source_dir/man/rlock-$command.1
+    words=$(synopsis_words "$page")
+    while IFS=$'\t' read -r option argument; do
+      [[ -z $option ]] || grep -qx -- "$option"$'\t'"$argument" <<<"$(man_arguments "$page")" ||
+        fail "${page##*/}, SYNOPSIS: $option '$argument' is not in the list of options"
+    done < <(grep -v $'^\t' <<<"$words")
+    if ! section "$page" SYNOPSIS | grep -q '^\.Op Ar option'; then
+      while read -r spellings; do
+        grep -qE -- "^(${spellings//,/|})"$'\t' <<<"$words" ||
+          fail "${page##*/}, SYNOPSIS: $spellings is missing"
+      done < <(help_text "$command" | sed -nE 's/^  (-[^ ]+).*/\1/p' | grep -v -- --help)
+    fi
+    expect_same "${page##*/}, SYNOPSIS: operands" \
+      "$(help_text "$command" | sed -n '/^positionals:/I,/^$/p' | sed -nE 's/^  ([A-Z]+) .*/\L\1/p')
+       $([[ $command != exec ]] || echo command argument)" \
+      "$(sed -n 's/^\t//p' <<<"$words")"
+    usage=$(help_text "$command" | sed -n 's/^Usage: //p')
+    while read -r option argument; do
+      grep -q -- "^$option"$'\037'"$argument"$'\037' <<<"$(help_words "$command")" ||
+        fail "rlock $command --help: usage: $option $argument is not in the list of options"
+    done < <(grep -oE -- '--[a-z-]+( [A-Z]+)?' <<<"$usage")
+  done
+}
+
+# Prints what a manual page says about an option: from its .It to the next one.
+option_text() {
+  awk -v flag="Fl ${2#-}" '
+    /^\.It Fl / { inside = index($0 " ", flag " ") }
+    /^\.S[hs] / { inside = 0 }
+    inside' "$1"
+}
+
+# The manual pages name the same defaults as --help, where that is a number, a duration, a URL or a word of
+# a fixed set.
+check_defaults() {
+  local command page option argument description word
+  for command in "" $commands; do
+    page=$source_dir/man/rlock${command:+-$command}.1
+    while IFS=$'\037' read -r option argument description; do
+      [[ $description =~ \[([^]]*)\] ]] || continue
+      for word in ${BASH_REMATCH[1]//[;,]/ }; do
+        [[ $word =~ ^([0-9]+(ms|s|m|h)?|redis://.*|reentrant|term|auto)$ ]] || continue
+        option_text "$page" "$option" | grep -qFw -- "$word" ||
+          fail "${page##*/}: $option: the default $word is missing"
+      done
+    done < <(help_words ${command:+"$command"})
+  done
+}
+
+# The groups of options in the help of exec are the subsections in its manual page, in the same order.
+check_groups() {
+  expect_equal "rlock-exec.1, groups of options" \
+    "$(help_text exec | awk '
+      /^[A-Za-z ]+:$/ { group = tolower($0); sub(/:$/, "", group) }
+      /^  -/ && group != "options" { split($1, names, ","); print group ": " names[1] }')" \
+    "$(section "$source_dir/man/rlock-exec.1" OPTIONS | awk '
+      /^\.Ss / { group = tolower(substr($0, 5)) }
+      /^\.It Fl / { print group ": -" $3 }')"
 }
 
 # Which options take the next word for their value: all, and no others, lest it be taken for a name.
@@ -432,6 +567,10 @@ check_zsh
 check_fish
 check_valued
 check_words
+check_command_words
+check_synopses
+check_defaults
+check_groups
 
 if command -v mandoc >/dev/null; then
   check_option_lines "$source_dir/man/rlock.1" "$global"

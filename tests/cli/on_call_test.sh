@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# docs/on-call.md: what it says is typed is run, prints what it says, and mends what it says it mends.
+# docs/on-call.md: runs the commands of the page, and checks their output and what they repair.
 # Usage: on_call_test.sh PROGRAM SOURCE_DIR
 #
 # Each section of the document gets a server of its own. Of its ```console blocks, lines that start

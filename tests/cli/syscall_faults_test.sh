@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Samples of tests/syscalls/run: a system call of rlock fails, and its promises hold all the same.
+# Samples of tests/syscalls/run: a system call of rlock fails, and rlock still keeps its promises.
 # Usage: syscall_faults_test.sh PROGRAM SOURCE_DIR
 set -uo pipefail
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The rules of the house (ARCHITECTURE.md): which room may include which, which libraries a room may
-# use, how long a file may be and how none may be called; that lock makes no sentences and no
-# commands; and that a unit test is named after the file that it tests.  Prints each violation.
+# Checks the rules of ARCHITECTURE.md, and prints each violation: which room may include which, which
+# libraries a room may use, how long files and functions may be, which names files may have, that lock
+# makes no sentences and no commands, and that a unit test is named after the file that it tests.
 #   arrows_test.sh PROGRAM SOURCE_DIR
 set -euo pipefail
 

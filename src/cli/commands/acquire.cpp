@@ -75,7 +75,7 @@ void check(const Globals& globals, const AcquireOptions& options) {
                 "acquire: --token: the watchdog could not tell its lock from another's of the same "
                 "value; give --no-watchdog");
   }
-  // Closed (see main): there is nobody to be told the owner.
+  // stdout is closed (see main), so nobody would get the owner.
   if ((::fcntl(STDOUT_FILENO, F_GETFL) & O_PATH) != 0) {
     throw Error(ExitStatus::unavailable, "stdout: " + errno_text(EBADF));
   }
@@ -185,12 +185,11 @@ Action set_up_acquire(CLI::App& command, const Invocation& invocation) {
   command.option_defaults()->group("The shell");
   command
       .add_option("--pid", options->pid,
-                  "The process with whose life the lock ends [the one that called rlock]")
+                  "Release the lock when this process ends [the caller of rlock]")
       ->type_name("PID")
       ->excludes("--no-watchdog");
   command.add_flag("--export", options->shell,
-                   "Print shell code for eval that sets the environment, not the owner; "
-                   "--export=fish for fish");
+                   "Print shell code for eval instead of the owner. For fish: --export=fish");
   return [&invocation, options] { return run_acquire(invocation.globals, *options); };
 }
 

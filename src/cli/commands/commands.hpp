@@ -1,4 +1,4 @@
-// The commands of rlock. Each sets up its options, and what it does when it was chosen.
+// The commands of rlock. Each function sets up the options of a command and returns its action.
 #pragma once
 
 #include <functional>
@@ -14,13 +14,13 @@ class App;
 
 namespace rlock::cli {
 
-// What stands behind `--` on the command line of exec.
+// The words after `--` on the command line of exec.
 struct Behind {
   bool given = false;
   std::vector<std::string> words;
 };
 
-// What the command line says, apart from a command's own options.
+// The content of the command line, except the options of one command.
 struct Invocation {
   Globals globals;
   Behind behind;

@@ -1,5 +1,5 @@
-// rlock __complete: what shells offer of the locks on the server. For the completions only, so it
-// is in no help text: it says nothing about errors, and takes no longer than a person bears.
+// rlock __complete: prints the names that the completions of shells offer. No help text mentions
+// it. It reports no errors, and stops early enough not to annoy a user.
 
 #include <algorithm>
 #include <memory>
@@ -29,10 +29,10 @@ constexpr std::size_t k_most = 1000;
 struct CompleteOptions {
   std::string what;  // names, holders or waiters
   std::string start;
-  std::string lock;  // whose holders or waiters; empty: of any lock
+  std::string lock;  // the lock of the holders or waiters; empty: any lock
 };
 
-// Returns a glob that means what starts with `start`.
+// Returns a glob that matches names that start with `start`.
 std::string glob_of(const std::string& start) {
   std::string glob;
   for (const char c : start) {

@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* k_hidden = "***";
 
-// Returns a URL that tells of a password only that there is one.
+// Returns a URL in which *** replaces the password.
 std::string shown_url(const std::string& url) {
   const redis::Endpoint endpoint = redis::parse_url(url);
   const redis::Credentials& own = endpoint.credentials;
@@ -48,7 +48,8 @@ std::string to_toml_list(const std::vector<std::string>& texts) {
   return "[" + list + "]";
 }
 
-// A line of a file that can be saved: what cannot be set there, or is not set, is a comment.
+// Returns a line of a configuration file. A setting that is not set, or cannot be set in a file, is
+// a comment.
 std::string to_line(const Setting& setting) {
   if (setting.value.empty() && setting.from == Setting::From::fallback) {
     return "# " + setting.name + ": none\n";

@@ -1,4 +1,4 @@
-// rlock doctor: says what is wrong with a server and the locks on it, and mends what is garbage.
+// rlock doctor: finds problems of a server and the locks on it, and repairs some of them.
 
 #include <algorithm>
 #include <map>
@@ -44,7 +44,7 @@ class Report {
  public:
   Report(bool json, const Paint& paint) : json_(json), paint_(paint) {}
 
-  // `name`: of the lock; nothing for the server.
+  // `name`: the lock's name, or nothing for the server.
   void add(const std::optional<std::string>& name, const char* level, const ProblemText& problem) {
     ++counts_[level];
     if (json_) {
@@ -162,7 +162,7 @@ class Doctor {
       for (std::size_t i = 0; i < some.size(); ++i) {
         const auto found = leftovers.find(some[i]);
         const Names keys = found == leftovers.end() ? Names{} : found->second;
-        // What the user may not read cannot be mended.
+        // A lock that the user may not read cannot be repaired.
         if (snapshots[i]) examine(*snapshots[i], keys);
       }
     }
@@ -214,9 +214,9 @@ int run_doctor(const Globals& globals, const DoctorOptions& options) {
 Action set_up_doctor(CLI::App& command, const Invocation& invocation) {
   const auto options = std::make_shared<DoctorOptions>();
   set_usage(command, "rlock doctor [--repair | --dry-run] [NAME]");
-  unprotect(*command.add_option("NAME", options->name, "Only this lock [all]"));
+  unprotect(*command.add_option("NAME", options->name, "Check only this lock [all]"));
   command.add_flag("--repair", options->repair,
-                   "Remove what is provably garbage, and say what that was");
+                   "Remove what nobody can need any more, and say what was removed");
   command.add_flag("--dry-run", options->dry_run, "Only say what --repair would remove");
   return [&invocation, options] { return run_doctor(invocation.globals, *options); };
 }

@@ -115,12 +115,12 @@ int run_command(const ExecPlan& plan, HeldLocks& locks, lock::Session& session,
   if (is_struck) supervisor.kill_command();
   const bool lost = result.lost || is_struck ||
                     BootClock::now() >= lock::kill_time(locks.end(), plan.terms.lease);
-  if (lost && !result.lost) {  // else it has been told
+  if (lost && !result.lost) {  // otherwise the loss was reported before
     locks.report_loss(guardian.has_struck() ? k_stood_still : k_unconfirmed);
   }
   const auto ran = std::chrono::ceil<Milliseconds>(BootClock::now() - start);
   const auto gone = locks.release(std::max(plan.at_least - ran, Milliseconds(0)));
-  if (!lost) {  // else it has been told
+  if (!lost) {  // otherwise the loss was reported before
     for (const std::string& name : gone) {
       say(escape_for_terminal(name) +
           ": lock lost: it was deleted or evicted, or somebody else has it");
@@ -207,18 +207,20 @@ Action set_up_exec(CLI::App& command, const Invocation& invocation) {
   command.option_defaults()->group("The command");
   command.add_option("-c", options->shell, "Run /bin/sh -c STRING instead of '-- CMD'")
       ->type_name("STRING");
-  command.add_option("--on-lost", options->on_lost, "What CMD gets when the lock is lost [term]")
+  command
+      .add_option("--on-lost", options->on_lost, "What happens to CMD when the lock is lost [term]")
       ->type_name("ACTION")
       ->check(CLI::IsMember({"term", "kill", "ignore"}));
   command
       .add_option("--kill-after", options->kill_after,
-                  "From SIGTERM to SIGKILL [5s, at most a third of the lease]")
+                  "Time from SIGTERM to SIGKILL when rlock ends CMD [5s, at most a third of the "
+                  "lease]")
       ->type_name("DUR");
   command
       .add_option("--at-least", options->at_least,
-                  "Keep the lock at least so long, even if CMD ends sooner")
+                  "Keep the lock for at least this time, even if CMD ends sooner")
       ->type_name("DUR");
-  command.add_option("--at-most", options->at_most, "End CMD after so long, with status 124")
+  command.add_option("--at-most", options->at_most, "End CMD after this time, with status 124")
       ->type_name("DUR");
   return
       [&invocation, options] { return run_exec(invocation.globals, *options, invocation.behind); };

@@ -1,4 +1,4 @@
-// What a call of rlock exec asks for.
+// The options of rlock exec, and their meaning.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace rlock::cli {
 
-// As the user has typed it.
+// The options as the user typed them.
 struct ExecOptions {
   std::vector<std::string> names;
   TakeOptions take;
@@ -23,9 +23,9 @@ struct ExecOptions {
   std::optional<std::string> at_most;
 };
 
-// With every text understood.
+// The same with every text parsed.
 struct ExecPlan {
-  std::vector<std::string> names;  // sorted: two runs with the same names never wait for each other
+  std::vector<std::string> names;  // sorted, so that runs with the same names do not deadlock
   std::vector<std::string> command;
   lock::About about;
   lock::Kind kind;
@@ -42,7 +42,7 @@ struct ExecPlan {
   bool is_quiet = false;
 };
 
-// Throws Error (usage).
+// Parses the texts of the options. Throws Error (usage).
 [[nodiscard]] ExecPlan make_plan(const ExecOptions& options, const Behind& behind);
 
 }  // namespace rlock::cli

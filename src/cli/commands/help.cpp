@@ -9,8 +9,8 @@
 namespace rlock::cli {
 namespace {
 
-// CLI11 would write a usage of its own making, which knows nothing of `--`, and tell of each option
-// which others exclude it.
+// CLI11's own usage does not mention `--`, and its help lists for each option the options that
+// exclude it. This formatter leaves that out.
 class Help : public CLI::Formatter {
  public:
   explicit Help(std::string usage) : usage_(std::move(usage)) { column_width(34); }

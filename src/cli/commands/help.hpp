@@ -1,4 +1,4 @@
-// The look of --help.
+// The layout of --help.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@ class App;
 
 namespace rlock::cli {
 
-// Makes `command`'s help start with `usage`, such as "rlock exec [OPTIONS] NAME... -- CMD", and end
-// with `examples`: lines that end with '\n'.
+// Sets the usage line of `command`'s help, such as "rlock exec [OPTIONS] NAME... -- CMD", and the
+// examples at its end. Each line of `examples` must end with '\n'.
 void set_usage(CLI::App& command, const std::string& usage, const std::string& examples = "");
 
 }  // namespace rlock::cli

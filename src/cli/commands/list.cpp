@@ -40,7 +40,7 @@ class List {
   List(const Globals& globals, const ListOptions& options, redis::Client& client)
       : globals_(globals), options_(options), client_(client) {}
 
-  // Reads all locks. When this throws, `print_all` has those that were read until then.
+  // Reads all locks. If this throws, `print_all` prints the locks that were read until then.
   void read() {
     TransientLine progress(globals_.quiet ? TransientLine::Show::never
                                           : TransientLine::Show::on_terminal);
@@ -166,7 +166,7 @@ Action set_up_list(CLI::App& command, const Invocation& invocation) {
   command.add_flag("--stuck", options->stuck, "Show only locks with a problem");
   command
       .add_option("--simple", options->simple,
-                  "Show also strings whose names match PATTERN, as locks of kind simple")
+                  "Also show strings whose names match PATTERN, as locks of kind simple")
       ->type_name("PATTERN");
   return [&invocation, options] { return run_list(invocation.globals, *options); };
 }

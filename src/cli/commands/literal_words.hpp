@@ -1,4 +1,4 @@
-// Lock names that CLI11 would read as something else: "[a,b]" as a list, "++" as an end of words.
+// Protects lock names that CLI11 would misread: "[a,b]" as a list, "++" as the end of words.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@ class Option;
 
 namespace rlock::cli {
 
-// Marks the positional words behind the command's name in `words`, where CLI11 would misread them.
-// `app` and `command` have the options by which positional words are told from options' values.
+// Marks the positional words after the command's name in `words` that CLI11 would misread. The
+// options of `app` and `command` show which words are values of options.
 void protect_positionals(std::vector<std::string>& words, const CLI::App& app,
                          const CLI::App& command);
 
-// Takes the marks off what `option` is given.
+// Makes `option` remove the marks from its values.
 void unprotect(CLI::Option& option);
 
 }  // namespace rlock::cli

@@ -45,7 +45,9 @@ Action set_up_renew(CLI::App& command, const Invocation& invocation) {
   const auto options = std::make_shared<RenewOptions>();
   set_usage(command, "rlock renew [--owner ID] [--lease DUR] NAME");
   unprotect(*command.add_option("NAME", options->name, "Name of the lock")->required());
-  command.add_option("--owner", options->owner, "Who holds it [RLOCK_HELD, RLOCK_OWNER]")
+  command
+      .add_option("--owner", options->owner,
+                  "Owner that holds the lock [from RLOCK_HELD or RLOCK_OWNER]")
       ->type_name("ID");
   command.add_option("--lease", options->take.lease, "How long the lock is held from now on [30s]")
       ->type_name("DUR");

@@ -165,8 +165,8 @@ int break_lock(const Globals& globals, const redis::ClientOptions& server,
   return 0;
 }
 
-// Breaks the lock on each of several servers, also if another does not answer. Asks all questions
-// first: a holder that a majority still knows takes the lock back by its next renewal.
+// Breaks the lock on each of several servers, even if another server does not answer. Asks all
+// questions first: while a majority still has the lock, the holder's next renewal restores it.
 int break_everywhere(const Globals& globals, const UnlockOptions& options) {
   if (!options.yes && !can_ask()) {
     throw Error(ExitStatus::usage,
@@ -198,8 +198,8 @@ int break_everywhere(const Globals& globals, const UnlockOptions& options) {
   return failure != 0 ? failure : status;
 }
 
-// Gives back the innermost hold that rlock acquire has told the environment of, and that was not
-// given back yet: not whichever comes first of the owner's, which may be another process'.
+// Releases the innermost hold of rlock acquire in the environment that was not given back yet. Does
+// not release another hold of the owner, because that may belong to another process.
 lock::Release release_known(lock::Wish wish, const std::vector<lock::Hold>& holds,
                             lock::Session& session) {
   for (auto hold = holds.rbegin(); hold != holds.rend(); ++hold) {
@@ -240,14 +240,15 @@ Action set_up_unlock(CLI::App& command, const Invocation& invocation) {
   const auto options = std::make_shared<UnlockOptions>();
   set_usage(command, "rlock unlock [--owner ID | --force [OPTIONS]] NAME");
   unprotect(*command.add_option("NAME", options->name, "Name of the lock")->required());
-  CLI::Option* owner =
-      command.add_option("--owner", options->owner, "Who holds it [RLOCK_HELD, RLOCK_OWNER]")
-          ->type_name("ID");
+  CLI::Option* owner = command
+                           .add_option("--owner", options->owner,
+                                       "Owner that holds the lock [from RLOCK_HELD or RLOCK_OWNER]")
+                           ->type_name("ID");
   CLI::Option* force =
       command.add_flag("--force", options->force, "Break the lock and wake the waiters")
           ->excludes(owner);
-  command.add_flag("-y,--yes", options->yes, "Do not ask before breaking it")->needs(force);
-  command.add_option("--kind", options->kind, "Break a string, which may be no lock at all")
+  command.add_flag("-y,--yes", options->yes, "Break the lock without asking")->needs(force);
+  command.add_option("--kind", options->kind, "Break a string, which may not be a lock")
       ->type_name("KIND")
       ->check(CLI::IsMember({"simple"}))
       ->needs(force);

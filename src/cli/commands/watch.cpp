@@ -1,4 +1,4 @@
-// rlock watch: follows locks live: a screen on a terminal, else one event a line.
+// rlock watch: follows locks live. Shows a screen on a terminal, otherwise one line for each event.
 
 #include <algorithm>
 #include <array>
@@ -112,8 +112,9 @@ class Watch {
     return static_cast<int>(plan_.until_held ? ExitStatus::timed_out : ExitStatus::ok);
   }
 
-  // Waits for a signal, news, or the time for something, and does it. Nothing is written before
-  // stdout takes it, and no news taken before the last was written: whoever reads us may stop.
+  // Waits for a signal, for news, or until something is due, and handles it. Writes only what
+  // stdout accepts without blocking, and takes no news before the last lines are written, because
+  // the reader of stdout may stop reading.
   void wait() {
     const bool output = has_output();
     const bool may_end = was_seen_ && lines_.empty();
@@ -186,7 +187,7 @@ class Watch {
         lines_ += plan_.output == WatchPlan::Output::json
                       ? json_line(event, *looked.snapshot)
                       : text_line(event, *looked.snapshot, paint_);
-      } else if (event.message.empty()) {  // of which `Back` has told already
+      } else if (event.message.empty()) {  // otherwise `Back` has reported it already
         const std::string name =
             plan_.names.size() > 1 ? escape_for_terminal(looked.snapshot->name) + " " : "";
         screen_.add_event(looked.snapshot->time_ms,
@@ -218,8 +219,8 @@ class Watch {
   Paint paint_;
   process::Signals& signals_;
   LockWatcher watcher_;
-  std::vector<std::optional<bool>> states_;  // held; nothing: not known now
-  bool was_seen_ = false;                    // every lock, once
+  std::vector<std::optional<bool>> states_;  // whether each lock is held; nothing: not known now
+  bool was_seen_ = false;                    // whether every lock was seen once
   std::string lines_;                        // to be written
   std::size_t written_ = 0;                  // of them
   WatchScreen screen_;
@@ -244,11 +245,13 @@ Action set_up_watch(CLI::App& command, const Invocation& invocation) {
   const auto options = std::make_shared<WatchOptions>();
   set_usage(command, "rlock watch [OPTIONS] NAME...");
   unprotect(*command.add_option("NAME", options->names, "Names of the locks")->required());
-  command.add_option("--until", options->until, "End as soon as all the locks are held, or free")
+  command.add_option("--until", options->until, "End as soon as all locks are held, or all free")
       ->type_name("STATE")
       ->check(CLI::IsMember({"held", "free"}));
   options->key_format.add_to(command);
-  command.add_option("--for", options->span, "End after so long; status 124 with --until")
+  command
+      .add_option("--for", options->span,
+                  "End after this time, with status 124 if --until is not reached")
       ->type_name("DUR");
   return [&invocation, options] { return run_watch(invocation.globals, *options); };
 }

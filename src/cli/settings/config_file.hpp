@@ -18,13 +18,13 @@ struct FileSetting {
 struct Config {
   std::map<std::string, FileSetting> settings;  // by an option's long name without the dashes
   std::vector<std::string> read;                // the files that were read, in this order
-  std::vector<std::string> missing;             // those that would have been
-  std::string named;  // the absolute path of the one that the user has named; empty: none
+  std::vector<std::string> missing;             // the default files that do not exist
+  std::string named;  // the absolute path of the file that the user has named; empty: none
 };
 
-// Reads `file`, or without it /etc/rlock.toml and then the user's rlock.toml, which wins. A file
-// that was not named need not exist. Throws Error (config) for one that cannot be read, has
-// anything but known settings, or holds a password that everybody can read.
+// Reads `file`. Without `file`, reads /etc/rlock.toml and then the user's rlock.toml, which
+// overrides it. These default files need not exist. Throws Error (config) for a file that cannot be
+// read, that has unknown settings, or that contains a password and is accessible to everybody.
 [[nodiscard]] Config read_config(const std::optional<std::string>& file);
 
 }  // namespace rlock::cli

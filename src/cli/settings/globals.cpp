@@ -61,8 +61,8 @@ redis::Credentials find_credentials(const Settings& settings) {
   }
 }
 
-// Throws Error (usage) if the servers cannot be a quorum: each must be one server that shares
-// nothing with the others.
+// Throws Error (usage) if the servers cannot form a quorum. Each must be a single server that
+// shares nothing with the others.
 void check_independence(const std::vector<redis::Endpoint>& servers) {
   if (servers.size() < 2) return;
   for (auto at = servers.begin(); at != servers.end(); ++at) {
@@ -85,8 +85,8 @@ void check_independence(const std::vector<redis::Endpoint>& servers) {
   }
 }
 
-// Throws Error (config) for a file that a configuration file names and that cannot be read: where
-// it is used, nobody knows any more who has named it.
+// Throws Error (config) if a configuration file names a file that cannot be read. When the file is
+// used later, rlock does not know any more which configuration file named it.
 void check_named_file(const Setting& setting) {
   if (setting.from != Setting::From::file || setting.value.empty()) return;
   if (::access(setting.value.c_str(), R_OK) == 0) return;
@@ -146,30 +146,39 @@ void check_color(const Setting& setting) {
 
 void Globals::add_to(CLI::App& app) {
   const std::string group = "Global options";
-  app.add_option("-r,--redis", redis, "Server [env RLOCK_REDIS; redis://127.0.0.1:6379]")
+  app.add_option("-r,--redis", redis,
+                 "URL of the server. Give it again for each of several servers "
+                 "[env RLOCK_REDIS; redis://127.0.0.1:6379]")
       ->type_name("URL")
       ->allow_extra_args(false)
       ->group(group);
   app.add_option("--timeout", timeout,
-                 "Bound on connecting and on each request [env RLOCK_TIMEOUT; 3s]")
+                 "Time limit for connecting and one request together [env RLOCK_TIMEOUT; 3s]")
       ->type_name("DUR")
       ->group(group);
-  app.add_option("--user", user, "User name [env RLOCK_USER]")->type_name("NAME")->group(group);
+  app.add_option("--user", user, "User of the server [env RLOCK_USER]")
+      ->type_name("NAME")
+      ->group(group);
   app.add_option("--password-file", password_file,
                  "File with the password [env RLOCK_PASSWORD, REDISCLI_AUTH]")
       ->type_name("FILE")
       ->group(group);
   app.add_option("--tls-ca", tls_ca,
-                 "Whom to trust for rediss:// [env RLOCK_TLS_CA; the system's authorities]")
+                 "Trusted authorities or certificates (PEM) for rediss:// [env RLOCK_TLS_CA; the "
+                 "system's]")
       ->type_name("FILE")
       ->group(group);
-  app.add_option("--tls-cert", tls_cert, "Certificate of the client [env RLOCK_TLS_CERT]")
+  app.add_option("--tls-cert", tls_cert,
+                 "Certificate chain of the client (PEM) [env RLOCK_TLS_CERT]")
       ->type_name("FILE")
       ->group(group);
-  app.add_option("--tls-key", tls_key, "Key of that certificate [env RLOCK_TLS_KEY]")
+  app.add_option("--tls-key", tls_key,
+                 "Private key of the client (PEM, not encrypted) [env RLOCK_TLS_KEY]")
       ->type_name("FILE")
       ->group(group);
-  app.add_option("--config", config, "Settings [env RLOCK_CONFIG; /etc/rlock.toml and the user's]")
+  app.add_option("--config", config,
+                 "Read settings from this file only [env RLOCK_CONFIG; /etc/rlock.toml and the "
+                 "user's file]")
       ->type_name("FILE")
       ->group(group);
   app.add_flag("--json", json, "Print JSON, one value a line")->group(group);

@@ -25,7 +25,7 @@ void KeyFormat::add_to(CLI::App& app) {
     format_ = format;
   };
   app.add_option_function<std::string>("--key-format", take,
-                                       "Name of the key, with {} for NAME, as 'redlock:{}'")
+                                       "Name of the key, with {} for NAME, such as 'redlock:{}'")
       ->type_name("FORMAT");
 }
 

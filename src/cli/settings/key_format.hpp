@@ -1,4 +1,4 @@
-// --key-format: how a lock's key is named where other programs call the lock by a shorter name.
+// --key-format: makes the name of a lock's key from a shorter name that other programs use.
 #pragma once
 
 #include <string>
@@ -12,13 +12,15 @@ namespace rlock::cli {
 
 class KeyFormat {
  public:
+  // Adds the option to `app`. Parsing it throws Error (usage) for a bad format.
   void add_to(CLI::App& app);
 
   [[nodiscard]] bool is_given() const noexcept { return !format_.empty(); }
 
-  // Returns the key, by which the lock is called from now on: the format with the name in the place
-  // of its {}, or the name itself. Throws Error (usage) for a bad format, name or key.
+  // Returns the format with its {} replaced by `name`, or `name` if there is no format. This is the
+  // lock's name from now on. Throws Error (usage) for a bad name or key.
   [[nodiscard]] std::string key_of(const std::string& name) const;
+  // The same for several names.
   [[nodiscard]] std::vector<std::string> keys_of(std::vector<std::string> names) const;
 
  private:

@@ -84,7 +84,8 @@ Settings::Settings(const Globals& globals)
       setting = {name, option.fallback, From::fallback, "default"};
     }
   }
-  // A password that a flag names beats the environment's, which beats that of a file.
+  // --password-file on the command line overrides the password in the environment, which overrides
+  // a password-file in a configuration file.
   if (get("password-file").from == From::flag) {
     password_ = {};
   } else if (!password_.value.empty()) {

@@ -1,4 +1,5 @@
-// The values of the global options that can also be set elsewhere, and where each comes from.
+// The values of the global options that can also be set in files and the environment, and the
+// source of each value.
 #pragma once
 
 #include <string>
@@ -15,27 +16,29 @@ struct Setting {
   enum class From { fallback, file, environment, flag };
 
   std::string name;   // the option's long name without the dashes
-  std::string value;  // empty: there is none. Servers have a space between them
+  std::string value;  // empty: there is none. Spaces separate several servers
   From from = From::fallback;
   std::string source;    // "flag", the variable, the file or "default"
   std::size_t line = 0;  // of the file
 
-  // What a complaint about the value starts with, and the status that belongs to it.
+  // Returns the first words of a message about a wrong value: where it was set.
   [[nodiscard]] std::string label() const;
+  // Returns the exit status for a wrong value.
   [[nodiscard]] ExitStatus blame() const noexcept;
 };
 
-// Flags beat the environment, which beats the files.
+// Flags override the environment, which overrides the files.
 class Settings {
  public:
   // Reads environment and files. Throws Error (config).
   explicit Settings(const Globals& globals);
 
-  // Returns the setting, one of those that a configuration file may have.
+  // Returns a setting. `name` must be a setting of configuration files.
   [[nodiscard]] const Setting& get(const std::string& name) const;
   [[nodiscard]] const std::vector<Setting>& all() const noexcept { return all_; }
 
-  // The variable with the password, and the password; or nothing, where a file has it.
+  // Returns the password from a variable, with the variable as its source. Its value is empty if no
+  // such variable is set, or if --password-file is given.
   [[nodiscard]] const Setting& password() const noexcept { return password_; }
   [[nodiscard]] const Config& files() const noexcept { return files_; }
 

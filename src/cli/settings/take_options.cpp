@@ -14,7 +14,7 @@ namespace {
 
 // A server keeps expiry times as 64-bit milliseconds; nobody means more than a year.
 constexpr Milliseconds k_longest_lease = std::chrono::hours(24 * 366);
-// Each waiter adds it to the deadlines of those behind it.
+// Each waiter adds its wait to the deadlines of the waiters behind it.
 constexpr Milliseconds k_longest_fair_wait = std::chrono::hours(1);
 
 constexpr std::size_t k_longest_note = 256;
@@ -48,59 +48,64 @@ void TakeOptions::add_to(CLI::App& app) {
   add_kind_to(app);
 
   app.option_defaults()->group("Waiting");
-  app.add_option("-w,--wait", wait, "Give up after so long [wait for ever]")->type_name("DUR");
-  app.add_flag("-n,--no-wait", no_wait, "Do not wait: --wait 0");
+  app.add_option("-w,--wait", wait, "Give up after this time [wait for ever]")->type_name("DUR");
+  app.add_flag("-n,--no-wait", no_wait, "Do not wait (--wait 0)");
   app.add_option("-E,--conflict-exit-code", conflict_status,
-                 "Exit status when the lock was not acquired, 0 to 255 [75]")
+                 "Exit status when the lock was not acquired in time, 0 to 255 [75]")
       ->type_name("STATUS");
 
   app.option_defaults()->group("Holding");
-  app.add_option("--lease", lease, "How long the lock outlives a crash; renewed every third [30s]")
+  app.add_option(
+         "--lease", lease,
+         "How long the server keeps the lock without a renewal. rlock renews it every third "
+         "of that [30s]")
       ->type_name("DUR");
   app.add_flag("--no-watchdog", no_watchdog,
-               "Do not renew the lease; exec ends CMD before it ends");
-  app.add_flag("--fence", fence, "Draw a fencing token, by which old holders can be refused");
+               "Do not renew the lease. exec ends CMD before the lease ends");
+  app.add_flag("--fence", fence,
+               "Draw a fencing token. The protected resource can refuse an older one");
   app.add_option("--sync-replicas", sync_replicas,
                  "Give the lock back unless N replicas know of it [0]")
       ->type_name("N");
   app.add_option("--restart-delay", restart_delay,
-                 "Several servers: one that started less than this ago grants no lock [the longest "
-                 "of 30s, lease and --at-least]")
+                 "With several servers, how long after its start a server grants no lock [the "
+                 "longest of 30s, --lease and --at-least]")
       ->type_name("DUR");
 
   app.option_defaults()->group("What others see");
-  app.add_option("--note", note, "Words of your own that others see beside the owner")
-      ->type_name("TEXT");
-  app.add_flag("--no-info", no_info, "Do not tell others host, process, user and program");
+  app.add_option("--note", note, "Text that others see beside the owner")->type_name("TEXT");
+  app.add_flag("--no-info", no_info, "Do not store host, process ID, user and program");
 }
 
 void TakeOptions::add_kind_to(CLI::App& app) {
   app.option_defaults()->group("Kind of lock");
   CLI::Option* kind_option =
-      app.add_option("--kind", kind, "Plain (reentrant) or another kind [reentrant]")
+      app.add_option("--kind", kind, "Kind of lock [reentrant]")
           ->type_name("KIND")
           ->check(CLI::IsMember({"reentrant", "fair", "simple", "read", "write", "semaphore"}));
   CLI::Option* fair_option =
-      app.add_flag("--fair", fair, "First come, first served: --kind fair")->excludes(kind_option);
+      app.add_flag("--fair", fair, "First come, first served (--kind fair)")->excludes(kind_option);
   CLI::Option* shared_option =
-      app.add_flag("-s,--shared", shared, "Read lock, which others can share: --kind read")
+      app.add_flag("-s,--shared", shared, "Read lock, shared with other readers (--kind read)")
           ->excludes(kind_option)
           ->excludes(fair_option);
   CLI::Option* exclusive_option =
-      app.add_flag("-x,--exclusive", exclusive, "Write lock, which excludes readers: --kind write")
+      app.add_flag("-x,--exclusive", exclusive,
+                   "Write lock, which excludes readers and other writers (--kind write)")
           ->excludes(kind_option)
           ->excludes(fair_option)
           ->excludes(shared_option);
-  app.add_option("--permits", permits, "At most N hold the lock at once: --kind semaphore [1]")
+  app.add_option("--permits", permits,
+                 "Let up to N runs hold the lock at the same time (--kind semaphore) [1]")
       ->type_name("N")
       ->excludes(fair_option)
       ->excludes(shared_option)
       ->excludes(exclusive_option);
   app.add_option("--fair-wait", fair_wait,
-                 "How long this run may keep its place in the queue when it is dead [15s]")
+                 "How long this run stays in the queue after it has died [15s]")
       ->type_name("DUR");
   key_format.add_to(app);
-  app.add_option("--token", token, "Value of the key of a simple lock, in place of a random one")
+  app.add_option("--token", token, "Value of the key of a simple lock [random]")
       ->type_name("VALUE");
 }
 
@@ -144,7 +149,8 @@ void TakeOptions::fit_to_servers(lock::SessionOptions& servers, lock::Terms& ter
                                  Milliseconds at_least) const {
   if (servers.servers.size() < 2) return;
   servers.shorten_timeout(terms.lease);
-  // Who kept the lock by --at-least has ended: nobody gives it to a server again that has lost it.
+  // A run that kept the lock by --at-least has ended. So no renewal restores the lock on a server
+  // that has lost it.
   terms.restart_delay = std::max({terms.lease, lock::k_default_lease, at_least});
   if (restart_delay) {
     terms.restart_delay = parse_duration_option("--restart-delay", *restart_delay);

@@ -45,7 +45,7 @@ struct TakeOptions {
   [[nodiscard]] lock::Value value() const {
     return token ? lock::Value::given : lock::Value::fresh;
   }
-  // Throw Error (usage).
+  // These convert the options. They throw Error (usage).
   [[nodiscard]] std::vector<std::string> keys_of(const std::vector<std::string>& names) const;
   [[nodiscard]] int permit_count() const;
   [[nodiscard]] TimePoint wait_deadline() const;
@@ -53,18 +53,18 @@ struct TakeOptions {
   [[nodiscard]] Milliseconds fair_wait_length() const;
   [[nodiscard]] ExitStatus conflict_exit_status() const;
 
-  // Where there are several servers: has none of them use up the lease, and none that has just
-  // started grant the lock, as it may have forgotten one that is still held, or that was to be kept
-  // `at_least` so long. Throws Error (usage).
+  // For several servers: shortens the timeout, so that no server can use up the lease. Sets the
+  // restart delay, so that a server that has just started grants no lock. It may have forgotten a
+  // lock that is still held, or that is kept for `at_least`. Throws Error (usage).
   void fit_to_servers(lock::SessionOptions& servers, lock::Terms& terms,
                       Milliseconds at_least = {}) const;
 
-  // Returns what others are told of the owner: `about`, if the user lets them know, and his note.
-  // Throws Error (usage) for a note that is too long.
+  // Returns what the server stores about the owner: the note, and `about` unless --no-info is
+  // given. Throws Error (usage) for a note that is too long.
   [[nodiscard]] lock::About tell(const lock::About& about) const;
 
-  // Returns the owner that the user has given, or a new one, whose number others do not know a
-  // process by unless the user lets them. Throws Error (usage).
+  // Returns the owner: --token, or a new owner. With --no-info, its number is random instead of the
+  // process ID. Throws Error (usage).
   [[nodiscard]] std::string owner() const;
 
  private:

@@ -1,5 +1,5 @@
-// Files that people write, as settings and passwords are: small, not to be waited for long, and
-// perhaps secret.
+// Files that users write, such as settings and passwords. They are small, may be pipes, and may be
+// secret.
 #pragma once
 
 #include <optional>
@@ -13,24 +13,26 @@ namespace rlock::cli {
 struct TextFile {
   std::string path;
   std::string text;
-  bool is_regular = false;  // else a pipe, as of <(command), or a device
+  bool is_regular = false;  // otherwise a pipe, such as <(command), or a device
   uid_t owner = 0;
   mode_t mode = 0;
 };
 
-// Returns the absolute path: each connection reads a file anew, also that of a watchdog that has
-// left our directory.
+// Returns the absolute path of a file. Each connection reads its files anew, and a background
+// watchdog has another working directory.
 [[nodiscard]] std::string absolute_path(const std::string& path);
 
 enum class Extent { all, first_line };
 
-// Reads a file of 1 MiB at the most, or a pipe until nobody can write to it; waits `patience` for
-// each piece. Returns nothing if there is no such file. Throws Error (config) that names the file.
+// Reads a file of up to 1 MiB, or a pipe until nobody can write to it. Waits up to `patience` for
+// each piece. Returns nothing if there is no such file. Throws Error (config) with the file's name
+// in its message.
 [[nodiscard]] std::optional<TextFile> read_text_file(const std::string& path, Extent extent,
                                                      Milliseconds patience = Milliseconds(10'000));
 
-// Throws Error (config) if a file, which holds a password, can be read or changed by others than
-// its owner and its group, or belongs neither to us nor to root. Pipes and devices pass.
+// Checks a file with a password. Throws Error (config) if others than its owner and its group can
+// read or change it, or if it belongs neither to this user nor to root. Accepts all pipes and
+// devices.
 void refuse_if_exposed(const TextFile& file);
 
 }  // namespace rlock::cli

@@ -1,4 +1,4 @@
-// Several values in one text.
+// Splits a text into words.
 #pragma once
 
 #include <sstream>
@@ -7,7 +7,7 @@
 
 namespace rlock::cli {
 
-// Returns what stands between white space.
+// Returns the words of `text`, which white space separates.
 [[nodiscard]] inline std::vector<std::string> words(const std::string& text) {
   std::istringstream stream(text);
   std::vector<std::string> result;

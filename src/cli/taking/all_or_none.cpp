@@ -11,17 +11,17 @@ namespace rlock::cli {
 namespace {
 
 constexpr Milliseconds k_shortest_patience{2000};
-constexpr unsigned k_spread_ms = 2000;  // sets those apart who wait for each other
-// So often a lock may be lost although none was awaited for long: then the lease is too short, and
-// that is told.
+constexpr unsigned k_spread_ms = 2000;  // so that runs that wait for each other differ
+// How often a lock may be lost although no wait was long. After that, the lease is too short, and
+// the loss is reported.
 constexpr int k_most_vain = 3;
 
 TimePoint end_of_patience() {
   return after(BootClock::now(), k_shortest_patience + Milliseconds(random_below(k_spread_ms)));
 }
 
-// Has all locks be taken by one owner. Only the twin of another name gets one of its own:
-// Redisson's keys for the holds of "a" and of "{a}" differ by nothing else.
+// Sets one owner for all locks. Only the twin of another name gets another owner, because
+// Redisson's keys for the holds of "a" and of "{a}" differ only in the owner.
 void set_owner(std::vector<Request>& requests, const std::string& owner) {
   for (Request& request : requests) {
     lock::Wish& wish = request.wish;
@@ -49,7 +49,7 @@ bool take_all(std::vector<Request> requests, const Globals& globals, lock::Sessi
   if (requests.size() > 1) set_owner(requests, requests.front().wish.owner);
   for (auto next = requests.begin(); next != requests.end();) {
     if (next != requests.begin()) {
-      locks.start_watchdog(HeldLocks::Use::own_session);  // for those that are held meanwhile
+      locks.start_watchdog(HeldLocks::Use::own_session);  // renews the locks that are already held
       next->patience = end_of_patience();
     }
     auto taken = take(*next, globals, session);

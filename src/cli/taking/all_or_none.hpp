@@ -1,4 +1,4 @@
-// Taking several locks: all of them, or none.
+// Takes several locks: all of them, or none.
 #pragma once
 
 #include <vector>
@@ -8,13 +8,13 @@
 
 namespace rlock::cli {
 
-// Takes the locks of all requests, which have the same deadline, and adds them to `locks`. Returns
-// false, and holds none, if they were not free in time; says who has the one that was not. Throws
-// as `take`; then `locks` has those that were taken.
+// Takes the locks of all requests and adds them to `locks`. All requests must have the same
+// deadline. Returns false, and holds no lock, if one was not free in time. A message then names its
+// holder. Throws as `take`. `locks` then has the locks that were taken.
 //
-// Who holds some and waits for another lets go after a few seconds, and waits for that one with
-// empty hands: so nobody is kept from a lock for long that is not in use, and those who take the
-// same locks in another order, as a MultiLock of Redisson may, do not wait for each other for ever.
+// A run that holds some locks and waits for another releases them after 2 to 4 s, and waits for the
+// missing lock first. So it keeps no unused lock for long. Runs that take the same locks in another
+// order, such as a MultiLock of Redisson, do not wait for each other for ever.
 [[nodiscard]] bool take_all(std::vector<Request> requests, const Globals& globals,
                             lock::Session& session, HeldLocks& locks);
 

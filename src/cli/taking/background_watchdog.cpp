@@ -23,7 +23,7 @@ namespace {
 constexpr Milliseconds k_between_questions{200};
 constexpr Milliseconds k_shortest_turn{1000};
 constexpr Milliseconds k_longest_turn{5000};
-constexpr Milliseconds k_first_pause{100};  // of a server that is to be told of a release
+constexpr Milliseconds k_first_pause{100};  // before the next try to release
 constexpr Milliseconds k_longest_pause{5000};
 constexpr std::size_t k_descriptors_of_server = 4;
 // With several servers, of which none has long to answer: before a renewal would be due.
@@ -66,11 +66,11 @@ bool is_over(const lock::Lock& lock, lock::Session& session) {
   }
 }
 
-// Waits until the hold was given back or the lock is lost: by messages, and by asking in between.
-// Throws redis::Interrupted.
+// Waits until the hold was given back or the lock is lost. Listens for messages, and also asks the
+// server. Throws redis::Interrupted.
 void wait_for_end(const lock::Lock& lock, lock::Session& session) {
   const bool may_listen = lock.kind() == lock::Kind::fair || listens_for_release(lock.kind());
-  // No message tells that one hold of several was given back.
+  // No message is sent when one hold of several is given back.
   const Milliseconds interval =
       std::clamp<Milliseconds>(lock.lease() / 3, k_shortest_turn, k_longest_turn);
   std::optional<lock::Listener> listener;
@@ -95,8 +95,8 @@ void wait_for_end(const lock::Lock& lock, lock::Session& session) {
   }
 }
 
-// Gives the hold back. There is nothing else to be done, and nobody to be told: a server that is
-// away is asked until it has learned it, or the lease has ended.
+// Releases the hold. Tries again until the server has done it, or the lease has ended. This process
+// has nothing else to do, and nobody to report to.
 void give_back(HeldLocks& locks, const lock::Lock& lock, lock::Session& session) {
   for (Milliseconds pause = k_first_pause;; pause = std::min(pause * 2, k_longest_pause)) {
     locks.release(Milliseconds(0));
@@ -105,8 +105,9 @@ void give_back(HeldLocks& locks, const lock::Lock& lock, lock::Session& session)
   }
 }
 
-// Connections are made when they are needed. Throws Error (unavailable) if there could be none: two
-// sessions have one to each server and a third that listens, and a name is looked up besides.
+// Connections are made later. Throws Error (unavailable) now if there are too few descriptors for
+// them. Two sessions have a connection to each server, a third connection listens, and the look-up
+// of a name needs one more.
 void check_descriptors(const lock::SessionOptions& servers) {
   std::vector<Event> places;
   while (places.size() < k_descriptors_of_server * (servers.servers.size() + 1)) {
@@ -114,8 +115,8 @@ void check_descriptors(const lock::SessionOptions& servers) {
   }
 }
 
-// Throws Error (unavailable) unless the watchdog has reached the servers, with connections that it
-// keeps: they may take no more of them when the first renewal is due.
+// Throws Error (unavailable) unless the watchdog reaches the servers. It keeps these connections,
+// because the servers may accept no more of them when the first renewal is due.
 void wait_for_first_answer(HeldLocks& locks, lock::Session& session, Milliseconds bound) {
   locks.ask();
   const redis::Patience patience{after(BootClock::now(), bound), session.wake_fd()};
@@ -154,8 +155,8 @@ void keep(lock::Wish wish, lock::SessionOptions servers, const std::string& mess
     if (process::has_ended(caller)) return give_back(locks, lock, session);
   }
   if (session.nodes().empty()) return;
-  // Who gave it back by its owner alone could not tell several servers which hold that was. But he
-  // may not have come to all of them yet, and must not find it gone there.
+  // A client that released by the owner alone could not name the hold to several servers. It may
+  // not have reached all of them yet, and must still find the lock there.
   redis::pause({after(BootClock::now(), k_shortest_turn)});
   locks.release(Milliseconds(0));
 }
@@ -163,8 +164,9 @@ void keep(lock::Wish wish, lock::SessionOptions servers, const std::string& mess
 }  // namespace
 
 bool listens_for_release(lock::Kind kind) {
-  // A semaphore stays for a day, for those who listen and could not know that it is gone: whoever
-  // releases it must not find this process among them. Of a fair lock each has its own channel.
+  // A semaphore stays for a day if somebody listens, because a listener would not notice its
+  // deletion. So this process must not count as a listener. For a fair lock, each waiter has its
+  // own channel.
   return kind != lock::Kind::semaphore && kind != lock::Kind::fair;
 }
 

@@ -1,4 +1,4 @@
-// The watchdog of a lock that rlock acquire leaves behind: a process of its own.
+// The background watchdog: the process that keeps the lock of `rlock acquire`.
 #pragma once
 
 #include "cli/taking/taking.hpp"
@@ -9,23 +9,24 @@
 
 namespace rlock::cli {
 
-// Returns the hold that has been taken, as others are to know it.
+// Returns the hold that was taken, as other processes may know it.
 [[nodiscard]] lock::Hold hold_of(const Taken& taken);
 
-// Returns whether the watchdog of a lock of this kind listens for its release, as waiters do.
+// Returns whether the background watchdog of this kind of lock listens for its release, like a
+// waiter.
 [[nodiscard]] bool listens_for_release(lock::Kind kind);
 
-// It renews the lock while the caller lives, gives it back when the caller has ended, and ends when
-// the hold was given back, or the lock is lost.
+// The process renews the lock while the caller lives, and releases it when the caller has ended. It
+// ends when the hold was given back, or the lock is lost.
 class BackgroundWatchdog {
  public:
-  // Forks, before there is a lock: call it while the process has one thread. Without hand_over, the
-  // process ends with this object. Throws Error (unavailable) if there is no process to be had.
+  // Forks. Call it before the lock is taken, while this process has one thread. Without hand_over,
+  // the new process ends with this object. Throws Error (unavailable) if no process can be started.
   BackgroundWatchdog(const lock::Wish& wish, const lock::SessionOptions& servers,
                      const process::Watched& caller);
 
-  // Leaves the lock to it, and returns once it keeps it. Throws Error (unavailable) if it has gone,
-  // or cannot.
+  // Hands the lock over to the process. Returns when the process keeps it. Throws Error
+  // (unavailable) if the process has ended or cannot keep the lock.
   void hand_over(const Taken& taken);
 
  private:

@@ -1,4 +1,4 @@
-// The locks that a run of exec holds, from the moment they are taken until they are given back.
+// The locks that a run of exec holds, from their grant to their release.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,8 @@ class HeldLocks {
     lock::SessionOptions watchdog_session;
     bool renew = true;
     std::function<Milliseconds()> reserve = [] { return Milliseconds(0); };  // as the watchdog's
-    // Called, in any thread but the first time, with the end of the lease that ends first.
+    // Called with the end of the lease that ends first. The first call is in this thread, later
+    // calls may be in any thread.
     std::function<void(TimePoint)> on_end_moved;
   };
 
@@ -28,35 +29,36 @@ class HeldLocks {
   HeldLocks(lock::Session& session, Options options);
 
   void add(Taken taken);
-  // Has the watchdog keep those locks that it does not keep yet. `use`: whether it may do so
-  // through our session, as nobody else uses that until `release`. Throws Error (unavailable) if
-  // there is no thread to be had; then it may be tried again.
+  // Lets the watchdog renew the locks that it does not renew yet. `use`: whether it uses this
+  // object's session. Then no other code may use that session until `release`. Throws Error
+  // (unavailable) if no thread can be started. It may be called again then.
   enum class Use { own_session, our_session };
   void start_watchdog(Use use);
 
-  // Returns a descriptor that becomes readable when a lock cannot be counted on any longer.
+  // Returns a descriptor that becomes readable when a lock is lost.
   [[nodiscard]] int lost_fd() const noexcept { return lost_.fd(); }
-  // Returns whether the watchdog has said so, or no time is left to end a command in.
+  // Returns whether the watchdog has reported a loss, or no time is left to end a command.
   [[nodiscard]] bool is_lost() const;
   // Returns the end of the lease that ends first.
   [[nodiscard]] TimePoint end() const;
-  // Returns when a lock cannot be counted on any longer unless the watchdog is started by then.
+  // Returns the moment at which a lock is lost if the watchdog is not started before. Returns
+  // TimePoint::max() if the watchdog renews all locks.
   [[nodiscard]] TimePoint loss_time() const;
-  // Has the servers asked whether all locks are still ours, and does not wait for that: if so,
-  // answer_fd() becomes readable; if not, lost_fd().
+  // Lets the watchdog ask the servers whether this run still holds all locks. Does not wait for the
+  // answer. If it does, answer_fd() becomes readable. If not, lost_fd() does.
   void ask();
   [[nodiscard]] int answer_fd() const noexcept { return answer_.fd(); }
-  // In the order of their names.
+  // Calls `action` with each lock, in the order of their names.
   void for_each(const std::function<void(const Taken&)>& action) const;
 
-  // Says on stderr what was lost, and why: `otherwise`, where nothing else is known.
+  // Reports on stderr which lock was lost, and why. `otherwise` is the reason if no other is known.
   void report_loss(const std::string& otherwise) const;
 
-  // Ends the watchdog and gives the locks back, the last one first; with `keep`, they stay taken
-  // for so long all the same. What cannot be given back, or is lost, ends with its lease.
-  // Returns the names of those that turned out to be ours no longer.
+  // Ends the watchdog and releases the locks, the last lock first. With `keep`, the locks stay on
+  // the server for this time. A lock that cannot be released, or is lost, ends with its lease.
+  // Returns the names of the locks that this run did not hold any more.
   std::vector<std::string> release(Milliseconds keep) noexcept;
-  // Gives all of them back, before the command was started, to take them later.
+  // Releases all locks before the command is started, to take them again later.
   void let_go() noexcept;
 
  private:
@@ -64,7 +66,7 @@ class HeldLocks {
     explicit Hold(Taken now) : taken(std::move(now)), end(taken.lease.deadline) {}
     Taken taken;
     TimePoint end;
-    bool is_kept = false;  // by the watchdog
+    bool is_kept = false;  // the watchdog renews it
   };
 
   [[nodiscard]] TimePoint first_end() const;               // with the mutex
@@ -76,7 +78,7 @@ class HeldLocks {
   Options options_;
   Event lost_;
   Event answer_;
-  std::string failure_;       // to start the watchdog
+  std::string failure_;       // why the watchdog could not be started
   mutable std::mutex mutex_;  // of the list and every Hold's `end`
   std::list<Hold> holds_;
   std::optional<lock::Watchdog> watchdog_;

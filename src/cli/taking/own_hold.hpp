@@ -1,4 +1,4 @@
-// As whom the caller holds a lock: what its environment tells.
+// The holds of the caller, from its environment.
 #pragma once
 
 #include <optional>
@@ -13,17 +13,19 @@ namespace rlock::cli {
 
 struct OwnHold {
   std::string owner;
-  std::vector<lock::Hold> holds;  // those that rlock acquire --export has told of, innermost last
+  std::vector<lock::Hold> holds;  // of rlock acquire --export, the innermost last
 };
 
-// Returns who holds `name`: `owner` if it is given, or whom RLOCK_HELD tells, or else RLOCK_OWNER
-// where RLOCK_NAME is this name. Nothing where the environment knows of no hold.
+// Returns the caller's hold of the lock `name`. The owner is `owner` if it is given, otherwise the
+// owner in RLOCK_HELD, otherwise RLOCK_OWNER if RLOCK_NAME is `name`. Returns nothing if the
+// environment has no hold of this lock.
 [[nodiscard]] std::optional<OwnHold> find_own_hold(const std::string& name,
                                                    const std::optional<std::string>& owner);
 
-// Returns the runs of the entry for `name` in RLOCK_HELD without the holds of rlock acquire that
-// were given back: the owner may hold the lock all the same, for another process. A run of exec
-// counts as long as its command runs. Throws as lock::Lock does.
+// Returns the runs of `entry`, the entry for `name` in RLOCK_HELD, without the holds of rlock
+// acquire that were given back. Asks the server about each hold, because the owner may still hold
+// the lock for another process. A run of exec counts as long as its command runs. Throws as
+// lock::Lock.
 [[nodiscard]] std::string living_runs(const std::string& name, const lock::HeldEntry& entry,
                                       lock::Session& session);
 

@@ -12,14 +12,14 @@
 namespace rlock::cli {
 namespace {
 
-// The eval of fish joins the lines that a substitution makes of its output by spaces: each
-// statement has an end of its own.
+// In fish, eval joins the lines of a substitution with spaces. So each statement ends with a
+// semicolon.
 std::string assignment(const std::string& name, const std::string& value, Shell shell) {
   if (shell == Shell::fish) return "set -gx " + name + " " + fish_quote(value) + ";\n";
   return "export " + name + "=" + posix_quote(value) + "\n";
 }
 
-// Whether RLOCK_HELD may have one hold more, be it a new owner's or that of the one it tells of.
+// Returns whether RLOCK_HELD has room for one more hold, of a new owner or of its present owner.
 bool has_room(const std::string& held, const lock::Wish& wish) {
   using lock::Hold;
   const std::string longest = lock::run_of(

@@ -1,4 +1,4 @@
-// Shell code that tells a shell of the lock that it holds, for `eval`.
+// Shell code for `eval` that exports a lock to a shell.
 #pragma once
 
 #include <string>
@@ -9,18 +9,18 @@ namespace rlock::cli {
 
 enum class Shell { posix, fish };  // posix: sh, bash, dash, ksh and zsh
 
-// Returns what RLOCK_HELD tells, without the holds of the wished lock that were given back: a shell
-// that lives for long would collect them. Where there would be no room for one hold more, it is
-// also without other locks that the server says were given back. Throws Error (usage) if there is
-// no room all the same, and as lock::Lock does.
+// Returns the value of RLOCK_HELD without the holds of the wished lock that were given back. A
+// shell that runs for long would collect them. If there is no room for one more hold, also removes
+// other locks that were given back, as the server says. Throws Error (usage) if there is still no
+// room, and as lock::Lock.
 [[nodiscard]] std::string held_to_export(const lock::Wish& wish, lock::Session& session);
 
-// Returns shell code that exports RLOCK_NAME, RLOCK_OWNER, RLOCK_KIND, RLOCK_HELD, which is
-// `others` with this hold, and RLOCK_TOKEN if there is a token.
+// Returns shell code that exports RLOCK_NAME, RLOCK_OWNER, RLOCK_KIND, RLOCK_HELD, and RLOCK_TOKEN
+// if there is a token. RLOCK_HELD is `others` with this hold added.
 [[nodiscard]] std::string export_code(const Taken& taken, const std::string& others, Shell shell);
 
-// Returns shell code that has the shell's `eval` return this status: that of no code is 0, as if
-// the lock was there.
+// Returns shell code that makes the shell's `eval` return this status. Without code, `eval` would
+// return 0, as if the lock was acquired.
 [[nodiscard]] std::string failure_code(int status, Shell shell);
 
 }  // namespace rlock::cli

@@ -13,9 +13,9 @@
 namespace rlock::cli {
 namespace {
 
-// Re-enters the lock if a process above us holds it. What RLOCK_HELD says is only a hint: the
-// server knows. A shell that has given back all that its entry tells of holds nothing any more,
-// even where a process below it still holds the lock as the same owner.
+// Re-enters the lock if a process above this one holds it. RLOCK_HELD is only a hint: the server
+// decides. A shell that has given back all holds of its entry does not hold the lock any more, even
+// if a process below it still holds the lock as the same owner.
 std::optional<Taken> reenter(const Request& request, lock::Session& session,
                              const std::function<void(const Error&)>& on_outage) {
   const auto held = from_environment(lock::k_held_variable);

@@ -1,4 +1,4 @@
-// Taking locks, as exec and acquire do it: re-entry, waiting, and what a person sees meanwhile.
+// Takes locks for exec and acquire: re-entry, waiting, and messages during the wait.
 #pragma once
 
 #include <functional>
@@ -17,33 +17,33 @@ namespace rlock::cli {
 struct Taken {
   std::unique_ptr<lock::Lock> lock;
   lock::Lease lease;
-  bool is_reentered = false;  // a process above us holds it, too
+  bool is_reentered = false;  // a process above this one also holds it
 };
 
 struct Request {
-  lock::Wish wish;  // its owner: of a run that holds nothing of this name yet
+  lock::Wish wish;  // its owner is used if no process above this one holds the lock
   TimePoint deadline;
-  // The exit status of a run that is refused. Who says that 0 is fine is told of it only with -v.
+  // The exit status if the lock was not acquired. With 0, that is reported only with -v.
   ExitStatus conflict = ExitStatus::not_acquired;
-  // Called when there is a wait, before it: what can be prepared then need not be done after it.
+  // Called before a wait, if there is one. Prepare here what need not be done after the wait.
   std::function<void()> on_busy = [] {};
-  TimePoint patience = TimePoint::max();  // as in lock::WaitOptions; a refusal then is not told
+  TimePoint patience = TimePoint::max();  // as in lock::WaitOptions. Its end is not reported
   bool server_was_there = false;          // as in lock::WaitOptions
 };
 
-// Takes one lock. Returns nothing if it was not free in time, and says who has it: see `conflict`.
-// Throws as lock::wait_for_lock.
+// Takes one lock. Returns nothing if it was not free in time. A message then names its holder, see
+// `conflict`. Throws as lock::wait_for_lock.
 [[nodiscard]] std::optional<Taken> take(const Request& request, const Globals& globals,
                                         lock::Session& session);
 
-// Warns of a number of servers that bears no more failures than one server less would.
+// Warns of an even number of servers, which survives no more failures than one server less.
 void warn_of_even_number(const lock::SessionOptions& servers, const Globals& globals);
 
-// Returns a signal that asks this process to end, if one has come.
+// Returns a signal that has asked this process to end, or nothing.
 [[nodiscard]] std::optional<process::Signal> signal_to_end(process::Signals& signals);
 
-// Returns the exit status for a process that `signal` asked to end. Ctrl-C at a terminal ends this
-// process by that signal itself, so that a shell's loop around it ends, too.
+// Returns the exit status for a process that `signal` asked to end. After Ctrl-C at a terminal,
+// does not return: the process ends by SIGINT itself, so that a loop of the shell also ends.
 [[nodiscard]] int end_by_signal(const process::Signal& signal);
 
 }  // namespace rlock::cli

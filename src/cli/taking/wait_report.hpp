@@ -1,4 +1,4 @@
-// What rlock says on stderr while it waits for a lock, and when it does not get it.
+// The messages on stderr while rlock waits for a lock, and when it does not get the lock.
 #pragma once
 
 #include <functional>
@@ -12,18 +12,18 @@
 
 namespace rlock::cli {
 
-// Of one wait. Says nothing with -q, and some things only with -v.
+// The messages of one wait. With -q there are none. Some messages need -v.
 class WaitReport {
  public:
   // Both must outlive this object.
   WaitReport(const Request& request, const Globals& globals);
 
   void tell_outage(const Error& error);
-  // Tells of servers that take no part, once.
+  // Reports servers of a quorum that take no part, each once.
   void tell_absentees();
   void tell_wait(const lock::Lock& lock, const lock::Busy& busy);
-  // Returns whether the holder's process has ended, as far as this machine can tell: then the
-  // server is to be asked once more, since the process may have given the lock back meanwhile.
+  // Returns whether the holder's process has ended, as far as this machine can see. Then ask the
+  // server once more, because the process may have released the lock meanwhile.
   [[nodiscard]] bool doubts(const lock::Busy& busy);
   void tell_refusal(const lock::Lock& lock, const lock::Busy& busy);
   void tell_grant(const lock::Lock& lock);
@@ -38,7 +38,7 @@ class WaitReport {
   const Request& request_;
   const Globals& globals_;
   StatusLine status_line_;
-  std::optional<TimePoint> begin_;  // of the wait, as far as -v tells of it
+  std::optional<TimePoint> begin_;  // of the wait, if -v reports it
   TimePoint next_ = TimePoint::min();
   std::string dead_;  // identity of a holder's process that has ended
   bool warned_of_lasting_ = false;

@@ -27,8 +27,7 @@ bool is_in_background() {
 
 }  // namespace
 
-// Where a script starts a job in the background, SIGINT is ignored, and the process group is that
-// of the foreground all the same.
+// A background job of a script ignores SIGINT, although it is in the foreground process group.
 bool FullScreen::has_keys() noexcept {
   struct sigaction interrupt {};
   return ::tcgetpgrp(STDIN_FILENO) > 0 && ::tcgetpgrp(STDOUT_FILENO) > 0 &&

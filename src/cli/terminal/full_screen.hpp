@@ -1,5 +1,4 @@
-// The whole terminal at stdout, drawn over and over, and given back as it was; and its keys, where
-// stdin is the terminal, too.
+// Draws on the whole terminal at stdout, and restores it. Reads keys if stdin is also the terminal.
 #pragma once
 
 #include <string>
@@ -14,10 +13,10 @@ namespace rlock::cli {
 
 class FullScreen {
  public:
-  // Returns true if stdout is a terminal that can be drawn on.
+  // Returns whether stdout is a terminal that can be drawn on.
   [[nodiscard]] static bool is_possible();
-  // Returns true if keys are read: stdin is our terminal, too, and this is no background job of a
-  // script.
+  // Returns whether keys are read: stdin is also the controlling terminal, and this is not a
+  // background job of a script.
   [[nodiscard]] static bool has_keys() noexcept;
 
   FullScreen() = default;
@@ -27,24 +26,25 @@ class FullScreen {
 
   [[nodiscard]] static TerminalSize size();
 
-  // Draws lines that fit into `size`, in one write, after taking the terminal if it is not taken
-  // yet. Does nothing while another job is in the foreground. Throws Error if it is gone.
+  // Draws lines in one write. The lines must fit into `size`. The first call takes the terminal.
+  // Does nothing while another job is in the foreground. Throws Error if the terminal is gone.
   void draw(const std::vector<std::string>& lines, const TerminalSize& size);
-  // Returns whether the terminal has not taken the last frame whole yet: then no other may be drawn
-  // before `go_on`, which tries again when stdout is ready, has written the rest. That never
-  // blocks, where the system allows: what has stopped to read must not keep us from ending.
+  // Returns whether a part of the last frame is not written yet. Then call `go_on` when stdout is
+  // ready, until this returns false. Call `draw` only after that. No call blocks, if the system
+  // permits it, so that a terminal that has stopped reading does not keep rlock from ending.
   [[nodiscard]] bool is_writing() const noexcept { return !rest_.empty(); }
   void go_on();
 
-  // Returns the descriptor to poll for keys; -1 while there are none for us, as in the background.
+  // Returns the descriptor to poll for keys. Returns -1 while rlock gets no keys, for example in
+  // the background.
   [[nodiscard]] int keys_fd() const noexcept;
-  // Returns whether this key is among those that were pressed, and takes them all. Never blocks.
+  // Takes all keys that were pressed, and returns whether `key` is one of them. Never blocks.
   [[nodiscard]] bool is_pressed(char key);
 
-  // Makes the next `draw` take the terminal again: another program may have used it meanwhile.
+  // Makes the next `draw` take the terminal again. Call it if another program may have used it.
   void refresh() noexcept { is_stale_ = true; }
 
-  // Gives the terminal back as it was before the first `draw`.
+  // Restores the terminal to the state before the first `draw`.
   void leave() noexcept;
 
  private:
@@ -52,7 +52,7 @@ class FullScreen {
 
   [[nodiscard]] int fd() const noexcept { return fd_.valid() ? fd_.get() : STDOUT_FILENO; }
 
-  Fd fd_;             // stdout's terminal, without blocking; none where it cannot be opened
+  Fd fd_;             // stdout's terminal, non-blocking. None if it cannot be opened
   std::string rest_;  // of the last frame
   bool taken_ = false;
   bool is_stale_ = false;

@@ -14,9 +14,10 @@ namespace rlock::cli {
 
 namespace {
 
-// As long as it lives, no signal that a write of this thread raises ends or stops the process:
-// SIGPIPE (nobody reads), SIGXFSZ (ulimit -f), and SIGTTOU (a terminal with tostop, in the
-// background). Nor does one stay behind, where it would be read as a request to end.
+// While this object lives, signals that a write of this thread raises neither end nor stop the
+// process: SIGPIPE (nobody reads), SIGXFSZ (ulimit -f), and SIGTTOU (a background job writes to a
+// terminal with tostop). No such signal stays pending, where rlock would read it as a request to
+// end.
 class OwnSignals {
  public:
   OwnSignals() noexcept {
@@ -27,8 +28,9 @@ class OwnSignals {
   OwnSignals& operator=(const OwnSignals&) = delete;
   ~OwnSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
-  // Takes the signal that a write raised which failed with `error`, if that raises one. A signal
-  // that somebody else has sent stays: it is the process's, and the thread's own is taken first.
+  // Takes the signal of a write that failed with `error`, if such a write raises one. A signal from
+  // another process stays: it is pending for the process, and the thread's own signal is taken
+  // first.
   static void take(int error) noexcept {
     if (error != EPIPE && error != EFBIG) return;
     const sigset_t set = set_of({error == EPIPE ? SIGPIPE : SIGXFSZ});

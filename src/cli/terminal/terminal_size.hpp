@@ -1,4 +1,4 @@
-// The size of the terminal that people read from.
+// The size of a terminal.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@ struct TerminalSize {
   std::size_t rows = 24;
 };
 
-// Returns the size of the terminal that `fd` is, 80x24 where it does not tell; nothing if `fd` is
-// no terminal.
+// Returns the size of the terminal `fd`, or 80x24 if the terminal does not report its size. Returns
+// nothing if `fd` is not a terminal.
 [[nodiscard]] std::optional<TerminalSize> terminal_size(int fd);
 
-// Returns the columns of the terminal that `fd` is; nothing if it is none.
+// Returns the columns of the terminal `fd`. Returns nothing if `fd` is not a terminal.
 [[nodiscard]] std::optional<std::size_t> terminal_columns(int fd);
 
 }  // namespace rlock::cli

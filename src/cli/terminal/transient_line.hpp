@@ -1,4 +1,4 @@
-// A line at the bottom of a person's terminal that says what takes so long, and vanishes.
+// A line on a terminal that says what takes so long, and then vanishes.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace rlock::cli {
 
-// Shows on stderr, if that is a terminal, a second after it was made; gone when destroyed.
+// Shows a line on stderr, if that is a terminal, from a second after the object was made. The
+// destructor removes it.
 class TransientLine {
  public:
   enum class Show { never, on_terminal };
@@ -17,13 +18,12 @@ class TransientLine {
   TransientLine& operator=(const TransientLine&) = delete;
   ~TransientLine() { clear(); }
 
-  // Returns how long there has been something to wait for.
+  // Returns the time since the object was made.
   [[nodiscard]] Milliseconds waited() const noexcept;
-  // Returns whether a line would show now. A job in the background must not write over what runs in
-  // the foreground.
+  // Returns whether a line would show now. A background job must not write over the foreground job.
   [[nodiscard]] bool is_due() const noexcept;
-  // Shows `rlock: <text>`, cut to the terminal, if it is due. `text` must be harmless for a
-  // terminal already.
+  // Shows `rlock: <text>`, cut to the width of the terminal, if it is due. `text` must already be
+  // harmless for a terminal.
   void show(const std::string& text);
   void clear() noexcept;
 

@@ -1,4 +1,4 @@
-// The events of a lock as text: for people, and as JSON.
+// The events of a lock as text for people, and as JSON.
 #pragma once
 
 #include <string>
@@ -8,18 +8,19 @@
 
 namespace rlock::cli {
 
-// Returns what happened, for people: "held by web1 pid 42 (backup), expires in 29s". Harmless for a
-// terminal.
+// Returns what happened, for people: "held by web1 pid 42 (backup), expires in 29s". The text is
+// harmless for a terminal.
 [[nodiscard]] std::string describe_event(const LockEvent& event, const lock::Snapshot& snapshot);
 
 // Returns how many permits are available and how many wait: ", 1 of 3 permits available, 2
-// waiting"; nothing where there is nothing to tell.
+// waiting". Returns an empty text if there are neither permits nor waiters.
 [[nodiscard]] std::string describe_waiting(const lock::Snapshot& snapshot);
 
 // Returns the colour of an event.
 [[nodiscard]] Tone tone_of(const LockEvent& event, const lock::Snapshot& snapshot);
 
-// Return an event, or that the server is not available and why, as a line with its newline.
+// These return a line with its newline. It shows an event, or that the server is not available,
+// with the reason.
 [[nodiscard]] std::string text_line(const LockEvent& event, const lock::Snapshot& snapshot,
                                     const Paint& paint);
 [[nodiscard]] std::string json_line(const LockEvent& event, const lock::Snapshot& snapshot);

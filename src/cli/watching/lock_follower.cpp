@@ -50,8 +50,8 @@ void add_waiters(std::vector<LockEvent>& events, const char* what, const Snapsho
 
 void add_changes(std::vector<LockEvent>& events, const Snapshot& before, const Snapshot& now,
                  LockFollower::End heard) {
-  // Who releases says so on the channel; an expiry says nothing, unless the server tells of its
-  // keys. Gone before its time without a word, a lock was deleted by hand.
+  // A release is published on the channel. An expiry is published only if the server publishes
+  // changes of keys. A lock that is gone before its time without any message was deleted by hand.
   const auto has_expired = [&](std::int64_t end) {
     return heard == LockFollower::End::expired ||
            (heard == LockFollower::End::unknown && now.time_ms >= end);
@@ -61,8 +61,8 @@ void add_changes(std::vector<LockEvent>& events, const Snapshot& before, const S
   const Owners holders = holders_of(now);
   for (const lock::Holder& holder : before.holders) {
     if (holders.contains(holder.owner)) continue;
-    const bool his_own = holder.ends_ms ? has_expired(*holder.ends_ms) : expired;
-    events.push_back({his_own ? "expired" : "released", holder});
+    const bool is_over = holder.ends_ms ? has_expired(*holder.ends_ms) : expired;
+    events.push_back({is_over ? "expired" : "released", holder});
   }
   const Owners before_holders = holders_of(before);
   for (const lock::Holder& holder : now.holders) {
@@ -83,8 +83,9 @@ void add_changes(std::vector<LockEvent>& events, const Snapshot& before, const S
 
 }  // namespace
 
-// Returns how many releases nothing but a message told of, where the snapshots show `seen`. One
-// that may be on its way, or belong to the next snapshot, is not told twice: rather not at all.
+// Returns how many releases only messages reported. `seen`: the releases that the snapshots show.
+// In doubt, a release is not counted: its message may be late, or belong to the next snapshot, and
+// no release may be reported twice.
 std::size_t LockFollower::take_unseen(std::size_t seen) noexcept {
   const auto take = [this](std::size_t count) {
     count = std::min(count, releases_);

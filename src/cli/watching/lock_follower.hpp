@@ -1,4 +1,4 @@
-// What happened to a lock between two snapshots of it.
+// Finds out what happened to a lock between two snapshots.
 #pragma once
 
 #include <cstddef>
@@ -14,42 +14,42 @@ using SnapshotPtr = std::shared_ptr<const lock::Snapshot>;
 
 struct LockEvent {
   std::string what;   // "state", "held", "released", "expired", "renewed", "queued" or "left"
-  lock::Party party;  // whose event it is; an empty owner if nobody's
-  std::size_t position = 0;  // of "queued": the place in the queue; 1 is the next
-  std::string message{};     // of a "state" after an outage: that it is over
+  lock::Party party;  // the holder or waiter of the event. Its owner is empty if unknown
+  std::size_t position = 0;  // for "queued": the position in the queue; 1 is the next
+  std::string message{};     // for a "state" after an outage: says that the outage is over
 };
 
 class LockFollower {
  public:
   enum class End { unknown, released, expired };
 
-  // Notes what was heard of how a hold ended since the last snapshot; the first counts.
+  // Notes how a hold ended, as a message said since the last snapshot. Only the first call counts.
   void hear(End end) noexcept {
     if (heard_ == End::unknown) heard_ = end;
   }
 
-  // Notes a release of which a message told: one message is one release.
+  // Notes a release, which a message reported. One message is one release.
   void hear_release() noexcept {
     hear(End::released);
     ++releases_;
   }
 
-  // Says that the snapshot of the next `look` is asked for now: whatever was heard before belongs
-  // to it, and what is heard from now on may belong to it, or to the one after.
+  // Call it right before the snapshot for the next `look` is requested. Messages before this call
+  // belong to that snapshot. Later messages may belong to that snapshot or to the one after it.
   void begin_look() noexcept { certain_ = releases_; }
 
-  // Returns what has happened since the last snapshot, of which `now` takes the place; before that
-  // comes the "state" the first time, and whenever there is a `message` to go with it. A release
-  // that no two snapshots show is a "released" without an owner.
+  // Returns what has happened since the last snapshot, and keeps `now` as the last snapshot. At the
+  // first call, or with a `message`, the first event is a "state". A release that only a message
+  // reported is a "released" without an owner.
   [[nodiscard]] std::vector<LockEvent> look(SnapshotPtr now, const std::string& message = "");
 
  private:
   [[nodiscard]] std::size_t take_unseen(std::size_t seen) noexcept;
 
   End heard_ = End::unknown;
-  std::size_t releases_ = 0;  // heard, and told of by no snapshot yet
-  std::size_t certain_ = 0;   // of these: before the snapshot was asked for
-  std::size_t late_ = 0;      // seen at the last look, their messages not heard yet
+  std::size_t releases_ = 0;  // reported by messages, not shown by a snapshot yet
+  std::size_t certain_ = 0;   // of these: reported before the snapshot was requested
+  std::size_t late_ = 0;      // shown by the last snapshot, not reported by a message yet
   SnapshotPtr last_;
 };
 

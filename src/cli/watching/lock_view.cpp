@@ -31,13 +31,14 @@ std::string who(const lock::Party& party) {
   return text;
 }
 
-// Returns the owner, unless `who` has told it already.
+// Returns the owner, unless `who` already shows it.
 std::string owner(const lock::Party& party) {
   const bool is_told = !party.about || party.about->host.empty();
   return is_told ? "" : ", owner " + escape_for_terminal(party.owner);
 }
 
-// Adds `rows` of the `size` lines that `line` makes; the last one tells how many more there are.
+// Adds `rows` of the `size` lines that `line` makes. If lines are left out, the last line says how
+// many.
 void add_some(std::vector<std::string>& lines, std::size_t rows, std::size_t size,
               const std::string& more, const std::function<std::string(std::size_t)>& line) {
   if (rows == 0) return;

@@ -1,4 +1,4 @@
-// One lock as lines of a screen.
+// Shows one lock as lines of a screen.
 #pragma once
 
 #include <cstddef>
@@ -12,25 +12,28 @@
 
 namespace rlock::cli {
 
-// Shares `rows` out among parts that want so many: who wants little gets it, the others equally
-// much, and the first ones what is over. Returns how many each gets.
+// Distributes `rows` among parts. Each part gets at most the rows that it wants. Parts that want
+// more than there is get equally many, and the first parts get the remainder. Returns how many each
+// gets.
 [[nodiscard]] std::vector<std::size_t> share_rows(std::size_t rows,
                                                   const std::vector<std::size_t>& wanted);
 
-// Lines for a terminal, harmless for it; they may be too wide. `problems`: of the snapshot. `age`:
-// how long ago it was taken, which is added to what it says. The first two must outlive this
-// object.
+// Makes lines that are harmless for a terminal. They may be too wide for it. `problems`: of the
+// snapshot. `age`: the time since the snapshot was taken. The times that are shown count it. The
+// snapshot and the problems must outlive this object.
 class LockView {
  public:
   LockView(const lock::Snapshot& snapshot, const std::vector<ProblemText>& problems,
            Milliseconds age, const Paint& paint = Paint())
       : snapshot_(snapshot), problems_(problems), age_(age), paint_(paint) {}
 
-  // Returns the name and how the lock is, in at most so many columns: the name is cut first.
+  // Returns the name and the state in at most `columns` columns. If they do not fit, the name is
+  // cut first.
   [[nodiscard]] std::string title(std::size_t columns) const;
-  // Returns how many lines tell everything else.
+  // Returns how many lines show all details.
   [[nodiscard]] std::size_t detail_rows() const;
-  // Returns these lines, or `rows` that sum up what does not fit.
+  // Returns these lines. If there are more than `rows`, returns `rows` lines that count what is
+  // left out.
   [[nodiscard]] std::vector<std::string> details(std::size_t rows) const;
 
  private:

@@ -16,7 +16,7 @@
 namespace rlock::cli {
 namespace {
 
-// How far apart the looks at a lock are at the least, and at the most.
+// The time between two looks at a lock: 1 s at least, and at most 1 s, or 5 s with notifications.
 constexpr Milliseconds k_shortest_interval{1000};
 constexpr Milliseconds k_interval_with_notifications{5000};
 constexpr Milliseconds k_pause_in_outage{1000};
@@ -27,7 +27,7 @@ redis::ClientOptions stopped_by(redis::ClientOptions options, const Event& stop)
   return options;
 }
 
-// `is_group`: there are other servers that can take its place.
+// `is_group`: other servers can replace this server.
 std::string describe_return(TimePoint since, const std::string& before, const std::string& now,
                             bool is_group) {
   const auto span = std::chrono::floor<Milliseconds>(BootClock::now() - since);
@@ -138,7 +138,8 @@ void LockWatcher::connect() {
     (is_key ? keys : channels[listener.first]).push_back(channel);
   }
   subscribe(channels[Source::release], channels[Source::other_release]);
-  // Each node of a cluster tells of its own keys only, and there is no one process to tell apart.
+  // Each node of a cluster publishes changes of its own keys only, and a cluster has no single
+  // run_id.
   hears_keys_ = !is_cluster() && notifies_of_locks(client_) && subscription_->add(keys);
   const std::string before = std::exchange(
       run_id_, is_cluster() ? "" : redis::run_id_in(client_.command({"INFO", "server"})));

@@ -1,4 +1,4 @@
-// The thread that looks at locks, and tells what happens to them and to the server.
+// A thread that looks at locks, and reports what happens to them and to the server.
 #pragma once
 
 #include <exception>
@@ -20,10 +20,10 @@
 namespace rlock::cli {
 
 struct Looked {
-  std::size_t lock = 0;  // its place among the names
+  std::size_t lock = 0;  // the index of its name
   SnapshotPtr snapshot;
   std::vector<ProblemText> problems;  // of the snapshot
-  TimePoint at;                       // when it came
+  TimePoint at;                       // when the snapshot came
   std::vector<LockEvent> events;
 };
 
@@ -34,22 +34,23 @@ struct Away {
   std::string why;
 };
 
-// The server is back; every lock has been looked at, which comes next.
+// The server is back. A Looked for every lock follows.
 struct Back {
   std::string message;
 };
 
 using News = std::variant<Looked, Away, Back>;
 
-// A lock is looked at when it was told to have changed, and every second; where the server tells
-// of its keys (keyspace notifications), every 5 s. But never within a second after the last look.
+// Looks at a lock when a message says that it changed, and every second. If the server publishes
+// changes of keys (keyspace notifications), looks every 5 s instead of every second. Never looks
+// twice within a second.
 class LockWatcher {
  public:
   struct Options {
-    redis::ClientOptions client;     // for large replies; its wake_fd is not used
-    std::vector<std::string> names;  // no two the same
-    TimePoint end;                   // shortly before it there is a last look
-    Globals globals;                 // for commands that are shown
+    redis::ClientOptions client;     // must allow large replies. Its wake_fd is not used
+    std::vector<std::string> names;  // without duplicates
+    TimePoint end;                   // a last look is shortly before this moment
+    Globals globals;                 // for the commands in messages
   };
 
   // Starts the thread.
@@ -60,8 +61,8 @@ class LockWatcher {
 
   // Returns a descriptor that is readable when there is news.
   [[nodiscard]] int fd() const noexcept { return ready_.fd(); }
-  // Returns the news, in order. Throws what has ended the thread, after its last news: Error, of a
-  // server that was never there, or that refuses for good.
+  // Returns the news, in order. When an error has ended the thread, throws it after the last news:
+  // an Error of a server that was never reached, or that refuses permanently.
   [[nodiscard]] std::vector<News> take();
 
  private:
@@ -82,7 +83,7 @@ class LockWatcher {
   void listen();
   void look_at_due();
   Looked look(std::size_t index, const std::string& message);
-  // There a message may come twice, and each node tells of its own keys only.
+  // In a cluster, a message may come twice, and each node reports its own keys only.
   [[nodiscard]] bool is_cluster() const noexcept;
   [[nodiscard]] TimePoint due(const Followed& lock) const;
   [[nodiscard]] bool is_backed_up() const;
@@ -99,7 +100,7 @@ class LockWatcher {
   Listeners listeners_;
   bool hears_keys_ = false;
   bool was_there_ = false;
-  std::string run_id_;  // of the server's process; empty if it does not tell
+  std::string run_id_;  // of the server's process. Empty if unknown
   std::optional<TimePoint> away_since_;
   std::string away_why_;
   mutable std::mutex mutex_;

@@ -1,4 +1,4 @@
-// What a server tells of itself and of its keys, where it does and may be asked.
+// Key notifications of a server.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace rlock::cli {
 
-// Returns whether the server publishes every change of a lock's keys (notify-keyspace-events with K
-// and A, or g, h, x, l and z). False if it may not be asked.
+// Returns whether the server publishes every change of a lock's keys (notify-keyspace-events with
+// K, and with A or g, h, x, l and z). Returns false if the user may not ask for this setting.
 // Throws Unavailable, ProtocolError, Interrupted.
 [[nodiscard]] bool notifies_of_locks(redis::Client& client);
 

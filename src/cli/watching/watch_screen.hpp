@@ -1,4 +1,4 @@
-// What `rlock watch` shows on a terminal: the locks, the last events, and a line about the server.
+// The screen of `rlock watch`: the locks, the last events, and a line about the server.
 #pragma once
 
 #include <cstdint>
@@ -17,21 +17,22 @@ namespace rlock::cli {
 
 class WatchScreen {
  public:
-  // `server`: its URL without secrets. `hint`: stands at the end of the last line where there is
-  // room for it.
+  // `server`: its URL without secrets. `hint`: a text for the end of the last line, if there is
+  // room.
   WatchScreen(const std::vector<std::string>& names, std::string server, std::string hint,
               const Paint& paint = Paint());
 
-  // Shows a lock, and its `problems`, as it was at `taken`.
+  // Shows a lock and its `problems` as they were at `taken`.
   void show(std::size_t lock, SnapshotPtr snapshot, std::vector<ProblemText> problems,
             TimePoint taken);
-  // Adds a line to the events; the text must be harmless for a terminal. `time_ms` since 1970.
+  // Adds a line to the events. The text must be harmless for a terminal. `time_ms`: since 1970.
   void add_event(std::int64_t time_ms, const std::string& text);
-  // Shows that the server has been away since then, and why; or that it is there.
+  // Shows that the server has been away since `since`, and why. `set_back` shows that it is back.
   void set_away(TimePoint since, const std::string& why);
   void set_back() { away_since_.reset(); }
 
-  // Returns exactly `size.rows` lines, none wider than `size.columns`, harmless for a terminal.
+  // Returns exactly `size.rows` lines that are harmless for a terminal. No line is wider than
+  // `size.columns`.
   [[nodiscard]] std::vector<std::string> lines(const TerminalSize& size, TimePoint now) const;
 
  private:
