@@ -77,7 +77,7 @@ var deeds = map[string]deed{
 	"lost-release":       {4, (*Nemesis).loseRelease},
 	"lost-reentry":       {12, (*Nemesis).loseReentry},
 	"no-right":           {1, (*Nemesis).takeRight},
-	"continue-in-outage": {4, (*Nemesis).continueInOutage},
+	"continue-in-outage": {6, (*Nemesis).continueInOutage},
 	"stop-replicas":      {4, (*Nemesis).stopReplicas},
 	"force":              {3, (*Nemesis).force},
 	"take-away":          {4, (*Nemesis).takeAway},
@@ -514,11 +514,18 @@ func (n *Nemesis) continueInOutage() *Act {
 	if n.fleet.setup.Topology != "single" {
 		return nil
 	}
-	find := func() *Run {
-		return n.holderFor(outage, never, func(run *Run) bool { return !run.Fixed && bearsLong(run) && n.claim(run.ID) })
+	network := func(run *Run) string { return fmt.Sprint("proxy", run.Host, "-0") }
+	isUndisturbed := func(run *Run) bool {
+		return !run.Fixed && bearsLong(run) && n.claim(run.ID) && n.claim(network(run))
 	}
-	n.ambush("continue", find, func(run *Run) {
+	find := func() *Run { return n.holderFor(outage, never, isUndisturbed) }
+	n.ambush("continue", n.withNetwork(find), func(run *Run) {
+		defer n.release("network")
+		defer n.release(network(run))
 		pid := n.fleet.familyOf(run).rlock
+		if pid == 0 {
+			return
+		}
 		server, key := n.anyServer()
 		if server == nil {
 			return
@@ -527,9 +534,7 @@ func (n *Nemesis) continueInOutage() *Act {
 		act := newAct("stop-server")
 		act.Server, act.Detail = server.ID, "and SIGCONT to "+run.ID
 		server.signal(syscall.SIGSTOP)
-		if pid != 0 {
-			_ = syscall.Kill(pid, syscall.SIGCONT)
-		}
+		_ = syscall.Kill(pid, syscall.SIGCONT)
 		n.wait(time.Duration(outage))
 		server.signal(syscall.SIGCONT)
 		act.Until = now()

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"sort"
 	"strings"
 	"sync"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/gomodule/redigo/redis"
+	"golang.org/x/sys/unix"
 )
 
 // What a round is run with: all that does not come from its seed.
@@ -84,7 +86,7 @@ func runRound(setup Setup, seed int64, dir string, tools Tools) (*History, error
 	fleet.start(seed)
 	nemesis := &Nemesis{fleet: fleet, choices: rand.New(rand.NewSource(seed + 7)), busy: map[string]bool{}, forgot: map[int]bool{},
 		stop: make(chan struct{})}
-	go fleet.watchStalls(done)
+	fleet.watchStalls(done)
 	for _, server := range group.servers {
 		go fleet.lookAtLocks(server, done)
 	}
@@ -209,14 +211,27 @@ func (f *Fleet) startPeers(peers []string) func() {
 	}
 }
 
-// watchStalls notes when this machine did not let a process run that wanted to.
+// watchStalls notes when a processor of this machine did not let a process run that wanted to: each for itself, as the
+// machine may be a virtual one, whose processors stand still one at a time.
 func (f *Fleet) watchStalls(done chan struct{}) {
+	for processor := 0; processor < runtime.NumCPU(); processor++ {
+		go f.watchProcessor(processor, done)
+	}
+}
+
+func (f *Fleet) watchProcessor(processor int, done chan struct{}) {
+	runtime.LockOSThread()
+	var only unix.CPUSet
+	only.Set(processor)
+	_ = unix.SchedSetaffinity(0, &only)
+	pause := unix.Timespec{Nsec: 10 * ms}
 	for last := now(); ; last = now() {
 		select {
 		case <-done:
-			return
-		case <-time.After(10 * time.Millisecond):
+			return // and the thread ends with it
+		default:
 		}
+		_ = unix.Nanosleep(&pause, nil)
 		if late := now() - last; late > 60*ms {
 			f.mutex.Lock()
 			f.acts = append(f.acts, Act{At: last, Until: now(), Kind: "stall", Server: -1, Host: -1})

@@ -168,8 +168,12 @@ func (j *judge) wasDeleted(r *Run) bool {
 // bearable tells whether a run should have kept its lock: nothing happened to it but outages that end in time.
 func (j *judge) bearable(r *Run) bool {
 	left := r.bears(j.Round.Timeout)
+	from := r.Called - second
+	if r.Enter > 0 { // what happened while it waited has cost it no lock
+		from = r.Enter - second
+	}
 	for _, act := range j.Acts {
-		if !act.touches(r, r.Called-second, r.Ended) {
+		if !act.touches(r, from, r.Ended) {
 			continue
 		}
 		switch act.Kind {
@@ -180,5 +184,5 @@ func (j *judge) bearable(r *Run) bool {
 			return false
 		}
 	}
-	return left > 0 || j.quiet(r, r.Called-second, r.Ended)
+	return left > 0 || j.quiet(r, from, r.Ended)
 }
