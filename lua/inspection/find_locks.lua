@@ -10,7 +10,6 @@
 --   (nil if that is secret)}. A name may come more than once, and be that of no lock.
 --#read-only
 local count, pattern, simple = ARGV[1], ARGV[2], ARGV[3]
-local k_longest_name = 1024
 local k_most_fields = 10000    -- what has more is no lock
 local k_longest_value = 1024   -- of a string lock
 local k_longest_count = 10     -- digits of a hold count

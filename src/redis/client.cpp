@@ -236,9 +236,9 @@ void Client::close_gently(Milliseconds bound) noexcept {
   links_.close();
 }
 
-bool Client::send_behind(const Script& script, const ScriptArgs& call) noexcept {
+bool Client::send_behind(const ScriptCall& call) noexcept {
   return best_effort([&](Connection& connection, const Patience& patience) {
-    send_script(connection, script, complete(script, call), patience);
+    send_script(connection, call.script, complete(call.script, call.args), patience);
   });
 }
 

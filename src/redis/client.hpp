@@ -27,6 +27,10 @@ class Client {
   // in several slots of a cluster.
   Reply run(const Script& script, const ScriptArgs& call, int* unanswered = nullptr,
             TimePoint deadline = TimePoint::max());
+  Reply run(const ScriptCall& call, int* unanswered = nullptr,
+            TimePoint deadline = TimePoint::max()) {
+    return run(call.script, call.args, unanswered, deadline);
+  }
 
   // Runs a script, which must only read, once for each of `calls`, with one round trip for all.
   // Each reply has the client's timeout. Returns the replies in order; they may be errors. Of a
@@ -52,7 +56,7 @@ class Client {
 
   // Sends a script, or a command, on the connection that the last request went out on, behind it,
   // without waiting for an answer. Returns false if that could not be done.
-  bool send_behind(const Script& script, const ScriptArgs& call) noexcept;
+  bool send_behind(const ScriptCall& call) noexcept;
   bool send_behind(const Args& args) noexcept;
 
   // Returns whether the last request has got no answer yet, on a connection that is still there.

@@ -26,6 +26,12 @@ struct ScriptArgs {
   std::vector<std::string> args;
 };
 
+// What lua_scripts.hpp makes of a script's keys and arguments (lua::NAME::Call).
+struct ScriptCall {
+  const Script& script;
+  ScriptArgs args;
+};
+
 // Whether a request has to be introduced by ASKING: its slot of a cluster is being moved to where
 // it is sent.
 enum class Asking { no, yes };

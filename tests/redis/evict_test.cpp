@@ -273,10 +273,10 @@ TEST_CASE("S6: evict sent again takes nobody else, and no deadline twice") {
   const redis::ScriptArgs call{
       {"job", k_channel, k_info, "redisson_unlock_latch:{job}:a", k_queue, k_scores},
       {"30000", "r:2"}};
-  CHECK(f.client.run(lua::evict, call).as_array(4)[1].as_integer() == 1);
+  CHECK(f.client.run(lua::evict::script, call).as_array(4)[1].as_integer() == 1);
   const long long third = f.score("r:3");
   f.line_up_peers({"r:2"});
-  CHECK(f.client.run(lua::evict, call).as_array(4)[1].as_integer() == 1);
+  CHECK(f.client.run(lua::evict::script, call).as_array(4)[1].as_integer() == 1);
   CHECK(f.score("r:3") == third);
   CHECK(queue(f.server) == Words{"r:1", "r:3", "r:2"});
 }

@@ -200,15 +200,15 @@ TEST_CASE("S6: a request that comes after its own giving up takes neither lock n
   const Words keys = {"job", k_info, "redisson_unlock_latch:{job}:a", k_queue, k_scores};
   const auto request = [&] {
     return f.client
-        .run(lua::acquire_fair, {keys, {"30000", "u:1", "", "0", "", k_channel, "15000"}})
+        .run(lua::acquire_fair::script, {keys, {"30000", "u:1", "", "0", "", k_channel, "15000"}})
         .as_array(1)[0]
         .as_integer();
   };
   f.hold_by_other();
   REQUIRE(request() == 0);
   for (int i = 0; i < 2; ++i) {
-    f.client.run(lua::release, {{"job", k_channel, k_info, keys[2], k_queue, k_scores},
-                                {"u:1", "30000", "0", "15000", "", "1", ""}});
+    f.client.run(lua::release::script, {{"job", k_channel, k_info, keys[2], k_queue, k_scores},
+                                        {"u:1", "30000", "0", "15000", "", "1", ""}});
     CHECK(queue(f.server).empty());
   }
   CHECK(request() == 2);

@@ -72,9 +72,10 @@ std::int64_t micros(const test::Server& server) {
 
 // The script itself, for one hold `id`. Returns the token.
 std::string acquire(redis::Client& client, const std::string& owner, const std::string& id) {
-  const auto reply = client.run(lua::acquire, {{"job", k_info, "redisson_unlock_latch:{job}:" + id,
-                                                "redisson_lock_queue:{job}", k_counter},
-                                               {"30000", owner, "{\"host\":\"web1\"}", "1", ""}});
+  const auto reply = client.run(
+      lua::acquire::script,
+      {{"job", k_info, "redisson_unlock_latch:{job}:" + id, "redisson_lock_queue:{job}", k_counter},
+       {"30000", owner, "{\"host\":\"web1\"}", "1", ""}});
   return reply.as_array(4)[3].as_text();
 }
 
@@ -204,9 +205,9 @@ TEST_CASE("fence: who only looks is told the token that would be drawn next") {
   redis::Client client = client_of(server);
   const auto look = [&] {
     return client
-        .run(lua::acquire, {{"job", k_info, "redisson_unlock_latch:{job}:a",
-                             "redisson_lock_queue:{job}", k_counter},
-                            {"30000", "u:1", "{}", "peek", "0"}})
+        .run(lua::acquire::script, {{"job", k_info, "redisson_unlock_latch:{job}:a",
+                                     "redisson_lock_queue:{job}", k_counter},
+                                    {"30000", "u:1", "{}", "peek", "0"}})
         .as_array(4)[3]
         .as_text();
   };
@@ -237,9 +238,10 @@ TEST_CASE("fence: who only looks at a counter that is none is told so, and chang
     server.command({"FLUSHALL"});
     server.command(maker);
     const std::string before = server.command({"DUMP", k_counter});
-    const auto reply = client.run(lua::acquire, {{"job", k_info, "redisson_unlock_latch:{job}:a",
-                                                  "redisson_lock_queue:{job}", k_counter},
-                                                 {"30000", "u:1", "{}", "peek", "0"}});
+    const auto reply = client.run(
+        lua::acquire::script,
+        {{"job", k_info, "redisson_unlock_latch:{job}:a", "redisson_lock_queue:{job}", k_counter},
+         {"30000", "u:1", "{}", "peek", "0"}});
     CHECK(reply.as_array(2)[0].as_integer() == 4);
     CHECK_FALSE(reply.as_array(2)[1].as_text().empty());
     CHECK(server.keys() == Words{k_counter});

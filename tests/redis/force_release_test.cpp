@@ -235,7 +235,7 @@ TEST_CASE("S6: force_release sent again answers the same, and breaks no other's 
                                {"30000", "{job}:", "lock", "only", "u:1\xff"}};
   SUBCASE("that was held") { f.server.command({"HSET", "job", "u:1\xff", "1"}); }
   SUBCASE("that was free") {}
-  const auto request = [&] { return f.client.run(lua::force_release, call).as_array(7); };
+  const auto request = [&] { return f.client.run(lua::force_release::script, call).as_array(7); };
   const auto first = request();
   // The same owner again: Redisson's threads keep theirs.
   f.server.command({"HSET", "job", "u:1\xff", "1"});

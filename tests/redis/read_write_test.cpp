@@ -329,15 +329,16 @@ TEST_CASE("S6: requests that are sent again count once, and none after the relea
   const std::string latch = "redisson_unlock_latch:{job}:a";
   const auto reenter = [&](const char* side) {
     return set.client
-        .run(lua::reenter_read_write,
+        .run(lua::reenter_read_write::script,
              {{"job", latch, "rlock_info:{job}"}, {"30000", "u:1", "30000", "0", "{job}:", side}})
         .as_array(1)[0]
         .as_integer();
   };
   const auto release = [&](const char* side) {
     return set.client
-        .run(lua::release_read_write, {{"job", k_channel, "rlock_info:{job}", latch},
-                                       {"u:1", "30000", "0", "{job}:", "unproven", side, ""}})
+        .run(lua::release_read_write::script,
+             {{"job", k_channel, "rlock_info:{job}", latch},
+              {"u:1", "30000", "0", "{job}:", "unproven", side, ""}})
         .as_array(1)[0]
         .as_integer();
   };
@@ -369,7 +370,7 @@ TEST_CASE("S6: requests that are sent again count once, and none after the relea
     CHECK(set.hash("u:1") == "1");
   }
   SUBCASE("a late one to take the lock") {
-    for (const auto* script : {&lua::acquire_read, &lua::acquire_write}) {
+    for (const auto* script : {&lua::acquire_read::script, &lua::acquire_write::script}) {
       set.server.command({"SET", latch, "1"});
       const auto reply = set.client.run(
           *script, {{"job", "rlock_info:{job}", latch}, {"30000", "u:1", "", "0", "", "{job}:"}});

@@ -16,8 +16,8 @@ namespace {
 
 std::vector<redis::Reply> reenter(redis::Client& client, const std::string& id) {
   return client
-      .run(lua::reenter, {{"job", "redisson_unlock_latch:{job}:" + id, "rlock_info:{job}"},
-                          {"30000", "u:1", "30000", "0"}})
+      .run(lua::reenter::script, {{"job", "redisson_unlock_latch:{job}:" + id, "rlock_info:{job}"},
+                                  {"30000", "u:1", "30000", "0"}})
       .as_array(1);
 }
 
@@ -72,7 +72,7 @@ TEST_CASE("S6: reenter sent again counts once, and not after its release") {
   for (int i = 0; i < 3; ++i) CHECK(reenter(client, "a")[1].as_integer() == 2);
   CHECK(server.command({"HGET", "job", "u:1"}) == "2");
   const auto released = client.run(
-      lua::release,
+      lua::release::script,
       {{"job", "redisson_lock__channel:{job}", "rlock_info:{job}", "redisson_unlock_latch:{job}:a",
         "redisson_lock_queue:{job}", "redisson_lock_timeout:{job}"},
        {"u:1", "30000", "0", "0", "", "1", ""}});

@@ -19,10 +19,10 @@ namespace {
 std::int64_t release(redis::Client& client, const std::string& owner, const std::string& id,
                      const std::string& keep = "0") {
   return client
-      .run(lua::release, {{"job", "redisson_lock__channel:{job}", "rlock_info:{job}",
-                           "redisson_unlock_latch:{job}:" + id, "redisson_lock_queue:{job}",
-                           "redisson_lock_timeout:{job}"},
-                          {owner, "30000", keep, "0", "", "1", ""}})
+      .run(lua::release::script, {{"job", "redisson_lock__channel:{job}", "rlock_info:{job}",
+                                   "redisson_unlock_latch:{job}:" + id, "redisson_lock_queue:{job}",
+                                   "redisson_lock_timeout:{job}"},
+                                  {owner, "30000", keep, "0", "", "1", ""}})
       .as_array(1)[0]
       .as_integer();
 }

@@ -118,7 +118,7 @@ TEST_CASE("renew: a hold that is not latched here is counted once more, and latc
   server.command({"HSET", "job", "u:1", "1"});
   server.command({"PEXPIRE", "job", "20000"});
   const auto renews = [&] {
-    return client.run(lua::renew, {{"job"}, {"30000", "u:1", "rlock_info:{job}", latch}})
+    return client.run(lua::renew::script, {{"job"}, {"30000", "u:1", "rlock_info:{job}", latch}})
         .as_integer();
   };
   for (int i = 0; i < 3; ++i) {

@@ -287,7 +287,7 @@ TEST_CASE("semaphore: a nested run that asks again, and whose count was lost, ha
   REQUIRE(takes(client, "u:1", 2));
   const auto reenters = [&] {
     const auto reply = client.run(
-        lua::reenter_semaphore,
+        lua::reenter_semaphore::script,
         {{"job", "redisson_unlock_latch:{job}:a", k_info, k_permits}, {"30000", "u:1", "30000"}});
     CHECK(reply.as_array(1)[0].as_integer() == 1);
     return reply.as_array(2)[1].as_integer();
@@ -624,7 +624,7 @@ TEST_CASE("semaphore: what is none is not broken as one") {
   for (const char* task : {"look", "only", ""}) {
     CAPTURE(task);
     const auto reply = client.run(
-        lua::force_release_semaphore,
+        lua::force_release_semaphore::script,
         {{"job", k_info, "redisson_unlock_latch:{job}:a", k_permits}, {"30000", k_channel, task}});
     CHECK(reply.as_array(2)[0].as_integer() == 3);
   }

@@ -22,7 +22,7 @@ std::int64_t acquire(redis::Client& client) {
   const redis::ScriptArgs call{
       {"job", "rlock_info:{job}", "redisson_unlock_latch:{job}:1", "redisson_lock_queue:{job}"},
       {std::to_string(++minutes * 60'000), "u:1", "", "0", ""}};
-  return client.run(lua::acquire, call).as_array(1)[0].as_integer();
+  return client.run(lua::acquire::script, call).as_array(1)[0].as_integer();
 }
 
 redis::ClientOptions options_of(const std::string& url, Milliseconds timeout) {

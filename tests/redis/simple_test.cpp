@@ -45,7 +45,7 @@ std::int64_t acquire(redis::Client& client, const std::string& owner, const std:
                      Value value) {
   const std::string unique = value == Value::fresh ? "1" : "0";
   return client
-      .run(lua::acquire_simple,
+      .run(lua::acquire_simple::script,
            {{"job", "rlock_info:{job}", k_latch + id}, {"30000", owner, "", "0", "", unique}})
       .as_array(1)[0]
       .as_integer();
@@ -54,9 +54,10 @@ std::int64_t acquire(redis::Client& client, const std::string& owner, const std:
 std::int64_t release(redis::Client& client, const std::string& owner, const std::string& id,
                      const std::string& standing) {
   return client
-      .run(lua::release, {{"job", "redisson_lock__channel:{job}", "rlock_info:{job}", k_latch + id,
-                           "redisson_lock_queue:{job}", "redisson_lock_timeout:{job}"},
-                          {owner, "30000", "0", "0", standing, "1", ""}})
+      .run(lua::release::script,
+           {{"job", "redisson_lock__channel:{job}", "rlock_info:{job}", k_latch + id,
+             "redisson_lock_queue:{job}", "redisson_lock_timeout:{job}"},
+            {owner, "30000", "0", "0", standing, "1", ""}})
       .as_array(1)[0]
       .as_integer();
 }
@@ -144,8 +145,8 @@ TEST_CASE("simple: a server that started too short a time ago grants nothing, an
   redis::Client client = client_of(server);
   const auto ask = [&](const std::string& up_for) {
     return client
-        .run(lua::acquire_simple, {{"job", "rlock_info:{job}", k_latch + "a"},
-                                   {"30000", "u:1", "", "0", up_for, "1", "{job}:timeout"}})
+        .run(lua::acquire_simple::script, {{"job", "rlock_info:{job}", k_latch + "a"},
+                                           {"30000", "u:1", "", "0", up_for, "1", "{job}:timeout"}})
         .as_array(1)[0]
         .as_integer();
   };

@@ -134,6 +134,6 @@ TEST_CASE("S6: who gives up bars a request of his that may still come from an ea
   REQUIRE(latch != keys.end());
   const redis::ScriptArgs late{{"job", "rlock_info:{job}", *latch, "redisson_lock_queue:{job}"},
                                {"30000", "u:2", "", "0", ""}};
-  CHECK(other.run(lua::acquire, late).as_array(1)[0].as_integer() == 2);
+  CHECK(other.run(lua::acquire::script, late).as_array(1)[0].as_integer() == 2);
   CHECK(server.command({"EXISTS", "job"}) == "0");
 }

@@ -54,8 +54,8 @@ redis::Reply break_semaphore(redis::Client& client, const KeyNames& keys, const 
   const std::string latch = keys.latch(random_hex(k_latch_id_bytes));
   Words args{keys.semaphore_channel, task};
   args.insert(args.end(), expected.begin(), expected.end());
-  return run_once(client, lua::force_release_semaphore, {keys.lock, keys.info, latch, keys.permits},
-                  latch, args, unanswered);
+  return run_once(client, lua::force_release_semaphore::script,
+                  {keys.lock, keys.info, latch, keys.permits}, latch, args, unanswered);
 }
 
 // Returns whether an answer of force_release.lua says that there is a string.
@@ -87,8 +87,8 @@ Breaking request(redis::Client& client, const std::string& name, Breakable what,
   const KeyNames keys(name);
   Words args{keys.reader_prefix, what == Breakable::simple ? "simple" : "lock", task};
   args.insert(args.end(), expected.begin(), expected.end());
-  redis::Reply reply =
-      run_once(client, lua::force_release, keys, {keys.read_write_channel}, args, unanswered);
+  redis::Reply reply = run_once(client, lua::force_release::script, keys, {keys.read_write_channel},
+                                args, unanswered);
   if (what == Breakable::lock && is_string(reply)) {
     reply = break_semaphore(client, keys, task, expected, unanswered);
   }
@@ -157,7 +157,8 @@ std::optional<Eviction> evict(redis::Client& client, const std::string& name,
                               const std::string& waiter) {
   check_name(name);
   int unanswered = 0;
-  const redis::Reply reply = run_once(client, lua::evict, KeyNames(name), {}, {waiter}, unanswered);
+  const redis::Reply reply =
+      run_once(client, lua::evict::script, KeyNames(name), {}, {waiter}, unanswered);
   const std::int64_t code = reply.as_array(2)[0].as_integer();
   if (code == k_other_kind) refuse(name, reply.items[1].as_text());
   if (code == k_nothing) return std::nullopt;

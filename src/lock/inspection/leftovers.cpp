@@ -57,7 +57,7 @@ Leftovers find_leftovers(redis::Client& client, const std::optional<std::string>
     for (std::size_t i = 0; i < patterns.size(); ++i) {
       call.args.insert(call.args.end(), {patterns[i], cursors[i]});
     }
-    const redis::Reply reply = client.run(lua::find_leftovers, call);
+    const redis::Reply reply = client.run(lua::find_leftovers::script, call);
     const auto& items = reply.as_array(2);
     for (const redis::Reply& key : items[1].as_array()) {
       const std::string lock = lock_of_leftover(key.as_text());

@@ -14,7 +14,7 @@ std::vector<Fix> repair(redis::Client& client, const std::string& name,
       {mode == Repair::repair ? "repair" : "look", keys.permits, keys.semaphore_channel}};
   const std::vector<std::string> latches = latches_of(leftovers);
   call.keys.insert(call.keys.end(), latches.begin(), latches.end());
-  const redis::Reply reply = client.run(lua::repair, call);
+  const redis::Reply reply = client.run(lua::repair::script, call);
   std::vector<Fix> fixes;
   for (const redis::Reply& sort : reply.as_array()) {
     const auto& items = sort.as_array(3);

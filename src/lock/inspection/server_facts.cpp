@@ -45,7 +45,7 @@ ServerFacts read_server_facts(redis::Client& client, const std::optional<std::st
   ServerFacts facts;
   facts.endpoint = client.options().endpoint;
   const redis::Reply rights = client.run(
-      lua::rights,
+      lua::rights::script,
       {{}, {keys.channel, keys.lock, keys.info, keys.queue, keys.timeout, keys.latch("doctor")}});
   for (const redis::Reply& lacking : rights.as_array()) facts.lacking.push_back(lacking.as_text());
   // A user may be there for locks of some names only.

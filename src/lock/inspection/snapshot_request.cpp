@@ -34,7 +34,7 @@ void put(redis::Reply& snapshot, Place place, redis::Reply& reply) {
 std::optional<redis::Reply> request_long(redis::Client& client, const KeyNames& keys,
                                          const char* run) {
   const redis::ScriptArgs call = request_args(client, keys, k_none);
-  redis::Args script = {run, lua::snapshot.sha1, "5"};
+  redis::Args script = {run, lua::snapshot::script.sha1, "5"};
   script.insert(script.end(), call.keys.begin(), call.keys.end());
   script.insert(script.end(), call.args.begin(), call.args.end());
   std::vector<redis::Reply> replies =
@@ -64,14 +64,15 @@ redis::Reply request_whole(redis::Client& client, const KeyNames& keys) {
     if (auto whole = request_long(client, keys, run)) return std::move(*whole);
   }
   // No transactions: a server without memory to spare refuses them, and so can an ACL.
-  return client.run(lua::snapshot, request_args(client, keys, k_any_number));
+  return client.run(lua::snapshot::script, request_args(client, keys, k_any_number));
 }
 
 }  // namespace
 
 redis::Reply request_snapshot(redis::Client& client, const std::string& name) {
   const KeyNames keys(name);
-  redis::Reply reply = client.run(lua::snapshot, request_args(client, keys, k_most_by_script));
+  redis::Reply reply =
+      client.run(lua::snapshot::script, request_args(client, keys, k_most_by_script));
   return is_long(reply) ? request_whole(client, keys) : std::move(reply);
 }
 
@@ -81,7 +82,7 @@ std::vector<redis::Reply> request_snapshots(redis::Client& client,
   for (const std::string& name : names) {
     calls.push_back(request_args(client, KeyNames(name), k_most_by_script));
   }
-  std::vector<redis::Reply> replies = client.run_all(lua::snapshot, calls);
+  std::vector<redis::Reply> replies = client.run_all(lua::snapshot::script, calls);
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (is_long(replies[i])) replies[i] = request_whole(client, KeyNames(names[i]));
   }

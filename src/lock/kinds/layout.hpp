@@ -19,7 +19,7 @@ namespace rlock::lock {
 struct Asker {
   const KeyNames& keys;
   const std::string& owner;
-  std::string latch;     // the key that remembers this hold's requests
+  Key latch;             // the key that remembers this hold's requests
   std::string standing;  // what lua/include/releasing.lua is told of it
   Milliseconds lease;
   Fencing fencing;
@@ -50,10 +50,11 @@ struct Layout {
   const redis::Script* acquire_script = nullptr;
   std::function<Additions(const KeyNames&, Join)> acquire{};
   // `memory`: how long the server is to remember the request.
-  std::function<Question(const Asker&, Milliseconds memory)> reenter{};
+  std::function<redis::ScriptCall(const Asker&, Milliseconds memory)> reenter{};
   // A lease of 0 only asks whose the lock is.
-  std::function<Question(const Asker&, Milliseconds lease)> renew{};
-  std::function<Question(const Asker&, Milliseconds memory, Milliseconds keep, Wake)> release{};
+  std::function<redis::ScriptCall(const Asker&, Milliseconds lease)> renew{};
+  std::function<redis::ScriptCall(const Asker&, Milliseconds memory, Milliseconds keep, Wake)>
+      release{};
 };
 
 }  // namespace rlock::lock

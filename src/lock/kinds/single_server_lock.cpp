@@ -90,10 +90,10 @@ Asker SingleServerLock::asker() const {
           terms_.fencing, is_latched(), is_unproven_, is_known_};
 }
 
-redis::Reply SingleServerLock::run(redis::Client& client, const Question& question) {
+redis::Reply SingleServerLock::run(redis::Client& client, const redis::ScriptCall& call) {
   int unanswered = 0;
   try {
-    redis::Reply reply = client.run(question.script, question.call, &unanswered);
+    redis::Reply reply = client.run(call, &unanswered);
     unanswered_ += unanswered;
     return reply;
   } catch (...) {
@@ -243,17 +243,16 @@ std::optional<Lease> SingleServerLock::reenter(redis::Client& client) {
 
 Renewal SingleServerLock::renew(redis::Client& client, TimePoint* deadline) const {
   const TimePoint asked = BootClock::now();
-  const auto [script, call] = layout_.renew(asker(), terms_.lease);
-  const redis::Reply reply =
-      client.run(script, call, nullptr, deadline == nullptr ? TimePoint::max() : *deadline);
+  const redis::Reply reply = client.run(layout_.renew(asker(), terms_.lease), nullptr,
+                                        deadline == nullptr ? TimePoint::max() : *deadline);
   if (reply.as_integer() != 1) return Renewal::lost;
   if (deadline != nullptr) *deadline = lease_deadline(asked, terms_.lease);
   return Renewal::renewed;
 }
 
 Renewal SingleServerLock::ask(redis::Client& client) const {
-  const auto [script, call] = layout_.renew(asker(), Milliseconds(0));
-  return client.run(script, call).as_integer() == 1 ? Renewal::renewed : Renewal::lost;
+  const redis::Reply reply = client.run(layout_.renew(asker(), Milliseconds(0)));
+  return reply.as_integer() == 1 ? Renewal::renewed : Renewal::lost;
 }
 
 void SingleServerLock::go_on_with(const Hold& hold) {
@@ -311,13 +310,13 @@ void SingleServerLock::take_back(redis::Client& client, Milliseconds keep,
     // Behind the request on its own connection, the release cannot overtake it, and the latch has
     // no late request to stop. One from an earlier connection may still come.
     const bool is_behind = unanswered_ == 1 && client.awaits_answer();
-    const auto [script, call] = layout_.release(asker(), memory_of(client), keep, Wake::yes);
-    if (client.send_behind(script, call)) {
+    const redis::ScriptCall call = layout_.release(asker(), memory_of(client), keep, Wake::yes);
+    if (client.send_behind(call)) {
       if (is_behind) client.send_behind({"DEL", latch()});
       client.close_gently(k_abandon_bound);
       return;
     }
-    client.run(script, call, nullptr, std::min(last, after(now, k_abandon_bound)));
+    client.run(call, nullptr, std::min(last, after(now, k_abandon_bound)));
   } catch (const std::exception&) {  // then its lease ends it
   }
 }

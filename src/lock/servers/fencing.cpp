@@ -79,7 +79,7 @@ TokenCheck ask_all(Session& session, const std::string& name, std::int64_t token
 TokenCheck check_token(redis::Client& client, const std::string& name, std::int64_t token,
                        Missing missing) {
   const redis::Reply reply = ask(
-      client, lua::check_token,
+      client, lua::check_token::script,
       {{KeyNames(name).token}, {std::to_string(token), missing == Missing::abstains ? "1" : "0"}},
       name);
   const auto& items = reply.as_array(2);
@@ -104,7 +104,7 @@ bool raise_token(redis::Client& client, const std::string& name, const std::stri
                  std::int64_t token) {
   const KeyNames keys(name);
   const redis::Reply reply =
-      ask(client, lua::raise_token,
+      ask(client, lua::raise_token::script,
           {{keys.lock, keys.info, keys.token}, {owner, std::to_string(token)}}, name);
   return reply.as_array()[0].as_integer() == 1;
 }

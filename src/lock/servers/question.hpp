@@ -15,12 +15,6 @@ inline constexpr Milliseconds k_longest_way{30'000};
 // Whether those who wait are told that the lock is free.
 enum class Wake { no, yes };
 
-// Which script, with which keys and arguments.
-struct Question {
-  const redis::Script& script;
-  redis::ScriptArgs call;
-};
-
 [[nodiscard]] inline std::string to_argument(Milliseconds span) {
   return std::to_string(span.count());
 }

@@ -9,7 +9,7 @@ Layout fair_layout(const std::string& name, Milliseconds wait) {
   Layout layout = plain_layout(name);
   layout.kind = Kind::fair;
   layout.queues = true;
-  layout.acquire_script = &lua::acquire_fair;
+  layout.acquire_script = &lua::acquire_fair::script;
   layout.acquire = [wait](const KeyNames& keys, Join join) -> Layout::Additions {
     return {{keys.queue, keys.timeout},
             {keys.channel, join == Join::yes ? to_argument(wait) : "0"}};

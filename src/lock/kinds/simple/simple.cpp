@@ -10,7 +10,7 @@ Layout simple_layout(const std::string& name, Value value) {
   layout.kind = Kind::simple;
   layout.is_string = true;
   layout.is_owner_shared = value == Value::given;
-  layout.acquire_script = &lua::acquire_simple;
+  layout.acquire_script = &lua::acquire_simple::script;
   layout.acquire = [value](const KeyNames& keys, Join) -> Layout::Additions {
     return {{}, {value == Value::fresh ? "1" : "0", keys.permits}};
   };
