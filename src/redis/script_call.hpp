@@ -21,6 +21,7 @@ namespace rlock::redis {
 // An argument that is any text, but not a key's name.
 struct Text : std::string {
   Text(std::string text) : std::string(std::move(text)) {}  // NOLINT(google-explicit-constructor)
+  Text(const char* text) : std::string(text) {}             // NOLINT(google-explicit-constructor)
   Text(const Key&) = delete;
 };
 
@@ -77,7 +78,7 @@ template <typename T>
 template <typename... Some>
 [[nodiscard]] std::vector<std::string> keys(const Some&... some) {
   std::vector<std::string> all;
-  const auto add = [&](const auto& key) {
+  [[maybe_unused]] const auto add = [&](const auto& key) {
     using T = std::decay_t<decltype(key)>;
     if constexpr (std::is_same_v<T, std::vector<std::string>>) {
       all.insert(all.end(), key.begin(), key.end());
@@ -95,7 +96,7 @@ template <typename... Some>
 template <typename... Some>
 [[nodiscard]] std::vector<std::string> args(const Some&... some) {
   std::vector<std::string> all;
-  const auto add = [&](const auto& arg) {
+  [[maybe_unused]] const auto add = [&](const auto& arg) {
     if constexpr (std::is_same_v<std::decay_t<decltype(arg)>, std::vector<std::string>>) {
       all.insert(all.end(), arg.begin(), arg.end());
     } else {

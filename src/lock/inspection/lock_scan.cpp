@@ -22,9 +22,10 @@ LockScan::LockScan(redis::Client& client, LockPatterns patterns)
     : client_(client), patterns_(std::move(patterns)) {}
 
 std::vector<std::string> LockScan::next() {
-  std::vector<std::string> args{std::to_string(k_keys_a_step), patterns_.names, patterns_.simple};
-  args.insert(args.end(), cursors_.begin(), cursors_.end());
-  const redis::Reply reply = client_.run(lua::find_locks::script, {{}, args});
+  const redis::Reply reply = client_.run(lua::find_locks::Call{.count = k_keys_a_step,
+                                                               .pattern = patterns_.names,
+                                                               .simple = patterns_.simple,
+                                                               .cursors = cursors_});
   const std::vector<redis::Reply>& items = reply.as_array(k_places);
 
   // The order of the keys changes with a restart: the cursors would pass some over.
