@@ -6,6 +6,8 @@
 #   --#args NAME         all arguments that follow, as a list
 #   --#reply CODE NAME FIELD[:TYPE][?]...  an answer {CODE, FIELD...}, which may end before a field
 #                        with a question mark. k_NAME stands for the code, k_NAME_FIELD for the place
+#   --#parts NAME...     the places of an answer without a code, in C++ k_NAME; may go on in a line
+#                        of its own
 #   --#include FILE      stands for lua/include/FILE
 #   --#read-only         the script changes nothing
 #   --#publishes         it publishes; the local is_sharded says whether this is a cluster
@@ -76,6 +78,16 @@ function(rlock_read_lua_replies text)
     string(APPEND cases "    case ${code}:\n      return ${type}{${values}};\n")
   endforeach()
   set(constants "${constants}" PARENT_SCOPE)
+  set(parts "")
+  string(REGEX MATCHALL "\n--#parts [a-z_ ]+" lines "${text}")
+  foreach(line IN LISTS lines)
+    string(REGEX REPLACE "\n--#parts ([a-z_ ]*[a-z_])" "\\1" line "${line}")
+    string(REPLACE " " ", k_" line "${line}")
+    string(APPEND parts "k_${line}, ")
+  endforeach()
+  if(parts)
+    string(APPEND structs "enum Part : std::size_t { ${parts}k_parts };\n")
+  endif()
   if(names)
     list(JOIN names ", " names)
     string(CONCAT structs "${structs}using Answer = std::variant<${names}>;\n"
@@ -195,7 +207,7 @@ function(rlock_read_lua script)
   endif()
   string(REGEX MATCHALL "\n *--#[a-z-]*" tags "${text}")
   list(TRANSFORM tags REPLACE "\n *--#" "")
-  list(REMOVE_ITEM tags key keys arg args reply read-only publishes)
+  list(REMOVE_ITEM tags key keys arg args reply parts read-only publishes)
   if(tags)
     message(FATAL_ERROR "${script}: --#${tags} means nothing")
   endif()

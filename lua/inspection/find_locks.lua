@@ -6,10 +6,12 @@
 --#arg pattern text  a glob, of names
 --#arg simple text  a glob, of the names of string locks; empty: none
 --#args cursors  as the step before returned them, none at first
--- Returns {{cursor of each walk, '' when it has ended}, {name...} that match their pattern, {name...}
---   found by a queue or by rlock's side key, whatever their name, how many keys could not be looked
---   at, how many keys the server has (nil if that is secret), what a restart of the server changes
---   (nil if that is secret)}. A name may come more than once, and be that of no lock.
+--#parts cursors matching beside unread total run
+-- Returns these parts. cursors: {cursor of each walk, '' when it has ended}. matching: {name...} that
+-- match their pattern. beside: {name...} found by a queue or by rlock's side key, whatever their name.
+-- unread: how many keys could not be looked at. total: how many keys the server has. run: what a
+-- restart of the server changes. These two are nil if that is secret. A name may come more than once,
+-- and be that of no lock.
 --#read-only
 local k_longest_count = 10     -- digits of a hold count
 local k_braced = 'rlock_info_braced:'  -- of the side keys of names that are in braces as a whole

@@ -12,14 +12,15 @@
 --#arg rw_channel key
 --#arg semaphore_channel key
 --#arg is_cluster flag
--- Returns {now (ms), type of lock, pttl, {field, value...} or {value} of a string,
---   {queue member...}, {member, score...}, token or nil, type of queue, type of timeout, type of
---   info, {owner, JSON...} of info, {listeners...} on the channel of each of the first waiters (as
---   far as the server tells), 1 if there may be listeners elsewhere, {reader...} of a read/write
---   lock whose keys are all gone, type of token, pttl of token, {permit, its end...} of a semaphore,
---   not all of very many, how many they are, whether that key is there at all (1, 0), {listeners...}
---   on the channel and the two others, nil if the user may not ask}; or 'LONG' if there are more
---   entries than that.
+--#parts now type ttl content queue scores token queue_type scores_type info_type info listeners
+--#parts elsewhere dead_readers token_type token_ttl permits permits_out has_permits listening
+-- Returns these parts, or 'LONG' if there are more entries than that. now: ms. content: {field,
+-- value...}, or {value} of a string. queue: {member...}. scores: {member, score...}. token: or nil.
+-- info: {owner, JSON...}. listeners: on the channel of each of the first waiters (as far as the
+-- server tells). elsewhere: 1 if there may be listeners elsewhere. dead_readers: {reader...} of a
+-- read/write lock whose keys are all gone. permits: {permit, its end...} of a semaphore, not all of
+-- very many. permits_out: how many they are. has_permits: whether that key is there at all (1, 0).
+-- listening: {listeners...} on the channel and the two others, nil if the user may not ask.
 --#read-only
 local function type_of(key) return redis.call('type', key).ok end
 --#include now.lua

@@ -20,17 +20,13 @@ class Client {
   explicit Client(ClientOptions options);
 
   // Runs a script and returns its reply. A request whose connection breaks is sent again on a new
-  // one, so `script` must bear that. Nothing is sent after `deadline`, or the client's timeout,
+  // one, so the script must bear that. Nothing is sent after `deadline`, or the client's timeout,
   // even if the process was stopped. In a cluster it goes to where the first key is, with sentinels
   // to the master. `unanswered`, if given, counts the requests that were sent and got no answer.
   // Throws Unavailable, ServerError, ProtocolError, Interrupted, and Error (usage) if the keys lie
   // in several slots of a cluster.
-  Reply run(const Script& script, const ScriptArgs& call, int* unanswered = nullptr,
-            TimePoint deadline = TimePoint::max());
   Reply run(const ScriptCall& call, int* unanswered = nullptr,
-            TimePoint deadline = TimePoint::max()) {
-    return run(call.script, call.args, unanswered, deadline);
-  }
+            TimePoint deadline = TimePoint::max());
 
   // Runs a script, which must only read, once for each of `calls`, with one round trip for all.
   // Each reply has the client's timeout. Returns the replies in order; they may be errors. Of a
@@ -92,7 +88,7 @@ class Client {
   auto insist(int slot, Action action, int* unanswered, const Patience& patience);
   [[nodiscard]] bool is_to_be_made_again(const Reply& reply, TimePoint deadline);
   [[noreturn]] void refuse_slot(const std::string& error) const;
-  [[nodiscard]] ScriptArgs complete(const Script& script, const ScriptArgs& call) const;
+  [[nodiscard]] ScriptArgs complete(const ScriptCall& call) const;
   void run_some(const Script& script, const std::vector<ScriptArgs>& calls,
                 const std::vector<std::size_t>& which, std::vector<Reply>& replies);
   template <typename Action>

@@ -217,7 +217,7 @@ TEST_CASE("client: an error reply is no lost connection") {
   test::Server server;
   redis::Client client(options_for(server.unix_url()));
   // snapshot.lua takes five keys.
-  CHECK_THROWS_AS(client.run(lua::snapshot::script, {{"job"}, {}}), redis::ServerError);
+  CHECK_THROWS_AS(client.run({lua::snapshot::script, {{"job"}, {}}}), redis::ServerError);
   CHECK(client.run(k_ask).as_integer() == 0);
   CHECK(server.command({"INFO", "stats"}).find("total_connections_received:") != std::string::npos);
 }
@@ -238,7 +238,7 @@ TEST_CASE("client: a script that only reads runs where the server lets it not wr
   test::Server server;
   redis::Client client(options_for(server.unix_url()));
   const redis::ScriptArgs call = snapshot_of("job");
-  CHECK(client.run(lua::snapshot::script, call).as_array().size() > 1);
+  CHECK(client.run({lua::snapshot::script, call}).as_array().size() > 1);
   CHECK(server.command({"INFO", "commandstats"}).find("cmdstat_evalsha_ro:") != std::string::npos);
   CHECK(server.command({"INFO", "commandstats"}).find("cmdstat_evalsha:") == std::string::npos);
 }
@@ -253,7 +253,7 @@ TEST_CASE("client: a script that only reads runs where there is no, or no right 
   }
   test::Server server(options);
   redis::Client client(options_for(server.unix_url()));
-  CHECK(client.run(lua::snapshot::script, snapshot_of("job")).as_array().size() > 1);
+  CHECK(client.run({lua::snapshot::script, snapshot_of("job")}).as_array().size() > 1);
   CHECK(client.run_all(lua::snapshot::script, {snapshot_of("job")}).at(0).as_array().size() > 1);
 }
 

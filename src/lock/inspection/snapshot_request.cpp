@@ -56,7 +56,7 @@ std::optional<redis::Reply> request_long(redis::Client& client, const KeyNames& 
                        {"EXEC"}},
                       keys.lock);
   std::vector<redis::Reply>& parts = replies.back().items;
-  if (parts.size() != 5 || parts[0].items.size() < k_places) return std::nullopt;
+  if (parts.size() != 5 || parts[0].items.size() < k_parts) return std::nullopt;
   redis::Reply& snapshot = parts[0];
   put(snapshot, k_content, parts[1]);
   put(snapshot, k_queue, parts[2]);
