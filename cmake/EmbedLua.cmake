@@ -1,40 +1,51 @@
-# Turns lua/FOLDER/*.lua into one generated header: the text of each script and its SHA1, which is the
-# name that the server gives it (SCRIPT LOAD). A line "--#include FILE" stands for lua/include/FILE.
-# A script with the line "--#read-only" changes nothing; one with "--#publishes" publishes. Lines that
-# are comments, and indents, are left out: a server that stood still reads the first 16 KiB that a client
-# has sent before it notices that the client is gone, and the script that gives a hold back is to be
-# among them. Runs at configure time; a changed script reconfigures.
-function(rlock_embed_lua output)
-  file(GLOB scripts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/lua/*/*.lua)
-  file(GLOB includes CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/lua/include/*.lua)
-  list(REMOVE_ITEM scripts ${includes})
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${scripts} ${includes})
-  set(body "// Generated from lua/ by cmake/EmbedLua.cmake.\n#pragma once\n\n#include \"redis/script.hpp\"\n\n")
-  string(APPEND body "namespace rlock::lua {\n")
-  foreach(script IN LISTS scripts)
-    get_filename_component(name ${script} NAME_WE)
-    file(READ ${script} text)
-    foreach(include IN LISTS includes)
-      get_filename_component(file ${include} NAME)
-      file(READ ${include} included)
-      string(REPLACE "--#include ${file}\n" "${included}" text "${text}")
-    endforeach()
-    if(text MATCHES "--#include ([^\n]*)")
-      message(FATAL_ERROR "${script}: there is no lua/include/${CMAKE_MATCH_1}")
+# Makes two headers of lua/. lua_scripts.hpp has a namespace for each script NAME, lua::NAME: its
+# text and SHA1, which is the name that the server gives it (SCRIPT LOAD), the struct Call of its
+# keys and arguments, and a struct for each of its replies. lua_limits.hpp has lua/include/limits.lua.
+# Runs at configure time; a changed script reconfigures.
+include(${CMAKE_CURRENT_LIST_DIR}/ReadLua.cmake)
+
+function(rlock_embed_lua folder)
+  rlock_find_lua(${PROJECT_SOURCE_DIR}/lua)
+  set(limits_file ${PROJECT_SOURCE_DIR}/lua/include/limits.lua)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${lua_scripts} ${lua_includes} ${limits_file})
+  set(head "// Generated from lua/ by cmake/EmbedLua.cmake.\n#pragma once\n\n")
+  set(body "${head}#include <array>\n#include <variant>\n\n#include \"redis/script_call.hpp\"\n\nnamespace rlock::lua {\n")
+  foreach(include IN LISTS lua_includes)
+    get_filename_component(name ${include} NAME_WE)
+    file(READ ${include} text)
+    rlock_read_lua_replies("\n${text}")
+    if(reply_cpp)
+      string(APPEND body "namespace ${name} {\n${reply_cpp}}  // namespace ${name}\n")
     endif()
-    set(access write)
-    if(text MATCHES "\n--#read-only\n")
-      set(access read)
-    endif()
-    set(voice silent)
-    if(text MATCHES "\n--#publishes\n")
-      set(voice publishes)
-    endif()
-    string(REGEX REPLACE "\n[ \n]*--[^\n]*" "" text "\n${text}")
-    string(REGEX REPLACE "\n[ \n]+" "\n" text "${text}")
-    string(SHA1 sha1 "${text}")
-    string(APPEND body "inline constexpr redis::Script ${name}{\"${name}\", \"${sha1}\", R\"LUA(${text})LUA\",\n    redis::Script::Access::${access}, redis::Script::Voice::${voice}};\n")
   endforeach()
-  string(APPEND body "}  // namespace rlock::lua\n")
-  file(CONFIGURE OUTPUT ${output} CONTENT "${body}" @ONLY)
+  set(all "")
+  foreach(script IN LISTS lua_scripts)
+    get_filename_component(name ${script} NAME_WE)
+    list(APPEND all "&${name}::script")
+    file(READ ${script} text)
+    rlock_read_lua_replies("\n${text}")
+    rlock_read_lua(${script})
+    string(SHA1 sha1 "${text}")
+    string(APPEND body "namespace ${name} {\n"
+      "inline constexpr redis::Script script{\"${name}\", \"${sha1}\", R\"LUA(${text})LUA\",\n"
+      "    redis::Script::Access::${access}, redis::Script::Voice::${voice}};\n"
+      "${call_cpp}${reply_cpp}}  // namespace ${name}\n")
+  endforeach()
+  list(LENGTH all count)
+  list(JOIN all ", " all)
+  string(APPEND body "inline constexpr std::array<const redis::Script*, ${count}> k_scripts{${all}};\n"
+    "}  // namespace rlock::lua\n")
+  file(CONFIGURE OUTPUT ${folder}/lua_scripts.hpp CONTENT "${body}" @ONLY)
+
+  set(body "${head}#include <cstdint>\n\n#include \"base/clock.hpp\"\n\nnamespace rlock::lua {\n")
+  foreach(limit IN LISTS lua_limits)
+    string(REPLACE " " ";" limit ${limit})
+    list(POP_FRONT limit name value type)
+    if(type STREQUAL "ms")
+      string(APPEND body "inline constexpr Milliseconds ${name}{${value}};\n")
+    else()
+      string(APPEND body "inline constexpr std::int64_t ${name}{${value}};\n")
+    endif()
+  endforeach()
+  file(CONFIGURE OUTPUT ${folder}/lua_limits.hpp CONTENT "${body}}  // namespace rlock::lua\n" @ONLY)
 endfunction()

@@ -1,14 +1,18 @@
--- Takes a fair lock for an owner who does not hold it yet, or queues him; may be sent again.
--- KEYS: lock, info, latch of this hold, queue, scores, and token if one is to be drawn
--- ARGV: lease (ms), owner, what to tell of him (JSON, or nothing), 1 to draw a fencing token,
---   nothing, channel, wait: how long the owner may keep his place when dead (ms); 0 does not queue him
--- Returns as acquire.lua, and with {0, ...} after marks: place in the queue (0 is the head; -1: not
---   queued; -2: there is more to sweep, ask again at once), after how many ms to ask again, and for
---   the first of ours behind Redisson's waiters the head, to overhear how he is called, or nothing.
-local lock, info, queue, scores, token = KEYS[1], KEYS[2], KEYS[4], KEYS[5], KEYS[#KEYS]
-local owner, channel = ARGV[2], ARGV[6]
-local lease, wait = tonumber(ARGV[1]), tonumber(ARGV[7])
-if redis.call('exists', KEYS[3]) == 1 then return {2} end
+-- Takes a fair lock for an owner who does not hold it yet, or queues it; may be sent again.
+--#key lock
+--#key info
+--#key latch  of this hold
+--#key queue
+--#key scores
+--#key token?  where fencing is not off
+--#arg lease ms
+--#arg owner text
+--#arg about_json text  what to tell of the owner, or nothing
+--#arg fencing off|draw|peek
+--#arg channel key
+--#arg wait ms  how long the owner may keep its place when dead; 0 does not queue it
+-- For its replies see include/taking.lua.
+if redis.call('exists', latch) == 1 then return {k_ended} end
 --#include now.lua
 --#include info.lua
 --#include kind.lua
@@ -137,7 +141,7 @@ end
 -- free, the first of ours asks soon, to see who has taken it; then less and less often, until the time
 -- of the head to come ends.
 local function time_to_ask(place, is_first, is_free)
-  local usual = math.min(5000 + 10 * place, 30000)
+  local usual = math.min(k_longest_sleep + 10 * place, 30000)
   local called = is_first and is_free and last_call()
   if not called then return usual end
   local since = now - called.at
@@ -168,10 +172,10 @@ end
 local left = redis.call('pttl', lock)
 local is_free = left == -2
 local kind = not is_free and other_kind()
-if kind then return {3, kind} end
+if kind then return {k_in_use, kind} end
 for key, expected in pairs({[queue] = 'list', [scores] = 'zset'}) do
   kind = redis.call('type', key).ok
-  if kind ~= 'none' and kind ~= expected then return {3, kind .. ' in place of its queue'} end
+  if kind ~= 'none' and kind ~= expected then return {k_in_use, kind .. ' in place of its queue'} end
 end
 
 local me = about_owner('fair')
@@ -181,7 +185,7 @@ if is_free then head, has_more = live_head(before and before.due >= now) end
 local holds = not is_free and redis.call('hexists', lock, owner) == 1
 if (is_free and (head or owner) == owner) or holds then
   extend_lock(left)
-  local drawn, refusal = fence(owner, holds, ARGV[4])
+  local drawn, refusal = fence(owner, holds, fencing)
   if refusal then return refusal end
   me.token = drawn
   if head == owner then redis.call('lpop', queue) end
@@ -194,7 +198,7 @@ if (is_free and (head or owner) == owner) or holds then
   shorten_deadlines(was_queued and wait or 0, 0, true)
   if head == owner then tell_next(lease, 0) end
   drop_orphans()
-  return {1, count, twin_mark(), drawn or ''}
+  return {k_granted, count, twin_mark(), drawn or ''}
 end
 if not is_free then
   redis.pcall('hdel', info, 'called')  -- whoever was called came too late
@@ -215,6 +219,6 @@ if wait > 0 and not has_more then
   ask_after, overheard = refresh(me, place, before, is_free)
 end
 local answer, holders_kind = busy()
-answer[6] = (holders_kind == 'reentrant' and 1 or 0) + twin_mark()
-answer[7], answer[8], answer[9] = place, ask_after, overheard
+answer[k_busy_marks] = (holders_kind == 'reentrant' and 1 or 0) + twin_mark()
+answer[k_busy_place], answer[k_busy_ask_after], answer[k_busy_overheard] = place, ask_after, overheard
 return answer

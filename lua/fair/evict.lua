@@ -1,12 +1,16 @@
 -- Takes a waiter out of the queue of a fair lock, as if it had given up; may be sent again.
--- KEYS: lock, channel, info, latch of this request, queue, scores
--- ARGV: how long to remember this request (ms), waiter
--- Returns {1, place (0 is the head; -1: it had a deadline, but no place), whether it seems to live
---   (1, 0; -1: it cannot be told), JSON of info or ''} evicted; {2, 0} it does not wait; {3, type}
---   the name is in use by another kind of lock.
-local lock, channel, info, latch, queue, scores = unpack(KEYS)
-local remember, waiter = ARGV[1], ARGV[2]
-local k_furthest = 9e15
+--#key lock
+--#key channel
+--#key info
+--#key latch  of this request
+--#key queue
+--#key scores
+--#arg memory ms  how long to remember this request
+--#arg waiter text
+--#reply 1 evicted place:int alive:int told  place: 0 is the head; -1: it had a deadline, but no place.
+--   alive: whether it seems to live (1, 0; -1: it cannot be told). told: of it, JSON or nothing
+--#reply 2 not_waiting
+--#reply 3 in_use kind  the name, by another kind of lock
 local seen = redis.call('get', latch)
 if seen then return cmsgpack.unpack(seen) end
 --#include now.lua
@@ -49,16 +53,16 @@ local function added_wait(place, entry, score)
 end
 
 local kind = other_kind()
-if kind then return {3, kind} end
+if kind then return {k_in_use, kind} end
 local holds = redis.call('hexists', lock, waiter) == 1
 local place = is_list() and redis.call('lpos', queue, waiter) or -1
 local score = score_of(waiter)
-if place == -1 and not score then return {2, 0} end
+if place == -1 and not score then return {k_not_waiting} end
 
 local told = redis.pcall('hget', info, waiter)
 told = type(told) == 'string' and told or ''
 local entry = as_waiter(decode(told))
-local answer = {1, place, life_of(entry, score), told}
+local answer = {k_evicted, place, life_of(entry, score), told}
 leave(waiter, place >= 0 and score and added_wait(place, entry, score) or 0)
 if holds and told ~= '' then
   put(waiter, told, math.max(redis.call('pttl', lock), k_longest_silence))
@@ -68,5 +72,5 @@ local head = place == 0 and redis.call('lindex', queue, 0)
 if head and redis.call('exists', lock) == 1 then
   publish(channel .. ':' .. head, '0')
 end
-redis.call('set', latch, cmsgpack.pack(answer), 'px', remember)
+redis.call('set', latch, cmsgpack.pack(answer), 'px', memory)
 return answer

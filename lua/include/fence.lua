@@ -34,9 +34,9 @@ end
 local function draw()
   local reply = redis.pcall('incr', token)
   if type(reply) == 'table' then
-    if reply.err:find('overflow', 1, true) then return nil, {4, 'it has reached its end'} end
+    if reply.err:find('overflow', 1, true) then return nil, {k_no_token, 'it has reached its end'} end
     local _, why = read_counter()
-    return nil, why and {4, why} or reply
+    return nil, why and {k_no_token, why} or reply
   end
   local value = redis.call('get', token)
   local lowest = clock()
@@ -48,21 +48,21 @@ end
 -- Returns which token draw would return, and draws none.
 local function peek()
   local value, why = read_counter()
-  if not value then return nil, {4, why} end
+  if not value then return nil, {k_no_token, why} end
   local lowest = clock()
   if is_lower(value, lowest) then return lowest end
-  if value == '9223372036854775807' then return nil, {4, 'it has reached its end'} end
+  if value == '9223372036854775807' then return nil, {k_no_token, 'it has reached its end'} end
   local high, low = split(value)
   low = low + 1
   if low == 1e9 then high, low = high + 1, 0 end
   return string.format('%.0f%09.0f', high, low):match('^0*(%d+)$')
 end
 
--- Returns the token of a grant, as draw does, or nothing where `mode` is 0: that of an owner who
--- `holds` the lock already is the same as before. If there is none yet, it is drawn (mode 1), looked
+-- Returns the token of a grant, as draw does, or nothing where `mode` is off: that of an owner who
+-- `holds` the lock already is the same as before. If there is none yet, it is drawn (draw), looked
 -- at (peek), or left at that (noted).
 local function fence(owner, holds, mode)
-  if mode == '0' then return nil end
+  if mode == 'off' then return nil end
   local about = holds and known(owner)
   local noted = about and about.token
   if noted and noted == redis.pcall('get', token) then return noted end

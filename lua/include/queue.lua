@@ -12,9 +12,6 @@
 -- One of ours refreshes its own deadline, which counts the waits of Redisson's before it, but not
 -- those of ours: so its coming and going concerns only those of Redisson's directly behind it.
 
-local k_our_wait = 15000    -- of a waiter of rlock's
-local k_peer_wait = 300000  -- of one of Redisson's, as a rule
-local k_far = 3600000       -- no such wait is so long, unless a clock was wrong
 local k_time_to_come = 8000
 local k_patience = 15000         -- with one that listens: a thread may have left its subscription
 local k_longest_silence = 60000  -- of rlock's waiters, at least

@@ -2,7 +2,6 @@
 -- many holds that reader has) and OWNER:write (how many the writer has). Each hold of a reader has
 -- a key with a TTL: a reader without one is dead, whatever others do to the TTL of the hash.
 -- Needs the locals lock, owner (without ":write") and prefix (of the names of those keys).
-local k_most_holds = 1000
 local writer = owner .. ':write'
 local kind = redis.call('type', lock).ok
 local mode = kind == 'hash' and redis.call('hget', lock, 'mode') or nil

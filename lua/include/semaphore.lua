@@ -7,7 +7,6 @@
 -- they go with the last permit. One that Redisson made stays as it is.
 
 local k_idle = 86400000         -- how long what rlock made outlives its last permit, at the most
-local k_for_ever = 1e14         -- Redisson's permits without a lease end later than in so long
 local k_most_looked_at = 16     -- holders, to find one to tell of
 local k_most_at_once = 1000
 
@@ -111,7 +110,7 @@ end
 -- Returns how many listen for permits, or nil where that cannot be told.
 local function count_listeners()
   local count = 0
-  for _, command in ipairs({'numsub', ARGV[#ARGV] == 'sharded' and 'shardnumsub'}) do
+  for _, command in ipairs({'numsub', is_sharded and 'shardnumsub'}) do
     if not command then break end
     local reply = redis.pcall('pubsub', command, channel)
     if reply.err then return nil end

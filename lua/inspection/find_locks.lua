@@ -1,18 +1,18 @@
 -- One step of a search for locks, called again until its walks have ended; changes nothing.
 -- The walks go over all keys of the server side by side. A step takes each of them about `count`
--- keys further, so that it does not hold up the server, however many keys there are.
--- KEYS: none: what is found lies in any cluster slot
--- ARGV: count, glob pattern of names, glob pattern of the names of string locks ('': none), then the
---   cursors as the step before returned them, none at first
--- Returns {{cursor of each walk, '' when it has ended}, {name...} that match their pattern, {name...}
---   found by a queue or by rlock's side key, whatever their name, how many keys could not be looked
---   at, how many keys the server has (nil if that is secret), what a restart of the server changes
---   (nil if that is secret)}. A name may come more than once, and be that of no lock.
+-- keys further, so that it does not hold up the server, however many keys there are. It names no
+-- keys: what is found lies in any cluster slot.
+--#arg count count
+--#arg pattern text  a glob, of names
+--#arg simple text  a glob, of the names of string locks; empty: none
+--#args cursors  as the step before returned them, none at first
+--#parts cursors matching beside unread total run
+-- Returns these parts. cursors: {cursor of each walk, '' when it has ended}. matching: {name...} that
+-- match their pattern. beside: {name...} found by a queue or by rlock's side key, whatever their name.
+-- unread: how many keys could not be looked at. total: how many keys the server has. run: what a
+-- restart of the server changes. These two are nil if that is secret. A name may come more than once,
+-- and be that of no lock.
 --#read-only
-local count, pattern, simple = ARGV[1], ARGV[2], ARGV[3]
-local k_longest_name = 1024
-local k_most_fields = 10000    -- what has more is no lock
-local k_longest_value = 1024   -- of a string lock
 local k_longest_count = 10     -- digits of a hold count
 local k_braced = 'rlock_info_braced:'  -- of the side keys of names that are in braces as a whole
 
@@ -29,7 +29,7 @@ local function starts_with(text, start) return text:sub(1, #start) == start end
 -- Returns whether a key holds more than a lock would: that is not read.
 local function is_huge(key)
   local kind = redis.pcall('type', key).ok
-  return kind == 'hash' and redis.call('hlen', key) > k_most_fields or
+  return kind == 'hash' and redis.call('hlen', key) > k_most_holders or
          kind == 'string' and redis.call('strlen', key) > k_longest_value
 end
 
@@ -117,18 +117,18 @@ local walks = {{look = look_at_hash, match = pattern, 'type', 'hash'},
                {look = look_at_permits, match = '*:timeout', 'type', 'zset'}}
 if simple ~= '' then walks[4] = {look = look_at_string, match = simple, 'type', 'string'} end
 
-local cursors = {}
+local next_cursors = {}
 for i, walk in ipairs(walks) do
-  local cursor = ARGV[3 + i] or '0'
+  local cursor = cursors[i] or '0'
   if cursor ~= '' then
     local reply = redis.call('scan', cursor, 'match', walk.match, 'count', count, unpack(walk))
     for _, key in ipairs(reply[2]) do walk.look(key) end
     cursor = reply[1] == '0' and '' or reply[1]
   end
-  cursors[i] = cursor
+  next_cursors[i] = cursor
 end
 
 local size = redis.pcall('dbsize')
 local about = redis.pcall('info', 'server')
 local run = type(about) == 'string' and about:match('run_id:(%x+)')
-return {cursors, matching, beside, unread, type(size) == 'number' and size, run or false}
+return {next_cursors, matching, beside, unread, type(size) == 'number' and size, run or false}

@@ -1,16 +1,17 @@
 -- Breaks a lock of any kind, and wakes the waiters of every kind; may be sent again.
--- KEYS: lock, channel, info, latch of this request, queue, scores, channel of read/write locks
--- ARGV: how long to remember this request (ms), what the names of the readers' timeout keys start
---   with, 'simple' to break a string (anything else: a hash), what to do:
---   'look' changes nothing; 'only' breaks the lock if no others hold it than the owners that follow.
--- Returns {outcome, now (ms), pttl, waiters in the queue, listeners on the channels, mode of a
---   read/write lock or '', {owner, holds, JSON of info or '', ...}} with the outcome 0 held, and
---   left alone; 1 broken; 2 free. {3, what} where the name is in use for something else.
-local lock, channel, info, latch, queue, scores, rw_channel = unpack(KEYS)
-local remember, timeout_prefix, kind, task = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-local k_most_holders = 10000     -- of a lock; an application's hash can have more fields
-local k_most_holds = 1000        -- of a reader
-local k_longest_value = 1024     -- of a string, to show whose it was
+--#key lock
+--#key channel
+--#key info
+--#key latch  of this request
+--#key queue
+--#key scores
+--#key rw_channel
+--#arg memory ms  how long to remember this request
+--#arg prefix text  what the names of the readers' keys start with
+--#arg kind lock|simple  simple: break a string
+--#arg task look|only  look changes nothing; only breaks the lock if no others hold it than these:
+--#args expected
+--#include breaking.lua
 local seen = redis.call('get', latch)
 if seen then return cmsgpack.unpack(seen) end
 --#include now.lua
@@ -51,7 +52,7 @@ end
 
 local function count_listeners()
   local count = 0
-  for _, command in ipairs({'numsub', ARGV[#ARGV] == 'sharded' and 'shardnumsub'}) do
+  for _, command in ipairs({'numsub', is_sharded and 'shardnumsub'}) do
     if not command then break end
     local reply = redis.pcall('pubsub', command, channel, rw_channel)
     -- Ours listen in both ways, Redisson's in one.
@@ -61,10 +62,10 @@ local function count_listeners()
 end
 
 local function may_break(holders)
-  local expected = {}
-  for i = 5, #ARGV do expected[ARGV[i]] = true end
+  local named = {}
+  for _, owner in ipairs(expected) do named[owner] = true end
   for i = 1, #holders, 3 do
-    if not expected[holders[i]] then return false end
+    if not named[holders[i]] then return false end
   end
   return true
 end
@@ -74,7 +75,7 @@ local function delete_timeouts(holders)
   for i = 1, #holders, 3 do
     local keys = {}
     for hold = 1, math.min(tonumber(holders[i + 1]), k_most_holds) do
-      keys[hold] = timeout_prefix .. holders[i] .. ':rwlock_timeout:' .. hold
+      keys[hold] = prefix .. holders[i] .. ':rwlock_timeout:' .. hold
     end
     if keys[1] then redis.call('del', unpack(keys)) end
   end
@@ -96,12 +97,12 @@ local function wake_readers_and_writers(publisher)
 end
 
 local holders, mode = find_holders()
-if not holders then return {3, mode} end
+if not holders then return {k_in_use, mode} end
 local queued = is_list() and redis.pcall('llen', queue) or 0
-local answer = {0, string.format('%.0f', now), redis.call('pttl', lock),
+local answer = {k_found, 'left', string.format('%.0f', now), redis.call('pttl', lock),
                 type(queued) == 'number' and queued or 0, count_listeners(), mode, holders}
 local is_free = #holders == 0
-if is_free then answer[1] = 2 end
+if is_free then answer[k_found_outcome] = 'free' end
 if task == 'look' or not is_free and not may_break(holders) then return answer end
 
 -- Without the right to wake who waits, a read/write lock is not broken.
@@ -111,7 +112,7 @@ redis.call('del', is_free and latch or lock)
 if is_free then
   wake_again()
 else
-  answer[1] = 1
+  answer[k_found_outcome] = 'broken'
   if mode ~= '' then delete_timeouts(holders) end
   for i = 1, #holders, 3 do
     if kind == 'simple' then drop_latches(holders[i], latch) end
@@ -119,5 +120,5 @@ else
   end
   wake()
 end
-redis.call('set', latch, cmsgpack.pack(answer), 'px', remember)
+redis.call('set', latch, cmsgpack.pack(answer), 'px', memory)
 return answer

@@ -1,9 +1,9 @@
 -- Tells as what kind of lock an owner holds a name; changes nothing.
--- KEYS: lock
--- ARGV: owner, the key of when the permits of a semaphore end (who uses none may have no right to it)
+--#key lock
+--#arg owner text
+--#arg permits key  of a semaphore (who uses none may have no right to it)
 -- Returns 'read', 'write' or 'semaphore', each of which is released in a way of its own; 'other'.
 --#read-only
-local lock, owner, permits = KEYS[1], ARGV[1], ARGV[2]
 local kind = redis.call('type', lock).ok
 if kind == 'hash' and redis.call('hexists', lock, 'mode') == 1 then
   local writes = owner:find(':write$') or redis.call('hexists', lock, owner .. ':write') == 1

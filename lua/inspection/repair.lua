@@ -1,11 +1,17 @@
 -- Removes what is provably garbage around a lock, or only looks for it; may be sent again.
--- KEYS: lock, channel, info, queue, scores, and latches that were seen without an expiry
--- ARGV: "repair" or "look", where the permits of a semaphore are, its channel
+--#key lock
+--#key channel
+--#key info
+--#key queue
+--#key scores
+--#keys latches  that were seen without an expiry
+--#arg task look|repair
+--#arg permits key  of a semaphore
+--#arg semaphore_channel key
 -- Returns {what, how many, the first of them} for each sort of garbage that it has found:
 --   "dead_waiter", "member_without_score", "score_without_member"; "leaked_latch" and
 --   "lasting_info", which get an expiry; "ended_permit", which is given back.
-local lock, channel, info, queue, scores = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local repairs = ARGV[1] == 'repair'
+local repairs = task == 'repair'
 --#include now.lua
 --#include info.lua
 --#include publish.lua
@@ -90,7 +96,7 @@ for _, member in ipairs(is_zset and redis.call('zrange', scores, 0, -1) or {}) d
 end
 
 -- Gives the permits of a semaphore back that have ended.
-local function mend_semaphore(permits, channel)
+local function mend_semaphore(channel)
 --#include twin.lua
 --#include semaphore.lua
   if redis.pcall('type', permits).ok ~= 'zset' or other_use() then return end
@@ -102,9 +108,9 @@ local function mend_semaphore(permits, channel)
     settle()
   end
 end
-mend_semaphore(ARGV[2], ARGV[3])
+mend_semaphore(semaphore_channel)
 
-for i, key in ipairs({info, unpack(KEYS, 6)}) do
+for i, key in ipairs({info, unpack(latches)}) do
   local expected = i == 1 and 'hash' or 'string'
   if redis.call('pttl', key) == -1 and redis.call('type', key).ok == expected then
     note(i == 1 and 'lasting_info' or 'leaked_latch', key)

@@ -1,10 +1,11 @@
--- Tells which of the rights that locks need the user lacks; changes nothing.
--- KEYS: none: the user may lack the right to name them
--- ARGV: channel, lock, info, queue, timeout, a latch
+-- Tells which of the rights that locks need the user lacks; changes nothing. It names no keys: the
+-- user may lack the right to do so.
+--#arg channel key
+--#arg lock key
+--#args others  keys: info, queue, scores, a latch
 -- Returns the commands that the user may not run, and the keys that he may not use; {} where the
 --   server cannot tell (before Redis 7). If he may use no key of the lock, only these keys.
 --#read-only
-local channel, lock = ARGV[1], ARGV[2]
 local lacking = {}
 if not redis.acl_check_cmd then return lacking end
 
@@ -35,11 +36,11 @@ local of_keys = {
   'evalsha s 1 KEY', 'eval s 1 KEY'}
 for _, command in ipairs(of_keys) do check(command) end
 if #lacking == #of_keys then return {lock} end
-for i = 3, #ARGV do
+for _, key in ipairs(others) do
   -- What the user may do to the lock's key but not to this one is a matter of the key.
   for _, command in ipairs({'del', 'type'}) do
-    if may({command, lock}) and not may({command, ARGV[i]}) then
-      lacking[#lacking + 1] = ARGV[i]
+    if may({command, lock}) and not may({command, key}) then
+      lacking[#lacking + 1] = key
       break
     end
   end

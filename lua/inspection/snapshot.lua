@@ -1,19 +1,27 @@
 -- Reads all that Redis holds about a lock, at one instant; changes nothing.
--- KEYS: lock, info, queue, timeout (the queue's scores), token
--- ARGV: channel, start of the names of the readers' keys, how many entries lock, info, queue and
---   timeout may have together: any number if negative; with 0 the answer has none of them; where the
---   permits of a semaphore are (who uses none may have no right to that key); the channels of a
---   read/write lock and of a semaphore; 'sharded' in a cluster
--- Returns {now (ms), type of lock, pttl, {field, value...} or {value} of a string,
---   {queue member...}, {member, score...}, token or nil, type of queue, type of timeout, type of
---   info, {owner, JSON...} of info, {listeners...} on the channel of each of the first waiters (as
---   far as the server tells), 1 if there may be listeners elsewhere, {reader...} of a read/write
---   lock whose keys are all gone, type of token, pttl of token, {permit, its end...} of a semaphore,
---   not all of very many, how many they are, whether that key is there at all (1, 0), {listeners...}
---   on the channel and the two others, nil if the user may not ask}; or 'LONG' if there are more
---   entries than that.
+--#key lock
+--#key info
+--#key queue
+--#key scores
+--#key token
+--#arg channel key
+--#arg prefix text  what the names of the readers' keys start with
+--#arg most count  how many entries lock, info, queue and scores may have together: any number if
+--   negative; with 0 the answer has none of them
+--#arg permits key  of a semaphore (who uses none may have no right to that key)
+--#arg rw_channel key
+--#arg semaphore_channel key
+--#arg is_cluster flag
+--#parts now type ttl content queue scores token queue_type scores_type info_type info listeners
+--#parts elsewhere dead_readers token_type token_ttl permits permits_out has_permits listening
+-- Returns these parts, or 'LONG' if there are more entries than that. now: ms. content: {field,
+-- value...}, or {value} of a string. queue: {member...}. scores: {member, score...}. token: or nil.
+-- info: {owner, JSON...}. listeners: on the channel of each of the first waiters (as far as the
+-- server tells). elsewhere: 1 if there may be listeners elsewhere. dead_readers: {reader...} of a
+-- read/write lock whose keys are all gone. permits: {permit, its end...} of a semaphore, not all of
+-- very many. permits_out: how many they are. has_permits: whether that key is there at all (1, 0).
+-- listening: {listeners...} on the channel and the two others, nil if the user may not ask.
 --#read-only
-local lock, info, queue, scores, token = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local function type_of(key) return redis.call('type', key).ok end
 --#include now.lua
 -- At the same moment: to read all of a long queue takes a while.
@@ -27,7 +35,7 @@ local function count_listeners()
   local first = redis.call('lrange', queue, 0, 999)
   if not first[1] then return {}, false end
   local channels, listeners = {}, {}
-  for i, member in ipairs(first) do channels[i] = ARGV[1] .. ':' .. member end
+  for i, member in ipairs(first) do channels[i] = channel .. ':' .. member end
   local counts = redis.pcall('pubsub', 'numsub', unpack(channels))
   for i = 2, #counts, 2 do listeners[#listeners + 1] = counts[i] end
   if is_alone() then return listeners, false end
@@ -39,9 +47,9 @@ end
 -- Returns how many listen on each of the channels on which a release is told, or false.
 local function count_listening()
   local counts = {}
-  for _, command in ipairs({'numsub', ARGV[7] == 'sharded' and 'shardnumsub'}) do
+  for _, command in ipairs({'numsub', is_cluster and 'shardnumsub'}) do
     if not command then break end
-    local reply = redis.pcall('pubsub', command, ARGV[1], ARGV[5], ARGV[6])
+    local reply = redis.pcall('pubsub', command, channel, rw_channel, semaphore_channel)
     if reply.err and command == 'numsub' then return false end
     -- Ours listen in both ways, Redisson's in one.
     for i = 1, reply.err and 0 or 3 do counts[i] = math.max(counts[i] or 0, reply[2 * i]) end
@@ -59,7 +67,7 @@ local function dead_readers()
     local count = tonumber(content[i + 1])
     if content[i] ~= 'mode' and count and count >= 1 and count <= 100 then
       local holds = {}
-      for k = 1, count do holds[k] = ARGV[2] .. content[i] .. ':rwlock_timeout:' .. k end
+      for k = 1, count do holds[k] = prefix .. content[i] .. ':rwlock_timeout:' .. k end
       if redis.pcall('exists', unpack(holds)) == 0 then dead[#dead + 1] = content[i] end
     end
   end
@@ -70,7 +78,7 @@ local function size_of(kind, command, key)
   return type_of(key) == kind and redis.call(command, key) or 0
 end
 
-local kind, most = type_of(lock), tonumber(ARGV[3]) or -1
+local kind = type_of(lock)
 local size = size_of('hash', 'hlen', lock) + size_of('hash', 'hlen', info) +
              size_of('list', 'llen', queue) + size_of('zset', 'zcard', scores)
 if most > 0 and size > most then return 'LONG' end
@@ -84,16 +92,16 @@ if most ~= 0 then
 end
 if kind == 'hash' then dead = dead_readers() end
 if kind == 'string' then content = {redis.call('get', lock)} end
-local k_most_permits, out, ends, count_out = 10000, ARGV[4], {}, 0
-local has_out = (kind == 'string' or kind == 'none') and redis.pcall('type', out).ok == 'zset'
+local ends, count_out = {}, 0
+local has_out = (kind == 'string' or kind == 'none') and redis.pcall('type', permits).ok == 'zset'
 if has_out and kind == 'none' then
   -- They may be those of the name's twin.
   local twin = twin_name()
   has_out = not twin or redis.pcall('type', twin).ok ~= 'string'
 end
 if has_out then
-  ends = redis.call('zrange', out, 0, k_most_permits - 1, 'withscores')
-  count_out = redis.call('zcard', out)
+  ends = redis.call('zrange', permits, 0, k_most_holders - 1, 'withscores')
+  count_out = redis.call('zcard', permits)
 end
 local listeners, elsewhere = {}, false
 if type_of(queue) == 'list' then listeners, elsewhere = count_listeners() end

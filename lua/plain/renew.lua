@@ -1,13 +1,14 @@
 -- Extends the lease of an owner who still holds the lock; never shortens it, nor ends what has no
--- expiry. Lease 0 only asks.
--- KEYS: lock: not more, so that a lock whose slot of a cluster is on the move can be renewed all the
+-- expiry.
+--#key lock  not more, so that a lock whose slot of a cluster is on the move can be renewed all the
 --   same: with several keys, some of which need not exist, a node says TRYAGAIN meanwhile
--- ARGV: lease (ms), owner, info, and where the owner having the lock does not prove that this hold
---   does, its latch. One of several servers that has forgotten the lock may have it from another hold,
---   and counts this one again. A string may be somebody else's of the same value.
+--#arg lease ms  0 only asks
+--#arg owner text
+--#arg info key
+--#arg latch key?  of this hold, where the owner having the lock does not prove that this hold does.
+--   One of several servers that has forgotten the lock may have it from another hold, and counts this
+--   one again. A string may be somebody else's of the same value.
 -- Returns 1 the lock is the owner's, 0 it is not, or this hold has ended.
-local lock, owner, info, latch = KEYS[1], ARGV[2], ARGV[3], ARGV[4]
-local lease = tonumber(ARGV[1])
 --#include string_lock.lua
 if not is_string and (kind ~= 'hash' or redis.call('hexists', lock, owner) == 0) then return 0 end
 if is_string and latch ~= '' and redis.call('get', latch) ~= 'entered' then return 0 end

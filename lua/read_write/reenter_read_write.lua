@@ -1,35 +1,42 @@
 -- Counts one more hold, as a reader or as the writer, for an owner who has a read/write lock
 -- already; may be sent again. The writer may read, too; a reader cannot become the writer.
--- KEYS: lock, latch of this hold, info, and token if there is to be one
--- ARGV: lease (ms), owner, how long to remember this request (ms), a mode of include/fence.lua, what
---   the names of the readers' keys start with, read or write
--- Returns as reenter.lua; {6} the owner has it as a reader, and wants to write.
-local lock, latch, info, token, owner, prefix = KEYS[1], KEYS[2], KEYS[3], KEYS[4], ARGV[2], ARGV[5]
-local lease, reads = tonumber(ARGV[1]), ARGV[6] == 'read'
+--#key lock
+--#key latch  of this hold
+--#key info
+--#key token?  where fencing is not off
+--#arg lease ms
+--#arg owner text
+--#arg memory ms  how long to remember this request
+--#arg fencing off|draw
+--#arg prefix text  what the names of the readers' keys start with
+--#arg side read|write
+-- For its replies see include/reentering.lua.
+local reads = side == 'read'
+--#include reentering.lua
 --#include now.lua
 --#include info.lua
 --#include fence.lua
 --#include read_write.lua
 local is_writer = mode == 'write' and redis.call('hexists', lock, writer) == 1
 local is_reader = mode and redis.call('hexists', lock, owner) == 1
-if not is_writer and not is_reader then return {2} end
-if not is_writer and not reads then return {6} end
+if not is_writer and not is_reader then return {k_not_held} end
+if not is_writer and not reads then return {k_reads} end
 
-local field, hold = reads and owner or writer, latch:match('[^:]+$')
+local field = reads and owner or writer
 local seen, noted = redis.call('get', latch), note_of(owner, hold) or note_of(writer, hold)
-if seen and seen ~= 'entered' or noted == 'ended' then return {2} end
+if seen and seen ~= 'entered' or noted == 'ended' then return {k_not_held} end
 seen = seen or noted
-local drawn, refusal = fence(field, true, ARGV[4])
+local drawn, refusal = fence(field, true, fencing)
 if refusal then return refusal end
 -- Of a request that is sent again nothing tells which hold is its own: so the first one, too, has all of
 -- this reader's last.
 local nth = (holds_of(field) or 0) + (seen and 0 or 1)
 if reads then hold_for(owner, nth, lease) end
-if not seen then redis.call('set', latch, 'entered', 'xx', 'px', ARGV[3]) end  -- tried, see reenter.lua
+if not seen then redis.call('set', latch, 'entered', 'xx', 'px', memory) end  -- tried, see reenter.lua
 last_for(lease)
 if not seen then
   redis.call('hincrby', lock, field, 1)
-  redis.call('set', latch, 'entered', 'px', ARGV[3])
+  redis.call('set', latch, 'entered', 'px', memory)
 end
 -- The same process tree, which has not told of itself as a reader yet.
 local about = known(field) or reads and known(writer)
@@ -40,4 +47,4 @@ if about and (drawn or not is_reader) then
   tell(field, about, lease)
 end
 if not seen then note(field, 'entered', hold, lease) end
-return {1, holds_of(field) or 1, drawn or '', 0}
+return {k_entered, holds_of(field) or 1, drawn or '', 0}

@@ -1,17 +1,18 @@
 -- Gives one hold of a reader or of the writer back, and wakes who waits where others may have the
 -- lock now; may be sent again.
--- KEYS: lock, channel, info, latch of this hold
--- ARGV: owner, how long to remember this request (ms), how long to keep the lock all the same (ms),
---   what the names of the readers' keys start with, the standing of the hold, read or write, and 1 if
---   other processes know of the hold, see include/releasing.lua
--- Returns {1} the owner has the lock no longer, neither as a reader nor as the writer, {0} he still
---   has it (or keeps it until its TTL ends), {2} he did not have it. The latch remembers the answer, and
---   bars a late request to take the lock.
-local lock, channel, info, latch = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local owner, remember, keep, prefix = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
-
+--#key lock
+--#key channel
+--#key info
+--#key latch  of this hold
+--#arg owner text
+--#arg memory ms  how long to remember this request
+--#arg keep ms  how long to keep the lock all the same
+--#arg prefix text  what the names of the readers' keys start with
+--#arg standing granted|nested|unproven|reentered  of the hold, see include/releasing.lua
+--#arg side read|write
+--#arg is_shared flag  other processes know of the hold
+-- It is freed where the owner has the lock no longer, neither as a reader nor as the writer.
 local k_sleeps_on = 30000  -- so long (ms) more than it needs: that is bearable
-local standing, is_shared = ARGV[5], ARGV[7] == '1'
 --#include now.lua
 --#include info.lua
 --#include publish.lua
@@ -64,12 +65,12 @@ local function release_reader(holds)
   if mode == 'read' then is_free, sooner = end_with_readers() end
   if is_last and keep > 0 then
     keep_info(owner)
-    return answer(0)
+    return answer(k_still_held)
   end
   if is_last then forget_holder(owner) end
   -- A writer of Redisson's that waits sleeps until the end that it has seen.
   if is_free or sooner > k_sleeps_on then publish(channel, '0') end
-  return answer(is_last and mode == 'read' and 1 or 0)
+  return answer(is_last and mode == 'read' and k_freed or k_still_held)
 end
 
 local function release_writer(holds)
@@ -77,13 +78,13 @@ local function release_writer(holds)
     last_for(keep)
     if keep > 0 then note_kept(writer, keep) end
     redis.call('hincrby', lock, writer, -1)
-    return answer(0)
+    return answer(k_still_held)
   end
   keep = math.max(keep, left_to_keep(writer))
   if keep > 0 then
     redis.call('pexpire', lock, math.max(keep, span_of(owner, holds_of(owner) or 0)))
     keep_info(writer)
-    return answer(0)
+    return answer(k_still_held)
   end
   redis.call('hdel', lock, writer)
   -- The writer may read on: then others may read as well.
@@ -93,14 +94,14 @@ local function release_writer(holds)
   -- that does not sleep yet, and for those who know only that.
   publish(channel, '1')
   publish(channel, '0')
-  return answer(holds_of(owner) and 0 or 1)
+  return answer(holds_of(owner) and k_still_held or k_freed)
 end
 
-local reads = ARGV[6] == 'read'
+local reads = side == 'read'
 local holds = holds_of(reads and owner or writer)
 if not holds then
   forget_holder(reads and owner or writer)
-  return answer(2)
+  return answer(k_not_held)
 end
 if reads then return release_reader(math.max(holds, 1)) end
 return release_writer(holds)

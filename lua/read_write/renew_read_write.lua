@@ -1,14 +1,15 @@
--- Extends the lease of a reader or of the writer; never shortens it, nor that of others. Lease 0
--- only asks.
--- KEYS: lock: not more, see renew.lua
--- ARGV: lease (ms), owner, info, what the names of the readers' keys start with, read or write
+-- Extends the lease of a reader or of the writer; never shortens it, nor that of others.
+--#key lock  not more, see renew.lua
+--#arg lease ms  0 only asks
+--#arg owner text
+--#arg info key
+--#arg prefix text  what the names of the readers' keys start with
+--#arg side read|write
 -- Returns 1 the lock is the owner's, 0 it is not.
 -- It publishes nothing, but is told in the same way whether this is a cluster:
 --#publishes
-local lock, owner, info, prefix = KEYS[1], ARGV[2], ARGV[3], ARGV[4]
-local lease = tonumber(ARGV[1])
 --#include read_write.lua
-local field = ARGV[5] == 'read' and owner or writer
+local field = side == 'read' and owner or writer
 if not mode or redis.call('hexists', lock, field) == 0 then return 0 end
 if lease == 0 then return 1 end
 --#include now.lua
@@ -26,7 +27,7 @@ if field == owner and not lives then
   -- As long as the field is there, nobody else can have been the writer: a writer who comes to a
   -- lock of dead readers removes their fields. So a reader whose keys were lost can have one again.
   -- In a cluster it may be on its way to this node, where it must not meet another.
-  if ARGV[#ARGV] == 'sharded' then return redis.error_reply('TRYAGAIN the key of a hold is missing') end
+  if is_sharded then return redis.error_reply('TRYAGAIN the key of a hold is missing') end
   redis.call('set', hold_key(owner, holds), '1', 'px', lease)
 end
 

@@ -1,12 +1,16 @@
 -- Takes a permit of a semaphore for an owner who has none yet; may be sent again.
--- KEYS: lock, info, latch of this hold, permits
--- ARGV: lease (ms), owner, what to tell of him (JSON, or nothing), nothing, nothing, how many may have
---   a permit at once, channel
--- Returns as acquire.lua; {0, ...} has the pttl of the permit that ends first, the holder who has his
---   for longest, and behind marks: -1, 0, how many permits are out.
-local lock, info, permits, owner = KEYS[1], KEYS[2], KEYS[4], ARGV[2]
-local lease, most, channel = tonumber(ARGV[1]), tonumber(ARGV[6]), ARGV[7]
-if redis.call('exists', KEYS[3]) == 1 then return {2} end
+--#key lock
+--#key info
+--#key latch  of this hold
+--#key permits
+--#arg lease ms
+--#arg owner text
+--#arg about_json text  what to tell of the owner, or nothing
+--#arg most count  how many may have a permit at once
+--#arg channel key
+-- For its replies see include/taking.lua: busy has the pttl of the permit that ends first, and the
+-- holder who has its own for longest.
+if redis.call('exists', latch) == 1 then return {k_ended} end
 --#include now.lua
 --#include info.lua
 --#include twin.lua
@@ -15,7 +19,7 @@ if redis.call('exists', KEYS[3]) == 1 then return {2} end
 --#include semaphore.lua
 local is_new = redis.call('exists', lock) == 0
 local kind = other_use() or not is_new and count_out() > 0 and twin_use()
-if kind then return {3, kind} end
+if kind then return {k_in_use, kind} end
 
 local function busy(out)
   local first = redis.call('zrange', permits, 0, k_most_looked_at - 1, 'withscores')
@@ -27,8 +31,10 @@ local function busy(out)
     if from and from < (since or math.huge) then longest, since = first[i], from end
   end
   local answer = held_by(longest or first[1])
-  answer[2], answer[3] = left > k_for_ever and -1 or left, shown(answer[3])
-  answer[6], answer[7], answer[8], answer[9] = twin_mark(), -1, 0, out
+  answer[k_busy_pttl] = left > k_for_ever and -1 or left
+  answer[k_busy_owner] = shown(answer[k_busy_owner])
+  answer[k_busy_marks], answer[k_busy_place], answer[k_busy_ask_after] = twin_mark(), -1, 0
+  answer[k_busy_overheard], answer[k_busy_permits] = '', out
   return answer
 end
 
@@ -39,7 +45,7 @@ local out = count_out()
 local total = available() + out
 if not is_ours and total ~= most then
   if available() > before then announce(available()) end
-  return {3, string.format('a semaphore that a service made: it has %.0f permits, not %.0f', total, most)}
+  return {k_in_use, string.format('a semaphore that a service made: it has %.0f permits, not %.0f', total, most)}
 end
 -- An earlier sending of this request may have taken a permit: then it is not counted again.
 local holds = redis.call('zscore', permits, owner)
@@ -52,7 +58,7 @@ if is_ours then
   if out == 0 then redis.call('pexpire', permits, lease) end
   local untold = put('permits', most, lease + k_idle)
   local misuse = untold and misused_info()
-  if misuse then return {3, misuse .. ' in place of its side key'} end
+  if misuse then return {k_in_use, misuse .. ' in place of its side key'} end
   if untold then return untold end
   if is_new then redis.call('hexists', info, 'permits') end
 end
@@ -66,9 +72,9 @@ redis.call('zadd', permits, 'gt', now + lease, owner)
 if is_ours and out == 1 then redis.call('pexpire', permits, lease + k_idle) end
 if holds then
   note_seen(owner, lease)  -- what is told of the owner lasts as long as the permit
-elseif ARGV[3] ~= '' then
+elseif about_json ~= '' then
   tell(owner, about_owner('semaphore'), lease)
 end
 if not is_new or out > 1 then keep_alive() end
 if most - out > math.max(before, 0) then announce(most - out) end
-return {1, 1, twin_mark(), '', ''}
+return {k_granted, 1, twin_mark(), ''}

@@ -1,10 +1,10 @@
--- Extends the lease of an owner who still has his permit of a semaphore; never shortens it. Lease 0
--- only asks.
--- KEYS: permits: not more, see renew.lua
--- ARGV: lease (ms), owner, info, lock
--- Returns 1 he has it, 0 he has not.
-local permits, owner, info, lock = KEYS[1], ARGV[2], ARGV[3], ARGV[4]
-local lease = tonumber(ARGV[1])
+-- Extends the lease of an owner who still has its permit of a semaphore; never shortens it.
+--#key permits  not more, see renew.lua
+--#arg lease ms  0 only asks
+--#arg owner text
+--#arg info key
+--#arg lock key
+-- Returns 1 the owner has it, 0 it has not.
 local channel = ''
 --#include now.lua
 --#include info.lua

@@ -113,26 +113,25 @@ void Client::refuse_slot(const std::string& error) const {
 
 // In a cluster, a script publishes in both ways (PUBLISH and SPUBLISH), because Redisson listens in
 // one of them.
-ScriptArgs Client::complete(const Script& script, const ScriptArgs& call) const {
-  ScriptArgs whole = call;
-  if (links_.is_cluster() && script.voice == Script::Voice::publishes) {
+ScriptArgs Client::complete(const ScriptCall& call) const {
+  ScriptArgs whole = call.args;
+  if (links_.is_cluster() && call.script.voice == Script::Voice::publishes) {
     whole.args.emplace_back("sharded");
   }
   return whole;
 }
 
-Reply Client::run(const Script& script, const ScriptArgs& call, int* unanswered,
-                  TimePoint deadline) {
-  if (links_.is_cluster()) check_slots(call);
-  const ScriptArgs whole = complete(script, call);
+Reply Client::run(const ScriptCall& call, int* unanswered, TimePoint deadline) {
+  if (links_.is_cluster()) check_slots(call.args);
+  const ScriptArgs whole = complete(call);
   const Patience patience = options_.patience(deadline);
   const auto action = [&](Connection& connection) -> std::optional<Reply> {
     const Asking asking = links_.is_asking() ? Asking::yes : Asking::no;
-    Reply reply = run_script(connection, script, whole, patience, asking);
+    Reply reply = run_script(connection, call.script, whole, patience, asking);
     if (is_to_be_made_again(reply, patience.deadline)) return std::nullopt;
     return reply;
   };
-  Reply reply = insist(slot_of_call(call), action, unanswered, patience);
+  Reply reply = insist(slot_of_call(call.args), action, unanswered, patience);
   if (reply.type != Reply::Type::error) return reply;
   // No time was left to follow it, or to wait.
   if (links_.is_cluster() && Links::is_about_slot(reply.text)) refuse_slot(reply.text);
@@ -171,7 +170,7 @@ void Client::run_some(const Script& script, const std::vector<ScriptArgs>& calls
     if (!links_.is_cluster() || reply.type != Reply::Type::error) continue;
     if (!Links::is_about_slot(reply.text)) continue;  // it has just moved, say
     try {
-      reply = run(script, some[i]);
+      reply = run({script, some[i]});
     } catch (const ServerError&) {  // then that answer stands
     }
   }
@@ -236,9 +235,9 @@ void Client::close_gently(Milliseconds bound) noexcept {
   links_.close();
 }
 
-bool Client::send_behind(const Script& script, const ScriptArgs& call) noexcept {
+bool Client::send_behind(const ScriptCall& call) noexcept {
   return best_effort([&](Connection& connection, const Patience& patience) {
-    send_script(connection, script, complete(script, call), patience);
+    send_script(connection, call.script, complete(call), patience);
   });
 }
 

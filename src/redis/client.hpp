@@ -20,12 +20,12 @@ class Client {
   explicit Client(ClientOptions options);
 
   // Runs a script and returns its reply. If the connection breaks, the request is sent again on a
-  // new connection, so `script` must bear being sent again. Nothing is sent after `deadline`, or
+  // new connection, so the script must bear being sent again. Nothing is sent after `deadline`, or
   // after the client's timeout, even if the process was stopped. In a cluster, the request goes to
   // the node of the first key. With sentinels, it goes to the master. `unanswered`, if given,
   // counts the requests that were sent and got no answer. Throws Unavailable, ServerError,
   // ProtocolError, Interrupted, and Error (usage) if the keys lie in several slots of a cluster.
-  Reply run(const Script& script, const ScriptArgs& call, int* unanswered = nullptr,
+  Reply run(const ScriptCall& call, int* unanswered = nullptr,
             TimePoint deadline = TimePoint::max());
 
   // Runs a script once for each of `calls`, in one round trip. The script must only read. Each
@@ -52,7 +52,7 @@ class Client {
 
   // Sends a script or a command behind the last request, on the same connection, without waiting
   // for an answer. Returns false if that fails.
-  bool send_behind(const Script& script, const ScriptArgs& call) noexcept;
+  bool send_behind(const ScriptCall& call) noexcept;
   bool send_behind(const Args& args) noexcept;
 
   // Returns whether the last request has no answer yet, and its connection is still open.
@@ -89,7 +89,7 @@ class Client {
   auto insist(int slot, Action action, int* unanswered, const Patience& patience);
   [[nodiscard]] bool is_to_be_made_again(const Reply& reply, TimePoint deadline);
   [[noreturn]] void refuse_slot(const std::string& error) const;
-  [[nodiscard]] ScriptArgs complete(const Script& script, const ScriptArgs& call) const;
+  [[nodiscard]] ScriptArgs complete(const ScriptCall& call) const;
   void run_some(const Script& script, const std::vector<ScriptArgs>& calls,
                 const std::vector<std::size_t>& which, std::vector<Reply>& replies);
   template <typename Action>

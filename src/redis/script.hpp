@@ -26,6 +26,12 @@ struct ScriptArgs {
   std::vector<std::string> args;
 };
 
+// A script with its keys and arguments: lua::NAME::Call of lua_scripts.hpp converts to it.
+struct ScriptCall {
+  const Script& script;
+  ScriptArgs args;
+};
+
 // Whether ASKING must precede a request, because its slot is being moved to the node that gets the
 // request.
 enum class Asking { no, yes };

@@ -61,7 +61,7 @@ std::string told_of(const Violation& violation, World& world) {
 }
 
 // Prints how to get to a violation, as a script for redis-cli: $LUA is a folder with the scripts as
-// they are sent, and the folder redisson.
+// they are sent (cmake/ExpandLua.cmake), and the folder redisson.
 void print_path(LuaHost& host, const Options& options, const Found& found) {
   const Layout layout = layout_of(options);
   Rules rules(host, layout);

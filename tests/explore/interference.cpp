@@ -32,7 +32,7 @@ void Rules::forced(World& world, const Sent& sent) {
   for (const Client& client : world.clients)
     is_hit.push_back(has_any(layout_, world.store, client));
   const Reply reply = send(world, sent, true);
-  if (reply.items.at(0).integer != 1) return;  // it came late, and others have the lock now
+  if (reply.items.at(1).text != "broken") return;  // it came late, and others have the lock now
   for (const Kept& kept : world.kept) {
     const std::string name = kept.writes ? kept.owner + ":write" : kept.owner;
     if (kept.is_counted && kept.left_ms > 0 &&

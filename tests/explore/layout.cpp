@@ -8,9 +8,9 @@
 namespace rlock::explore {
 namespace {
 
-const std::string k_channel = "redisson_lock__channel:{L}";
-const std::string k_rw_channel = "redisson_rwlock:{L}";
-const std::string k_semaphore_channel = "redisson_sc:{L}";
+const Key k_channel("redisson_lock__channel:{L}");
+const Key k_rw_channel("redisson_rwlock:{L}");
+const Key k_semaphore_channel("redisson_sc:{L}");
 const std::string k_about = R"({"host":"h"})";
 const std::string k_redissons_memory = "16000";  // of its latches, by its defaults: at least
 const std::string k_redissons_wait = "300000";   // by its defaults
@@ -19,15 +19,18 @@ constexpr std::array<const char*, 9> k_names{"plain",   "fair",       "simple",
                                              "value",   "read-write", "semaphore",
                                              "service", "mixed",      "mixed-fair"};
 
-const char* side(const Hold& hold) { return hold.writes ? "write" : "read"; }
+using Side = decltype(lua::release_read_write::Call::side);
+using Standing = decltype(lua::release::Call::standing);
 
-std::string standing(const Hold& hold) {
+Side side(const Hold& hold) { return hold.writes ? Side("write") : "read"; }
+
+Standing standing(const Hold& hold) {
   if (hold.is_outer) return "nested";
   if (hold.is_unproven) return "unproven";
-  return hold.is_reentered ? "reentered" : "";
+  return hold.is_reentered ? Standing("reentered") : "granted";
 }
 
-std::string latch(const Hold& hold) { return k_latch + hold.id; }
+Key latch(const Hold& hold) { return Key(k_latch + hold.id); }
 
 std::int64_t left_of(const Store& store, const std::string& key) {
   constexpr std::int64_t k_for_ever = INT64_MAX;
@@ -53,6 +56,10 @@ int number_in(const Store& store, const std::string& key, const std::string& fie
 }
 
 }  // namespace
+
+Sent sent(const redis::ScriptCall& call) {
+  return {std::string(call.script.name), call.args.keys, call.args.args};
+}
 
 std::optional<Kind> kind_of(const std::string& name) {
   const auto found = std::find(k_names.begin(), k_names.end(), name);
@@ -93,81 +100,147 @@ Sent Layout::take(const std::string& owner, const Hold& hold) const {
             {std::to_string(k_lease_ms), owner, k_redissons_wait, std::to_string(k_now_ms)}};
   }
   if (hold.is_redissons) return {"redisson/acquire", {k_lock}, {std::to_string(k_lease_ms), owner}};
-  Sent sent{"acquire",
-            {k_lock, k_info, latch(hold)},
-            {std::to_string(k_lease_ms), owner, k_about, fences(hold) ? "1" : "0", ""}};
-  const auto keys = [&](const Words& more) {
-    sent.keys.insert(sent.keys.end(), more.begin(), more.end());
-  };
-  const auto args = [&](const Words& more) {
-    sent.args.insert(sent.args.end(), more.begin(), more.end());
-  };
+  const Milliseconds lease(k_lease_ms);
+  const auto token = fences(hold) ? std::optional(k_token) : std::nullopt;
+  using FencingWord = decltype(lua::acquire::Call::fencing);
+  const FencingWord fencing = fences(hold) ? FencingWord("draw") : "off";
   switch (kind) {
     case Kind::plain:
     case Kind::mixed:
-      keys({k_queue});
       break;
     case Kind::fair:
     case Kind::mixed_fair:
-      sent.script = "acquire_fair";
-      keys({k_queue, k_scores});
-      args({k_channel, std::to_string(k_fair_wait_ms)});
-      break;
+      return sent(lua::acquire_fair::Call{.lock = k_lock,
+                                          .info = k_info,
+                                          .latch = latch(hold),
+                                          .queue = k_queue,
+                                          .scores = k_scores,
+                                          .token = token,
+                                          .lease = lease,
+                                          .owner = owner,
+                                          .about_json = k_about,
+                                          .fencing = fencing,
+                                          .channel = k_channel,
+                                          .wait = Milliseconds(k_fair_wait_ms)});
     case Kind::simple:
     case Kind::value:
-      sent.script = "acquire_simple";
-      args({kind == Kind::simple ? "1" : "0", k_permits});
-      break;
+      return sent(lua::acquire_simple::Call{.lock = k_lock,
+                                            .info = k_info,
+                                            .latch = latch(hold),
+                                            .token = token,
+                                            .lease = lease,
+                                            .owner = owner,
+                                            .about_json = k_about,
+                                            .fencing = fencing,
+                                            .restart_delay = std::nullopt,
+                                            .is_unique = kind == Kind::simple,
+                                            .permits = k_permits});
     case Kind::read_write:
-      sent.script = hold.writes ? "acquire_write" : "acquire_read";
-      args({k_reader_prefix});
-      break;
+      if (hold.writes) {
+        return sent(lua::acquire_write::Call{.lock = k_lock,
+                                             .info = k_info,
+                                             .latch = latch(hold),
+                                             .token = token,
+                                             .lease = lease,
+                                             .owner = owner,
+                                             .about_json = k_about,
+                                             .fencing = fencing,
+                                             .prefix = k_reader_prefix});
+      }
+      return sent(lua::acquire_read::Call{.lock = k_lock,
+                                          .info = k_info,
+                                          .latch = latch(hold),
+                                          .lease = lease,
+                                          .owner = owner,
+                                          .about_json = k_about,
+                                          .prefix = k_reader_prefix});
     case Kind::semaphore:
     case Kind::service:
-      sent.script = "acquire_semaphore";
-      keys({k_permits});
-      args({std::to_string(permits), k_semaphore_channel});
-      break;
+      return sent(lua::acquire_semaphore::Call{.lock = k_lock,
+                                               .info = k_info,
+                                               .latch = latch(hold),
+                                               .permits = k_permits,
+                                               .lease = lease,
+                                               .owner = owner,
+                                               .about_json = k_about,
+                                               .most = permits,
+                                               .channel = k_semaphore_channel});
   }
-  if (fences(hold)) keys({k_token});
-  return sent;
+  return sent(lua::acquire::Call{.lock = k_lock,
+                                 .info = k_info,
+                                 .latch = latch(hold),
+                                 .queue = k_queue,
+                                 .token = token,
+                                 .lease = lease,
+                                 .owner = owner,
+                                 .about_json = k_about,
+                                 .fencing = fencing,
+                                 .restart_delay = std::nullopt});
 }
 
 Sent Layout::reenter(const std::string& owner, const Hold& hold) const {
   if (hold.is_redissons) return take(owner, hold);
-  const std::int64_t memory =
-      kind == Kind::value ? std::max(k_memory_ms, 2 * k_lease_ms) : k_memory_ms;
-  Sent sent{"reenter",
-            {k_lock, latch(hold), k_info},
-            {std::to_string(k_lease_ms), owner, std::to_string(memory)}};
+  const Milliseconds lease(k_lease_ms);
+  const Milliseconds memory(kind == Kind::value ? std::max(k_memory_ms, 2 * k_lease_ms)
+                                                : k_memory_ms);
+  const auto token = fences(hold) ? std::optional(k_token) : std::nullopt;
   if (is_semaphore(kind)) {
-    sent.script = "reenter_semaphore";
-    sent.keys.push_back(k_permits);
-    return sent;
+    return sent(lua::reenter_semaphore::Call{.lock = k_lock,
+                                             .latch = latch(hold),
+                                             .info = k_info,
+                                             .permits = k_permits,
+                                             .lease = lease,
+                                             .owner = owner,
+                                             .memory = memory});
   }
-  sent.args.push_back(fences(hold) ? "1" : "0");
   if (kind == Kind::read_write) {
-    sent.script = "reenter_read_write";
-    sent.args.insert(sent.args.end(), {k_reader_prefix, side(hold)});
+    using FencingWord = decltype(lua::reenter_read_write::Call::fencing);
+    return sent(lua::reenter_read_write::Call{.lock = k_lock,
+                                              .latch = latch(hold),
+                                              .info = k_info,
+                                              .token = token,
+                                              .lease = lease,
+                                              .owner = owner,
+                                              .memory = memory,
+                                              .fencing = fences(hold) ? FencingWord("draw") : "off",
+                                              .prefix = k_reader_prefix,
+                                              .side = side(hold)});
   }
-  if (fences(hold)) sent.keys.push_back(k_token);
-  return sent;
+  using FencingWord = decltype(lua::reenter::Call::fencing);
+  return sent(lua::reenter::Call{.lock = k_lock,
+                                 .latch = latch(hold),
+                                 .info = k_info,
+                                 .token = token,
+                                 .lease = lease,
+                                 .owner = owner,
+                                 .memory = memory,
+                                 .fencing = fences(hold) ? FencingWord("draw") : "off"});
 }
 
-Sent Layout::renew(const std::string& owner, const Hold& hold, std::int64_t lease) const {
-  const std::string span = std::to_string(lease);
-  if (hold.is_redissons) return {"redisson/renew", {k_lock}, {span, owner}};
-  if (is_semaphore(kind)) return {"renew_semaphore", {k_permits}, {span, owner, k_info, k_lock}};
+Sent Layout::renew(const std::string& owner, const Hold& hold, std::int64_t lease_ms) const {
+  const Milliseconds lease(lease_ms);
+  if (hold.is_redissons) return {"redisson/renew", {k_lock}, {std::to_string(lease_ms), owner}};
+  if (is_semaphore(kind)) {
+    return sent(lua::renew_semaphore::Call{
+        .permits = k_permits, .lease = lease, .owner = owner, .info = k_info, .lock = k_lock});
+  }
   if (kind == Kind::read_write) {
-    return {"renew_read_write", {k_lock}, {span, owner, k_info, k_reader_prefix, side(hold)}};
+    return sent(lua::renew_read_write::Call{.lock = k_lock,
+                                            .lease = lease,
+                                            .owner = owner,
+                                            .info = k_info,
+                                            .prefix = k_reader_prefix,
+                                            .side = side(hold)});
   }
   const bool is_latched = kind == Kind::value && hold.is_unproven;
-  return {"renew", {k_lock}, {span, owner, k_info, is_latched ? latch(hold) : ""}};
+  return sent(lua::renew::Call{.lock = k_lock,
+                               .lease = lease,
+                               .owner = owner,
+                               .info = k_info,
+                               .latch = is_latched ? std::optional(latch(hold)) : std::nullopt});
 }
 
 Sent Layout::release(const std::string& owner, const Hold& hold, std::int64_t keep_ms) const {
-  const std::string memory = std::to_string(k_memory_ms), keep = std::to_string(keep_ms);
-  const std::string known = hold.is_known ? "1" : "";
   if (hold.is_redissons && is_fair(kind)) {
     return {"redisson/release_fair",
             {k_lock, k_queue, k_scores, k_channel, latch(hold)},
@@ -179,49 +252,97 @@ Sent Layout::release(const std::string& owner, const Hold& hold, std::int64_t ke
             {k_lock, k_channel, latch(hold)},
             {"0", std::to_string(k_lease_ms), owner, "publish", k_redissons_memory}};
   }
+  const Milliseconds memory(k_memory_ms), keep(keep_ms);
   if (is_semaphore(kind)) {
-    return {"release_semaphore",
-            {k_lock, k_info, latch(hold), k_permits},
-            {owner, memory, keep, standing(hold), k_semaphore_channel, known}};
+    return sent(lua::release_semaphore::Call{.lock = k_lock,
+                                             .info = k_info,
+                                             .latch = latch(hold),
+                                             .permits = k_permits,
+                                             .owner = owner,
+                                             .memory = memory,
+                                             .keep = keep,
+                                             .standing = standing(hold),
+                                             .channel = k_semaphore_channel,
+                                             .is_shared = hold.is_known});
   }
   if (kind == Kind::read_write) {
-    return {"release_read_write",
-            {k_lock, k_rw_channel, k_info, latch(hold)},
-            {owner, memory, keep, k_reader_prefix, standing(hold), side(hold), known}};
+    return sent(lua::release_read_write::Call{.lock = k_lock,
+                                              .channel = k_rw_channel,
+                                              .info = k_info,
+                                              .latch = latch(hold),
+                                              .owner = owner,
+                                              .memory = memory,
+                                              .keep = keep,
+                                              .prefix = k_reader_prefix,
+                                              .standing = standing(hold),
+                                              .side = side(hold),
+                                              .is_shared = hold.is_known});
   }
-  return {"release",
-          {k_lock, k_channel, k_info, latch(hold), k_queue, k_scores},
-          {owner, memory, keep, is_fair(kind) ? std::to_string(k_fair_wait_ms) : "0",
-           standing(hold), "1", known}};
+  return sent(lua::release::Call{.lock = k_lock,
+                                 .channel = k_channel,
+                                 .info = k_info,
+                                 .latch = latch(hold),
+                                 .queue = k_queue,
+                                 .scores = k_scores,
+                                 .owner = owner,
+                                 .memory = memory,
+                                 .keep = keep,
+                                 .wait = Milliseconds(is_fair(kind) ? k_fair_wait_ms : 0),
+                                 .standing = standing(hold),
+                                 .wakes = true,
+                                 .is_shared = hold.is_known});
 }
 
 Sent Layout::force(const std::string& request, const Words& owners) const {
-  const std::string memory = std::to_string(k_memory_ms), answer = k_latch + request;
-  Sent sent;
+  using KindWord = decltype(lua::force_release::Call::kind);
+  const Milliseconds memory(k_memory_ms);
+  const Key answer(k_latch + request);
   if (is_semaphore(kind)) {
-    sent = {"force_release_semaphore",
-            {k_lock, k_info, answer, k_permits},
-            {memory, k_semaphore_channel, "only"}};
-  } else {
-    sent = {"force_release",
-            {k_lock, k_channel, k_info, answer, k_queue, k_scores, k_rw_channel},
-            {memory, k_reader_prefix, is_string(kind) ? "simple" : "lock", "only"}};
+    return sent(lua::force_release_semaphore::Call{.lock = k_lock,
+                                                   .info = k_info,
+                                                   .latch = answer,
+                                                   .permits = k_permits,
+                                                   .memory = memory,
+                                                   .channel = k_semaphore_channel,
+                                                   .task = "only",
+                                                   .expected = owners});
   }
-  sent.args.insert(sent.args.end(), owners.begin(), owners.end());
-  return sent;
+  return sent(lua::force_release::Call{.lock = k_lock,
+                                       .channel = k_channel,
+                                       .info = k_info,
+                                       .latch = answer,
+                                       .queue = k_queue,
+                                       .scores = k_scores,
+                                       .rw_channel = k_rw_channel,
+                                       .memory = memory,
+                                       .prefix = k_reader_prefix,
+                                       .kind = is_string(kind) ? KindWord("simple") : "lock",
+                                       .task = "only",
+                                       .expected = owners});
 }
 
 Sent Layout::evict(const std::string& request, const std::string& waiter) const {
-  return {"evict",
-          {k_lock, k_channel, k_info, k_latch + request, k_queue, k_scores},
-          {std::to_string(k_memory_ms), waiter}};
+  return sent(lua::evict::Call{.lock = k_lock,
+                               .channel = k_channel,
+                               .info = k_info,
+                               .latch = Key(k_latch + request),
+                               .queue = k_queue,
+                               .scores = k_scores,
+                               .memory = Milliseconds(k_memory_ms),
+                               .waiter = waiter});
 }
 
-// Latches without an expiry would come after these keys: there are none.
+// There are no latches without an expiry.
 Sent Layout::repair() {
-  return {"repair",
-          {k_lock, k_channel, k_info, k_queue, k_scores},
-          {"repair", k_permits, k_semaphore_channel}};
+  return sent(lua::repair::Call{.lock = k_lock,
+                                .channel = k_channel,
+                                .info = k_info,
+                                .queue = k_queue,
+                                .scores = k_scores,
+                                .latches = {},
+                                .task = "repair",
+                                .permits = k_permits,
+                                .semaphore_channel = k_semaphore_channel});
 }
 
 Reply Layout::as_ours(const Sent& sent, const Reply& reply) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "explore/store.hpp"
+#include "lua_scripts.hpp"
 
 namespace rlock::explore {
 
@@ -32,12 +33,12 @@ constexpr std::int64_t k_longest_way_ms = 30'000;
 constexpr std::int64_t k_memory_ms = 2 * k_timeout_ms + 60'000 + k_longest_way_ms;
 constexpr std::int64_t k_fair_wait_ms = 15'000;
 
-inline const std::string k_lock = "L";
-inline const std::string k_info = "rlock_info:{L}";
-inline const std::string k_queue = "redisson_lock_queue:{L}";
-inline const std::string k_scores = "redisson_lock_timeout:{L}";
-inline const std::string k_token = "redisson_lock_token:{L}";
-inline const std::string k_permits = "{L}:timeout";
+inline const Key k_lock("L");
+inline const Key k_info("rlock_info:{L}");
+inline const Key k_queue("redisson_lock_queue:{L}");
+inline const Key k_scores("redisson_lock_timeout:{L}");
+inline const Key k_token("redisson_lock_token:{L}");
+inline const Key k_permits("{L}:timeout");
 inline const std::string k_latch = "redisson_unlock_latch:{L}:";
 inline const std::string k_reader_prefix = "{L}:";
 
@@ -59,6 +60,8 @@ struct Sent {
   std::string script;
   Words keys, args;
 };
+
+[[nodiscard]] Sent sent(const redis::ScriptCall& call);
 
 class Layout {
  public:

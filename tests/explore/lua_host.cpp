@@ -4,7 +4,6 @@
 #include <fstream>
 #include <lua.hpp>
 #include <optional>
-#include <regex>
 #include <set>
 #include <sstream>
 #include <stdexcept>
@@ -256,46 +255,13 @@ LuaHost::LuaHost(const std::string& folder) : lua_(luaL_newstate(), lua_close) {
   lua_setfield(lua, -2, "__newindex");
   lua_setmetatable(lua, LUA_GLOBALSINDEX);
   if (folder.empty()) {
-    for (const redis::Script* script : {&lua::acquire,
-                                        &lua::acquire_fair,
-                                        &lua::acquire_read,
-                                        &lua::acquire_semaphore,
-                                        &lua::acquire_simple,
-                                        &lua::acquire_write,
-                                        &lua::check_token,
-                                        &lua::evict,
-                                        &lua::find_leftovers,
-                                        &lua::find_locks,
-                                        &lua::force_release,
-                                        &lua::force_release_semaphore,
-                                        &lua::held_kind,
-                                        &lua::raise_token,
-                                        &lua::reenter,
-                                        &lua::reenter_read_write,
-                                        &lua::reenter_semaphore,
-                                        &lua::release,
-                                        &lua::release_read_write,
-                                        &lua::release_semaphore,
-                                        &lua::renew,
-                                        &lua::renew_read_write,
-                                        &lua::renew_semaphore,
-                                        &lua::repair,
-                                        &lua::rights,
-                                        &lua::snapshot}) {
+    for (const redis::Script* script : lua::k_scripts) {
       load(std::string(script->name), std::string(script->text));
     }
     return;
   }
-  const std::filesystem::path includes = std::filesystem::path(folder) / "include";
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
-    if (entry.path().extension() != ".lua" || entry.path().parent_path() == includes) continue;
-    std::string text = read(entry.path());
-    const std::regex include("--#include ([a-z_]+\\.lua)\n");
-    for (std::smatch match; std::regex_search(text, match, include);) {
-      const std::string included = read(includes / match[1].str());
-      text = match.prefix().str() + included + match.suffix().str();
-    }
-    load(entry.path().stem(), text);
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    load(entry.path().stem(), read(entry.path()));
   }
 }
 

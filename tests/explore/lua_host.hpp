@@ -21,8 +21,8 @@ struct Refusals {
 
 class LuaHost {
  public:
-  // Loads the scripts that rlock is built with; or those of a folder like lua/ where one is given.
-  // Throws std::runtime_error if one does not compile.
+  // Loads the scripts that rlock is built with; or those that cmake/ExpandLua.cmake has written to
+  // a folder. Throws std::runtime_error if one does not compile.
   explicit LuaHost(const std::string& folder = "");
 
   // Loads more scripts, from a folder whose name comes before theirs.

@@ -10,12 +10,12 @@ namespace {
 
 using nlohmann::json;
 
-const std::string k_lock = "L";
-const std::string k_info = "rlock_info:{L}";
+const Key k_lock("L");
+const Key k_info("rlock_info:{L}");
 const std::string k_latch = "redisson_unlock_latch:{L}:";
-const std::string k_channel = "redisson_lock__channel:{L}";
-const std::string k_queue = "redisson_lock_queue:{L}";
-const std::string k_scores = "redisson_lock_timeout:{L}";
+const Key k_channel("redisson_lock__channel:{L}");
+const Key k_queue("redisson_lock_queue:{L}");
+const Key k_scores("redisson_lock_timeout:{L}");
 const std::string k_about = R"({"host":"h"})";
 // As memory_of in lock/servers/question.hpp, with a timeout of a tenth of the lease.
 constexpr std::int64_t k_memory_ms = 2 * k_lease_ms / 10 + 60'000 + k_longest_way_ms;
@@ -140,26 +140,47 @@ const Server* Servers::intern(Store store, std::int64_t up_ms) {
   return &server;
 }
 
+Servers::Sent Servers::of(const redis::ScriptCall& call) {
+  return {std::string(call.script.name), call.args.keys, call.args.args};
+}
+
 // As a plain lock asks it (lock/kinds/single_server_lock.cpp, lock/kinds/plain/plain.cpp), where it
 // is one of several.
 Servers::Sent Servers::sent(const Request& request) const {
-  const std::string owner = owner_of(request.name), latch = k_latch + text_of(request.name);
-  const std::string lease = std::to_string(k_lease_ms);
+  const std::string owner = owner_of(request.name);
+  const Key latch(k_latch + text_of(request.name));
+  const Milliseconds lease(k_lease_ms);
   switch (request.what) {
     case What::take:
-    case What::restore: {
-      const std::int64_t delay = request.what == What::take ? delay_ms_ : 0;
-      return {"acquire",
-              {k_lock, k_info, latch, k_queue},
-              {lease, owner, k_about, "0", std::to_string(delay)}};
-    }
+    case What::restore:
+      return of(lua::acquire::Call{
+          .lock = k_lock,
+          .info = k_info,
+          .latch = latch,
+          .queue = k_queue,
+          .token = std::nullopt,
+          .lease = lease,
+          .owner = owner,
+          .about_json = k_about,
+          .fencing = "off",
+          .restart_delay = Milliseconds(request.what == What::take ? delay_ms_ : 0)});
     case What::renew:
-      return {"renew", {k_lock}, {lease, owner, k_info, latch}};
+      return of(lua::renew::Call{
+          .lock = k_lock, .lease = lease, .owner = owner, .info = k_info, .latch = latch});
     case What::give_back:
-      return {"release",
-              {k_lock, k_channel, k_info, latch, k_queue, k_scores},
-              {owner, std::to_string(k_memory_ms), "0", "0", "unproven", request.wakes ? "1" : "0",
-               ""}};
+      return of(lua::release::Call{.lock = k_lock,
+                                   .channel = k_channel,
+                                   .info = k_info,
+                                   .latch = latch,
+                                   .queue = k_queue,
+                                   .scores = k_scores,
+                                   .owner = owner,
+                                   .memory = Milliseconds(k_memory_ms),
+                                   .keep = Milliseconds(0),
+                                   .wait = Milliseconds(0),
+                                   .standing = "unproven",
+                                   .wakes = request.wakes,
+                                   .is_shared = false});
     case What::forget:
       break;
   }

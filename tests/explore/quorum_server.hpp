@@ -13,6 +13,7 @@
 
 #include "explore/lua_host.hpp"
 #include "explore/store.hpp"
+#include "lua_scripts.hpp"
 
 namespace rlock::explore::quorum {
 
@@ -100,6 +101,7 @@ class Servers {
     std::string script;
     Words keys, args;
   };
+  [[nodiscard]] static Sent of(const redis::ScriptCall& call);
   [[nodiscard]] Sent sent(const Request& request) const;
   [[nodiscard]] std::size_t count() const { return all_.size(); }
 

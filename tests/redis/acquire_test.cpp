@@ -5,8 +5,8 @@
 
 #include <doctest/doctest.h>
 
-#include "lua_scripts.hpp"
 #include "redis/lock_fixture.hpp"
+#include "support/script_calls.hpp"
 
 using namespace rlock;
 using test::client_of;
@@ -17,9 +17,9 @@ namespace {
 
 // The script itself, for one hold `id`.
 redis::Reply acquire(redis::Client& client, const std::string& owner, const std::string& id) {
-  return client.run(lua::acquire, {{"job", "rlock_info:{job}", "redisson_unlock_latch:{job}:" + id,
-                                    "redisson_lock_queue:{job}"},
-                                   {"30000", owner, "{\"host\":\"web1\"}", "0", ""}});
+  auto call = test::acquire_call(owner, id);
+  call.about_json = "{\"host\":\"web1\"}";
+  return client.run(call);
 }
 
 }  // namespace
@@ -101,9 +101,9 @@ TEST_CASE(
   redis::Client client = client_of(server);
   const std::string latch = "redisson_unlock_latch:{job}:a";
   for (int i = 0; i < 2; ++i) {
-    const auto reply =
-        client.run(lua::acquire, {{"job", "rlock_info:{job}", latch, "redisson_lock_queue:{job}"},
-                                  {"30000", "u:1", "", "0", "0"}});
+    auto call = test::acquire_call("u:1", "a");
+    call.restart_delay = Milliseconds(0);
+    const auto reply = client.run(call);
     CHECK(reply.as_array(2)[0].as_integer() == 1);
     CHECK(reply.as_array(2)[1].as_integer() == 1);
     CHECK(server.command({"GET", latch}) == "entered");

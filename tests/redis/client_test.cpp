@@ -37,11 +37,27 @@ redis::ClientOptions options_for(const std::string& url,
 }
 
 // A request that changes nothing: is the lock "u:1"'s?
-const redis::ScriptArgs k_ask{{"job", "rlock_info:{job}"}, {"0", "u:1"}};
+const lua::renew::Call k_ask{.lock = Key("job"),
+                             .lease = Milliseconds(0),
+                             .owner = "u:1",
+                             .info = Key("rlock_info:{job}"),
+                             .latch = std::nullopt};
 
 redis::ScriptArgs snapshot_of(const std::string& name) {
   const lock::KeyNames keys(name);
-  return {{keys.lock, keys.info, keys.queue, keys.timeout, keys.token}, {keys.channel}};
+  return redis::ScriptCall(lua::snapshot::Call{.lock = keys.lock,
+                                               .info = keys.info,
+                                               .queue = keys.queue,
+                                               .scores = keys.timeout,
+                                               .token = keys.token,
+                                               .channel = keys.channel,
+                                               .prefix = keys.reader_prefix,
+                                               .most = -1,
+                                               .permits = keys.permits,
+                                               .rw_channel = keys.read_write_channel,
+                                               .semaphore_channel = keys.semaphore_channel,
+                                               .is_cluster = false})
+      .args;
 }
 
 std::string ping() { return "*1\r\n$4\r\nPING\r\n"; }
@@ -59,7 +75,7 @@ TEST_CASE("client: a script that the server does not know is sent by its text") 
   test::Server server;
   redis::Client client(options_for(server.unix_url()));
   for (int i = 0; i < 2; ++i) {
-    CHECK(client.run(lua::renew, k_ask).as_integer() == 0);
+    CHECK(client.run(k_ask).as_integer() == 0);
     server.command({"SCRIPT", "FLUSH"});
   }
 }
@@ -68,10 +84,10 @@ TEST_CASE("client: a request whose reply is lost is sent again and counted as un
   test::Server server;
   test::Proxy proxy(server.port());
   redis::Client client(options_for(proxy.url()));
-  CHECK(client.run(lua::renew, k_ask).as_integer() == 0);
+  CHECK(client.run(k_ask).as_integer() == 0);
   proxy.cut_after_next_request("EVALSHA");
   int unanswered = 0;
-  CHECK(client.run(lua::renew, k_ask, &unanswered).as_integer() == 0);
+  CHECK(client.run(k_ask, &unanswered).as_integer() == 0);
   CHECK(unanswered == 1);
   CHECK(proxy.cuts() == 1);
 }
@@ -79,12 +95,12 @@ TEST_CASE("client: a request whose reply is lost is sent again and counted as un
 TEST_CASE("client: survives a restart, and waits for a server that comes back in time") {
   test::Server server;
   redis::Client client(options_for(server.tcp_url(), Milliseconds(60'000)));
-  CHECK(client.run(lua::renew, k_ask).as_integer() == 0);
+  CHECK(client.run(k_ask).as_integer() == 0);
   server.stop();
   std::int64_t answer = -1;
   std::thread asker([&] {
     try {
-      answer = client.run(lua::renew, k_ask).as_integer();
+      answer = client.run(k_ask).as_integer();
     } catch (const Error&) {  // then there is no answer
     }
   });
@@ -95,7 +111,7 @@ TEST_CASE("client: survives a restart, and waits for a server that comes back in
 
 TEST_CASE("client: a server that never was there is not waited for") {
   redis::Client client(options_for("unix:///nonexistent.sock", Milliseconds(3'600'000)));
-  CHECK_THROWS_AS(client.run(lua::renew, k_ask), redis::Unavailable);
+  CHECK_THROWS_AS(client.run(k_ask), redis::Unavailable);
 }
 
 TEST_CASE("client: the timeout bounds a request") {
@@ -105,7 +121,7 @@ TEST_CASE("client: the timeout bounds a request") {
   // Nothing is sent where this process has to wait for longer than that: then once more.
   for (Milliseconds bound(100); unanswered == 0 && bound < Milliseconds(30'000); bound *= 10) {
     client.set_timeout(bound);
-    CHECK_THROWS_AS(client.run(lua::renew, k_ask, &unanswered), redis::Unavailable);
+    CHECK_THROWS_AS(client.run(k_ask, &unanswered), redis::Unavailable);
   }
   CHECK(unanswered == 1);
 }
@@ -118,13 +134,13 @@ TEST_CASE("client: not a byte is sent after the deadline, nor is a connection ma
     const std::size_t bytes = proxy.bytes_to_server();
     const std::size_t connections = proxy.connections();
     int unanswered = 0;
-    CHECK_THROWS_AS(client.run(lua::renew, k_ask, &unanswered, BootClock::now()),
-                    redis::Unavailable);
+    CHECK_THROWS_AS(client.run(k_ask, &unanswered, BootClock::now()), redis::Unavailable);
     client.set_timeout(Milliseconds(0));
-    CHECK_THROWS_AS(client.run(lua::renew, k_ask, &unanswered), redis::Unavailable);
+    CHECK_THROWS_AS(client.run(k_ask, &unanswered), redis::Unavailable);
     CHECK_THROWS_AS((void)client.command({"PING"}), redis::Unavailable);
     CHECK_THROWS_AS((void)client.commands({{"PING"}}), redis::Unavailable);
-    CHECK_THROWS_AS((void)client.run_all(lua::snapshot, {snapshot_of("job")}), redis::Unavailable);
+    CHECK_THROWS_AS((void)client.run_all(lua::snapshot::script, {snapshot_of("job")}),
+                    redis::Unavailable);
     client.set_timeout(Milliseconds(3'600'000));
     CHECK(unanswered == 0);
     // What comes next overtakes nothing.
@@ -133,7 +149,7 @@ TEST_CASE("client: not a byte is sent after the deadline, nor is a connection ma
     CHECK(proxy.connections() == connections);
   };
   check_silence();
-  CHECK(client.run(lua::renew, k_ask).as_integer() == 0);
+  CHECK(client.run(k_ask).as_integer() == 0);
   check_silence();
 }
 
@@ -194,15 +210,15 @@ TEST_CASE("client: its wake descriptor ends a request") {
   redis::Client client(options);
   wake.raise();
   int unanswered = 0;
-  CHECK_THROWS_AS(client.run(lua::renew, k_ask, &unanswered), redis::Interrupted);
+  CHECK_THROWS_AS(client.run(k_ask, &unanswered), redis::Interrupted);
 }
 
 TEST_CASE("client: an error reply is no lost connection") {
   test::Server server;
   redis::Client client(options_for(server.unix_url()));
   // snapshot.lua takes five keys.
-  CHECK_THROWS_AS(client.run(lua::snapshot, {{"job"}, {}}), redis::ServerError);
-  CHECK(client.run(lua::renew, k_ask).as_integer() == 0);
+  CHECK_THROWS_AS(client.run({lua::snapshot::script, {{"job"}, {}}}), redis::ServerError);
+  CHECK(client.run(k_ask).as_integer() == 0);
   CHECK(server.command({"INFO", "stats"}).find("total_connections_received:") != std::string::npos);
 }
 
@@ -210,19 +226,19 @@ TEST_CASE("client: what is sent behind a request is carried out after it") {
   test::Server server;
   redis::Client client(options_for(server.unix_url()));
   CHECK_FALSE(client.send_behind({"SET", "x", "1"}));  // there is no connection yet
-  CHECK(client.run(lua::renew, k_ask).as_integer() == 0);
+  CHECK(client.run(k_ask).as_integer() == 0);
   CHECK(client.send_behind({"SET", "x", "1"}));
   CHECK(client.send_behind({"APPEND", "x", "2"}));
   client.close_gently(Milliseconds(10'000));
   CHECK(test::wait_until([&] { return server.command({"GET", "x"}) == "12"; }));
-  CHECK(client.run(lua::renew, k_ask).as_integer() == 0);
+  CHECK(client.run(k_ask).as_integer() == 0);
 }
 
 TEST_CASE("client: a script that only reads runs where the server lets it not write") {
   test::Server server;
   redis::Client client(options_for(server.unix_url()));
   const redis::ScriptArgs call = snapshot_of("job");
-  CHECK(client.run(lua::snapshot, call).as_array().size() > 1);
+  CHECK(client.run({lua::snapshot::script, call}).as_array().size() > 1);
   CHECK(server.command({"INFO", "commandstats"}).find("cmdstat_evalsha_ro:") != std::string::npos);
   CHECK(server.command({"INFO", "commandstats"}).find("cmdstat_evalsha:") == std::string::npos);
 }
@@ -237,8 +253,8 @@ TEST_CASE("client: a script that only reads runs where there is no, or no right 
   }
   test::Server server(options);
   redis::Client client(options_for(server.unix_url()));
-  CHECK(client.run(lua::snapshot, snapshot_of("job")).as_array().size() > 1);
-  CHECK(client.run_all(lua::snapshot, {snapshot_of("job")}).at(0).as_array().size() > 1);
+  CHECK(client.run({lua::snapshot::script, snapshot_of("job")}).as_array().size() > 1);
+  CHECK(client.run_all(lua::snapshot::script, {snapshot_of("job")}).at(0).as_array().size() > 1);
 }
 
 TEST_CASE("client: many calls of a script are answered in order, also one not loaded yet") {
@@ -251,7 +267,7 @@ TEST_CASE("client: many calls of a script are answered in order, also one not lo
   redis::Client client(options_for(server.unix_url()));
   for (int round = 0; round < 2; ++round) {
     const long before = reads(server);
-    const std::vector<redis::Reply> replies = client.run_all(lua::snapshot, calls);
+    const std::vector<redis::Reply> replies = client.run_all(lua::snapshot::script, calls);
     // Not one by one.
     CHECK(reads(server) - before < 250);
     REQUIRE(replies.size() == calls.size());
@@ -266,8 +282,8 @@ TEST_CASE("client: calls that are forbidden do not spoil others of a script not 
   test::Server server;
   server.command({"ACL", "SETUSER", "default", "resetkeys", "~*b*", "~x"});
   redis::Client client(options_for(server.unix_url()));
-  const auto replies = client.run_all(
-      lua::snapshot, {snapshot_of("a"), snapshot_of("b"), snapshot_of("c"), snapshot_of("bb")});
+  const auto replies = client.run_all(lua::snapshot::script, {snapshot_of("a"), snapshot_of("b"),
+                                                              snapshot_of("c"), snapshot_of("bb")});
   REQUIRE(replies.size() == 4);
   for (const std::size_t i : {0U, 2U}) CHECK(replies[i].text.starts_with("NOPERM"));
   for (const std::size_t i : {1U, 3U}) CHECK(replies[i].type == redis::Reply::Type::array);

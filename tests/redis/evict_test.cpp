@@ -6,9 +6,9 @@
 #include <doctest/doctest.h>
 
 #include "lock/inspection/breaking.hpp"
-#include "lua_scripts.hpp"
 #include "redis/fair_fixture.hpp"
 #include "support/fair_lock.hpp"
+#include "support/script_calls.hpp"
 #include "support/wait_until.hpp"
 
 using namespace rlock;
@@ -270,13 +270,19 @@ TEST_CASE("S6: evict sent again takes nobody else, and no deadline twice") {
   Fixture f;
   f.hold_by_other();
   f.line_up_peers({"r:1", "r:2", "r:3"});
-  const redis::ScriptArgs call{
-      {"job", k_channel, k_info, "redisson_unlock_latch:{job}:a", k_queue, k_scores},
-      {"30000", "r:2"}};
-  CHECK(f.client.run(lua::evict, call).as_array(4)[1].as_integer() == 1);
+  const lock::KeyNames& keys = test::k_job;
+  const lua::evict::Call call{.lock = keys.lock,
+                              .channel = keys.channel,
+                              .info = keys.info,
+                              .latch = keys.latch("a"),
+                              .queue = keys.queue,
+                              .scores = keys.timeout,
+                              .memory = Milliseconds(30'000),
+                              .waiter = "r:2"};
+  CHECK(f.client.run(call).as_array(4)[1].as_integer() == 1);
   const long long third = f.score("r:3");
   f.line_up_peers({"r:2"});
-  CHECK(f.client.run(lua::evict, call).as_array(4)[1].as_integer() == 1);
+  CHECK(f.client.run(call).as_array(4)[1].as_integer() == 1);
   CHECK(f.score("r:3") == third);
   CHECK(queue(f.server) == Words{"r:1", "r:3", "r:2"});
 }

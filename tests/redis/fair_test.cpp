@@ -5,9 +5,9 @@
 
 #include <doctest/doctest.h>
 
-#include "lua_scripts.hpp"
 #include "redis/fair_fixture.hpp"
 #include "support/fair_lock.hpp"
+#include "support/script_calls.hpp"
 #include "support/wait_until.hpp"
 
 using namespace rlock;
@@ -197,25 +197,37 @@ TEST_CASE("S6: a place that is asked for again and again is one place, and so is
 
 TEST_CASE("S6: a request that comes after its own giving up takes neither lock nor place") {
   Fixture f;
-  const Words keys = {"job", k_info, "redisson_unlock_latch:{job}:a", k_queue, k_scores};
   const auto request = [&] {
+    const lock::KeyNames& keys = test::k_job;
     return f.client
-        .run(lua::acquire_fair, {keys, {"30000", "u:1", "", "0", "", k_channel, "15000"}})
+        .run(lua::acquire_fair::Call{.lock = keys.lock,
+                                     .info = keys.info,
+                                     .latch = keys.latch("a"),
+                                     .queue = keys.queue,
+                                     .scores = keys.timeout,
+                                     .token = std::nullopt,
+                                     .lease = Milliseconds(30'000),
+                                     .owner = "u:1",
+                                     .about_json = "",
+                                     .fencing = "off",
+                                     .channel = keys.channel,
+                                     .wait = Milliseconds(15'000)})
         .as_array(1)[0]
         .as_integer();
   };
   f.hold_by_other();
   REQUIRE(request() == 0);
   for (int i = 0; i < 2; ++i) {
-    f.client.run(lua::release, {{"job", k_channel, k_info, keys[2], k_queue, k_scores},
-                                {"u:1", "30000", "0", "15000", "", "1", ""}});
+    auto call = test::release_call("u:1", "a");
+    call.wait = Milliseconds(15'000);
+    f.client.run(call);
     CHECK(queue(f.server).empty());
   }
   CHECK(request() == 2);
   f.server.command({"DEL", "job"});
   CHECK(request() == 2);
-  CHECK(f.server.keys() == Words{keys[2]});
-  CHECK(pttl(f.server, keys[2]) > 0);
+  CHECK(f.server.keys() == Words{test::k_job.latch("a")});
+  CHECK(pttl(f.server, test::k_job.latch("a")) > 0);
 }
 
 TEST_CASE("release: exactly the head of the queue is called") {

@@ -11,9 +11,9 @@
 #include "lock/kinds/read_write/read_write.hpp"
 #include "lock/kinds/simple/simple.hpp"
 #include "lock/servers/fencing.hpp"
-#include "lua_scripts.hpp"
 #include "redis/lock_fixture.hpp"
 #include "redis/server_error.hpp"
+#include "support/script_calls.hpp"
 
 using namespace rlock;
 using test::client_of;
@@ -72,9 +72,11 @@ std::int64_t micros(const test::Server& server) {
 
 // The script itself, for one hold `id`. Returns the token.
 std::string acquire(redis::Client& client, const std::string& owner, const std::string& id) {
-  const auto reply = client.run(lua::acquire, {{"job", k_info, "redisson_unlock_latch:{job}:" + id,
-                                                "redisson_lock_queue:{job}", k_counter},
-                                               {"30000", owner, "{\"host\":\"web1\"}", "1", ""}});
+  auto call = test::acquire_call(owner, id);
+  call.token = test::k_job.token;
+  call.about_json = "{\"host\":\"web1\"}";
+  call.fencing = "draw";
+  const auto reply = client.run(call);
   return reply.as_array(4)[3].as_text();
 }
 
@@ -202,14 +204,12 @@ TEST_CASE("fence: a counter that is none grants nothing and changes nothing") {
 TEST_CASE("fence: who only looks is told the token that would be drawn next") {
   test::Server server;
   redis::Client client = client_of(server);
-  const auto look = [&] {
-    return client
-        .run(lua::acquire, {{"job", k_info, "redisson_unlock_latch:{job}:a",
-                             "redisson_lock_queue:{job}", k_counter},
-                            {"30000", "u:1", "{}", "peek", "0"}})
-        .as_array(4)[3]
-        .as_text();
-  };
+  auto call = test::acquire_call("u:1", "a");
+  call.token = test::k_job.token;
+  call.about_json = "{}";
+  call.fencing = "peek";
+  call.restart_delay = Milliseconds(0);
+  const auto look = [&] { return client.run(call).as_array(4)[3].as_text(); };
   for (const char* value : {"9007199254740993", "9007199999999998", "9007199999999999",
                             "4611686018999999999", "8999999999999999999", "9223372036854775806"}) {
     CAPTURE(value);
@@ -229,6 +229,11 @@ TEST_CASE("fence: who only looks is told the token that would be drawn next") {
 TEST_CASE("fence: who only looks at a counter that is none is told so, and changes nothing") {
   test::Server server;
   redis::Client client = client_of(server);
+  auto call = test::acquire_call("u:1", "a");
+  call.token = test::k_job.token;
+  call.about_json = "{}";
+  call.fencing = "peek";
+  call.restart_delay = Milliseconds(0);
   for (const Words& maker :
        {Words{"RPUSH", k_counter, "1"}, Words{"SET", k_counter, "x"},
         Words{"SET", k_counter, "1.5"}, Words{"SET", k_counter, "9223372036854775808"},
@@ -237,9 +242,7 @@ TEST_CASE("fence: who only looks at a counter that is none is told so, and chang
     server.command({"FLUSHALL"});
     server.command(maker);
     const std::string before = server.command({"DUMP", k_counter});
-    const auto reply = client.run(lua::acquire, {{"job", k_info, "redisson_unlock_latch:{job}:a",
-                                                  "redisson_lock_queue:{job}", k_counter},
-                                                 {"30000", "u:1", "{}", "peek", "0"}});
+    const auto reply = client.run(call);
     CHECK(reply.as_array(2)[0].as_integer() == 4);
     CHECK_FALSE(reply.as_array(2)[1].as_text().empty());
     CHECK(server.keys() == Words{k_counter});
@@ -406,6 +409,11 @@ TEST_CASE("check_token, raise_token: a counter that is none accepts nothing and 
   test::Server server;
   redis::Client client = client_of(server);
   server.command({"HSET", "job", "u:1", "1"});
+  auto call = test::acquire_call("u:1", "a");
+  call.token = test::k_job.token;
+  call.about_json = "{}";
+  call.fencing = "peek";
+  call.restart_delay = Milliseconds(0);
   for (const Words& maker :
        {Words{"RPUSH", k_counter, "1"}, Words{"HSET", k_counter, "a", "1"},
         Words{"SET", k_counter, "x"}, Words{"SET", k_counter, ""}, Words{"SET", k_counter, "1.5"},

@@ -5,10 +5,10 @@
 
 #include <doctest/doctest.h>
 
-#include "lua_scripts.hpp"
 #include "redis/lock_fixture.hpp"
 #include "support/fair_lock.hpp"
 #include "support/resp.hpp"
+#include "support/script_calls.hpp"
 
 using namespace rlock;
 using lock::Breakable;
@@ -227,21 +227,33 @@ TEST_CASE("force_release: works when the server is out of memory") {
 
 TEST_CASE("S6: force_release sent again answers the same, and breaks no other's lock") {
   Fixture f;
-  const redis::ScriptArgs call{{"job", k_channel, k_info, "redisson_unlock_latch:{job}:a",
-                                test::k_queue, test::k_scores, k_rw_channel},
-                               {"30000", "{job}:", "lock", "only", "u:1\xff"}};
+  const lock::KeyNames& keys = test::k_job;
+  const lua::force_release::Call call{.lock = keys.lock,
+                                      .channel = keys.channel,
+                                      .info = keys.info,
+                                      .latch = keys.latch("a"),
+                                      .queue = keys.queue,
+                                      .scores = keys.timeout,
+                                      .rw_channel = keys.read_write_channel,
+                                      .memory = Milliseconds(30'000),
+                                      .prefix = keys.reader_prefix,
+                                      .kind = "lock",
+                                      .task = "only",
+                                      .expected = {"u:1\xff"}};
   SUBCASE("that was held") { f.server.command({"HSET", "job", "u:1\xff", "1"}); }
   SUBCASE("that was free") {}
-  const auto request = [&] { return f.client.run(lua::force_release, call).as_array(7); };
+  const auto request = [&] {
+    return std::get<lua::breaking::Found>(lua::breaking::read(f.client.run(call)));
+  };
   const auto first = request();
   // The same owner again: Redisson's threads keep theirs.
   f.server.command({"HSET", "job", "u:1\xff", "1"});
   const auto second = request();
-  CHECK(second[0].as_integer() == first[0].as_integer());
-  CHECK(second[1].as_text() == first[1].as_text());
-  REQUIRE(second[6].as_array().size() == first[6].as_array().size());
-  if (!first[6].as_array().empty()) {
-    CHECK(second[6].as_array()[0].as_text() == "u:1\xff");
+  CHECK(second.outcome == first.outcome);
+  CHECK(second.now == first.now);
+  REQUIRE(second.holders.size() == first.holders.size());
+  if (!first.holders.empty()) {
+    CHECK(second.holders[0].as_text() == "u:1\xff");
   }
   CHECK(f.server.list({"HGETALL", "job"}) == Words{"u:1\xff", "1"});
 }

@@ -12,9 +12,9 @@
 #include "base/error.hpp"
 #include "lock/inspection/snapshot.hpp"
 #include "lock/kinds/held_kind.hpp"
-#include "lua_scripts.hpp"
 #include "redis/lock_fixture.hpp"
 #include "support/resp.hpp"
+#include "support/script_calls.hpp"
 
 using namespace rlock;
 using lock::Kind;
@@ -327,19 +327,34 @@ TEST_CASE("kept for a while, a hold ends by its TTL, and others' as before") {
 TEST_CASE("S6: requests that are sent again count once, and none after the release") {
   Setting set;
   const std::string latch = "redisson_unlock_latch:{job}:a";
-  const auto reenter = [&](const char* side) {
-    return set.client
-        .run(lua::reenter_read_write,
-             {{"job", latch, "rlock_info:{job}"}, {"30000", "u:1", "30000", "0", "{job}:", side}})
-        .as_array(1)[0]
-        .as_integer();
+  using Side = decltype(lua::release_read_write::Call::side);
+  const lock::KeyNames& keys = test::k_job;
+  const auto reenter = [&](Side side) {
+    const lua::reenter_read_write::Call call{.lock = keys.lock,
+                                             .latch = keys.latch("a"),
+                                             .info = keys.info,
+                                             .token = std::nullopt,
+                                             .lease = Milliseconds(30'000),
+                                             .owner = "u:1",
+                                             .memory = Milliseconds(30'000),
+                                             .fencing = "off",
+                                             .prefix = keys.reader_prefix,
+                                             .side = side};
+    return set.client.run(call).as_array(1)[0].as_integer();
   };
-  const auto release = [&](const char* side) {
-    return set.client
-        .run(lua::release_read_write, {{"job", k_channel, "rlock_info:{job}", latch},
-                                       {"u:1", "30000", "0", "{job}:", "unproven", side, ""}})
-        .as_array(1)[0]
-        .as_integer();
+  const auto release = [&](Side side) {
+    const lua::release_read_write::Call call{.lock = keys.lock,
+                                             .channel = keys.read_write_channel,
+                                             .info = keys.info,
+                                             .latch = keys.latch("a"),
+                                             .owner = "u:1",
+                                             .memory = Milliseconds(30'000),
+                                             .keep = Milliseconds(0),
+                                             .prefix = keys.reader_prefix,
+                                             .standing = "unproven",
+                                             .side = side,
+                                             .is_shared = false};
+    return set.client.run(call).as_array(1)[0].as_integer();
   };
   SUBCASE("a reader's") {
     SingleServerLock outer = a_reader("u:1");
@@ -369,10 +384,25 @@ TEST_CASE("S6: requests that are sent again count once, and none after the relea
     CHECK(set.hash("u:1") == "1");
   }
   SUBCASE("a late one to take the lock") {
-    for (const auto* script : {&lua::acquire_read, &lua::acquire_write}) {
+    const lua::acquire_read::Call read{.lock = keys.lock,
+                                       .info = keys.info,
+                                       .latch = keys.latch("a"),
+                                       .lease = Milliseconds(30'000),
+                                       .owner = "u:1",
+                                       .about_json = "",
+                                       .prefix = keys.reader_prefix};
+    const lua::acquire_write::Call write{.lock = keys.lock,
+                                         .info = keys.info,
+                                         .latch = keys.latch("a"),
+                                         .token = std::nullopt,
+                                         .lease = Milliseconds(30'000),
+                                         .owner = "u:1",
+                                         .about_json = "",
+                                         .fencing = "off",
+                                         .prefix = keys.reader_prefix};
+    for (const redis::ScriptCall& call : {redis::ScriptCall(read), redis::ScriptCall(write)}) {
       set.server.command({"SET", latch, "1"});
-      const auto reply = set.client.run(
-          *script, {{"job", "rlock_info:{job}", latch}, {"30000", "u:1", "", "0", "", "{job}:"}});
+      const auto reply = set.client.run(call);
       CHECK(reply.as_array(1)[0].as_integer() == 2);
       CHECK(set.server.keys() == Words{latch});
     }

@@ -4,8 +4,8 @@
 
 #include <doctest/doctest.h>
 
-#include "lua_scripts.hpp"
 #include "redis/lock_fixture.hpp"
+#include "support/script_calls.hpp"
 
 using namespace rlock;
 using test::client_of;
@@ -15,10 +15,7 @@ using test::Words;
 namespace {
 
 std::vector<redis::Reply> reenter(redis::Client& client, const std::string& id) {
-  return client
-      .run(lua::reenter, {{"job", "redisson_unlock_latch:{job}:" + id, "rlock_info:{job}"},
-                          {"30000", "u:1", "30000", "0"}})
-      .as_array(1);
+  return client.run(test::reenter_call("u:1", id)).as_array(1);
 }
 
 }  // namespace
@@ -71,11 +68,7 @@ TEST_CASE("S6: reenter sent again counts once, and not after its release") {
   server.command({"HSET", "job", "u:1", "1"});
   for (int i = 0; i < 3; ++i) CHECK(reenter(client, "a")[1].as_integer() == 2);
   CHECK(server.command({"HGET", "job", "u:1"}) == "2");
-  const auto released = client.run(
-      lua::release,
-      {{"job", "redisson_lock__channel:{job}", "rlock_info:{job}", "redisson_unlock_latch:{job}:a",
-        "redisson_lock_queue:{job}", "redisson_lock_timeout:{job}"},
-       {"u:1", "30000", "0", "0", "", "1", ""}});
+  const auto released = client.run(test::release_call("u:1", "a"));
   CHECK(released.as_array(1)[0].as_integer() == 0);
   CHECK(reenter(client, "a")[0].as_integer() == 2);
   CHECK(server.command({"HGET", "job", "u:1"}) == "1");

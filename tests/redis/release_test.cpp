@@ -5,9 +5,9 @@
 
 #include <doctest/doctest.h>
 
-#include "lua_scripts.hpp"
 #include "redis/lock_fixture.hpp"
 #include "support/resp.hpp"
+#include "support/script_calls.hpp"
 
 using namespace rlock;
 using test::client_of;
@@ -17,14 +17,10 @@ using test::Words;
 namespace {
 
 std::int64_t release(redis::Client& client, const std::string& owner, const std::string& id,
-                     const std::string& keep = "0") {
-  return client
-      .run(lua::release, {{"job", "redisson_lock__channel:{job}", "rlock_info:{job}",
-                           "redisson_unlock_latch:{job}:" + id, "redisson_lock_queue:{job}",
-                           "redisson_lock_timeout:{job}"},
-                          {owner, "30000", keep, "0", "", "1", ""}})
-      .as_array(1)[0]
-      .as_integer();
+                     Milliseconds keep = Milliseconds(0)) {
+  auto call = test::release_call(owner, id);
+  call.keep = keep;
+  return client.run(call).as_array(1)[0].as_integer();
 }
 
 }  // namespace
@@ -100,7 +96,7 @@ TEST_CASE("release: with a time to keep it, the lock stays until then and nobody
   lock.release(client, Milliseconds(600'000));
   CHECK(server.list({"HGETALL", "job"}) == Words{"u:1", "1"});
   CHECK(pttl(server) > 30'000);
-  CHECK(release(client, "u:1", "z", "5000") == 0);
+  CHECK(release(client, "u:1", "z", Milliseconds(5000)) == 0);
   CHECK(pttl(server) <= 5000);
 }
 

@@ -5,8 +5,8 @@
 
 #include <doctest/doctest.h>
 
-#include "lua_scripts.hpp"
 #include "redis/lock_fixture.hpp"
+#include "support/script_calls.hpp"
 
 using namespace rlock;
 using test::client_of;
@@ -118,7 +118,12 @@ TEST_CASE("renew: a hold that is not latched here is counted once more, and latc
   server.command({"HSET", "job", "u:1", "1"});
   server.command({"PEXPIRE", "job", "20000"});
   const auto renews = [&] {
-    return client.run(lua::renew, {{"job"}, {"30000", "u:1", "rlock_info:{job}", latch}})
+    return client
+        .run(lua::renew::Call{.lock = test::k_job.lock,
+                              .lease = Milliseconds(30'000),
+                              .owner = "u:1",
+                              .info = test::k_job.info,
+                              .latch = test::k_job.latch("a")})
         .as_integer();
   };
   for (int i = 0; i < 3; ++i) {

@@ -11,10 +11,10 @@
 #include "base/error.hpp"
 #include "lock/kinds/held_kind.hpp"
 #include "lock/kinds/simple/simple.hpp"
-#include "lua_scripts.hpp"
 #include "redis/lock_fixture.hpp"
 #include "support/proxy.hpp"
 #include "support/resp.hpp"
+#include "support/script_calls.hpp"
 #include "support/wait_until.hpp"
 
 using namespace rlock;
@@ -286,9 +286,14 @@ TEST_CASE("semaphore: a nested run that asks again, and whose count was lost, ha
   redis::Client client = client_of(server);
   REQUIRE(takes(client, "u:1", 2));
   const auto reenters = [&] {
-    const auto reply = client.run(
-        lua::reenter_semaphore,
-        {{"job", "redisson_unlock_latch:{job}:a", k_info, k_permits}, {"30000", "u:1", "30000"}});
+    const lock::KeyNames& keys = test::k_job;
+    const auto reply = client.run(lua::reenter_semaphore::Call{.lock = keys.lock,
+                                                               .latch = keys.latch("a"),
+                                                               .info = keys.info,
+                                                               .permits = keys.permits,
+                                                               .lease = Milliseconds(30'000),
+                                                               .owner = "u:1",
+                                                               .memory = Milliseconds(30'000)});
     CHECK(reply.as_array(1)[0].as_integer() == 1);
     return reply.as_array(2)[1].as_integer();
   };
@@ -621,11 +626,19 @@ TEST_CASE("semaphore: what is none is not broken as one") {
     server.command({"ZADD", k_permits, k_never, "u:1"});
   }
   const Words before = dump(server);
-  for (const char* task : {"look", "only", ""}) {
-    CAPTURE(task);
-    const auto reply = client.run(
-        lua::force_release_semaphore,
-        {{"job", k_info, "redisson_unlock_latch:{job}:a", k_permits}, {"30000", k_channel, task}});
+  using Task = decltype(lua::force_release_semaphore::Call::task);
+  for (const Task task : {Task("look"), Task("only")}) {
+    CAPTURE(task.text());
+    const lock::KeyNames& keys = test::k_job;
+    const auto reply =
+        client.run(lua::force_release_semaphore::Call{.lock = keys.lock,
+                                                      .info = keys.info,
+                                                      .latch = keys.latch("a"),
+                                                      .permits = keys.permits,
+                                                      .memory = Milliseconds(30'000),
+                                                      .channel = keys.semaphore_channel,
+                                                      .task = task,
+                                                      .expected = {}});
     CHECK(reply.as_array(2)[0].as_integer() == 3);
   }
   CHECK(dump(server) == before);

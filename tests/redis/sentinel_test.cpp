@@ -4,10 +4,10 @@
 
 #include <doctest/doctest.h>
 
-#include "lua_scripts.hpp"
 #include "redis/client.hpp"
 #include "redis/server_error.hpp"
 #include "redis/subscription.hpp"
+#include "support/script_calls.hpp"
 #include "support/sentinels.hpp"
 #include "support/wait_until.hpp"
 
@@ -19,10 +19,9 @@ namespace {
 // Makes "job" the owner's, each time for longer, which writes. Returns 1 if that was granted.
 std::int64_t acquire(redis::Client& client) {
   static int minutes = 0;
-  const redis::ScriptArgs call{
-      {"job", "rlock_info:{job}", "redisson_unlock_latch:{job}:1", "redisson_lock_queue:{job}"},
-      {std::to_string(++minutes * 60'000), "u:1", "", "0", ""}};
-  return client.run(lua::acquire, call).as_array(1)[0].as_integer();
+  auto call = test::acquire_call("u:1", "1");
+  call.lease = std::chrono::minutes(++minutes);
+  return client.run(call).as_array(1)[0].as_integer();
 }
 
 redis::ClientOptions options_of(const std::string& url, Milliseconds timeout) {

@@ -9,11 +9,11 @@
 #include <doctest/doctest.h>
 
 #include "base/error.hpp"
-#include "lua_scripts.hpp"
 #include "redis/lock_fixture.hpp"
 #include "redis/server_error.hpp"
 #include "support/proxy.hpp"
 #include "support/resp.hpp"
+#include "support/script_calls.hpp"
 
 using namespace rlock;
 using lock::Busy;
@@ -21,6 +21,7 @@ using lock::Join;
 using lock::Lease;
 using lock::Release;
 using lock::Renewal;
+using lock::StandingWord;
 using lock::Value;
 using test::client_of;
 using test::Words;
@@ -43,22 +44,16 @@ bool takes(lock::SingleServerLock& lock, redis::Client& client) {
 // The script itself, for one hold `id`. Returns the first of its answer.
 std::int64_t acquire(redis::Client& client, const std::string& owner, const std::string& id,
                      Value value) {
-  const std::string unique = value == Value::fresh ? "1" : "0";
-  return client
-      .run(lua::acquire_simple,
-           {{"job", "rlock_info:{job}", k_latch + id}, {"30000", owner, "", "0", "", unique}})
-      .as_array(1)[0]
-      .as_integer();
+  auto call = test::acquire_simple_call(owner, id);
+  call.is_unique = value == Value::fresh;
+  return client.run(call).as_array(1)[0].as_integer();
 }
 
 std::int64_t release(redis::Client& client, const std::string& owner, const std::string& id,
-                     const std::string& standing) {
-  return client
-      .run(lua::release, {{"job", "redisson_lock__channel:{job}", "rlock_info:{job}", k_latch + id,
-                           "redisson_lock_queue:{job}", "redisson_lock_timeout:{job}"},
-                          {owner, "30000", "0", "0", standing, "1", ""}})
-      .as_array(1)[0]
-      .as_integer();
+                     StandingWord standing) {
+  auto call = test::release_call(owner, id);
+  call.standing = standing;
+  return client.run(call).as_array(1)[0].as_integer();
 }
 
 }  // namespace
@@ -142,16 +137,14 @@ TEST_CASE("simple: a number is a lock's value like any other, unless it counts p
 TEST_CASE("simple: a server that started too short a time ago grants nothing, and says so") {
   test::Server server;
   redis::Client client = client_of(server);
-  const auto ask = [&](const std::string& up_for) {
-    return client
-        .run(lua::acquire_simple, {{"job", "rlock_info:{job}", k_latch + "a"},
-                                   {"30000", "u:1", "", "0", up_for, "1", "{job}:timeout"}})
-        .as_array(1)[0]
-        .as_integer();
+  const auto ask = [&](Milliseconds up_for) {
+    auto call = test::acquire_simple_call("u:1", "a");
+    call.restart_delay = up_for;
+    return client.run(call).as_array(1)[0].as_integer();
   };
-  CHECK(ask("86400000") == 5);
+  CHECK(ask(Milliseconds(86'400'000)) == 5);
   CHECK(server.keys().empty());
-  CHECK(ask("0") == 1);
+  CHECK(ask(Milliseconds(0)) == 1);
 }
 
 TEST_CASE("S6: acquire of a string sent again finds its own value") {

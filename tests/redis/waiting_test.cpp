@@ -10,10 +10,10 @@
 #include "base/fd.hpp"
 #include "lock/kinds/plain/plain.hpp"
 #include "lock/kinds/single_server_lock.hpp"
-#include "lua_scripts.hpp"
 #include "redis/client.hpp"
 #include "redis/server_error.hpp"
 #include "redis/url.hpp"
+#include "support/script_calls.hpp"
 #include "support/server.hpp"
 #include "support/waiters.hpp"
 
@@ -132,8 +132,7 @@ TEST_CASE("S6: who gives up bars a request of his that may still come from an ea
   const auto latch = std::find_if(keys.begin(), keys.end(),
                                   [&](const std::string& key) { return key.starts_with(start); });
   REQUIRE(latch != keys.end());
-  const redis::ScriptArgs late{{"job", "rlock_info:{job}", *latch, "redisson_lock_queue:{job}"},
-                               {"30000", "u:2", "", "0", ""}};
-  CHECK(other.run(lua::acquire, late).as_array(1)[0].as_integer() == 2);
+  const auto late = test::acquire_call("u:2", latch->substr(start.size()));
+  CHECK(other.run(late).as_array(1)[0].as_integer() == 2);
   CHECK(server.command({"EXISTS", "job"}) == "0");
 }

@@ -64,11 +64,10 @@ TEST_CASE("of a name and the same in braces, each knows the other, and has a sid
 
 TEST_CASE("a name that could be a key of another lock is refused, and no other") {
   const KeyNames keys("job");
-  for (const std::string& key :
-       {keys.channel, keys.read_write_channel, keys.semaphore_channel, keys.queue, keys.timeout,
-        keys.token, keys.info, KeyNames("{job}").info, keys.latch("id"),
-        keys.reader_prefix + "uuid:1:rwlock_timeout:12",
-        std::string("{a}b:o:1:rwlock_timeout:1")}) {
+  for (const std::string& key : std::vector<std::string>{
+           keys.channel, keys.read_write_channel, keys.semaphore_channel, keys.queue, keys.timeout,
+           keys.token, keys.info, KeyNames("{job}").info, keys.latch("id"),
+           keys.reader_prefix + "uuid:1:rwlock_timeout:12", "{a}b:o:1:rwlock_timeout:1"}) {
     CAPTURE(key);
     CHECK_NOTHROW(check_length(key));
     try {

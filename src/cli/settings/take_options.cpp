@@ -8,6 +8,7 @@
 #include "base/integer.hpp"
 #include "cli/settings/globals.hpp"
 #include "lock/kinds/fair/fair.hpp"
+#include "lua_limits.hpp"
 
 namespace rlock::cli {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 // A server keeps expiry times as 64-bit milliseconds; nobody means more than a year.
 constexpr Milliseconds k_longest_lease = std::chrono::hours(24 * 366);
 // Each waiter adds its wait to the deadlines of the waiters behind it.
-constexpr Milliseconds k_longest_fair_wait = std::chrono::hours(1);
+constexpr Milliseconds k_longest_fair_wait = lua::k_far;
 
 constexpr std::size_t k_longest_note = 256;
 constexpr int k_most_replicas = 1000;

@@ -6,12 +6,13 @@
 #include "base/random.hpp"
 #include "lock/holding/listener.hpp"
 #include "lock/servers/outage.hpp"
+#include "lua_limits.hpp"
 #include "redis/server_error.hpp"
 
 namespace rlock::lock {
 namespace {
 
-constexpr Milliseconds k_longest_sleep{5000};
+constexpr Milliseconds k_longest_sleep = lua::k_longest_sleep;
 constexpr Milliseconds k_shortest_sleep{50};
 constexpr int k_most_late = 3;
 // Messages that have a waiter ask at once; each time that it may ask is one more, up to as many.

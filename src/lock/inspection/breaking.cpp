@@ -17,44 +17,53 @@ using Words = std::vector<std::string>;
 constexpr int k_most_changes = 20;
 constexpr std::size_t k_latch_id_bytes = 16;
 
-enum Code : std::int64_t { k_left = 0, k_done = 1, k_nothing = 2, k_other_kind = 3 };
-
 // Sends a request that the server remembers by a latch, and has it forget that. Returns the answer,
 // and sets `unanswered` to how many got none before.
-redis::Reply run_once(redis::Client& client, const redis::Script& script, const Words& key_names,
-                      const std::string& latch, const Words& args, int& unanswered) {
-  redis::ScriptArgs call{key_names, {to_argument(memory_of(client))}};
-  call.args.insert(call.args.end(), args.begin(), args.end());
+redis::Reply run_once(redis::Client& client, const redis::ScriptCall& call, const Key& latch,
+                      int& unanswered) {
   unanswered = 0;
-  redis::Reply reply = client.run(script, call, &unanswered);
+  redis::Reply reply = client.run(call, &unanswered);
   // With every request answered, none can still be under way that the latch would have to stop.
   if (unanswered == 0) client.send_behind({"DEL", latch});
   return reply;
 }
 
-// The same of a script for plain and fair locks.
-redis::Reply run_once(redis::Client& client, const redis::Script& script, const KeyNames& keys,
-                      const Words& more_keys, const Words& args, int& unanswered) {
-  const std::string latch = keys.latch(random_hex(k_latch_id_bytes));
-  Words names{keys.lock, keys.channel, keys.info, latch, keys.queue, keys.timeout};
-  names.insert(names.end(), more_keys.begin(), more_keys.end());
-  return run_once(client, script, names, latch, args, unanswered);
+using Task = decltype(lua::force_release::Call::task);
+
+// Has force_release.lua do `task`. Returns its answer.
+lua::breaking::Answer break_it(redis::Client& client, const KeyNames& keys, Breakable what,
+                               Task task, const Words& expected, int& unanswered) {
+  using KindWord = decltype(lua::force_release::Call::kind);
+  const Key latch = keys.latch(random_hex(k_latch_id_bytes));
+  const lua::force_release::Call call{
+      .lock = keys.lock,
+      .channel = keys.channel,
+      .info = keys.info,
+      .latch = latch,
+      .queue = keys.queue,
+      .scores = keys.timeout,
+      .rw_channel = keys.read_write_channel,
+      .memory = memory_of(client),
+      .prefix = keys.reader_prefix,
+      .kind = what == Breakable::simple ? KindWord("simple") : "lock",
+      .task = task,
+      .expected = expected};
+  return lua::breaking::read(run_once(client, call, latch, unanswered));
 }
 
-// Has force_release_semaphore.lua do `task`. Returns its answer.
-redis::Reply break_semaphore(redis::Client& client, const KeyNames& keys, const char* task,
-                             const Words& expected, int& unanswered) {
-  const std::string latch = keys.latch(random_hex(k_latch_id_bytes));
-  Words args{keys.semaphore_channel, task};
-  args.insert(args.end(), expected.begin(), expected.end());
-  return run_once(client, lua::force_release_semaphore, {keys.lock, keys.info, latch, keys.permits},
-                  latch, args, unanswered);
-}
-
-// Returns whether an answer of force_release.lua says that there is a string.
-bool is_string(const redis::Reply& reply) {
-  const auto& items = reply.as_array(2);
-  return items[0].as_integer() == k_other_kind && items[1].as_text() == "string";
+// The same of force_release_semaphore.lua.
+lua::breaking::Answer break_semaphore(redis::Client& client, const KeyNames& keys, Task task,
+                                      const Words& expected, int& unanswered) {
+  const Key latch = keys.latch(random_hex(k_latch_id_bytes));
+  const lua::force_release_semaphore::Call call{.lock = keys.lock,
+                                                .info = keys.info,
+                                                .latch = latch,
+                                                .permits = keys.permits,
+                                                .memory = memory_of(client),
+                                                .channel = keys.semaphore_channel,
+                                                .task = task,
+                                                .expected = expected};
+  return lua::breaking::read(run_once(client, call, latch, unanswered));
 }
 
 Party make_party(const std::string& owner, const std::string& told) {
@@ -74,35 +83,33 @@ Holder::Mode mode_of(const std::string& mode, const std::string& owner) {
 }
 
 // Has force_release.lua do `task`, and judges its answer. Sets `unanswered` as run_once.
-Breaking request(redis::Client& client, const std::string& name, Breakable what, const char* task,
+Breaking request(redis::Client& client, const std::string& name, Breakable what, Task task,
                  const Words& expected, int& unanswered) {
   check_name(name);
   const KeyNames keys(name);
-  Words args{keys.reader_prefix, what == Breakable::simple ? "simple" : "lock", task};
-  args.insert(args.end(), expected.begin(), expected.end());
-  redis::Reply reply =
-      run_once(client, lua::force_release, keys, {keys.read_write_channel}, args, unanswered);
-  if (what == Breakable::lock && is_string(reply)) {
-    reply = break_semaphore(client, keys, task, expected, unanswered);
+  auto answer = break_it(client, keys, what, task, expected, unanswered);
+  const auto* other = std::get_if<lua::breaking::InUse>(&answer);
+  if (what == Breakable::lock && other != nullptr && other->kind == "string") {
+    answer = break_semaphore(client, keys, task, expected, unanswered);
+    other = std::get_if<lua::breaking::InUse>(&answer);
   }
-  const std::int64_t code = reply.as_array(2)[0].as_integer();
-  if (code == k_other_kind) throw InUse(name, reply.items[1].as_text());
-  const auto& items = reply.as_array(7);
+  if (other != nullptr) throw InUse(name, other->kind);
+  const auto& reply = std::get<lua::breaking::Found>(answer);
   Breaking breaking;
-  breaking.outcome = code == k_done      ? Breaking::Outcome::broken
-                     : code == k_nothing ? Breaking::Outcome::free
-                                         : Breaking::Outcome::held_by_others;
+  breaking.outcome = reply.outcome == "broken" ? Breaking::Outcome::broken
+                     : reply.outcome == "free" ? Breaking::Outcome::free
+                                               : Breaking::Outcome::held_by_others;
   FoundLock& found = breaking.found;
-  found.time_ms = to_integer(items[1].as_text());
-  found.ttl_ms = items[2].as_integer();
-  found.queued = items[3].as_integer();
-  found.listening = items[4].as_integer();
-  const auto& holders = items[6].as_array();
+  found.time_ms = to_integer(reply.now);
+  found.ttl_ms = reply.pttl;
+  found.queued = reply.queued;
+  found.listening = reply.listeners;
+  const auto& holders = reply.holders;
   for (std::size_t i = 0; i + 2 < holders.size(); i += 3) {
     Holder holder;
     static_cast<Party&>(holder) = make_party(holders[i].as_text(), holders[i + 2].as_text());
     holder.count = to_integer(holders[i + 1].as_text());
-    holder.mode = mode_of(items[5].as_text(), holder.owner);
+    holder.mode = mode_of(reply.mode, holder.owner);
     found.holders.push_back(std::move(holder));
   }
   if (what == Breakable::simple && !found.holders.empty()) {
@@ -150,17 +157,24 @@ std::optional<Eviction> evict(redis::Client& client, const std::string& name,
                               const std::string& waiter) {
   check_name(name);
   int unanswered = 0;
-  const redis::Reply reply = run_once(client, lua::evict, KeyNames(name), {}, {waiter}, unanswered);
-  const std::int64_t code = reply.as_array(2)[0].as_integer();
-  if (code == k_other_kind) throw InUse(name, reply.items[1].as_text());
-  if (code == k_nothing) return std::nullopt;
-  const auto& items = reply.as_array(4);
+  const KeyNames keys(name);
+  const Key latch = keys.latch(random_hex(k_latch_id_bytes));
+  const lua::evict::Call call{.lock = keys.lock,
+                              .channel = keys.channel,
+                              .info = keys.info,
+                              .latch = latch,
+                              .queue = keys.queue,
+                              .scores = keys.timeout,
+                              .memory = memory_of(client),
+                              .waiter = waiter};
+  const auto answer = lua::evict::read(run_once(client, call, latch, unanswered));
+  if (const auto* other = std::get_if<lua::evict::InUse>(&answer)) throw InUse(name, other->kind);
+  const auto* evicted = std::get_if<lua::evict::Evicted>(&answer);
+  if (evicted == nullptr) return std::nullopt;
   Eviction eviction;
-  eviction.waiter = make_party(waiter, items[3].as_text());
-  const std::int64_t place = items[1].as_integer();
-  const std::int64_t alive = items[2].as_integer();
-  if (place >= 0) eviction.position = static_cast<std::size_t>(place) + 1;
-  if (alive >= 0) eviction.alive = alive == 1;
+  eviction.waiter = make_party(waiter, evicted->told);
+  if (evicted->place >= 0) eviction.position = static_cast<std::size_t>(evicted->place) + 1;
+  if (evicted->alive >= 0) eviction.alive = evicted->alive == 1;
   return eviction;
 }
 

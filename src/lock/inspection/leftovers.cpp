@@ -9,7 +9,7 @@
 namespace rlock::lock {
 namespace {
 
-constexpr const char* k_keys_at_once = "1000";
+constexpr std::int64_t k_keys_at_once = 1000;
 constexpr std::string_view k_latch = "redisson_unlock_latch:";
 constexpr std::string_view k_info_prefix = "rlock_info:";
 constexpr std::string_view k_braced_info_prefix = "rlock_info_braced:";
@@ -62,11 +62,11 @@ Leftovers find_leftovers(redis::Client& client, const std::optional<std::string>
   std::vector<std::string> cursors(patterns.size(), "0");
   Leftovers leftovers;
   while (true) {
-    redis::ScriptArgs call{{}, {k_keys_at_once}};
+    lua::find_leftovers::Call call{.count = k_keys_at_once, .walks = {}};
     for (std::size_t i = 0; i < patterns.size(); ++i) {
-      call.args.insert(call.args.end(), {patterns[i], cursors[i]});
+      call.walks.insert(call.walks.end(), {patterns[i], cursors[i]});
     }
-    const redis::Reply reply = client.run(lua::find_leftovers, call);
+    const redis::Reply reply = client.run(call);
     const auto& items = reply.as_array(2);
     for (const redis::Reply& key : items[1].as_array()) {
       const std::string lock = lock_of_leftover(key.as_text());

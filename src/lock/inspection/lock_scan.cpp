@@ -13,42 +13,41 @@ namespace {
 // Keys that one step looks at, about.
 constexpr std::int64_t k_keys_a_step = 500;
 
-// The places of find_locks.lua's answer.
-enum Part : std::size_t { k_cursors, k_matching, k_beside, k_unread, k_total, k_run, k_places };
-
 }  // namespace
 
 LockScan::LockScan(redis::Client& client, LockPatterns patterns)
     : client_(client), patterns_(std::move(patterns)) {}
 
 std::vector<std::string> LockScan::next() {
-  std::vector<std::string> args{std::to_string(k_keys_a_step), patterns_.names, patterns_.simple};
-  args.insert(args.end(), cursors_.begin(), cursors_.end());
-  const redis::Reply reply = client_.run(lua::find_locks, {{}, args});
-  const std::vector<redis::Reply>& items = reply.as_array(k_places);
+  const redis::Reply reply = client_.run(lua::find_locks::Call{.count = k_keys_a_step,
+                                                               .pattern = patterns_.names,
+                                                               .simple = patterns_.simple,
+                                                               .cursors = cursors_});
+  const std::vector<redis::Reply>& items = reply.as_array(lua::find_locks::k_parts);
 
   // The order of the keys changes with a restart: the cursors would pass some over.
-  const auto run = items[k_run].as_optional_text();
+  const auto run = items[lua::find_locks::k_run].as_optional_text();
   if (steps_ > 0 && run != run_) {
     throw redis::Unavailable(client_.options().endpoint.display() +
                              ": restarted while it was searched");
   }
   run_ = run;
   cursors_.clear();
-  for (const redis::Reply& cursor : items[k_cursors].as_array()) {
+  for (const redis::Reply& cursor : items[lua::find_locks::k_cursors].as_array()) {
     cursors_.push_back(cursor.as_text());
   }
   is_done_ = std::all_of(cursors_.begin(), cursors_.end(),
                          [](const std::string& cursor) { return cursor.empty(); });
   ++steps_;
-  unread_ += items[k_unread].as_integer();
-  if (!items[k_total].is_nil()) total_ = items[k_total].as_integer();
+  unread_ += items[lua::find_locks::k_unread].as_integer();
+  if (!items[lua::find_locks::k_total].is_nil())
+    total_ = items[lua::find_locks::k_total].as_integer();
 
   std::vector<std::string> found;
-  for (const redis::Reply& name : items[k_matching].as_array()) {
+  for (const redis::Reply& name : items[lua::find_locks::k_matching].as_array()) {
     if (seen_.insert(name.as_text()).second) found.push_back(name.as_text());
   }
-  for (const redis::Reply& name : items[k_beside].as_array()) {
+  for (const redis::Reply& name : items[lua::find_locks::k_beside].as_array()) {
     if (!matches_glob(patterns_.names, name.as_text())) continue;
     if (seen_.insert(name.as_text()).second) found.push_back(name.as_text());
   }

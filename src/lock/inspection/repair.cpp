@@ -28,12 +28,17 @@ std::string code_of(Garbage garbage) { return k_garbage_codes[static_cast<std::s
 std::vector<Fix> repair(redis::Client& client, const std::string& name,
                         const std::vector<std::string>& leftovers, Repair mode) {
   const KeyNames keys(name);
-  redis::ScriptArgs call{
-      {keys.lock, keys.channel, keys.info, keys.queue, keys.timeout},
-      {mode == Repair::repair ? "repair" : "look", keys.permits, keys.semaphore_channel}};
-  const std::vector<std::string> latches = latches_of(leftovers);
-  call.keys.insert(call.keys.end(), latches.begin(), latches.end());
-  const redis::Reply reply = client.run(lua::repair, call);
+  using Task = decltype(lua::repair::Call::task);
+  const redis::Reply reply =
+      client.run(lua::repair::Call{.lock = keys.lock,
+                                   .channel = keys.channel,
+                                   .info = keys.info,
+                                   .queue = keys.queue,
+                                   .scores = keys.timeout,
+                                   .latches = latches_of(leftovers),
+                                   .task = mode == Repair::repair ? Task("repair") : "look",
+                                   .permits = keys.permits,
+                                   .semaphore_channel = keys.semaphore_channel});
   std::vector<Fix> fixes;
   for (const redis::Reply& sort : reply.as_array()) {
     const auto& items = sort.as_array(3);

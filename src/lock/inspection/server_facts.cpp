@@ -44,8 +44,9 @@ ServerFacts read_server_facts(redis::Client& client, const std::optional<std::st
   const KeyNames keys(name.value_or("rlock"));
   ServerFacts facts;
   const redis::Reply rights = client.run(
-      lua::rights,
-      {{}, {keys.channel, keys.lock, keys.info, keys.queue, keys.timeout, keys.latch("doctor")}});
+      lua::rights::Call{.channel = keys.channel,
+                        .lock = keys.lock,
+                        .others = {keys.info, keys.queue, keys.timeout, keys.latch("doctor")}});
   for (const redis::Reply& lacking : rights.as_array()) facts.lacking.push_back(lacking.as_text());
   // A user may be there for locks of some names only.
   if (!name && facts.lacking == std::vector<std::string>{keys.lock}) facts.lacking.clear();

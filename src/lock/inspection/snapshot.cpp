@@ -181,7 +181,7 @@ std::optional<std::size_t> count_listening(const Snapshot& snapshot, const redis
 
 Snapshot read_snapshot(const std::string& name, redis::Reply reply, Ears ears) {
   const KeyNames keys(name);
-  const Replies& items = reply.as_array(k_places);
+  const Replies& items = reply.as_array(k_parts);
 
   Snapshot snapshot;
   snapshot.name = name;

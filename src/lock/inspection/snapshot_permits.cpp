@@ -7,6 +7,7 @@
 #include "base/integer.hpp"
 #include "lock/inspection/snapshot_request.hpp"
 #include "lock/words/owner_info.hpp"
+#include "lua_limits.hpp"
 
 namespace rlock::lock {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 using Infos = std::unordered_map<std::string, std::string>;
 
 const std::string k_made_with = "permits";  // the side key's field
-constexpr double k_for_ever_ms = 1e14;      // Redisson's permits without a lease end later
+constexpr auto k_for_ever_ms = static_cast<double>(lua::k_for_ever.count());
 constexpr std::size_t k_redisson_id_bytes = 16;
 constexpr std::int64_t k_longest_unnoticed_ms = 60'000;
 

@@ -7,14 +7,15 @@
 #include <unordered_set>
 
 #include "base/process_identity.hpp"
+#include "lua_limits.hpp"
 
 namespace rlock::lock {
 namespace {
 
 // No waiter's deadline is later than those of Redisson's own waiters, by so much for each place,
 // unless a clock was wrong.
-constexpr std::int64_t k_redisson_wait_ms = 300'000;
-constexpr std::int64_t k_far_ms = 3'600'000;
+constexpr std::int64_t k_redisson_wait_ms = lua::k_peer_wait.count();
+constexpr std::int64_t k_far_ms = lua::k_far.count();
 
 std::optional<Several> several(const std::vector<std::string>& owners) {
   if (owners.empty()) return std::nullopt;

@@ -10,17 +10,26 @@ namespace rlock::lock {
 namespace {
 
 // Above so many entries, what a script does with each costs more than a second request.
-constexpr const char* k_most_by_script = "2000";
-constexpr const char* k_any_number = "-1";
-constexpr const char* k_none = "0";
+constexpr std::int64_t k_most_by_script = 2000;
+constexpr std::int64_t k_any_number = -1;
+constexpr std::int64_t k_none = 0;
 
-redis::ScriptArgs request_args(const redis::Client& client, const KeyNames& keys,
-                               const char* most) {
+redis::ScriptCall request_call(const redis::Client& client, const KeyNames& keys,
+                               std::int64_t most) {
   using Transport = redis::Endpoint::Transport;
-  const bool is_cluster = client.options().endpoint.transport == Transport::cluster;
-  return {{keys.lock, keys.info, keys.queue, keys.timeout, keys.token},
-          {keys.channel, keys.reader_prefix, most, keys.permits, keys.read_write_channel,
-           keys.semaphore_channel, is_cluster ? "sharded" : ""}};
+  return lua::snapshot::Call{
+      .lock = keys.lock,
+      .info = keys.info,
+      .queue = keys.queue,
+      .scores = keys.timeout,
+      .token = keys.token,
+      .channel = keys.channel,
+      .prefix = keys.reader_prefix,
+      .most = most,
+      .permits = keys.permits,
+      .rw_channel = keys.read_write_channel,
+      .semaphore_channel = keys.semaphore_channel,
+      .is_cluster = client.options().endpoint.transport == Transport::cluster};
 }
 
 // Moves the reply of a command to where snapshot.lua would have put it. A key of another type has
@@ -33,8 +42,8 @@ void put(redis::Reply& snapshot, Place place, redis::Reply& reply) {
 // is the command that runs scripts. Returns nothing if the server refuses that.
 std::optional<redis::Reply> request_long(redis::Client& client, const KeyNames& keys,
                                          const char* run) {
-  const redis::ScriptArgs call = request_args(client, keys, k_none);
-  redis::Args script = {run, lua::snapshot.sha1, "5"};
+  const redis::ScriptArgs call = request_call(client, keys, k_none).args;
+  redis::Args script = {run, lua::snapshot::script.sha1, "5"};
   script.insert(script.end(), call.keys.begin(), call.keys.end());
   script.insert(script.end(), call.args.begin(), call.args.end());
   std::vector<redis::Reply> replies =
@@ -47,7 +56,7 @@ std::optional<redis::Reply> request_long(redis::Client& client, const KeyNames& 
                        {"EXEC"}},
                       keys.lock);
   std::vector<redis::Reply>& parts = replies.back().items;
-  if (parts.size() != 5 || parts[0].items.size() < k_places) return std::nullopt;
+  if (parts.size() != 5 || parts[0].items.size() < k_parts) return std::nullopt;
   redis::Reply& snapshot = parts[0];
   put(snapshot, k_content, parts[1]);
   put(snapshot, k_queue, parts[2]);
@@ -64,14 +73,14 @@ redis::Reply request_whole(redis::Client& client, const KeyNames& keys) {
     if (auto whole = request_long(client, keys, run)) return std::move(*whole);
   }
   // No transactions: a server without memory to spare refuses them, and so can an ACL.
-  return client.run(lua::snapshot, request_args(client, keys, k_any_number));
+  return client.run(request_call(client, keys, k_any_number));
 }
 
 }  // namespace
 
 redis::Reply request_snapshot(redis::Client& client, const std::string& name) {
   const KeyNames keys(name);
-  redis::Reply reply = client.run(lua::snapshot, request_args(client, keys, k_most_by_script));
+  redis::Reply reply = client.run(request_call(client, keys, k_most_by_script));
   return is_long(reply) ? request_whole(client, keys) : std::move(reply);
 }
 
@@ -79,9 +88,9 @@ std::vector<redis::Reply> request_snapshots(redis::Client& client,
                                             const std::vector<std::string>& names) {
   std::vector<redis::ScriptArgs> calls;
   for (const std::string& name : names) {
-    calls.push_back(request_args(client, KeyNames(name), k_most_by_script));
+    calls.push_back(request_call(client, KeyNames(name), k_most_by_script).args);
   }
-  std::vector<redis::Reply> replies = client.run_all(lua::snapshot, calls);
+  std::vector<redis::Reply> replies = client.run_all(lua::snapshot::script, calls);
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (is_long(replies[i])) replies[i] = request_whole(client, KeyNames(names[i]));
   }

@@ -5,34 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "lua_scripts.hpp"
 #include "redis/client.hpp"
 
 namespace rlock::lock {
 
 // The places of the reply.
-enum Place : std::size_t {
-  k_now,
-  k_type,
-  k_ttl,
-  k_content,
-  k_queue,
-  k_scores,
-  k_token,
-  k_queue_type,
-  k_scores_type,
-  k_info_type,
-  k_info,
-  k_listeners,
-  k_elsewhere,
-  k_dead_readers,
-  k_token_type,
-  k_token_ttl,
-  k_permits,
-  k_permits_out,
-  k_has_permits,
-  k_listening,
-  k_places
-};
+using Place = lua::snapshot::Part;
+using enum lua::snapshot::Part;
 
 // Returns all that Redis holds about the lock `name` at one instant, as snapshot.lua does, but of a
 // long queue in far less time. Throws as redis::Client::run.

@@ -10,7 +10,9 @@ Kind held_kind(Session& session, const std::string& name, const std::string& own
   if (!session.nodes().empty()) return Kind::reentrant;  // several servers keep no others
   const KeyNames keys(name);
   const std::string kind =
-      session.client().run(lua::held_kind, {{keys.lock}, {owner, keys.permits}}).as_text();
+      session.client()
+          .run(lua::held_kind::Call{.lock = keys.lock, .owner = owner, .permits = keys.permits})
+          .as_text();
   for (const Kind one : {Kind::read, Kind::write, Kind::semaphore}) {
     if (kind == kind_name(one)) return one;
   }

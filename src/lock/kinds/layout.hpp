@@ -2,9 +2,9 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/clock.hpp"
 #include "lock/kinds/lock.hpp"
@@ -12,15 +12,20 @@
 #include "lock/words/key_names.hpp"
 #include "lock/words/kind.hpp"
 #include "lock/words/terms.hpp"
+#include "lua_scripts.hpp"
 
 namespace rlock::lock {
+
+// What lua/include/releasing.lua is told of a hold.
+using StandingWord = decltype(lua::release::Call::standing);
 
 // The hold that a request is about.
 struct Asker {
   const KeyNames& keys;
   const std::string& owner;
-  std::string latch;     // the key that remembers this hold's requests
-  std::string standing;  // what lua/include/releasing.lua is told of it
+  Key latch;                 // the key that remembers this hold's requests
+  const std::string& about;  // as the side key is to tell of the owner (JSON)
+  StandingWord standing;
   Milliseconds lease;
   Fencing fencing;
   bool is_latched;   // only the latch proves this hold: the owner may have the lock by another one
@@ -30,12 +35,6 @@ struct Asker {
 
 // The scripts of every layout have the same replies.
 struct Layout {
-  // What an acquire script is given behind what all of them are given.
-  struct Additions {
-    std::vector<std::string> keys;
-    std::vector<std::string> args;
-  };
-
   Kind kind = Kind::reentrant;
   KeyNames keys;
   std::string channel{};  // where a release is told
@@ -47,13 +46,24 @@ struct Layout {
   Milliseconds longest_renewal_interval = Milliseconds::max();
   const char* no_fencing = nullptr;  // why no token can be drawn, if so
 
-  const redis::Script* acquire_script = nullptr;
-  std::function<Additions(const KeyNames&, Join)> acquire{};
+  std::function<redis::ScriptCall(const Asker&, const Terms&, Join)> acquire{};
   // `memory`: how long the server is to remember the request.
-  std::function<Question(const Asker&, Milliseconds memory)> reenter{};
+  std::function<redis::ScriptCall(const Asker&, Milliseconds memory)> reenter{};
   // A lease of 0 only asks whose the lock is.
-  std::function<Question(const Asker&, Milliseconds lease)> renew{};
-  std::function<Question(const Asker&, Milliseconds memory, Milliseconds keep, Wake)> release{};
+  std::function<redis::ScriptCall(const Asker&, Milliseconds lease)> renew{};
+  std::function<redis::ScriptCall(const Asker&, Milliseconds memory, Milliseconds keep, Wake)>
+      release{};
 };
+
+// Returns what a script that takes a lock is to do about a token.
+[[nodiscard]] inline decltype(lua::acquire::Call::fencing) fencing_word(Fencing fencing) {
+  if (fencing == Fencing::off) return "off";
+  return fencing == Fencing::on ? decltype(lua::acquire::Call::fencing)("draw") : "peek";
+}
+
+// Returns the key of the token, unless there is to be none: no other run needs a right to it.
+[[nodiscard]] inline std::optional<Key> token_key(const KeyNames& keys, Fencing fencing) {
+  return fencing == Fencing::off ? std::nullopt : std::optional(keys.token);
+}
 
 }  // namespace rlock::lock

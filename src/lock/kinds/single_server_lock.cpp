@@ -12,7 +12,6 @@
 #include "lock/servers/restart.hpp"
 #include "lock/words/owner_info.hpp"
 #include "lock/words/token.hpp"
-#include "lua_scripts.hpp"
 #include "redis/server_error.hpp"
 
 namespace rlock::lock {
@@ -79,21 +78,21 @@ bool SingleServerLock::is_latched() const noexcept {
   return layout_.is_string ? layout_.is_owner_shared : terms_.restart_delay.has_value();
 }
 
-const char* SingleServerLock::standing() const noexcept {
+StandingWord SingleServerLock::standing() const noexcept {
   if (is_outer_) return "nested";
   if (is_unproven_) return "unproven";
-  return is_reentered_ ? "reentered" : "";
+  return is_reentered_ ? StandingWord("reentered") : "granted";
 }
 
 Asker SingleServerLock::asker() const {
-  return {layout_.keys,   owner_,       latch(),      standing(), terms_.lease,
-          terms_.fencing, is_latched(), is_unproven_, is_known_};
+  return {layout_.keys, owner_,         latch(),      about_,       standing(),
+          terms_.lease, terms_.fencing, is_latched(), is_unproven_, is_known_};
 }
 
-redis::Reply SingleServerLock::run(redis::Client& client, const Question& question) {
+redis::Reply SingleServerLock::run(redis::Client& client, const redis::ScriptCall& call) {
   int unanswered = 0;
   try {
-    redis::Reply reply = client.run(question.script, question.call, &unanswered);
+    redis::Reply reply = client.run(call, &unanswered);
     unanswered_ += unanswered;
     return reply;
   } catch (...) {
@@ -102,31 +101,27 @@ redis::Reply SingleServerLock::run(redis::Client& client, const Question& questi
   }
 }
 
-Busy SingleServerLock::parse_busy(const std::vector<redis::Reply>& items) const {
+Busy SingleServerLock::explain(const lua::taking::Busy& reply) const {
   constexpr std::int64_t k_no_expiry = -1;
+  constexpr std::int64_t k_no_place = -1;
   Busy busy;
-  const std::int64_t ttl = items[1].as_integer();
-  if (ttl != k_no_expiry) busy.ttl = Milliseconds(std::max<std::int64_t>(ttl, 0));
-  busy.owner = items[2].as_text();
-  const OwnerInfo info = parse_owner_info(items[3].as_text());
+  if (reply.pttl != k_no_expiry) busy.ttl = Milliseconds(std::max<std::int64_t>(reply.pttl, 0));
+  busy.owner = reply.owner;
+  const OwnerInfo info = parse_owner_info(reply.about_json);
   busy.holder = info.about;
-  if (info.since_ms) busy.held_for = Milliseconds(to_integer(items[4].as_text()) - *info.since_ms);
-  if (items.size() > 7 && items[6].as_integer() != -1) {
-    busy.ask_after = Milliseconds(items[7].as_integer());
-    if (items[6].as_integer() >= 0) busy.place = static_cast<int>(items[6].as_integer());
+  if (info.since_ms) busy.held_for = Milliseconds(to_integer(reply.now) - *info.since_ms);
+  if (reply.place && *reply.place != k_no_place) {
+    if (reply.ask_after) busy.ask_after = Milliseconds(*reply.ask_after);
+    if (*reply.place >= 0) busy.place = static_cast<int>(*reply.place);
   }
   if (layout_.is_string) {
     busy.is_any_string = !busy.held_for && !looks_like_owner(busy.owner);
     if (busy.is_any_string) busy.owner = start_of(busy.owner);
   }
-  if (items.size() <= 8) return busy;
-  if (items[8].type == redis::Reply::Type::integer) {
-    busy.permits = static_cast<int>(items[8].as_integer());
-  } else {
-    // Nobody tells the first of rlock's waiters that one of Redisson's before it takes the lock.
-    const std::string head = items[8].as_text();
-    if (!head.empty()) busy.overheard = layout_.keys.waiter_channel(head);
-  }
+  if (reply.permits) busy.permits = static_cast<int>(*reply.permits);
+  // Nobody tells the first of rlock's waiters that one of Redisson's before it takes the lock.
+  const std::string head = reply.overheard.value_or("");
+  if (!head.empty()) busy.overheard = layout_.keys.waiter_channel(head);
   return busy;
 }
 
@@ -146,44 +141,32 @@ std::variant<Lease, Busy> SingleServerLock::restore(redis::Client& client) {
 
 std::variant<Lease, Busy> SingleServerLock::request(redis::Client& client, Join join,
                                                     const Terms& terms) {
-  const bool fences = terms.fencing != Fencing::off;
-  const char* fence = terms.fencing == Fencing::on ? "1" : fences ? "peek" : "0";
-  const std::string delay = terms.restart_delay ? to_argument(*terms.restart_delay) : "";
-  const KeyNames& keys = layout_.keys;
-  const auto [more_keys, more] = layout_.acquire(keys, join);
-  redis::ScriptArgs call{{keys.lock, keys.info, latch()},
-                         {to_argument(terms_.lease), owner_, about_, fence, delay}};
-  call.keys.insert(call.keys.end(), more_keys.begin(), more_keys.end());
-  call.args.insert(call.args.end(), more.begin(), more.end());
-  if (fences) call.keys.push_back(keys.token);  // no other run needs a right to it
   is_unproven_ = is_latched();
   const TimePoint asked = BootClock::now();
-  const redis::Reply reply = run(client, {*layout_.acquire_script, call});
-  const auto& items = reply.as_array(1);
-  switch (items[0].as_integer()) {
-    case 0:
-      marks_ |= static_cast<int>(reply.as_array(6)[5].as_integer());
-      return parse_busy(items);
-    case 1: {
-      marks_ |= static_cast<int>(reply.as_array(3)[2].as_integer());
-      Lease lease{terms.lease, lease_deadline(asked, terms.lease),
-                  static_cast<int>(items[1].as_integer()),
-                  read_token(reply.as_array(4)[3].as_text())};
-      if (terms.restart_delay) lease.server = reply.as_array(5)[4].as_text();
-      if (terms.sync_replicas > 0) check_replicas(client, terms.sync_replicas);
-      return lease;
-    }
-    case 3:
-      refuse_kind(name(), reply.as_array(2)[1].as_text());
-    case 4:
-      refuse_counter(name(), reply.as_array(2)[1].as_text());
-    case 5:
-      if (!forgets_nothing(client))
-        refuse_vote(client, Milliseconds(reply.as_array(2)[1].as_integer()), terms);
-      return request(client, join, without_delay(terms));
-    default:
-      throw redis::ProtocolError("unexpected reply to a request for the lock");
+  const auto answer = lua::taking::read(run(client, layout_.acquire(asker(), terms, join)));
+  if (const auto* busy = std::get_if<lua::taking::Busy>(&answer)) {
+    marks_ |= static_cast<int>(busy->marks);
+    return explain(*busy);
   }
+  if (const auto* granted = std::get_if<lua::taking::Granted>(&answer)) {
+    marks_ |= static_cast<int>(granted->marks);
+    Lease lease{terms.lease, lease_deadline(asked, terms.lease), static_cast<int>(granted->count),
+                read_token(granted->token)};
+    if (terms.restart_delay) lease.server = granted->run.value_or("");
+    if (terms.sync_replicas > 0) check_replicas(client, terms.sync_replicas);
+    return lease;
+  }
+  if (const auto* other = std::get_if<lua::taking::InUse>(&answer)) {
+    refuse_kind(name(), other->kind);
+  }
+  if (const auto* none = std::get_if<lua::taking::NoToken>(&answer)) {
+    refuse_counter(name(), none->why);
+  }
+  if (const auto* restarted = std::get_if<lua::taking::Restarted>(&answer)) {
+    if (!forgets_nothing(client)) refuse_vote(client, Milliseconds(restarted->up), terms);
+    return request(client, join, without_delay(terms));
+  }
+  throw redis::ProtocolError("unexpected reply to a request for the lock");
 }
 
 void SingleServerLock::check_replicas(redis::Client& client, int needed) {
@@ -223,37 +206,38 @@ std::optional<Lease> SingleServerLock::reenter(redis::Client& client) {
   Milliseconds memory = memory_of(client);
   if (is_latched()) memory = std::max(memory, 2 * terms_.lease);
   const TimePoint asked = BootClock::now();
-  const redis::Reply reply = run(client, layout_.reenter(asker(), memory));
-  const auto& items = reply.as_array(1);
-  if (items[0].as_integer() == 4) refuse_counter(name(), reply.as_array(2)[1].as_text());
-  if (items[0].as_integer() == 6) refuse_upgrade(name());
-  if (items[0].as_integer() != 1) return std::nullopt;
+  const auto answer = lua::reentering::read(run(client, layout_.reenter(asker(), memory)));
+  if (const auto* none = std::get_if<lua::reentering::NoToken>(&answer)) {
+    refuse_counter(name(), none->why);
+  }
+  if (std::holds_alternative<lua::reentering::Reads>(answer)) refuse_upgrade(name());
+  const auto* entered = std::get_if<lua::reentering::Entered>(&answer);
+  if (entered == nullptr) return std::nullopt;
   is_reentered_ = true;
-  is_outer_ = reply.as_array(4)[3].as_integer() == 1;
+  is_outer_ = entered->is_uncounted == 1;
   is_unproven_ = is_latched() && !is_outer_;
   // With every request answered, none can still be under way that the latch would have to stop.
   if (unanswered_ == 0 && !is_latched()) client.send_behind({"DEL", latch()});
   return Lease{terms_.lease,
                lease_deadline(asked, terms_.lease),
-               static_cast<int>(items[1].as_integer()),
-               read_token(reply.as_array(3)[2].as_text()),
+               static_cast<int>(entered->count),
+               read_token(entered->token),
                {},
                is_outer_};
 }
 
 Renewal SingleServerLock::renew(redis::Client& client, TimePoint* deadline) const {
   const TimePoint asked = BootClock::now();
-  const auto [script, call] = layout_.renew(asker(), terms_.lease);
-  const redis::Reply reply =
-      client.run(script, call, nullptr, deadline == nullptr ? TimePoint::max() : *deadline);
+  const redis::Reply reply = client.run(layout_.renew(asker(), terms_.lease), nullptr,
+                                        deadline == nullptr ? TimePoint::max() : *deadline);
   if (reply.as_integer() != 1) return Renewal::lost;
   if (deadline != nullptr) *deadline = lease_deadline(asked, terms_.lease);
   return Renewal::renewed;
 }
 
 Renewal SingleServerLock::ask(redis::Client& client) const {
-  const auto [script, call] = layout_.renew(asker(), Milliseconds(0));
-  return client.run(script, call).as_integer() == 1 ? Renewal::renewed : Renewal::lost;
+  const redis::Reply reply = client.run(layout_.renew(asker(), Milliseconds(0)));
+  return reply.as_integer() == 1 ? Renewal::renewed : Renewal::lost;
 }
 
 void SingleServerLock::go_on_with(const Hold& hold) {
@@ -281,19 +265,19 @@ Release SingleServerLock::release(redis::Client& client, Milliseconds keep, Wake
   }
   const TimePoint last =
       after(after(BootClock::now(), client.options().timeout), k_time_to_take_back);
-  std::int64_t result = 0;
+  lua::releasing::Answer answer;
   try {
-    result = run(client, layout_.release(asker(), memory_of(client), keep, wake))
-                 .as_array(1)[0]
-                 .as_integer();
+    answer =
+        lua::releasing::read(run(client, layout_.release(asker(), memory_of(client), keep, wake)));
   } catch (const Error&) {
     take_back(client, keep, last);
     throw;
   }
   // With every request answered, none can still be under way that the latch would have to stop.
   if (unanswered_ == 0) client.send_behind({"DEL", latch()});
-  if (result == 2) return Release::not_held;
-  return result == 1 ? Release::freed : Release::still_held;
+  if (std::holds_alternative<lua::releasing::NotHeld>(answer)) return Release::not_held;
+  return std::holds_alternative<lua::releasing::Freed>(answer) ? Release::freed
+                                                               : Release::still_held;
 }
 
 void SingleServerLock::abandon(redis::Client& client, Milliseconds keep) noexcept {
@@ -311,13 +295,13 @@ void SingleServerLock::take_back(redis::Client& client, Milliseconds keep,
     // Behind the request on its own connection, the release cannot overtake it, and the latch has
     // no late request to stop. One from an earlier connection may still come.
     const bool is_behind = unanswered_ == 1 && client.awaits_answer();
-    const auto [script, call] = layout_.release(asker(), memory_of(client), keep, Wake::yes);
-    if (client.send_behind(script, call)) {
+    const redis::ScriptCall call = layout_.release(asker(), memory_of(client), keep, Wake::yes);
+    if (client.send_behind(call)) {
       if (is_behind) client.send_behind({"DEL", latch()});
       client.close_gently(k_abandon_bound);
       return;
     }
-    client.run(script, call, nullptr, std::min(last, after(now, k_abandon_bound)));
+    client.run(call, nullptr, std::min(last, after(now, k_abandon_bound)));
   } catch (const std::exception&) {  // then its lease ends it
   }
 }

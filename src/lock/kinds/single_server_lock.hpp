@@ -77,14 +77,14 @@ class SingleServerLock final : public Lock {
  private:
   [[nodiscard]] std::variant<Lease, Busy> request(redis::Client& client, Join join,
                                                   const Terms& terms);
-  [[nodiscard]] Busy parse_busy(const std::vector<redis::Reply>& items) const;
+  [[nodiscard]] Busy explain(const lua::taking::Busy& reply) const;
   // Gives the lock back and throws Unavailable unless enough replicas know of it.
   void check_replicas(redis::Client& client, int needed);
   void take_back(redis::Client& client, Milliseconds keep, TimePoint last) noexcept;
-  [[nodiscard]] redis::Reply run(redis::Client& client, const Question& question);
+  [[nodiscard]] redis::Reply run(redis::Client& client, const redis::ScriptCall& call);
   [[nodiscard]] Asker asker() const;
-  [[nodiscard]] std::string latch() const { return layout_.keys.latch(hold_id_); }
-  [[nodiscard]] const char* standing() const noexcept;
+  [[nodiscard]] Key latch() const { return layout_.keys.latch(hold_id_); }
+  [[nodiscard]] StandingWord standing() const noexcept;
   [[nodiscard]] bool is_latched() const noexcept;
 
   Layout layout_;

@@ -17,16 +17,6 @@ namespace {
 using Verdict = TokenCheck::Verdict;
 using TokenVotes = std::vector<Vote<TokenCheck>>;
 
-// Returns what the script answers: 0, 1 or 2, and more.
-redis::Reply ask(redis::Client& client, const redis::Script& script, const redis::ScriptArgs& call,
-                 const std::string& name) {
-  redis::Reply reply = client.run(script, call);
-  const std::int64_t outcome = reply.as_array(1)[0].as_integer();
-  if (outcome == 4) refuse_counter(name, reply.as_array(2)[1].as_text());
-  if (outcome >= 0 && outcome <= 2) return reply;
-  throw redis::ProtocolError("unexpected reply about a fencing token");
-}
-
 std::size_t count(const TokenVotes& votes, Verdict verdict) {
   return count_votes(
       votes, [&](const auto& vote) { return vote.answer && vote.answer->verdict == verdict; });
@@ -78,16 +68,17 @@ TokenCheck ask_all(Session& session, const std::string& name, std::int64_t token
 
 TokenCheck check_token(redis::Client& client, const std::string& name, std::int64_t token,
                        Missing missing) {
-  const redis::Reply reply = ask(
-      client, lua::check_token,
-      {{KeyNames(name).token}, {std::to_string(token), missing == Missing::abstains ? "1" : "0"}},
-      name);
-  const auto& items = reply.as_array(2);
-  const std::int64_t outcome = items[0].as_integer();
-  return {outcome == 1   ? Verdict::accepted
-          : outcome == 0 ? Verdict::stale
-                         : Verdict::unknown,
-          items[1].as_text()};
+  const auto answer = lua::check_token::read(client.run(lua::check_token::Call{
+      .token = KeyNames(name).token, .checked = token, .abstains = missing == Missing::abstains}));
+  if (const auto* none = std::get_if<lua::check_token::NoToken>(&answer)) {
+    refuse_counter(name, none->why);
+  }
+  if (const auto* stale = std::get_if<lua::check_token::Stale>(&answer)) {
+    return {Verdict::stale, stale->highest};
+  }
+  const auto* accepted = std::get_if<lua::check_token::Accepted>(&answer);
+  if (accepted == nullptr) return {Verdict::unknown, ""};
+  return {Verdict::accepted, accepted->highest};
 }
 
 TokenCheck check_token(Session& session, const std::string& name, std::int64_t token) {
@@ -103,10 +94,12 @@ TokenCheck check_token(Session& session, const std::string& name, std::int64_t t
 bool raise_token(redis::Client& client, const std::string& name, const std::string& owner,
                  std::int64_t token) {
   const KeyNames keys(name);
-  const redis::Reply reply =
-      ask(client, lua::raise_token,
-          {{keys.lock, keys.info, keys.token}, {owner, std::to_string(token)}}, name);
-  return reply.as_array()[0].as_integer() == 1;
+  const auto answer = lua::raise_token::read(client.run(lua::raise_token::Call{
+      .lock = keys.lock, .info = keys.info, .token = keys.token, .owner = owner, .raised = token}));
+  if (const auto* none = std::get_if<lua::raise_token::NoToken>(&answer)) {
+    refuse_counter(name, none->why);
+  }
+  return std::holds_alternative<lua::raise_token::Raised>(answer);
 }
 
 void refuse_counter(const std::string& name, const std::string& why) {

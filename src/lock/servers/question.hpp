@@ -1,8 +1,6 @@
 // What the server is asked about a lock, in a script.
 #pragma once
 
-#include <string>
-
 #include "base/clock.hpp"
 #include "lock/servers/outage.hpp"
 #include "redis/client.hpp"
@@ -14,16 +12,6 @@ inline constexpr Milliseconds k_longest_way{30'000};
 
 // Whether those who wait are told that the lock is free.
 enum class Wake { no, yes };
-
-// Which script, with which keys and arguments.
-struct Question {
-  const redis::Script& script;
-  redis::ScriptArgs call;
-};
-
-[[nodiscard]] inline std::string to_argument(Milliseconds span) {
-  return std::to_string(span.count());
-}
 
 // Returns how long the server remembers a request: as long as `client` may send it again, or what
 // takes it back, and until the last of that has arrived. The first and the last request take its

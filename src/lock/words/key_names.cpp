@@ -14,8 +14,8 @@ std::string in_braces(const std::string& name) {
   return has_brace ? name : "{" + name + "}";
 }
 
-std::string prefixed(const char* prefix, const std::string& name) {
-  return std::string(prefix) + ":" + in_braces(name);
+Key prefixed(const char* prefix, const std::string& name) {
+  return Key(std::string(prefix) + ":" + in_braces(name));
 }
 
 // What the keys of locks begin with: rlock's own, and Redisson's.
@@ -73,7 +73,7 @@ KeyNames::KeyNames(const std::string& name)
       channel(prefixed("redisson_lock__channel", name)),
       read_write_channel(prefixed("redisson_rwlock", name)),
       semaphore_channel(prefixed("redisson_sc", name)),
-      permits(in_braces(name) + ":timeout"),
+      permits(Key(in_braces(name) + ":timeout")),
       queue(prefixed("redisson_lock_queue", name)),
       timeout(prefixed("redisson_lock_timeout", name)),
       token(prefixed("redisson_lock_token", name)),

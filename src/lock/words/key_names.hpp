@@ -7,9 +7,12 @@
 #include <string>
 #include <string_view>
 
+#include "base/key.hpp"
+#include "lua_limits.hpp"
+
 namespace rlock::lock {
 
-inline constexpr std::size_t k_longest_name = 1024;
+inline constexpr std::size_t k_longest_name = lua::k_longest_name;
 
 // Throws Error (usage) unless `name` has 1 to 1024 bytes.
 void check_length(std::string_view name);
@@ -24,24 +27,22 @@ struct KeyNames {
   explicit KeyNames(const std::string& name);
 
   // Returns the key that remembers a request by its identifier, so that it counts once.
-  [[nodiscard]] std::string latch(std::string_view id) const {
-    return latch_prefix + std::string(id);
-  }
+  [[nodiscard]] Key latch(std::string_view id) const { return Key(latch_prefix + std::string(id)); }
 
   // Returns the channel on which this waiter of a fair lock is called.
-  [[nodiscard]] std::string waiter_channel(const std::string& owner) const {
-    return channel + ":" + owner;
+  [[nodiscard]] Key waiter_channel(const std::string& owner) const {
+    return Key(channel + ":" + owner);
   }
 
-  std::string lock;                // hash: owner -> hold count
-  std::string channel;             // a message on it says that the lock became free
-  std::string read_write_channel;  // the same for a read/write lock
-  std::string semaphore_channel;   // the same for a semaphore
-  std::string permits;             // sorted set: permits of a semaphore that are out, by their end
-  std::string queue;               // list: waiting owners of a fair lock
-  std::string timeout;             // sorted set: their deadlines
-  std::string token;               // string: the last fencing token
-  std::string info;                // hash, rlock's own: owner -> who that is
+  Key lock;                // hash: owner -> hold count
+  Key channel;             // a message on it says that the lock became free
+  Key read_write_channel;  // the same for a read/write lock
+  Key semaphore_channel;   // the same for a semaphore
+  Key permits;             // sorted set: permits of a semaphore that are out, by their end
+  Key queue;               // list: waiting owners of a fair lock
+  Key timeout;             // sorted set: their deadlines
+  Key token;               // string: the last fencing token
+  Key info;                // hash, rlock's own: owner -> who that is
   std::string latch_prefix;
   std::string reader_prefix;  // of the keys of a reader's holds: ...OWNER:rwlock_timeout:K
 };

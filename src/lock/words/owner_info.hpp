@@ -6,6 +6,7 @@
 #include <string>
 
 #include "lock/words/owner.hpp"
+#include "lua_limits.hpp"
 
 namespace rlock::lock {
 
@@ -19,7 +20,7 @@ struct OwnerInfo {
 };
 
 // Times that others wrote may be anything; between these bounds their differences do not overflow.
-inline constexpr std::int64_t k_furthest_ms = 9'000'000'000'000'000;
+inline constexpr std::int64_t k_furthest_ms = lua::k_furthest.count();
 
 // Returns what the side key is to tell of an owner, as JSON; nothing, where there is nothing to
 // tell.

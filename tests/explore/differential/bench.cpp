@@ -85,7 +85,7 @@ void arrange(const Step& step, Reply& reply) {
   if (name == "hkeys" || name == "hrandfield") sort_groups(reply, 1);
   if (name == "hgetall") sort_groups(reply, 2);
   if (name == "scan" || name == "find_leftovers") sort_item(1, 1);
-  if (name == "force_release") sort_item(6, 3);
+  if (name == "force_release") sort_item(7, 3);
   if (name == "find_locks") {
     sort_item(1, 1);
     sort_item(2, 1);

@@ -330,27 +330,32 @@ class Maker {
   std::string span() { return r_.chance(40) ? "0" : lease(r_); }
   std::string memory() { return r_.pick(Words{"92000", "60000", "1000"}); }
   std::string token() { return number(k_now_ms * 1000 + r_.between(-3, 3)); }
-  std::string standing() { return r_.pick(Words{"", "", "", "nested", "unproven", "reentered"}); }
+  std::string standing() {
+    return r_.pick(Words{"granted", "granted", "granted", "nested", "unproven", "reentered"});
+  }
   std::string shared() { return r_.chance(30) ? "1" : "0"; }
   std::string side() { return r_.chance(50) ? "read" : "write"; }
 
+  std::string delay() {
+    return r_.chance(70) ? "" : r_.pick(Words{"5000", "999999000", "999999001", "2000000000"});
+  }
+
   void acquire(const char* name, const Words& more_keys, const Words& more, bool can_fence,
                bool publishes = false) {
-    const std::string fence = can_fence ? r_.pick(Words{"0", "1", "1", "peek"}) : "0";
-    const std::string delay =
-        r_.chance(70) ? "" : r_.pick(Words{"5000", "999999000", "999999001", "2000000000"});
+    const std::string fence = can_fence ? r_.pick(Words{"off", "draw", "draw", "peek"}) : "off";
     Words keys{names_.lock, names_.info, latch()};
     keys.insert(keys.end(), more_keys.begin(), more_keys.end());
-    if (fence != "0") keys.push_back(names_.token);
-    Words args{lease(r_), owner(), sent_json(r_), fence, delay};
+    if (fence != "off") keys.push_back(names_.token);
+    Words args{lease(r_), owner(), sent_json(r_)};
+    if (can_fence) args.push_back(fence);
     args.insert(args.end(), more.begin(), more.end());
     script(name, keys, args, publishes);
   }
 
   // With a token or without.
   void reenter(const char* name, Words keys, const Words& more) {
-    const std::string fence = r_.pick(Words{"0", "1", "noted"});
-    if (fence != "0") keys.push_back(names_.token);
+    const std::string fence = r_.pick(Words{"off", "draw", "noted"});
+    if (fence != "off") keys.push_back(names_.token);
     Words args{lease(r_), owner(), memory(), fence};
     args.insert(args.end(), more.begin(), more.end());
     script(name, keys, args);
@@ -393,7 +398,7 @@ class Maker {
     switch (which) {
       case 0:
       case 1:
-        return acquire("acquire", {n.queue}, {}, true);
+        return acquire("acquire", {n.queue}, {delay()}, true);
       case 2:
       case 3:
       case 4:
@@ -401,7 +406,7 @@ class Maker {
         return acquire("acquire_fair", {n.queue, n.scores},
                        {n.channel, r_.pick(Words{"0", "15000", "5000", "300000"})}, true, true);
       case 6:
-        return acquire("acquire_simple", {}, {shared(), n.permits}, true);
+        return acquire("acquire_simple", {}, {delay(), shared(), n.permits}, true);
       case 7:
         return acquire("acquire_read", {}, {n.reader_prefix}, false);
       case 8:
@@ -501,7 +506,7 @@ class Maker {
                     {n.channel, n.lock, n.info, n.queue, n.scores, n.latch("doctor")});
     script("snapshot", {n.lock, n.info, n.queue, n.scores, n.token},
            {n.channel, n.reader_prefix, r_.pick(Words{"2000", "-1", "0", "2"}), n.permits,
-            n.read_write_channel, n.semaphore_channel, r_.chance(15) ? "sharded" : ""});
+            n.read_write_channel, n.semaphore_channel, r_.chance(15) ? "1" : "0"});
   }
 
   Random& r_;

@@ -1,7 +1,6 @@
 #include "lock/kinds/fair/fair.hpp"
 
 #include "lock/kinds/plain/plain.hpp"
-#include "lua_scripts.hpp"
 
 namespace rlock::lock {
 
@@ -9,10 +8,20 @@ Layout fair_layout(const std::string& name, Milliseconds wait) {
   Layout layout = plain_layout(name);
   layout.kind = Kind::fair;
   layout.queues = true;
-  layout.acquire_script = &lua::acquire_fair;
-  layout.acquire = [wait](const KeyNames& keys, Join join) -> Layout::Additions {
-    return {{keys.queue, keys.timeout},
-            {keys.channel, join == Join::yes ? to_argument(wait) : "0"}};
+  layout.acquire = [wait](const Asker& asker, const Terms& terms, Join join) -> redis::ScriptCall {
+    const KeyNames& keys = asker.keys;
+    return lua::acquire_fair::Call{.lock = keys.lock,
+                                   .info = keys.info,
+                                   .latch = asker.latch,
+                                   .queue = keys.queue,
+                                   .scores = keys.timeout,
+                                   .token = token_key(keys, terms.fencing),
+                                   .lease = terms.lease,
+                                   .owner = asker.owner,
+                                   .about_json = asker.about,
+                                   .fencing = fencing_word(terms.fencing),
+                                   .channel = keys.channel,
+                                   .wait = join == Join::yes ? wait : Milliseconds(0)};
   };
   layout.release = plain_release(wait);
   return layout;

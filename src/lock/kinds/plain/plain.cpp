@@ -1,45 +1,73 @@
 #include "lock/kinds/plain/plain.hpp"
 
-#include <utility>
-
 #include "lua_scripts.hpp"
 
 namespace rlock::lock {
+namespace {
+
+// Of several servers, none draws a token for a hold that comes later.
+decltype(lua::reenter::Call::fencing) reentry_word(Fencing fencing) {
+  if (fencing == Fencing::off) return "off";
+  return fencing == Fencing::on ? decltype(lua::reenter::Call::fencing)("draw") : "noted";
+}
+
+}  // namespace
 
 ReleaseCall plain_release(Milliseconds added_wait) {
   return [added_wait](const Asker& asker, Milliseconds memory, Milliseconds keep,
-                      Wake wake) -> Question {
+                      Wake wake) -> redis::ScriptCall {
     const KeyNames& keys = asker.keys;
-    return {lua::release,
-            {{keys.lock, keys.channel, keys.info, asker.latch, keys.queue, keys.timeout},
-             {asker.owner, to_argument(memory), to_argument(keep), to_argument(added_wait),
-              asker.standing, wake == Wake::yes ? "1" : "0", asker.is_known ? "1" : ""}}};
+    return lua::release::Call{.lock = keys.lock,
+                              .channel = keys.channel,
+                              .info = keys.info,
+                              .latch = asker.latch,
+                              .queue = keys.queue,
+                              .scores = keys.timeout,
+                              .owner = asker.owner,
+                              .memory = memory,
+                              .keep = keep,
+                              .wait = added_wait,
+                              .standing = asker.standing,
+                              .wakes = wake == Wake::yes,
+                              .is_shared = asker.is_known};
   };
 }
 
 Layout plain_layout(const std::string& name) {
   Layout layout{.keys = KeyNames(name)};
   layout.channel = layout.keys.channel;
-  layout.acquire_script = &lua::acquire;
-  layout.acquire = [](const KeyNames& keys, Join) -> Layout::Additions {
-    return {{keys.queue}, {}};
-  };
-  layout.reenter = [](const Asker& asker, Milliseconds memory) -> Question {
+  layout.acquire = [](const Asker& asker, const Terms& terms, Join) -> redis::ScriptCall {
     const KeyNames& keys = asker.keys;
-    const char* fence = asker.fencing == Fencing::on    ? "1"
-                        : asker.fencing == Fencing::off ? "0"
-                                                        : "noted";
-    redis::ScriptArgs call{{keys.lock, asker.latch, keys.info},
-                           {to_argument(asker.lease), asker.owner, to_argument(memory), fence}};
-    if (asker.fencing != Fencing::off) call.keys.push_back(keys.token);
-    return {lua::reenter, std::move(call)};
+    return lua::acquire::Call{.lock = keys.lock,
+                              .info = keys.info,
+                              .latch = asker.latch,
+                              .queue = keys.queue,
+                              .token = token_key(keys, terms.fencing),
+                              .lease = terms.lease,
+                              .owner = asker.owner,
+                              .about_json = asker.about,
+                              .fencing = fencing_word(terms.fencing),
+                              .restart_delay = terms.restart_delay};
   };
-  layout.renew = [](const Asker& asker, Milliseconds lease) -> Question {
+  layout.reenter = [](const Asker& asker, Milliseconds memory) -> redis::ScriptCall {
+    const KeyNames& keys = asker.keys;
+    return lua::reenter::Call{.lock = keys.lock,
+                              .latch = asker.latch,
+                              .info = keys.info,
+                              .token = token_key(keys, asker.fencing),
+                              .lease = asker.lease,
+                              .owner = asker.owner,
+                              .memory = memory,
+                              .fencing = reentry_word(asker.fencing)};
+  };
+  layout.renew = [](const Asker& asker, Milliseconds lease) -> redis::ScriptCall {
     const KeyNames& keys = asker.keys;
     const bool is_hold = asker.is_latched && asker.is_unproven;
-    return {lua::renew,
-            {{keys.lock},
-             {to_argument(lease), asker.owner, keys.info, is_hold ? asker.latch : std::string()}}};
+    return lua::renew::Call{.lock = keys.lock,
+                            .lease = lease,
+                            .owner = asker.owner,
+                            .info = keys.info,
+                            .latch = is_hold ? std::optional(asker.latch) : std::nullopt};
   };
   layout.release = plain_release(Milliseconds(0));
   return layout;

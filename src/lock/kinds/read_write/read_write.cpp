@@ -1,13 +1,35 @@
 #include "lock/kinds/read_write/read_write.hpp"
 
-#include <utility>
-
-#include "lua_scripts.hpp"
-
 namespace rlock::lock {
 namespace {
 
+using SideWord = decltype(lua::release_read_write::Call::side);
+
 constexpr Milliseconds k_longest_reader_interval{10'000};
+
+redis::ScriptCall acquire_read(const Asker& asker, const Terms& terms, Join /*join*/) {
+  const KeyNames& keys = asker.keys;
+  return lua::acquire_read::Call{.lock = keys.lock,
+                                 .info = keys.info,
+                                 .latch = asker.latch,
+                                 .lease = terms.lease,
+                                 .owner = asker.owner,
+                                 .about_json = asker.about,
+                                 .prefix = keys.reader_prefix};
+}
+
+redis::ScriptCall acquire_write(const Asker& asker, const Terms& terms, Join /*join*/) {
+  const KeyNames& keys = asker.keys;
+  return lua::acquire_write::Call{.lock = keys.lock,
+                                  .info = keys.info,
+                                  .latch = asker.latch,
+                                  .token = token_key(keys, terms.fencing),
+                                  .lease = terms.lease,
+                                  .owner = asker.owner,
+                                  .about_json = asker.about,
+                                  .fencing = fencing_word(terms.fencing),
+                                  .prefix = keys.reader_prefix};
+}
 
 }  // namespace
 
@@ -21,32 +43,46 @@ Layout read_write_layout(const std::string& name, Kind side) {
         "not for a reader: the token of the next reader would make this one's old while both have "
         "the lock";
   }
-  layout.acquire_script = side == Kind::read ? &lua::acquire_read : &lua::acquire_write;
-  layout.acquire = [](const KeyNames& keys, Join) -> Layout::Additions {
-    return {{}, {keys.reader_prefix}};
-  };
-  layout.reenter = [side](const Asker& asker, Milliseconds memory) -> Question {
+  layout.acquire = side == Kind::read ? acquire_read : acquire_write;
+  const SideWord word = side == Kind::read ? SideWord("read") : "write";
+  layout.reenter = [word](const Asker& asker, Milliseconds memory) -> redis::ScriptCall {
+    using FencingWord = decltype(lua::reenter_read_write::Call::fencing);
     const KeyNames& keys = asker.keys;
-    const bool fences = asker.fencing != Fencing::off;
-    redis::ScriptArgs call{{keys.lock, asker.latch, keys.info},
-                           {to_argument(asker.lease), asker.owner, to_argument(memory),
-                            fences ? "1" : "0", keys.reader_prefix, kind_name(side)}};
-    if (fences) call.keys.push_back(keys.token);
-    return {lua::reenter_read_write, std::move(call)};
+    return lua::reenter_read_write::Call{
+        .lock = keys.lock,
+        .latch = asker.latch,
+        .info = keys.info,
+        .token = token_key(keys, asker.fencing),
+        .lease = asker.lease,
+        .owner = asker.owner,
+        .memory = memory,
+        .fencing = asker.fencing == Fencing::off ? FencingWord("off") : "draw",
+        .prefix = keys.reader_prefix,
+        .side = word};
   };
-  layout.renew = [side](const Asker& asker, Milliseconds lease) -> Question {
+  layout.renew = [word](const Asker& asker, Milliseconds lease) -> redis::ScriptCall {
     const KeyNames& keys = asker.keys;
-    return {lua::renew_read_write,
-            {{keys.lock},
-             {to_argument(lease), asker.owner, keys.info, keys.reader_prefix, kind_name(side)}}};
+    return lua::renew_read_write::Call{.lock = keys.lock,
+                                       .lease = lease,
+                                       .owner = asker.owner,
+                                       .info = keys.info,
+                                       .prefix = keys.reader_prefix,
+                                       .side = word};
   };
-  layout.release = [side](const Asker& asker, Milliseconds memory, Milliseconds keep,
-                          Wake) -> Question {
+  layout.release = [word](const Asker& asker, Milliseconds memory, Milliseconds keep,
+                          Wake) -> redis::ScriptCall {
     const KeyNames& keys = asker.keys;
-    return {lua::release_read_write,
-            {{keys.lock, keys.read_write_channel, keys.info, asker.latch},
-             {asker.owner, to_argument(memory), to_argument(keep), keys.reader_prefix,
-              asker.standing, kind_name(side), asker.is_known ? "1" : ""}}};
+    return lua::release_read_write::Call{.lock = keys.lock,
+                                         .channel = keys.read_write_channel,
+                                         .info = keys.info,
+                                         .latch = asker.latch,
+                                         .owner = asker.owner,
+                                         .memory = memory,
+                                         .keep = keep,
+                                         .prefix = keys.reader_prefix,
+                                         .standing = asker.standing,
+                                         .side = word,
+                                         .is_shared = asker.is_known};
   };
   return layout;
 }

@@ -1,35 +1,54 @@
 #include "lock/kinds/semaphore/semaphore.hpp"
 
-#include "lua_scripts.hpp"
-
 namespace rlock::lock {
 
 Layout semaphore_layout(const std::string& name, int permits) {
   Layout layout{.kind = Kind::semaphore, .keys = KeyNames(name)};
   layout.channel = layout.keys.semaphore_channel;
   layout.no_fencing = "not with --permits: the newest token would shut out the other holders";
-  layout.acquire_script = &lua::acquire_semaphore;
-  layout.acquire = [permits](const KeyNames& keys, Join) -> Layout::Additions {
-    return {{keys.permits}, {std::to_string(permits), keys.semaphore_channel}};
-  };
-  layout.reenter = [](const Asker& asker, Milliseconds memory) -> Question {
+  layout.acquire = [permits](const Asker& asker, const Terms& terms, Join) -> redis::ScriptCall {
     const KeyNames& keys = asker.keys;
-    return {lua::reenter_semaphore,
-            {{keys.lock, asker.latch, keys.info, keys.permits},
-             {to_argument(asker.lease), asker.owner, to_argument(memory)}}};
+    return lua::acquire_semaphore::Call{.lock = keys.lock,
+                                        .info = keys.info,
+                                        .latch = asker.latch,
+                                        .permits = keys.permits,
+                                        .lease = terms.lease,
+                                        .owner = asker.owner,
+                                        .about_json = asker.about,
+                                        .most = permits,
+                                        .channel = keys.semaphore_channel};
   };
-  layout.renew = [](const Asker& asker, Milliseconds lease) -> Question {
+  layout.reenter = [](const Asker& asker, Milliseconds memory) -> redis::ScriptCall {
     const KeyNames& keys = asker.keys;
-    return {lua::renew_semaphore,
-            {{keys.permits}, {to_argument(lease), asker.owner, keys.info, keys.lock}}};
+    return lua::reenter_semaphore::Call{.lock = keys.lock,
+                                        .latch = asker.latch,
+                                        .info = keys.info,
+                                        .permits = keys.permits,
+                                        .lease = asker.lease,
+                                        .owner = asker.owner,
+                                        .memory = memory};
+  };
+  layout.renew = [](const Asker& asker, Milliseconds lease) -> redis::ScriptCall {
+    const KeyNames& keys = asker.keys;
+    return lua::renew_semaphore::Call{.permits = keys.permits,
+                                      .lease = lease,
+                                      .owner = asker.owner,
+                                      .info = keys.info,
+                                      .lock = keys.lock};
   };
   layout.release = [](const Asker& asker, Milliseconds memory, Milliseconds keep,
-                      Wake) -> Question {
+                      Wake) -> redis::ScriptCall {
     const KeyNames& keys = asker.keys;
-    return {lua::release_semaphore,
-            {{keys.lock, keys.info, asker.latch, keys.permits},
-             {asker.owner, to_argument(memory), to_argument(keep), asker.standing,
-              keys.semaphore_channel, asker.is_known ? "1" : ""}}};
+    return lua::release_semaphore::Call{.lock = keys.lock,
+                                        .info = keys.info,
+                                        .latch = asker.latch,
+                                        .permits = keys.permits,
+                                        .owner = asker.owner,
+                                        .memory = memory,
+                                        .keep = keep,
+                                        .standing = asker.standing,
+                                        .channel = keys.semaphore_channel,
+                                        .is_shared = asker.is_known};
   };
   return layout;
 }

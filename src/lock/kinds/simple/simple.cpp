@@ -1,7 +1,6 @@
 #include "lock/kinds/simple/simple.hpp"
 
 #include "lock/kinds/plain/plain.hpp"
-#include "lua_scripts.hpp"
 
 namespace rlock::lock {
 
@@ -10,9 +9,19 @@ Layout simple_layout(const std::string& name, Value value) {
   layout.kind = Kind::simple;
   layout.is_string = true;
   layout.is_owner_shared = value == Value::given;
-  layout.acquire_script = &lua::acquire_simple;
-  layout.acquire = [value](const KeyNames& keys, Join) -> Layout::Additions {
-    return {{}, {value == Value::fresh ? "1" : "0", keys.permits}};
+  layout.acquire = [value](const Asker& asker, const Terms& terms, Join) -> redis::ScriptCall {
+    const KeyNames& keys = asker.keys;
+    return lua::acquire_simple::Call{.lock = keys.lock,
+                                     .info = keys.info,
+                                     .latch = asker.latch,
+                                     .token = token_key(keys, terms.fencing),
+                                     .lease = terms.lease,
+                                     .owner = asker.owner,
+                                     .about_json = asker.about,
+                                     .fencing = fencing_word(terms.fencing),
+                                     .restart_delay = terms.restart_delay,
+                                     .is_unique = value == Value::fresh,
+                                     .permits = keys.permits};
   };
   return layout;
 }
