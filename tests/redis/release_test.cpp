@@ -96,7 +96,19 @@ TEST_CASE("release: with a time to keep it, the lock stays until then and nobody
   lock.release(client, Milliseconds(600'000));
   CHECK(server.list({"HGETALL", "job"}) == Words{"u:1", "1"});
   CHECK(pttl(server) > 30'000);
+  // Whoever gives it back last: the latest time counts.
   CHECK(release(client, "u:1", "z", Milliseconds(5000)) == 0);
+  CHECK(pttl(server) > 30'000);
+}
+
+TEST_CASE("release: a time to keep it that is shorter than the lease shortens what is left") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  lock::SingleServerLock lock = make_lock("u:1");
+  REQUIRE(std::holds_alternative<lock::Lease>(lock.try_acquire(client, lock::Join::no)));
+  server.command({"PEXPIRE", "job", "600000"});
+  lock.release(client, Milliseconds(5000));
+  CHECK(server.list({"HGETALL", "job"}) == Words{"u:1", "1"});
   CHECK(pttl(server) <= 5000);
 }
 
