@@ -267,8 +267,9 @@ TEST_CASE("TLS costs nothing where it is not used: neither the module nor OpenSS
 
 TEST_CASE("TLS: a process that holds or waits stays small") {
   if (!can_use_tls() || is_sanitized()) return;
-  // The promise is 8 MiB, for the release; this build is larger by its tests of itself.
-  constexpr long k_most_kib = 9L * 1024;
+  // The promise is 8 MiB, for the release (7.7 MiB with OpenSSL 3.5). This build is not optimised,
+  // so it is larger: 9.0 MiB there.
+  constexpr long k_most_kib = 10L * 1024;
   TlsServer server;
   Process holder(tls_argv(server.url(), {"exec", "--lease", "6s", "job", "--", "sh", "-c",
                                          "echo ready; cat > /dev/null"}),
