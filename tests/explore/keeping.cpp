@@ -84,7 +84,8 @@ void check_grant_beside_kept(const Layout& layout, const World& world, const Cli
 }
 
 void check_kept_end(const Layout& layout, const World& world, const std::string& owner) {
-  if (layout.is_family) return;  // a process that was left behind may have re-entered it
+  // Another process of the same owner, or of the same value, may have re-entered it.
+  if (layout.is_family || layout.kind == Kind::value) return;
   std::int64_t last = 0;
   for (const Kept& kept : world.kept) {
     if (kept.owner == owner) last = std::max(last, kept.left_ms);
