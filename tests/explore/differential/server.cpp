@@ -42,6 +42,16 @@ Reply to_reply(const redisReply& from) {
   }
 }
 
+// The socket's file is there a little before the server listens.
+bool listens(const std::string& socket) {
+  try {
+    Connection connection(socket);
+    return true;
+  } catch (const std::runtime_error&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 Connection::Connection(const std::string& socket)
@@ -109,7 +119,7 @@ void Server::start(const std::string& program) {
     _exit(127);
   }
   const auto last = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (!std::filesystem::exists(folder_ / "socket")) {
+  while (!listens(folder_ / "socket")) {
     const bool has_ended = waitpid(pid_, nullptr, WNOHANG) == pid_;
     if (has_ended) pid_ = -1;
     if (has_ended || std::chrono::steady_clock::now() > last) {
