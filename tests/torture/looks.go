@@ -19,7 +19,7 @@ func (j *judge) heldAll() {
 		looks[look.Lock][look.Server] = append(looks[look.Lock][look.Server], look)
 	}
 	for _, g := range j.groups {
-		if g.Enter == 0 || g.By != "rlock" || g.of != g.ID || g.Mode == "permit" || g.Owner == "" || g.Owner == "-" {
+		if !g.toldOwner() || g.Mode == "permit" {
 			continue
 		}
 		for _, name := range g.Names {
@@ -30,6 +30,11 @@ func (j *judge) heldAll() {
 			}
 		}
 	}
+}
+
+// toldOwner tells whether it is a run of rlock's own command, which began, and said whose its lock is.
+func (g *Group) toldOwner() bool {
+	return g.Enter > 0 && g.By == "rlock" && g.of == g.ID && g.Owner != "" && g.Owner != "-"
 }
 
 func isEverHeldBy(owner string, looks [][]Look) bool {

@@ -50,8 +50,11 @@ func (h *History) requests(server int) []Request {
 		requests = append(requests, Request{at, words[2]})
 		clock = append(clock, told*1000)
 	}
+	if h.hasSetClock() {
+		return requests
+	}
 	for i := range requests {
-		if clock[i] > 0 && !h.hasSetClock() {
+		if clock[i] > 0 {
 			requests[i].At = clock[i] + ahead
 		}
 	}
@@ -80,7 +83,7 @@ func (j *judge) outlasted() {
 	for _, g := range j.groups {
 		// With several servers each of several locks may have an owner of its own, and g tells one of them.
 		isOfOne := j.Round.Servers == 1 || len(g.Names) == 1
-		if g.Enter == 0 || g.By != "rlock" || g.of != g.ID || g.Owner == "" || g.Owner == "-" || !isOfOne {
+		if !g.toldOwner() || !isOfOne {
 			continue
 		}
 		end := min(g.until, g.last)
