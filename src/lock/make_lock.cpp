@@ -27,6 +27,8 @@ Layout layout_of(const Wish& wish) {
   return plain_layout(wish.name);
 }
 
+const std::string& owner_of(const Wish& wish) { return wish.hold ? wish.hold->owner : wish.owner; }
+
 std::unique_ptr<Lock> make_quorum(const Wish& wish, std::size_t servers) {
   if (wish.kind == Kind::read || wish.kind == Kind::write || wish.kind == Kind::semaphore) {
     throw Error(ExitStatus::usage, "--kind " + kind_name(wish.kind) +
@@ -47,7 +49,7 @@ std::unique_ptr<Lock> make_quorum(const Wish& wish, std::size_t servers) {
   const auto make = [wish, terms](const std::string& owner) {
     return std::make_unique<SingleServerLock>(layout_of(wish), owner, wish.about, terms);
   };
-  auto lock = std::make_unique<QuorumLock>(servers, make, wish.owner, wish.terms.fencing);
+  auto lock = std::make_unique<QuorumLock>(servers, make, owner_of(wish), wish.terms.fencing);
   if (wish.hold) lock->go_on_with(*wish.hold);
   return lock;
 }
@@ -57,7 +59,7 @@ std::unique_ptr<Lock> make_quorum(const Wish& wish, std::size_t servers) {
 std::unique_ptr<Lock> make_lock(const Wish& wish, const Session& session) {
   if (!session.nodes().empty()) return make_quorum(wish, session.nodes().size());
   auto lock =
-      std::make_unique<SingleServerLock>(layout_of(wish), wish.owner, wish.about, wish.terms);
+      std::make_unique<SingleServerLock>(layout_of(wish), owner_of(wish), wish.about, wish.terms);
   if (wish.hold) lock->go_on_with(*wish.hold);
   return lock;
 }

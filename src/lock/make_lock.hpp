@@ -23,7 +23,8 @@ struct Wish {
   Milliseconds fair_wait{};    // of a fair lock
   Value value = Value::fresh;  // of a simple lock
   int permits = 1;             // of a semaphore: how many may hold it at once
-  std::optional<Hold> hold{};  // one that there is already, which the lock is to stand for
+  std::optional<Hold>
+      hold{};  // that there is already, and that the lock is to stand for, as its owner
 };
 
 // Returns the lock of `owner`, to be asked through `session` or another with the same servers.

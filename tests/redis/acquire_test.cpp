@@ -29,8 +29,8 @@ TEST_CASE("acquire: a free lock is taken with a TTL in one step") {
   redis::Client client = client_of(server);
   lock::SingleServerLock lock = make_lock("u:1");
   const auto answer = lock.try_acquire(client, lock::Join::no);
-  REQUIRE(std::holds_alternative<lock::Lease>(answer));
-  CHECK(std::get<lock::Lease>(answer).count == 1);
+  REQUIRE(std::holds_alternative<lock::Hold>(answer));
+  CHECK(std::get<lock::Hold>(answer).count == 1);
   CHECK(server.list({"HGETALL", "job"}) == Words{"u:1", "1"});
   for (const char* key : {"job", "rlock_info:{job}"}) {
     const long ttl = pttl(server, key);
@@ -44,7 +44,7 @@ TEST_CASE("acquire: a busy lock tells its holder and is not touched") {
   test::Server server;
   redis::Client client = client_of(server);
   lock::SingleServerLock holder = make_lock("u:1", Milliseconds(600'000));
-  REQUIRE(std::holds_alternative<lock::Lease>(holder.try_acquire(client, lock::Join::no)));
+  REQUIRE(std::holds_alternative<lock::Hold>(holder.try_acquire(client, lock::Join::no)));
   const std::string before = server.command({"DUMP", "job"});
   lock::SingleServerLock other = make_lock("u:2");
   const auto answer = other.try_acquire(client, lock::Join::no);
@@ -150,7 +150,7 @@ TEST_CASE("acquire: whatever the side key holds, the lock is taken and its holde
     CHECK(std::get<lock::Busy>(answer).owner == "u:1");
     CHECK_FALSE(std::get<lock::Busy>(answer).ttl);
     server.command({"DEL", "job"});
-    CHECK(std::holds_alternative<lock::Lease>(waiter.try_acquire(client, lock::Join::no)));
+    CHECK(std::holds_alternative<lock::Hold>(waiter.try_acquire(client, lock::Join::no)));
     CHECK(server.command({"HGET", "job", "u:2"}) == "1");
   }
 }

@@ -26,7 +26,7 @@ struct FairFixture {
   }
   // Asks, and queues if need be; returns whether it was granted.
   bool asks(lock::SingleServerLock& lock) {
-    return std::holds_alternative<lock::Lease>(lock.try_acquire(client, lock::Join::yes));
+    return std::holds_alternative<lock::Hold>(lock.try_acquire(client, lock::Join::yes));
   }
   // Queues new waiters, in this order, behind whoever holds the lock.
   void line_up(const Words& owners) {

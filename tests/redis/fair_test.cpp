@@ -34,8 +34,8 @@ struct Fixture : test::FairFixture {
 TEST_CASE("acquire_fair: a free lock is taken with a TTL in one step, without a queue") {
   Fixture f;
   const auto answer = f.make("u:1").try_acquire(f.client, Join::no);
-  REQUIRE(std::holds_alternative<lock::Lease>(answer));
-  CHECK(std::get<lock::Lease>(answer).count == 1);
+  REQUIRE(std::holds_alternative<lock::Hold>(answer));
+  CHECK(std::get<lock::Hold>(answer).count == 1);
   CHECK(f.server.list({"HGETALL", "job"}) == Words{"u:1", "1"});
   CHECK(f.server.keys() == Words{"job", k_info});
   for (const char* key : {"job", k_info.c_str()}) {
@@ -114,7 +114,7 @@ TEST_CASE("W4: a waiter that was called, but found that another was faster, keep
   f.line_up({"u:1", "u:2"});
   CHECK(f.locks[0].release(f.client) == lock::Release::freed);
   lock::SingleServerLock plain = test::make_lock("p:1");
-  REQUIRE(std::holds_alternative<lock::Lease>(plain.try_acquire(f.client, Join::yes)));
+  REQUIRE(std::holds_alternative<lock::Hold>(plain.try_acquire(f.client, Join::yes)));
   CHECK_FALSE(f.asks(f.locks[1]));                       // it comes at once, as it should
   test::date_back_call(f.server, Milliseconds(20'000));  // the plain lock is held for a while
   for (SingleServerLock* lock : {&f.locks[1], &f.locks[2]}) CHECK_FALSE(f.asks(*lock));

@@ -53,9 +53,9 @@ std::unique_ptr<lock::SingleServerLock> make(lock::Kind kind, const std::string&
 
 std::int64_t take(lock::SingleServerLock& lock, redis::Client& client) {
   const auto answer = lock.try_acquire(client, lock::Join::no);
-  REQUIRE(std::holds_alternative<lock::Lease>(answer));
-  REQUIRE(std::get<lock::Lease>(answer).token);
-  return *std::get<lock::Lease>(answer).token;
+  REQUIRE(std::holds_alternative<lock::Hold>(answer));
+  REQUIRE(std::get<lock::Hold>(answer).token);
+  return *std::get<lock::Hold>(answer).token;
 }
 
 std::int64_t take_and_release(lock::Kind kind, redis::Client& client) {
@@ -104,7 +104,7 @@ TEST_CASE("fence: who draws no token does not touch the counter") {
   redis::Client client = client_of(server);
   auto lock = test::make_lock("u:1");
   const auto answer = lock.try_acquire(client, lock::Join::no);
-  CHECK_FALSE(std::get<lock::Lease>(answer).token);
+  CHECK_FALSE(std::get<lock::Hold>(answer).token);
   CHECK(server.command({"EXISTS", k_counter}) == "0");
 }
 
@@ -320,7 +320,7 @@ TEST_CASE("fence: a re-entry draws a token where the outer hold has none") {
   test::Server server;
   redis::Client client = client_of(server);
   auto outer = test::make_lock("u:1");
-  REQUIRE(std::holds_alternative<lock::Lease>(outer.try_acquire(client, lock::Join::no)));
+  REQUIRE(std::holds_alternative<lock::Hold>(outer.try_acquire(client, lock::Join::no)));
   const std::int64_t now = micros(server);
   const auto token = make(lock::Kind::reentrant, "u:1")->reenter(client)->token;
   CHECK(token > now);

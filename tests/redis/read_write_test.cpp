@@ -34,7 +34,7 @@ struct Setting {
   redis::Client client = client_of(server);
 
   [[nodiscard]] bool takes(SingleServerLock& lock) {
-    return std::holds_alternative<lock::Lease>(lock.try_acquire(client, lock::Join::no));
+    return std::holds_alternative<lock::Hold>(lock.try_acquire(client, lock::Join::no));
   }
   [[nodiscard]] lock::Busy refusal(SingleServerLock& lock) {
     return std::get<lock::Busy>(lock.try_acquire(client, lock::Join::no));
@@ -449,8 +449,8 @@ TEST_CASE("fencing: the writer draws tokens, and keeps his own; a reader has non
   CHECK_THROWS_AS(
       SingleServerLock(lock::read_write_layout("job", Kind::read), "u:1", k_about, terms), Error);
   SingleServerLock outer(lock::read_write_layout("job", Kind::write), "u:1", k_about, terms);
-  const auto first = std::get<lock::Lease>(outer.try_acquire(set.client, lock::Join::no));
-  const auto again = std::get<lock::Lease>(outer.try_acquire(set.client, lock::Join::no));
+  const auto first = std::get<lock::Hold>(outer.try_acquire(set.client, lock::Join::no));
+  const auto again = std::get<lock::Hold>(outer.try_acquire(set.client, lock::Join::no));
   REQUIRE(first.token);
   CHECK(first.token == again.token);
   SingleServerLock inner(lock::read_write_layout("job", Kind::write), "u:1", k_about, terms);
@@ -458,7 +458,7 @@ TEST_CASE("fencing: the writer draws tokens, and keeps his own; a reader has non
   CHECK(inner.release(set.client) == Release::still_held);
   CHECK(outer.release(set.client) == Release::freed);
   SingleServerLock next(lock::read_write_layout("job", Kind::write), "u:2", k_about, terms);
-  CHECK(std::get<lock::Lease>(next.try_acquire(set.client, lock::Join::no)).token > first.token);
+  CHECK(std::get<lock::Hold>(next.try_acquire(set.client, lock::Join::no)).token > first.token);
 }
 
 TEST_CASE("who knows only the owner learns which side he has; the hash's field means the same") {
@@ -519,7 +519,7 @@ TEST_CASE("a user who may not use the readers' keys leaves no lock without an en
   CHECK_THROWS_AS((void)reader.try_acquire(client, lock::Join::no), Error);
   CHECK(set.server.keys().empty());
   SingleServerLock writer = a_writer("u:1");
-  CHECK(std::holds_alternative<lock::Lease>(writer.try_acquire(client, lock::Join::no)));
+  CHECK(std::holds_alternative<lock::Hold>(writer.try_acquire(client, lock::Join::no)));
   CHECK_THROWS_AS((void)a_reader("u:1").reenter(client), Error);
   CHECK(set.hash("u:1") == "(nil)");
 }

@@ -31,7 +31,7 @@ TEST_CASE("release: the last hold frees the lock, tells the waiters and leaves n
   test::RespClient listener = server.connect();
   listener.call({"SUBSCRIBE", "redisson_lock__channel:{job}"});
   lock::SingleServerLock lock = make_lock("u:1");
-  REQUIRE(std::holds_alternative<lock::Lease>(lock.try_acquire(client, lock::Join::no)));
+  REQUIRE(std::holds_alternative<lock::Hold>(lock.try_acquire(client, lock::Join::no)));
   CHECK(lock.release(client) == lock::Release::freed);
   CHECK(listener.call({"PING"}) == Words{"message", "redisson_lock__channel:{job}", "0"});
   CHECK(comes_to_be_empty(server));
@@ -92,7 +92,7 @@ TEST_CASE("release: with a time to keep it, the lock stays until then and nobody
   test::Server server;
   redis::Client client = client_of(server);
   lock::SingleServerLock lock = make_lock("u:1");
-  REQUIRE(std::holds_alternative<lock::Lease>(lock.try_acquire(client, lock::Join::no)));
+  REQUIRE(std::holds_alternative<lock::Hold>(lock.try_acquire(client, lock::Join::no)));
   lock.release(client, Milliseconds(600'000));
   CHECK(server.list({"HGETALL", "job"}) == Words{"u:1", "1"});
   CHECK(pttl(server) > 30'000);
@@ -105,7 +105,7 @@ TEST_CASE("release: a time to keep it that is shorter than the lease shortens wh
   test::Server server;
   redis::Client client = client_of(server);
   lock::SingleServerLock lock = make_lock("u:1");
-  REQUIRE(std::holds_alternative<lock::Lease>(lock.try_acquire(client, lock::Join::no)));
+  REQUIRE(std::holds_alternative<lock::Hold>(lock.try_acquire(client, lock::Join::no)));
   server.command({"PEXPIRE", "job", "600000"});
   lock.release(client, Milliseconds(5000));
   CHECK(server.list({"HGETALL", "job"}) == Words{"u:1", "1"});

@@ -17,7 +17,7 @@ TEST_CASE("renew: extends the owner's lease and what is told of him, and never s
   test::Server server;
   redis::Client client = client_of(server);
   lock::SingleServerLock first = make_lock("u:1", Milliseconds(30'000));
-  REQUIRE(std::holds_alternative<lock::Lease>(first.try_acquire(client, lock::Join::no)));
+  REQUIRE(std::holds_alternative<lock::Hold>(first.try_acquire(client, lock::Join::no)));
   CHECK(make_lock("u:1", Milliseconds(600'000)).renew(client) == lock::Renewal::renewed);
   CHECK(pttl(server, "job") > 30'000);
   CHECK(pttl(server, "rlock_info:{job}") > 30'000);
@@ -30,7 +30,7 @@ TEST_CASE("renew: the lease's end is counted from before the request") {
   test::Server server;
   redis::Client client = client_of(server);
   lock::SingleServerLock lock = make_lock("u:1", Milliseconds(10'000));
-  REQUIRE(std::holds_alternative<lock::Lease>(lock.try_acquire(client, lock::Join::no)));
+  REQUIRE(std::holds_alternative<lock::Hold>(lock.try_acquire(client, lock::Join::no)));
   const TimePoint before = BootClock::now();
   TimePoint end = after(before, Milliseconds(5000));
   REQUIRE(lock.renew(client, &end) == lock::Renewal::renewed);
@@ -94,7 +94,7 @@ TEST_CASE(
   lock::SingleServerLock latched(lock::plain_layout("job"), "u:1", {}, of_several);
   for (lock::SingleServerLock* lock : {&plain, &latched}) {
     server.command({"FLUSHALL"});
-    REQUIRE(std::holds_alternative<lock::Lease>(lock->try_acquire(client, lock::Join::no)));
+    REQUIRE(std::holds_alternative<lock::Hold>(lock->try_acquire(client, lock::Join::no)));
     server.command({"PERSIST", "job"});
     CHECK(make_lock("u:1").reenter(client));
     CHECK(pttl(server, "job") == -1);

@@ -19,8 +19,8 @@
 
 using namespace rlock;
 using lock::Busy;
+using lock::Hold;
 using lock::Join;
-using lock::Lease;
 using lock::Release;
 using lock::Renewal;
 using test::client_of;
@@ -43,7 +43,7 @@ lock::SingleServerLock make_semaphore(const std::string& owner, int permits,
 }
 
 bool takes(lock::SingleServerLock& lock, redis::Client& client) {
-  return std::holds_alternative<Lease>(lock.try_acquire(client, Join::no));
+  return std::holds_alternative<Hold>(lock.try_acquire(client, Join::no));
 }
 
 // The same by a new owner who keeps his permit.
@@ -94,8 +94,8 @@ TEST_CASE(
   lock::SingleServerLock semaphore = make_semaphore("u:1", 3);
   const long long before = now(server);
   const auto answer = semaphore.try_acquire(client, Join::no);
-  REQUIRE(std::holds_alternative<Lease>(answer));
-  CHECK(std::get<Lease>(answer).count == 1);
+  REQUIRE(std::holds_alternative<Hold>(answer));
+  CHECK(std::get<Hold>(answer).count == 1);
   CHECK(server.command({"GET", "job"}) == "2");
   CHECK(server.command({"ZCARD", k_permits}) == "1");
   CHECK(end_of(server, "u:1") >= before + 30'000);
@@ -269,9 +269,9 @@ TEST_CASE("semaphore: where nested runs cannot be counted, the outer one gives t
     server.command({"SET", k_info, "text"});
   }
   SUBCASE("it is lost") { is_lost = true; }
-  const auto lease = inner.reenter(client);
-  REQUIRE(lease);
-  CHECK(lease->is_nested != is_lost);
+  const auto hold = inner.reenter(client);
+  REQUIRE(hold);
+  CHECK((hold->standing == Hold::Standing::nested) != is_lost);
   if (is_lost) server.command({"DEL", k_info});
   CHECK(inner.release(client) == Release::still_held);
   CHECK(end_of(server, "u:1") > now(server));

@@ -20,7 +20,6 @@ using namespace rlock;
 using lock::Hold;
 using lock::Join;
 using lock::Kind;
-using lock::Lease;
 using lock::Release;
 using lock::Renewal;
 using test::client_of;
@@ -74,7 +73,7 @@ const lock::About k_about{"web1", 42, "ann", "backup"};
 // A lock that is held, and was re-entered once.
 struct Nested {
   explicit Nested(const Make& make) : outer(make(k_about)), inner(make(k_about)) {
-    REQUIRE(std::holds_alternative<Lease>(outer->try_acquire(client, Join::no)));
+    REQUIRE(std::holds_alternative<Hold>(outer->try_acquire(client, Join::no)));
     REQUIRE(inner->reenter(client));
   }
   test::Server server;
@@ -121,7 +120,7 @@ TEST_CASE(
         test::Server server;
         redis::Client client = client_of(server);
         const auto outer = make(about);
-        REQUIRE(std::holds_alternative<Lease>(outer->try_acquire(client, Join::no)));
+        REQUIRE(std::holds_alternative<Hold>(outer->try_acquire(client, Join::no)));
         const auto inner = make(about);
         for (int i = 0; i < 3; ++i) {
           const auto lease = inner->reenter(client);
@@ -129,7 +128,8 @@ TEST_CASE(
           CHECK(lease->count == 2);
           forget(server);
         }
-        if (is_known) inner->go_on_with(Hold{Hold::Kind::reentered, inner->hold_id()});
+        if (is_known)
+          inner->go_on_with({.id = inner->hold_id(), .standing = Hold::Standing::reentered});
         for (int i = 0; i < 3; ++i) {
           CHECK(inner->release(client) == Release::still_held);
           forget(server);
@@ -153,7 +153,7 @@ TEST_CASE("S6: a reader's re-entry beside a hold whose time is over does the sam
                                   Milliseconds(600'000));
   };
   auto outer = make(), inner = make();
-  REQUIRE(std::holds_alternative<Lease>(outer.try_acquire(client, Join::no)));
+  REQUIRE(std::holds_alternative<Hold>(outer.try_acquire(client, Join::no)));
   REQUIRE(inner.reenter(client));
   server.command({"DEL", "{job}:u:1:rwlock_timeout:1"});
   auto another = make();
@@ -191,7 +191,7 @@ TEST_CASE("S6: a late request to take the lock undoes nothing that was noted sin
     constexpr Milliseconds k_kept{3'600'000};
     CHECK(inner->release(client, k_kept) == Release::still_held);
     // As if its first sending came only now.
-    REQUIRE(std::holds_alternative<Lease>(outer->try_acquire(client, Join::no)));
+    REQUIRE(std::holds_alternative<Hold>(outer->try_acquire(client, Join::no)));
     forget(server);
     CHECK(inner->release(client) == Release::still_held);
     CHECK(outer->release(client) == Release::still_held);
@@ -209,7 +209,7 @@ TEST_CASE(
     for (const std::string& key : server.keys()) {
       if (!key.starts_with(k_latch)) server.command({"DEL", key});
     }
-    REQUIRE(std::holds_alternative<Lease>(outer->try_acquire(client, Join::no)));
+    REQUIRE(std::holds_alternative<Hold>(outer->try_acquire(client, Join::no)));
     CHECK(inner->release(client, Milliseconds(3'600'000)) == Release::still_held);
     CHECK(outer->release(client) == Release::still_held);
     CHECK(std::holds_alternative<lock::Busy>(make_other(name)->try_acquire(client, Join::no)));
@@ -233,7 +233,7 @@ TEST_CASE("S6: a re-entry without an answer is taken back, however late") {
     test::Proxy proxy(server.port());
     redis::Client client = client_of(server);
     const auto outer = make(k_about);
-    REQUIRE(std::holds_alternative<Lease>(outer->try_acquire(client, Join::no)));
+    REQUIRE(std::holds_alternative<Hold>(outer->try_acquire(client, Join::no)));
     const auto other = make(k_about);
     REQUIRE(other->reenter(client));  // the server knows the script
     CHECK(other->release(client) == Release::still_held);
@@ -275,7 +275,7 @@ TEST_CASE("S6: the server remembers a request for longer than the client may sen
     test::Server server;
     redis::Client client = client_of(server);
     const auto outer = make(k_about);
-    REQUIRE(std::holds_alternative<Lease>(outer->try_acquire(client, Join::no)));
+    REQUIRE(std::holds_alternative<Hold>(outer->try_acquire(client, Join::no)));
     for (int i = 0; i < 2; ++i) {  // the first time, the server learns the scripts
       const auto inner = make(k_about);
       const auto reenter = [&](redis::Client& by) { REQUIRE(inner->reenter(by)); };
@@ -332,7 +332,7 @@ TEST_CASE("kept as the writer by an inner run, an owner that reads, too, is not 
     return lock::SingleServerLock(lock::read_write_layout("job", kind), "u:1", k_about, k_lease);
   };
   auto outer = make(Kind::write), inner = make(Kind::write), reader = make(Kind::read);
-  REQUIRE(std::holds_alternative<Lease>(outer.try_acquire(client, Join::no)));
+  REQUIRE(std::holds_alternative<Hold>(outer.try_acquire(client, Join::no)));
   REQUIRE(inner.reenter(client));
   CHECK(inner.release(client, Milliseconds(3'600'000)) == Release::still_held);
   REQUIRE(reader.reenter(client));

@@ -17,8 +17,8 @@
 
 using namespace rlock;
 using lock::Busy;
+using lock::Hold;
 using lock::Join;
-using lock::Lease;
 using lock::Release;
 using lock::Renewal;
 using lock::StandingWord;
@@ -38,7 +38,7 @@ lock::SingleServerLock make_simple(const std::string& owner, Value value = Value
 }
 
 bool takes(lock::SingleServerLock& lock, redis::Client& client) {
-  return std::holds_alternative<Lease>(lock.try_acquire(client, Join::no));
+  return std::holds_alternative<Hold>(lock.try_acquire(client, Join::no));
 }
 
 // The script itself, for one hold `id`. Returns the first of its answer.
@@ -63,8 +63,8 @@ TEST_CASE("simple: a free lock is a string with the owner for its value, and a T
   redis::Client client = client_of(server);
   lock::SingleServerLock lock = make_simple("u:1");
   const auto answer = lock.try_acquire(client, Join::no);
-  REQUIRE(std::holds_alternative<Lease>(answer));
-  CHECK(std::get<Lease>(answer).count == 1);
+  REQUIRE(std::holds_alternative<Hold>(answer));
+  CHECK(std::get<Hold>(answer).count == 1);
   CHECK(server.command({"GET", "job"}) == "u:1");
   for (const char* key : {"job", "rlock_info:{job}"}) {
     CHECK(pttl(server, key) > 0);

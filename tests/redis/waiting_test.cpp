@@ -115,7 +115,7 @@ TEST_CASE("S6: who gives up bars a request of his that may still come from an ea
   redis::Client other(options_for(server));
   lock::SingleServerLock holder = make_lock("u:1");
   lock::SingleServerLock waiter = make_lock("u:2");
-  CHECK(std::holds_alternative<lock::Lease>(holder.try_acquire(other, lock::Join::no)));
+  CHECK(std::holds_alternative<lock::Hold>(holder.try_acquire(other, lock::Join::no)));
   CHECK(std::holds_alternative<lock::Busy>(waiter.try_acquire(client, lock::Join::no)));
   server.pause();
   client.set_timeout(Milliseconds(3'000));  // nothing is sent when that is over

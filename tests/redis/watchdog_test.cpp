@@ -29,14 +29,14 @@ struct Guarded {
     options.timeout = Milliseconds(30'000);  // a busy machine is slow
     redis::Client client(options);
     const auto answer = lock.try_acquire(client, lock::Join::no);
-    REQUIRE(std::holds_alternative<lock::Lease>(answer));
+    REQUIRE(std::holds_alternative<lock::Hold>(answer));
     Watchdog::Options how;
     how.session = options;
     how.reserve = [reserve] { return reserve; };
     how.on_renewed = [this](const lock::Lock&, TimePoint) { ++renewals; };
     how.on_verdict = [this] { ++verdicts; };
     watchdog.emplace(std::move(how));
-    watchdog->keep(lock, std::get<lock::Lease>(answer));
+    watchdog->keep(lock, std::get<lock::Hold>(answer));
   }
 
   lock::SingleServerLock lock;
@@ -112,7 +112,7 @@ TEST_CASE("watchdog: one keeps several locks, also those that come later, and na
   redis::Client client(options);
   CHECK(test::wait_until([&] { return guarded.renewals >= 2; }));
   const auto answer = other.try_acquire(client, lock::Join::no);
-  guarded.watchdog->keep(other, std::get<lock::Lease>(answer));
+  guarded.watchdog->keep(other, std::get<lock::Hold>(answer));
   const int before = guarded.renewals;
   CHECK(test::wait_until([&] { return guarded.renewals >= before + 8; }));
   CHECK(server.command({"HGET", "job", "u:1"}) == "1");

@@ -28,6 +28,8 @@
 namespace rlock::cli {
 namespace {
 
+using Standing = lock::Hold::Standing;
+
 struct AcquireOptions {
   std::string name;
   TakeOptions take;
@@ -44,21 +46,21 @@ Shell shell_of(const AcquireOptions& options) {
                                      "' is neither sh (also for bash, dash, ksh and zsh) nor fish");
 }
 
-std::string describe(const Taken& taken) {
+std::string describe(const HeldLock& held) {
   Json json;
-  json["name"] = to_utf8(taken.lock->name());
-  json["owner"] = to_utf8(taken.lock->owner());
-  json["kind"] = lock::kind_name(taken.lock->kind());
-  json["token"] = value_or_null(taken.lease.token);
-  json["lease_ms"] = taken.lease.length.count();
-  json["count"] = taken.lease.count;
+  json["name"] = to_utf8(held.lock->name());
+  json["owner"] = to_utf8(held.hold.owner);
+  json["kind"] = lock::kind_name(held.lock->kind());
+  json["token"] = value_or_null(held.hold.token);
+  json["lease_ms"] = held.hold.lease.count();
+  json["count"] = held.hold.count;
   return json.dump() + "\n";
 }
 
-std::string result(const Taken& taken, const Globals& globals, const AcquireOptions& options,
-                   const std::string& held) {
-  if (options.exports()) return export_code(taken, held, shell_of(options));
-  return globals.json ? describe(taken) : taken.lock->owner() + "\n";
+std::string result(const HeldLock& held, const Globals& globals, const AcquireOptions& options,
+                   const std::string& others) {
+  if (options.exports()) return export_code(held, others, shell_of(options));
+  return globals.json ? describe(held) : held.hold.owner + "\n";
 }
 
 void check(const Globals& globals, const AcquireOptions& options) {
@@ -121,30 +123,30 @@ std::variant<int, process::Signal> acquire(const Globals& globals, const Acquire
     session_options.client.wake_fd = wake->fd();
   }
   lock::Session session(session_options);
-  const auto give_back = [&](const Taken& taken) {
+  const auto give_back = [&](const HeldLock& held) {
     session.set_wake_fd(-1);
-    taken.lock->release(session, Milliseconds(0));
+    held.lock->release(session, Milliseconds(0));
   };
   try {
-    const std::string held = options.exports() ? held_to_export(request.wish, session) : "";
-    const auto taken = take(request, globals, session);
-    if (!taken) return static_cast<int>(conflict);
+    const std::string others = options.exports() ? held_to_export(request.wish, session) : "";
+    const auto held = take(request, globals, session);
+    if (!held) return static_cast<int>(conflict);
     if (const auto signal = signal_to_end(signals)) {
-      give_back(*taken);
+      give_back(*held);
       return *signal;
     }
-    if (taken->is_reentered && !options.exports()) {
-      give_back(*taken);
+    if (held->hold.standing != Standing::granted && !options.exports()) {
+      give_back(*held);
       throw Error(ExitStatus::usage, escape_for_terminal(name) +
                                          ": a run above this one holds it: give --export, or "
                                          "unlock could not tell the two holds apart");
     }
     try {
-      print_or_throw(result(*taken, globals, options, held));
+      print_or_throw(result(*held, globals, options, others));
       // A nested hold is nothing of its own that could be renewed or given back.
-      if (watchdog && !taken->lease.is_nested) watchdog->hand_over(*taken);
+      if (watchdog && held->hold.standing != Standing::nested) watchdog->hand_over(held->hold);
     } catch (const Error&) {  // nobody would know whose lock it is, or nobody would keep it
-      give_back(*taken);
+      give_back(*held);
       throw;
     }
     return 0;

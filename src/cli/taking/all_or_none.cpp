@@ -52,11 +52,11 @@ bool take_all(std::vector<Request> requests, const Globals& globals, lock::Sessi
       locks.start_watchdog(HeldLocks::Use::own_session);  // renews the locks that are already held
       next->patience = end_of_patience();
     }
-    auto taken = take(*next, globals, session);
+    auto held = take(*next, globals, session);
     next->patience = TimePoint::max();
     for (Request& request : requests) request.server_was_there = true;
-    if (taken) {
-      locks.add(std::move(*taken));
+    if (held) {
+      locks.add(std::move(*held));
       ++next;
       const TimePoint now = BootClock::now();
       if (next != requests.end() || !locks.is_lost() || now >= requests[0].deadline) continue;

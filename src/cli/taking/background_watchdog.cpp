@@ -30,30 +30,26 @@ constexpr std::size_t k_descriptors_of_server = 4;
 constexpr Milliseconds k_patience{3000};
 
 // What the process that takes the lock tells the one that keeps it. The boot clock is the same.
-std::string to_message(const Taken& taken) {
+std::string to_message(const lock::Hold& hold) {
   std::ostringstream text;
-  text << percent_encode(taken.lock->owner()) << ' ' << lock::run_of(hold_of(taken)) << ' '
-       << taken.lease.deadline.time_since_epoch().count() << ' ' << taken.lease.token.value_or(-1);
+  text << percent_encode(hold.owner) << ' ' << lock::run_of(hold) << ' ' << hold.lease.count()
+       << ' ' << hold.deadline.time_since_epoch().count() << ' ' << hold.token.value_or(-1);
   return text.str();
 }
 
-struct Handed {
-  std::string owner;
-  lock::Hold hold;
-  TimePoint deadline;
-};
-
-Handed from_message(const std::string& message) {
+lock::Hold from_message(const std::string& message) {
   std::istringstream text(message);
   std::string owner;
   std::string run;
+  Milliseconds::rep lease = 0;
   TimePoint::rep deadline = 0;
   std::int64_t token = -1;
-  text >> owner >> run >> deadline >> token;
-  Handed handed{percent_decode(owner).value_or(""), lock::holds_among(run).at(0),
-                TimePoint(TimePoint::duration(deadline))};
-  if (token >= 0) handed.hold.token = token;
-  return handed;
+  text >> owner >> run >> lease >> deadline >> token;
+  lock::Hold hold = lock::holds_among(run, percent_decode(owner).value_or("")).at(0);
+  hold.lease = Milliseconds(lease);
+  hold.deadline = TimePoint(TimePoint::duration(deadline));
+  if (token >= 0) hold.token = token;
+  return hold;
 }
 
 // Whether the hold was given back, or the lock is somebody else's. No answer means no: as long as
@@ -129,19 +125,16 @@ void wait_for_first_answer(HeldLocks& locks, lock::Session& session, Millisecond
 
 void keep(lock::Wish wish, lock::SessionOptions servers, const std::string& message,
           const Fd& caller, const std::function<void()>& started) {
-  const Handed handed = from_message(message);
-  wish.owner = handed.owner;
-  wish.hold = handed.hold;
+  wish.hold = from_message(message);
   servers.client.wake_fd = -1;
   lock::Session session(servers);
-  Taken taken{lock::make_lock(wish, session),
-              {wish.terms.lease, handed.deadline, 1, handed.hold.token}};
-  const lock::Lock& lock = *taken.lock;
+  HeldLock held{lock::make_lock(wish, session), *wish.hold};
+  const lock::Lock& lock = *held.lock;
   HeldLocks::Options options;
   options.watchdog_session = servers;
   options.on_end_moved = [](TimePoint) {};
   HeldLocks locks(session, std::move(options));
-  locks.add(std::move(taken));
+  locks.add(std::move(held));
   locks.start_watchdog(HeldLocks::Use::own_session);
   const Either wake(caller.get(), locks.lost_fd());
   session.set_wake_fd(wake.fd());
@@ -170,18 +163,6 @@ bool listens_for_release(lock::Kind kind) {
   return kind != lock::Kind::semaphore && kind != lock::Kind::fair;
 }
 
-lock::Hold hold_of(const Taken& taken) {
-  using Kind = lock::Hold::Kind;
-  const Kind kind = taken.lease.is_nested ? Kind::nested
-                    : taken.is_reentered  ? Kind::reentered
-                                          : Kind::granted;
-  using Side = lock::Hold::Side;
-  const Side side = taken.lock->kind() == lock::Kind::read    ? Side::read
-                    : taken.lock->kind() == lock::Kind::write ? Side::write
-                                                              : Side::none;
-  return {kind, taken.lock->hold_id(), taken.lease.token, side};
-}
-
 BackgroundWatchdog::BackgroundWatchdog(const lock::Wish& wish, const lock::SessionOptions& servers,
                                        const process::Watched& caller)
     : process_(caller.handle, [wish, servers](const std::string& message, const Fd& kept,
@@ -189,6 +170,6 @@ BackgroundWatchdog::BackgroundWatchdog(const lock::Wish& wish, const lock::Sessi
         keep(wish, servers, message, kept, started);
       }) {}
 
-void BackgroundWatchdog::hand_over(const Taken& taken) { process_.hand_over(to_message(taken)); }
+void BackgroundWatchdog::hand_over(const lock::Hold& hold) { process_.hand_over(to_message(hold)); }
 
 }  // namespace rlock::cli

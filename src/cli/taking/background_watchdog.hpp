@@ -9,9 +9,6 @@
 
 namespace rlock::cli {
 
-// Returns the hold that was taken, as other processes may know it.
-[[nodiscard]] lock::Hold hold_of(const Taken& taken);
-
 // Returns whether the background watchdog of this kind of lock listens for its release, like a
 // waiter.
 [[nodiscard]] bool listens_for_release(lock::Kind kind);
@@ -27,7 +24,7 @@ class BackgroundWatchdog {
 
   // Hands the lock over to the process. Returns when the process keeps it. Throws Error
   // (unavailable) if the process has ended or cannot keep the lock.
-  void hand_over(const Taken& taken);
+  void hand_over(const lock::Hold& hold);
 
  private:
   process::Background process_;

@@ -54,15 +54,15 @@ std::vector<std::string> make_environment(const HeldLocks& locks, const std::str
   std::string kind;
   std::string tokens;
   bool are_reentered = true;
-  locks.for_each([&](const Taken& taken) {
-    const lock::Lock& lock = *taken.lock;
-    names += (names.empty() ? "" : "\n") + lock.name();
-    if (owner.empty()) owner = lock.owner();
-    kind = lock::kind_name(lock.kind());
-    held = lock::with_held(held, lock.name(), lock.owner(), run);
-    are_reentered = are_reentered && taken.is_reentered;
-    if (!taken.lease.token) return;
-    tokens += (tokens.empty() ? "" : "\n") + std::to_string(*taken.lease.token);
+  locks.for_each([&](const HeldLock& one) {
+    const auto& [lock, hold] = one;
+    names += (names.empty() ? "" : "\n") + lock->name();
+    if (owner.empty()) owner = hold.owner;
+    kind = lock::kind_name(lock->kind());
+    held = lock::with_held(held, lock->name(), hold.owner, run);
+    are_reentered = are_reentered && hold.standing != lock::Hold::Standing::granted;
+    if (!hold.token) return;
+    tokens += (tokens.empty() ? "" : "\n") + std::to_string(*hold.token);
   });
   result.push_back("RLOCK_NAME=" + names);
   result.push_back("RLOCK_OWNER=" + owner);

@@ -12,17 +12,17 @@ namespace rlock::cli {
 HeldLocks::HeldLocks(lock::Session& session, Options options)
     : session_(session), options_(std::move(options)) {}
 
-void HeldLocks::add(Taken taken) {
+void HeldLocks::add(HeldLock held) {
   const std::lock_guard guard(mutex_);
-  const auto next = std::find_if(holds_.begin(), holds_.end(), [&](const Hold& hold) {
-    return hold.taken.lock->name() > taken.lock->name();
+  const auto next = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+    return entry.lock->name() > held.lock->name();
   });
-  holds_.emplace(next, std::move(taken));
+  entries_.insert(next, {std::move(held)});
   options_.on_end_moved(first_end());
 }
 
 void HeldLocks::start_watchdog(Use use) {
-  if (options_.renew && !holds_.empty()) watch(use);
+  if (options_.renew && !entries_.empty()) watch(use);
 }
 
 void HeldLocks::watch(Use use) {
@@ -38,9 +38,9 @@ void HeldLocks::watch(Use use) {
     if (use == Use::our_session) watchdog_->use(session_);
   }
   try {
-    for (Hold& hold : holds_) {
-      if (!hold.is_kept) watchdog_->keep(*hold.taken.lock, hold.taken.lease);
-      hold.is_kept = true;
+    for (Entry& entry : entries_) {
+      if (!entry.is_kept) watchdog_->keep(*entry.lock, entry.hold);
+      entry.is_kept = true;
     }
   } catch (const std::system_error& error) {
     failure_ = "no thread can be started to renew it: " + error.code().message();
@@ -60,13 +60,16 @@ void HeldLocks::ask() {
 bool HeldLocks::is_lost() const {
   if (watchdog_ && watchdog_->verdict()) return true;
   const std::lock_guard guard(mutex_);
-  return std::any_of(holds_.begin(), holds_.end(),
-                     [&](const Hold& hold) { return is_too_late(hold); });
+  return std::any_of(entries_.begin(), entries_.end(),
+                     [&](const Entry& entry) { return is_too_late(entry); });
 }
 
-bool HeldLocks::is_too_late(const Hold& hold) const {
-  return BootClock::now() >=
-         lock::last_moment(hold.end, hold.taken.lease.length, options_.reserve());
+bool HeldLocks::is_too_late(const Entry& entry) const {
+  return BootClock::now() >= last_moment(entry);
+}
+
+TimePoint HeldLocks::last_moment(const Entry& entry) const {
+  return lock::last_moment(entry.hold.deadline, entry.hold.lease, options_.reserve());
 }
 
 TimePoint HeldLocks::end() const {
@@ -76,61 +79,61 @@ TimePoint HeldLocks::end() const {
 
 TimePoint HeldLocks::first_end() const {
   TimePoint first = TimePoint::max();
-  for (const Hold& hold : holds_) first = std::min(first, hold.end);
+  for (const Entry& entry : entries_) first = std::min(first, entry.hold.deadline);
   return first;
 }
 
 TimePoint HeldLocks::loss_time() const {
   const std::lock_guard guard(mutex_);
   TimePoint first = TimePoint::max();
-  for (const Hold& hold : holds_) {
-    if (options_.renew && hold.is_kept) continue;
-    first =
-        std::min(first, lock::last_moment(hold.end, hold.taken.lease.length, options_.reserve()));
+  for (const Entry& entry : entries_) {
+    if (!options_.renew || !entry.is_kept) first = std::min(first, last_moment(entry));
   }
   return first;
 }
 
-void HeldLocks::for_each(const std::function<void(const Taken&)>& action) const {
-  for (const Hold& hold : holds_) action(hold.taken);
+void HeldLocks::for_each(const std::function<void(const HeldLock&)>& action) const {
+  for (const Entry& entry : entries_) action(entry);
 }
 
 void HeldLocks::report_loss(const std::string& otherwise) const {
   const auto verdict = watchdog_ ? watchdog_->verdict() : std::nullopt;
-  const auto reason = [&](const Hold& hold) -> std::optional<std::string> {
-    if (verdict && (verdict->lock == nullptr || verdict->lock == hold.taken.lock.get())) {
+  const auto reason = [&](const Entry& entry) -> std::optional<std::string> {
+    if (verdict && (verdict->lock == nullptr || verdict->lock == entry.lock.get())) {
       return verdict->reason;
     }
     const std::lock_guard guard(mutex_);
-    const bool is_renewed = options_.renew && hold.is_kept;
-    if (is_renewed ? BootClock::now() < hold.end : !is_too_late(hold)) return std::nullopt;
+    const bool is_renewed = options_.renew && entry.is_kept;
+    if (is_renewed ? BootClock::now() < entry.hold.deadline : !is_too_late(entry)) {
+      return std::nullopt;
+    }
     return failure_.empty() ? "its lease has ended" : failure_;
   };
-  const auto tell = [](const Hold& hold, const std::string& why) {
-    say(escape_for_terminal(hold.taken.lock->name()) + ": lock lost: " + why);
+  const auto tell = [](const Entry& entry, const std::string& why) {
+    say(escape_for_terminal(entry.lock->name()) + ": lock lost: " + why);
   };
   bool told = false;
-  for (const Hold& hold : holds_) {
-    if (const auto why = reason(hold)) {
-      tell(hold, *why);
+  for (const Entry& entry : entries_) {
+    if (const auto why = reason(entry)) {
+      tell(entry, *why);
       told = true;
     }
   }
   if (told) return;
-  for (const Hold& hold : holds_) tell(hold, otherwise);
+  for (const Entry& entry : entries_) tell(entry, otherwise);
 }
 
 std::vector<std::string> HeldLocks::release(Milliseconds keep) noexcept {
   std::vector<std::string> not_held;
   if (watchdog_) watchdog_->stop();  // first: it may use the session
   session_.set_wake_fd(-1);
-  for (auto hold = holds_.rbegin(); hold != holds_.rend(); ++hold) {
-    if (BootClock::now() >= hold->end) continue;
+  for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry) {
+    if (BootClock::now() >= entry->hold.deadline) continue;
     try {
-      const auto answer = hold->taken.lock->release(session_, keep);
-      if (answer == lock::Release::not_held) not_held.push_back(hold->taken.lock->name());
+      const auto answer = entry->lock->release(session_, keep);
+      if (answer == lock::Release::not_held) not_held.push_back(entry->lock->name());
     } catch (const std::exception& error) {
-      say(escape_for_terminal(hold->taken.lock->name()) +
+      say(escape_for_terminal(entry->lock->name()) +
           ": not released, it ends with its lease: " + error.what());
     }
   }
@@ -138,20 +141,20 @@ std::vector<std::string> HeldLocks::release(Milliseconds keep) noexcept {
 }
 
 void HeldLocks::let_go() noexcept {
-  if (holds_.empty()) return;
+  if (entries_.empty()) return;
   const int wake_fd = session_.wake_fd();
   release(Milliseconds(0));
   session_.set_wake_fd(wake_fd);
   watchdog_.reset();
-  holds_.clear();
+  entries_.clear();
   lost_.clear();
   options_.on_end_moved(end());
 }
 
 void HeldLocks::note_end(const lock::Lock& lock, TimePoint when) {
   const std::lock_guard guard(mutex_);
-  for (Hold& hold : holds_) {
-    if (hold.taken.lock.get() == &lock) hold.end = when;
+  for (Entry& entry : entries_) {
+    if (entry.lock.get() == &lock) entry.hold.deadline = when;
   }
   options_.on_end_moved(first_end());
 }

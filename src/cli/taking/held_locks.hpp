@@ -28,7 +28,7 @@ class HeldLocks {
   // `session` must outlive this object.
   HeldLocks(lock::Session& session, Options options);
 
-  void add(Taken taken);
+  void add(HeldLock held);
   // Lets the watchdog renew the locks that it does not renew yet. `use`: whether it uses this
   // object's session. Then no other code may use that session until `release`. Throws Error
   // (unavailable) if no thread can be started. It may be called again then.
@@ -49,7 +49,7 @@ class HeldLocks {
   void ask();
   [[nodiscard]] int answer_fd() const noexcept { return answer_.fd(); }
   // Calls `action` with each lock, in the order of their names.
-  void for_each(const std::function<void(const Taken&)>& action) const;
+  void for_each(const std::function<void(const HeldLock&)>& action) const;
 
   // Reports on stderr which lock was lost, and why. `otherwise` is the reason if no other is known.
   void report_loss(const std::string& otherwise) const;
@@ -62,15 +62,13 @@ class HeldLocks {
   void let_go() noexcept;
 
  private:
-  struct Hold {
-    explicit Hold(Taken now) : taken(std::move(now)), end(taken.lease.deadline) {}
-    Taken taken;
-    TimePoint end;
+  struct Entry : HeldLock {
     bool is_kept = false;  // the watchdog renews it
   };
 
-  [[nodiscard]] TimePoint first_end() const;               // with the mutex
-  [[nodiscard]] bool is_too_late(const Hold& hold) const;  // with the mutex
+  [[nodiscard]] TimePoint first_end() const;                      // with the mutex
+  [[nodiscard]] bool is_too_late(const Entry& entry) const;       // with the mutex
+  [[nodiscard]] TimePoint last_moment(const Entry& entry) const;  // with the mutex
   void note_end(const lock::Lock& lock, TimePoint when);
   void watch(Use use);
 
@@ -79,8 +77,8 @@ class HeldLocks {
   Event lost_;
   Event answer_;
   std::string failure_;       // why the watchdog could not be started
-  mutable std::mutex mutex_;  // of the list and every Hold's `end`
-  std::list<Hold> holds_;
+  mutable std::mutex mutex_;  // of the list, and the deadline of every hold
+  std::list<Entry> entries_;
   std::optional<lock::Watchdog> watchdog_;
 };
 

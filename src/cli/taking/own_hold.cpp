@@ -11,7 +11,7 @@ std::optional<OwnHold> find_own_hold(const std::string& name,
                                      const std::optional<std::string>& owner) {
   const auto entry = lock::find_held(from_environment(lock::k_held_variable).value_or(""), name);
   if (entry && (!owner || *owner == entry->owner)) {
-    return OwnHold{entry->owner, lock::holds_among(entry->runs)};
+    return OwnHold{entry->owner, lock::holds_among(entry->runs, entry->owner)};
   }
   if (owner) return OwnHold{*owner, {}};
   const auto told = from_environment("RLOCK_OWNER");
@@ -23,7 +23,7 @@ std::string living_runs(const std::string& name, const lock::HeldEntry& entry,
                         lock::Session& session) {
   std::string living;
   for (const std::string_view run : lock::split_runs(entry.runs)) {
-    const auto holds = lock::holds_among(run);  // none where it is a run of exec
+    const auto holds = lock::holds_among(run, entry.owner);  // none where it is a run of exec
     if (!holds.empty()) {
       lock::Wish wish{name, entry.owner, {}};
       wish.hold = holds.front();

@@ -3,7 +3,6 @@
 #include "base/environment.hpp"
 #include "base/escape.hpp"
 #include "base/shell_quote.hpp"
-#include "cli/taking/background_watchdog.hpp"
 #include "cli/taking/own_hold.hpp"
 #include "lock/kinds/held_kind.hpp"
 #include "lock/words/held.hpp"
@@ -22,8 +21,9 @@ std::string assignment(const std::string& name, const std::string& value, Shell 
 // Returns whether RLOCK_HELD has room for one more hold, of a new owner or of its present owner.
 bool has_room(const std::string& held, const lock::Wish& wish) {
   using lock::Hold;
-  const std::string longest = lock::run_of(
-      {Hold::Kind::reentered, std::string(lock::k_hold_digits, '0'), {}, Hold::Side::write});
+  const std::string longest = lock::run_of({.id = std::string(lock::k_hold_digits, '0'),
+                                            .standing = Hold::Standing::reentered,
+                                            .side = Hold::Side::write});
   const auto fits = [&](const std::string& owner) {
     return lock::with_held(held, wish.name, owner, longest).size() <= lock::k_longest_held;
   };
@@ -51,18 +51,19 @@ std::string held_to_export(const lock::Wish& wish, lock::Session& session) {
                   ": RLOCK_HELD has no room for one hold more: give others back before");
 }
 
-std::string export_code(const Taken& taken, const std::string& others, Shell shell) {
-  const lock::Lock& lock = *taken.lock;
-  const std::string held =
-      lock::with_held(others, lock.name(), lock.owner(), lock::run_of(hold_of(taken)));
-  std::string code = assignment("RLOCK_NAME", lock.name(), shell) +
-                     assignment("RLOCK_OWNER", lock.owner(), shell) +
-                     assignment("RLOCK_KIND", lock::kind_name(lock.kind()), shell) +
+std::string export_code(const HeldLock& one, const std::string& others, Shell shell) {
+  const auto& [lock, hold] = one;
+  const std::string& name = lock->name();
+  const std::string held = lock::with_held(others, name, hold.owner, lock::run_of(hold));
+  std::string code = assignment("RLOCK_NAME", name, shell) +
+                     assignment("RLOCK_OWNER", hold.owner, shell) +
+                     assignment("RLOCK_KIND", lock::kind_name(lock->kind()), shell) +
                      assignment(lock::k_held_variable, held, shell);
-  const bool is_same = taken.is_reentered && from_environment("RLOCK_NAME") == lock.name() &&
-                       from_environment("RLOCK_OWNER") == lock.owner();
-  if (taken.lease.token) {
-    code += assignment("RLOCK_TOKEN", std::to_string(*taken.lease.token), shell);
+  const bool is_same = hold.standing != lock::Hold::Standing::granted &&
+                       from_environment("RLOCK_NAME") == name &&
+                       from_environment("RLOCK_OWNER") == hold.owner;
+  if (hold.token) {
+    code += assignment("RLOCK_TOKEN", std::to_string(*hold.token), shell);
   } else if (!is_same) {
     // It was another lock's. In fish it is a failure that there was none.
     code += shell == Shell::fish ? "set -eg RLOCK_TOKEN; true;\n" : "unset RLOCK_TOKEN\n";

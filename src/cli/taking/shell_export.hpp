@@ -17,7 +17,7 @@ enum class Shell { posix, fish };  // posix: sh, bash, dash, ksh and zsh
 
 // Returns shell code that exports RLOCK_NAME, RLOCK_OWNER, RLOCK_KIND, RLOCK_HELD, and RLOCK_TOKEN
 // if there is a token. RLOCK_HELD is `others` with this hold added.
-[[nodiscard]] std::string export_code(const Taken& taken, const std::string& others, Shell shell);
+[[nodiscard]] std::string export_code(const HeldLock& one, const std::string& others, Shell shell);
 
 // Returns shell code that makes the shell's `eval` return this status. Without code, `eval` would
 // return 0, as if the lock was acquired.

@@ -16,8 +16,8 @@ namespace {
 // Re-enters the lock if a process above this one holds it. RLOCK_HELD is only a hint: the server
 // decides. A shell that has given back all holds of its entry does not hold the lock any more, even
 // if a process below it still holds the lock as the same owner.
-std::optional<Taken> reenter(const Request& request, lock::Session& session,
-                             const std::function<void(const Error&)>& on_outage) {
+std::optional<HeldLock> reenter(const Request& request, lock::Session& session,
+                                const std::function<void(const Error&)>& on_outage) {
   const auto held = from_environment(lock::k_held_variable);
   const auto entry = lock::find_held(held.value_or(""), request.wish.name);
   if (!entry) return std::nullopt;
@@ -29,9 +29,9 @@ std::optional<Taken> reenter(const Request& request, lock::Session& session,
     while (true) {
       try {
         if (living_runs(wish.name, *entry, session).empty()) return std::nullopt;
-        const auto lease = lock->reenter(session);
-        if (!lease) return std::nullopt;
-        return Taken{std::move(lock), *lease, true};
+        auto hold = lock->reenter(session);
+        if (!hold) return std::nullopt;
+        return HeldLock{std::move(lock), std::move(*hold)};
       } catch (const Error& error) {
         if (!request.server_was_there) throw;
         outage.bear(error, session.wake_fd());
@@ -45,12 +45,13 @@ std::optional<Taken> reenter(const Request& request, lock::Session& session,
 
 }  // namespace
 
-std::optional<Taken> take(const Request& request, const Globals& globals, lock::Session& session) {
+std::optional<HeldLock> take(const Request& request, const Globals& globals,
+                             lock::Session& session) {
   WaitReport report(request, globals);
   const auto on_outage = [&](const Error& error) { report.tell_outage(error); };
-  if (auto taken = reenter(request, session, on_outage)) {
+  if (auto held = reenter(request, session, on_outage)) {
     report.tell_absentees();
-    return taken;
+    return held;
   }
   auto lock = lock::make_lock(request.wish, session);
   lock::WaitOptions options{request.deadline, request.patience, request.server_was_there};
@@ -61,11 +62,11 @@ std::optional<Taken> take(const Request& request, const Globals& globals, lock::
   options.doubts = [&](const lock::Busy& busy) { return report.doubts(busy); };
   options.on_refusal = [&](const lock::Busy& busy) { report.tell_refusal(*lock, busy); };
   options.on_outage = on_outage;
-  const auto lease = lock::wait_for_lock(*lock, session, options);
+  auto hold = lock::wait_for_lock(*lock, session, options);
   report.tell_absentees();
-  if (!lease) return std::nullopt;
+  if (!hold) return std::nullopt;
   report.tell_grant(*lock);
-  return Taken{std::move(lock), *lease};
+  return HeldLock{std::move(lock), std::move(*hold)};
 }
 
 void warn_of_even_number(const lock::SessionOptions& servers, const Globals& globals) {

@@ -14,10 +14,9 @@
 namespace rlock::cli {
 
 // A lock that this run holds.
-struct Taken {
+struct HeldLock {
   std::unique_ptr<lock::Lock> lock;
-  lock::Lease lease;
-  bool is_reentered = false;  // a process above this one also holds it
+  lock::Hold hold;
 };
 
 struct Request {
@@ -33,8 +32,8 @@ struct Request {
 
 // Takes one lock. Returns nothing if it was not free in time. A message then names its holder, see
 // `conflict`. Throws as lock::wait_for_lock.
-[[nodiscard]] std::optional<Taken> take(const Request& request, const Globals& globals,
-                                        lock::Session& session);
+[[nodiscard]] std::optional<HeldLock> take(const Request& request, const Globals& globals,
+                                           lock::Session& session);
 
 // Warns of an even number of servers, which survives no more failures than one server less.
 void warn_of_even_number(const lock::SessionOptions& servers, const Globals& globals);

@@ -39,19 +39,18 @@ class Wait {
         outage_(options.deadline, options.on_outage),
         silence_(options.deadline, options.on_outage) {}
 
-  std::optional<Lease> run() {
+  std::optional<Hold> run() {
     // The first request decides whether the server is there at all: no patience with it.
     auto answer = options_.server_was_there ? ask_through_outages(Join::no)
                                             : lock_.try_acquire(session_, Join::no);
     while (true) {
-      if (const Lease* lease = std::get_if<Lease>(&answer)) {
+      if (const Hold* hold = std::get_if<Hold>(&answer)) {
         // One of a master of old is none, nor is one that nobody confirms or that ended on its way
         // here: ask again, which extends it if it is ours.
-        if (!is_of_master(*lease)) {
+        if (!is_of_master(*hold)) {
           listener_.reset();  // it listens there
-        } else if (BootClock::now() <
-                   last_moment(lease->deadline, lease->length, Milliseconds(0))) {
-          return *lease;
+        } else if (BootClock::now() < last_moment(hold->deadline, hold->lease, Milliseconds(0))) {
+          return *hold;
         } else if (++late_ == k_most_late) {
           give_up_late();
         }
@@ -74,7 +73,7 @@ class Wait {
   [[nodiscard]] TimePoint end() const { return std::min(options_.deadline, options_.patience); }
 
   // Asks whatever the server goes through meanwhile.
-  std::variant<Lease, Busy> ask_through_outages(Join join) {
+  std::variant<Hold, Busy> ask_through_outages(Join join) {
     while (true) {
       try {
         auto answer = lock_.try_acquire(session_, join);
@@ -90,9 +89,9 @@ class Wait {
   // A master of old that comes back after a failover, or is cut off, grants what the new one has
   // granted. It is not given back there: it goes when the old one becomes a replica, and until then
   // only keeps others from the same mistake.
-  bool is_of_master(const Lease& lease) {
+  bool is_of_master(const Hold& hold) {
     try {
-      return is_confirmed(lease);
+      return is_confirmed(hold);
     } catch (...) {
       give_back();
       throw;
@@ -100,9 +99,9 @@ class Wait {
   }
 
   // Without a word of the sentinels nobody knows whether it is a master of old.
-  bool is_confirmed(const Lease& lease) {
+  bool is_confirmed(const Hold& hold) {
     try {
-      const TimePoint until = after(BootClock::now(), lease.length / 10);
+      const TimePoint until = after(BootClock::now(), hold.lease / 10);
       const bool is_it = session_.client().confirm_master(k_age_of_word, until);
       silence_.over();
       return is_it;
@@ -177,11 +176,11 @@ Milliseconds sleep_bound(std::optional<Milliseconds> ttl, unsigned spread) {
   return k_longest_sleep + Milliseconds(spread);
 }
 
-std::optional<Lease> wait_for_lock(Lock& lock, Session& session, const WaitOptions& options) {
+std::optional<Hold> wait_for_lock(Lock& lock, Session& session, const WaitOptions& options) {
   try {
-    auto lease = Wait(lock, session, options).run();
-    if (!lease) lock.give_up(session);
-    return lease;
+    auto hold = Wait(lock, session, options).run();
+    if (!hold) lock.give_up(session);
+    return hold;
   } catch (...) {
     lock.give_up(session);
     throw;

@@ -27,8 +27,8 @@ struct WaitOptions {
 // does not, unless the server was there.
 // Leaves nothing behind when it does not succeed. Throws as Lock::try_acquire, and
 // Interrupted when the session's wake descriptor becomes readable.
-[[nodiscard]] std::optional<Lease> wait_for_lock(Lock& lock, Session& session,
-                                                 const WaitOptions& options);
+[[nodiscard]] std::optional<Hold> wait_for_lock(Lock& lock, Session& session,
+                                                const WaitOptions& options);
 
 // Returns how long to sleep before asking again although no message has come: until the lease that
 // was seen ends, at most 5 s and a little, in which `spread` (0 to 999) sets the waiters apart.

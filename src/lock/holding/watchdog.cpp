@@ -13,10 +13,10 @@ Watchdog::Watchdog(Options options) : options_(std::move(options)) {
   options_.session.client.wake_fd = stop_.fd();
 }
 
-void Watchdog::keep(const Lock& lock, const Lease& lease) {
+void Watchdog::keep(const Lock& lock, const Hold& hold) {
   {
     const std::lock_guard guard(mutex_);
-    kept_.push_back({&lock, lease, next_renewal(lock, lease, lease.deadline - lease.length)});
+    kept_.push_back({&lock, hold, next_renewal(lock, hold, hold.deadline - hold.lease)});
     set_alarm();
   }
   if (thread_.joinable()) return;
@@ -43,11 +43,11 @@ void Watchdog::check() {
 }
 
 // A search through many processes, for which time is reserved, must not leave none for renewals.
-TimePoint Watchdog::next_renewal(const Lock& lock, const Lease& lease, TimePoint last) const {
+TimePoint Watchdog::next_renewal(const Lock& lock, const Hold& hold, TimePoint last) const {
   if (!options_.renews) return TimePoint::max();
-  const TimePoint give_up = last_moment(lease.deadline, lease.length, options_.reserve());
+  const TimePoint give_up = last_moment(hold.deadline, hold.lease, options_.reserve());
   // Nor must it have them follow each other without a pause.
-  const Nanoseconds interval = std::max<Nanoseconds>((give_up - last) * 2 / 3, lease.length / 20);
+  const Nanoseconds interval = std::max<Nanoseconds>((give_up - last) * 2 / 3, hold.lease / 20);
   return last + std::min<Nanoseconds>(lock.renewal_interval(), interval);
 }
 
@@ -95,36 +95,36 @@ void Watchdog::tell(Verdict verdict) {
 }
 
 std::optional<Watchdog::Verdict> Watchdog::renew(Kept& kept, Session& session) {
-  Lease& lease = kept.lease;
+  Hold& hold = kept.hold;
   const TimePoint now = BootClock::now();
-  const TimePoint give_up = last_moment(lease.deadline, lease.length, options_.reserve());
+  const TimePoint give_up = last_moment(hold.deadline, hold.lease, options_.reserve());
   const bool late = now >= give_up;
-  if (now >= lease.deadline || (late && kept.failure)) {
+  if (now >= hold.deadline || (late && kept.failure)) {
     return Verdict{Verdict::Kind::expiring, kept.lock,
                    kept.failure.value_or("no time was left to renew it")};
   }
   // A thread that wakes late (the machine slept, the job was stopped) still has one try, which must
   // not use up the time for ending the command.
-  TimePoint deadline = late ? now + (lease.deadline - now) / 4 : give_up;
+  TimePoint deadline = late ? now + (hold.deadline - now) / 4 : give_up;
   try {
     // Half of the time is left for the renewal.
-    hear_of_failovers(session, lease.length / 10, now + (deadline - now) / 2);
+    hear_of_failovers(session, hold.lease / 10, now + (deadline - now) / 2);
     if (request(kept, session, deadline) == Renewal::lost) {
       return Verdict{Verdict::Kind::lost, kept.lock,
                      "it was deleted or evicted, or somebody else has it"};
     }
     if (options_.renews) {
-      lease.deadline = deadline;
+      hold.deadline = deadline;
       options_.on_renewed(*kept.lock, deadline);
     }
     kept.failure.reset();
-    set_due(kept, next_renewal(*kept.lock, lease, now));
+    set_due(kept, next_renewal(*kept.lock, hold, now));
     note_answer(kept, now);
   } catch (const redis::Interrupted&) {
     throw;
   } catch (const std::exception& error) {  // the lease may still be ours until its deadline
     kept.failure = error.what();
-    const Milliseconds retry = std::clamp(lease.length / 60, Milliseconds(10), Milliseconds(500));
+    const Milliseconds retry = std::clamp(hold.lease / 60, Milliseconds(10), Milliseconds(500));
     set_due(kept, late ? now : std::min(after(BootClock::now(), retry), give_up));
   }
   return std::nullopt;

@@ -47,7 +47,7 @@ class Watchdog {
 
   // Keeps one more lock, which must outlive this object. The first starts the thread. Throws
   // std::system_error if there is none to be had.
-  void keep(const Lock& lock, const Lease& lease);
+  void keep(const Lock& lock, const Hold& hold);
 
   // From now on requests go through this session, which nobody else may use until `stop` returns:
   // a server that takes no more connections cannot keep the lock from being renewed. To be called
@@ -65,7 +65,7 @@ class Watchdog {
  private:
   struct Kept {
     const Lock* lock;
-    Lease lease;
+    Hold hold;
     TimePoint due;                         // when to renew it
     std::optional<std::string> failure{};  // of the last attempt
     std::optional<TimePoint> asked{};  // when `check` has asked for it, until there is an answer
@@ -78,7 +78,7 @@ class Watchdog {
   [[nodiscard]] std::optional<Verdict> renew(Kept& kept, Session& session);
   // Sleeps until a lock is to be renewed. Throws redis::Interrupted when the thread is to end.
   [[nodiscard]] Kept& next();
-  [[nodiscard]] TimePoint next_renewal(const Lock& lock, const Lease& lease, TimePoint last) const;
+  [[nodiscard]] TimePoint next_renewal(const Lock& lock, const Hold& hold, TimePoint last) const;
   static void hear_of_failovers(Session& session, Milliseconds bound, TimePoint deadline);
   [[nodiscard]] Renewal request(const Kept& kept, Session& session, TimePoint& deadline) const;
   void set_due(Kept& kept, TimePoint when);

@@ -16,20 +16,16 @@
 
 namespace rlock::lock {
 
-// What lua/include/releasing.lua is told of a hold.
-using StandingWord = decltype(lua::release::Call::standing);
-
 // The hold that a request is about.
 struct Asker {
   const KeyNames& keys;
   const std::string& owner;
   Key latch;                 // the key that remembers this hold's requests
   const std::string& about;  // as the side key is to tell of the owner (JSON)
-  StandingWord standing;
+  Hold::Standing standing;
   Milliseconds lease;
   Fencing fencing;
-  bool is_latched;   // only the latch proves this hold: the owner may have the lock by another one
-  bool is_unproven;  // the owner may have the lock, and yet this hold was never granted
+  bool is_unproven;  // only the latch proves this hold: the owner may have the lock by another one
   bool is_known;     // to other processes, which may give this hold back, too
 };
 
@@ -54,6 +50,15 @@ struct Layout {
   std::function<redis::ScriptCall(const Asker&, Milliseconds memory, Milliseconds keep, Wake)>
       release{};
 };
+
+// What lua/include/releasing.lua is told of a hold.
+using StandingWord = decltype(lua::release::Call::standing);
+[[nodiscard]] inline StandingWord standing_word(const Asker& asker) {
+  if (asker.standing == Hold::Standing::nested) return "nested";
+  if (asker.is_unproven) return "unproven";
+  if (asker.standing == Hold::Standing::reentered) return "reentered";
+  return "granted";
+}
 
 // Returns what a script that takes a lock is to do about a token.
 [[nodiscard]] inline decltype(lua::acquire::Call::fencing) fencing_word(Fencing fencing) {

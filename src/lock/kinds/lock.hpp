@@ -7,6 +7,7 @@
 
 #include "lock/servers/session.hpp"
 #include "lock/words/busy.hpp"
+#include "lock/words/hold.hpp"
 #include "lock/words/kind.hpp"
 #include "lock/words/lease.hpp"
 
@@ -35,8 +36,6 @@ class Lock {
   [[nodiscard]] virtual Kind kind() const noexcept = 0;
   // Returns how often the lease is to be renewed.
   [[nodiscard]] virtual Milliseconds renewal_interval() const noexcept { return lease() / 3; }
-  // Returns the identifier of this hold: see Hold. It is another one for each attempt.
-  [[nodiscard]] virtual const std::string& hold_id() const noexcept = 0;
   // Returns the channel on which a waiter is called.
   [[nodiscard]] virtual std::string channel() const = 0;
   // Returns whether a request has found the name in use for plain and fair locks at once.
@@ -47,10 +46,10 @@ class Lock {
   [[nodiscard]] virtual int marks() const noexcept = 0;
 
   // Takes the lock if it is free. Call it again after Busy, or where the lease came too late.
-  [[nodiscard]] virtual std::variant<Lease, Busy> try_acquire(Session& session, Join join) = 0;
+  [[nodiscard]] virtual std::variant<Hold, Busy> try_acquire(Session& session, Join join) = 0;
 
   // Adds a hold for an owner who holds the lock already. Returns nothing if he does not.
-  [[nodiscard]] virtual std::optional<Lease> reenter(Session& session) = 0;
+  [[nodiscard]] virtual std::optional<Hold> reenter(Session& session) = 0;
 
   // Extends the lease, never shortens it. `deadline`, if given, bounds the request and receives the
   // lease's new end. Thread-safe, with a session of the thread's own.

@@ -17,7 +17,9 @@
 namespace rlock::lock {
 namespace {
 
-constexpr std::size_t k_hold_id_bytes = 16;
+using Standing = Hold::Standing;
+
+constexpr std::size_t k_hold_id_bytes = k_hold_digits / 2;
 constexpr Milliseconds k_abandon_bound{250};
 // A process that was stopped for longer does not send a release again.
 constexpr Milliseconds k_time_to_take_back{1000};
@@ -37,6 +39,11 @@ std::optional<std::int64_t> read_token(const std::string& text) {
   const auto token = parse_token(text);
   if (!token) throw redis::ProtocolError("a fencing token that is not a number");
   return token;
+}
+
+Hold::Side side_of(Kind kind) {
+  if (kind == Kind::read) return Hold::Side::read;
+  return kind == Kind::write ? Hold::Side::write : Hold::Side::none;
 }
 
 // Throws redis::ServerError if the server refuses the command.
@@ -78,15 +85,21 @@ bool SingleServerLock::is_latched() const noexcept {
   return layout_.is_string ? layout_.is_owner_shared : terms_.restart_delay.has_value();
 }
 
-StandingWord SingleServerLock::standing() const noexcept {
-  if (is_outer_) return "nested";
-  if (is_unproven_) return "unproven";
-  return is_reentered_ ? StandingWord("reentered") : "granted";
+Asker SingleServerLock::asker() const {
+  return {layout_.keys, owner_,         latch(),      about_,   standing_,
+          terms_.lease, terms_.fencing, is_unproven_, is_known_};
 }
 
-Asker SingleServerLock::asker() const {
-  return {layout_.keys, owner_,         latch(),      about_,       standing(),
-          terms_.lease, terms_.fencing, is_latched(), is_unproven_, is_known_};
+Hold SingleServerLock::hold(Milliseconds lease, TimePoint asked, std::int64_t count,
+                            const std::string& token) const {
+  return {.owner = owner_,
+          .id = hold_id_,
+          .standing = standing_,
+          .side = side_of(layout_.kind),
+          .token = read_token(token),
+          .lease = lease,
+          .deadline = lease_deadline(asked, lease),
+          .count = static_cast<int>(count)};
 }
 
 redis::Reply SingleServerLock::run(redis::Client& client, const redis::ScriptCall& call) {
@@ -125,7 +138,7 @@ Busy SingleServerLock::explain(const lua::taking::Busy& reply) const {
   return busy;
 }
 
-std::variant<Lease, Busy> SingleServerLock::try_acquire(redis::Client& client, Join join) {
+std::variant<Hold, Busy> SingleServerLock::try_acquire(redis::Client& client, Join join) {
   has_queued_ = has_queued_ || join == Join::yes;
   while (true) {
     auto answer = request(client, join, terms_);
@@ -135,12 +148,12 @@ std::variant<Lease, Busy> SingleServerLock::try_acquire(redis::Client& client, J
   }
 }
 
-std::variant<Lease, Busy> SingleServerLock::restore(redis::Client& client) {
+std::variant<Hold, Busy> SingleServerLock::restore(redis::Client& client) {
   return request(client, Join::no, without_delay(terms_.lease));
 }
 
-std::variant<Lease, Busy> SingleServerLock::request(redis::Client& client, Join join,
-                                                    const Terms& terms) {
+std::variant<Hold, Busy> SingleServerLock::request(redis::Client& client, Join join,
+                                                   const Terms& terms) {
   is_unproven_ = is_latched();
   const TimePoint asked = BootClock::now();
   const auto answer = lua::taking::read(run(client, layout_.acquire(asker(), terms, join)));
@@ -150,11 +163,10 @@ std::variant<Lease, Busy> SingleServerLock::request(redis::Client& client, Join 
   }
   if (const auto* granted = std::get_if<lua::taking::Granted>(&answer)) {
     marks_ |= static_cast<int>(granted->marks);
-    Lease lease{terms.lease, lease_deadline(asked, terms.lease), static_cast<int>(granted->count),
-                read_token(granted->token)};
-    if (terms.restart_delay) lease.server = granted->run.value_or("");
+    Hold taken = hold(terms.lease, asked, granted->count, granted->token);
+    if (terms.restart_delay) taken.server = granted->run.value_or("");
     if (terms.sync_replicas > 0) check_replicas(client, terms.sync_replicas);
-    return lease;
+    return taken;
   }
   if (const auto* other = std::get_if<lua::taking::InUse>(&answer)) {
     refuse_kind(name(), other->kind);
@@ -201,7 +213,7 @@ void SingleServerLock::check_replicas(redis::Client& client, int needed) {
                            " must: given back");
 }
 
-std::optional<Lease> SingleServerLock::reenter(redis::Client& client) {
+std::optional<Hold> SingleServerLock::reenter(redis::Client& client) {
   is_unproven_ = true;
   Milliseconds memory = memory_of(client);
   if (is_latched()) memory = std::max(memory, 2 * terms_.lease);
@@ -213,17 +225,11 @@ std::optional<Lease> SingleServerLock::reenter(redis::Client& client) {
   if (std::holds_alternative<lua::reentering::Reads>(answer)) refuse_upgrade(name());
   const auto* entered = std::get_if<lua::reentering::Entered>(&answer);
   if (entered == nullptr) return std::nullopt;
-  is_reentered_ = true;
-  is_outer_ = entered->is_uncounted == 1;
-  is_unproven_ = is_latched() && !is_outer_;
+  standing_ = entered->is_uncounted == 1 ? Standing::nested : Standing::reentered;
+  is_unproven_ = is_latched() && standing_ != Standing::nested;
   // With every request answered, none can still be under way that the latch would have to stop.
   if (unanswered_ == 0 && !is_latched()) client.send_behind({"DEL", latch()});
-  return Lease{terms_.lease,
-               lease_deadline(asked, terms_.lease),
-               static_cast<int>(entered->count),
-               read_token(entered->token),
-               {},
-               is_outer_};
+  return hold(terms_.lease, asked, entered->count, entered->token);
 }
 
 Renewal SingleServerLock::renew(redis::Client& client, TimePoint* deadline) const {
@@ -243,9 +249,8 @@ Renewal SingleServerLock::ask(redis::Client& client) const {
 void SingleServerLock::go_on_with(const Hold& hold) {
   hold_id_ = hold.id;
   is_known_ = true;
-  is_outer_ = hold.kind == Hold::Kind::nested;
-  is_reentered_ = hold.kind == Hold::Kind::reentered;
-  is_unproven_ = is_latched() && !is_outer_;
+  standing_ = hold.standing;
+  is_unproven_ = is_latched() && standing_ != Standing::nested;
 }
 
 bool SingleServerLock::has_ended(redis::Client& client) const {
@@ -260,7 +265,7 @@ bool SingleServerLock::has_ended(redis::Client& client) const {
 
 Release SingleServerLock::release(redis::Client& client, Milliseconds keep, Wake wake) {
   // Nothing was counted for it, nobody else knows of it, and nothing is to be noted.
-  if (is_outer_ && !is_known_ && keep == Milliseconds(0)) {
+  if (standing_ == Standing::nested && !is_known_ && keep == Milliseconds(0)) {
     return ask(client) == Renewal::lost ? Release::not_held : Release::still_held;
   }
   const TimePoint last =
@@ -289,7 +294,7 @@ void SingleServerLock::abandon(redis::Client& client, Milliseconds keep) noexcep
 void SingleServerLock::take_back(redis::Client& client, Milliseconds keep,
                                  TimePoint last) noexcept {
   const TimePoint now = BootClock::now();
-  if (unanswered_ == 0 || is_outer_ || now >= last) return;
+  if (unanswered_ == 0 || standing_ == Standing::nested || now >= last) return;
   client.set_wake_fd(-1);
   try {
     // Behind the request on its own connection, the release cannot overtake it, and the latch has

@@ -27,14 +27,13 @@ class SingleServerLock final : public Lock {
   [[nodiscard]] Milliseconds lease() const noexcept override { return terms_.lease; }
   [[nodiscard]] Milliseconds renewal_interval() const noexcept override;
   [[nodiscard]] Kind kind() const noexcept override { return layout_.kind; }
-  [[nodiscard]] const std::string& hold_id() const noexcept override { return hold_id_; }
   [[nodiscard]] std::string channel() const override;
   [[nodiscard]] int marks() const noexcept override { return marks_; }
 
-  [[nodiscard]] std::variant<Lease, Busy> try_acquire(Session& session, Join join) override {
+  [[nodiscard]] std::variant<Hold, Busy> try_acquire(Session& session, Join join) override {
     return try_acquire(session.client(), join);
   }
-  [[nodiscard]] std::optional<Lease> reenter(Session& session) override {
+  [[nodiscard]] std::optional<Hold> reenter(Session& session) override {
     return reenter(session.client());
   }
   [[nodiscard]] Renewal renew(Session& session, TimePoint* deadline) const override {
@@ -52,8 +51,8 @@ class SingleServerLock final : public Lock {
   void give_up(Session& session) noexcept override { give_up(session.client()); }
 
   // The same, of a client of the server.
-  [[nodiscard]] std::variant<Lease, Busy> try_acquire(redis::Client& client, Join join);
-  [[nodiscard]] std::optional<Lease> reenter(redis::Client& client);
+  [[nodiscard]] std::variant<Hold, Busy> try_acquire(redis::Client& client, Join join);
+  [[nodiscard]] std::optional<Hold> reenter(redis::Client& client);
   [[nodiscard]] Renewal renew(redis::Client& client, TimePoint* deadline = nullptr) const;
   [[nodiscard]] Renewal ask(redis::Client& client) const;
   [[nodiscard]] bool has_ended(redis::Client& client) const;
@@ -65,18 +64,20 @@ class SingleServerLock final : public Lock {
 
   // Takes the lock without further terms: for the owner that has a majority of servers, but lost it
   // on this one.
-  [[nodiscard]] std::variant<Lease, Busy> restore(redis::Client& client);
+  [[nodiscard]] std::variant<Hold, Busy> restore(redis::Client& client);
   // Returns whether a request that changes something has got no answer.
   [[nodiscard]] bool is_in_doubt() const noexcept { return unanswered_ > 0; }
 
+  // Returns the identifier of this hold. It is another one for each attempt.
+  [[nodiscard]] const std::string& hold_id() const noexcept { return hold_id_; }
   // Calls this hold by another identifier. To be called before the first request.
   void set_hold_id(std::string id) { hold_id_ = std::move(id); }
   // From now on this object stands for a hold that there is already, and that others know, too.
   void go_on_with(const Hold& hold);
 
  private:
-  [[nodiscard]] std::variant<Lease, Busy> request(redis::Client& client, Join join,
-                                                  const Terms& terms);
+  [[nodiscard]] std::variant<Hold, Busy> request(redis::Client& client, Join join,
+                                                 const Terms& terms);
   [[nodiscard]] Busy explain(const lua::taking::Busy& reply) const;
   // Gives the lock back and throws Unavailable unless enough replicas know of it.
   void check_replicas(redis::Client& client, int needed);
@@ -84,7 +85,8 @@ class SingleServerLock final : public Lock {
   [[nodiscard]] redis::Reply run(redis::Client& client, const redis::ScriptCall& call);
   [[nodiscard]] Asker asker() const;
   [[nodiscard]] Key latch() const { return layout_.keys.latch(hold_id_); }
-  [[nodiscard]] StandingWord standing() const noexcept;
+  [[nodiscard]] Hold hold(Milliseconds lease, TimePoint asked, std::int64_t count,
+                          const std::string& token) const;
   [[nodiscard]] bool is_latched() const noexcept;
 
   Layout layout_;
@@ -92,11 +94,10 @@ class SingleServerLock final : public Lock {
   std::string about_;  // as the side key is to tell it
   Terms terms_;
   std::string hold_id_;
-  bool is_known_ = false;  // as in Asker
-  std::atomic<int> marks_ = 0;
+  std::atomic<Hold::Standing> standing_ = Hold::Standing::granted;
   std::atomic<bool> is_unproven_ = false;  // as in Asker
-  bool is_reentered_ = false;              // the owner had the lock before this hold
-  bool is_outer_ = false;                  // this hold is a string that belongs to the outer one
+  bool is_known_ = false;                  // as in Asker
+  std::atomic<int> marks_ = 0;
   bool has_queued_ = false;
   std::atomic<int> unanswered_ = 0;  // requests that changed something, or not
 };

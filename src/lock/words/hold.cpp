@@ -8,10 +8,10 @@ namespace rlock::lock {
 namespace {
 
 // None is the start of a run of exec, which has hexadecimal digits only.
-constexpr std::array<std::pair<Hold::Kind, std::string_view>, 3> k_names = {
-    {{Hold::Kind::granted, "granted"},
-     {Hold::Kind::reentered, "reentered"},
-     {Hold::Kind::nested, "nested"}}};
+constexpr std::array<std::pair<Hold::Standing, std::string_view>, 3> k_standings = {
+    {{Hold::Standing::granted, "granted"},
+     {Hold::Standing::reentered, "reentered"},
+     {Hold::Standing::nested, "nested"}}};
 
 constexpr std::array<std::pair<Hold::Side, std::string_view>, 3> k_sides = {
     {{Hold::Side::none, ""}, {Hold::Side::read, "read"}, {Hold::Side::write, "write"}}};
@@ -21,12 +21,15 @@ bool is_hold_id(std::string_view text) {
          text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-std::optional<Hold> parse_hold(std::string_view run) {
+std::optional<Hold> parse_hold(std::string_view run, const std::string& owner) {
   for (const auto& [side, side_name] : k_sides) {
-    for (const auto& [kind, kind_name] : k_names) {
-      const std::string start = std::string(side_name) + std::string(kind_name);
+    for (const auto& [standing, standing_name] : k_standings) {
+      const std::string start = std::string(side_name) + std::string(standing_name);
       if (!run.starts_with(start) || !is_hold_id(run.substr(start.size()))) continue;
-      return Hold{kind, std::string(run.substr(start.size())), {}, side};
+      return Hold{.owner = owner,
+                  .id = std::string(run.substr(start.size())),
+                  .standing = standing,
+                  .side = side};
     }
   }
   return std::nullopt;
@@ -39,8 +42,8 @@ std::string run_of(const Hold& hold) {
   for (const auto& [side, name] : k_sides) {
     if (side == hold.side) run += name;
   }
-  for (const auto& [kind, name] : k_names) {
-    if (kind == hold.kind) run += name;
+  for (const auto& [standing, name] : k_standings) {
+    if (standing == hold.standing) run += name;
   }
   return run + hold.id;
 }
@@ -55,10 +58,10 @@ std::vector<std::string_view> split_runs(std::string_view runs) {
   return all;
 }
 
-std::vector<Hold> holds_among(std::string_view runs) {
+std::vector<Hold> holds_among(std::string_view runs, const std::string& owner) {
   std::vector<Hold> holds;
   for (const std::string_view run : split_runs(runs)) {
-    if (auto hold = parse_hold(run)) holds.push_back(std::move(*hold));
+    if (auto hold = parse_hold(run, owner)) holds.push_back(std::move(*hold));
   }
   return holds;
 }

@@ -1,9 +1,5 @@
-// A lock that is held, and the moments that matter before its lease ends.
+// The moments that matter before a lease ends.
 #pragma once
-
-#include <cstdint>
-#include <optional>
-#include <string>
 
 #include "base/clock.hpp"
 
@@ -11,15 +7,6 @@ namespace rlock::lock {
 
 inline constexpr Milliseconds k_default_lease{30'000};
 inline constexpr Milliseconds k_shortest_lease{100};
-
-struct Lease {
-  Milliseconds length{};                // what a renewal asks for
-  TimePoint deadline;                   // until then nobody else can have the lock
-  int count = 1;                        // how often the owner holds it
-  std::optional<std::int64_t> token{};  // the fencing token of this grant, if one was drawn
-  std::string server{};    // which run of which server granted it, where it is one of several
-  bool is_nested = false;  // a re-entry that counted nothing: see Hold::Kind
-};
 
 // Returns until when a lease of `length` is safe that was asked for at `asked`, a time read before
 // the request was written: less 1 % for clocks that differ in speed, and 2 ms for the server's

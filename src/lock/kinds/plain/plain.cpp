@@ -27,7 +27,7 @@ ReleaseCall plain_release(Milliseconds added_wait) {
                               .memory = memory,
                               .keep = keep,
                               .wait = added_wait,
-                              .standing = asker.standing,
+                              .standing = standing_word(asker),
                               .wakes = wake == Wake::yes,
                               .is_shared = asker.is_known};
   };
@@ -62,12 +62,11 @@ Layout plain_layout(const std::string& name) {
   };
   layout.renew = [](const Asker& asker, Milliseconds lease) -> redis::ScriptCall {
     const KeyNames& keys = asker.keys;
-    const bool is_hold = asker.is_latched && asker.is_unproven;
     return lua::renew::Call{.lock = keys.lock,
                             .lease = lease,
                             .owner = asker.owner,
                             .info = keys.info,
-                            .latch = is_hold ? std::optional(asker.latch) : std::nullopt};
+                            .latch = asker.is_unproven ? std::optional(asker.latch) : std::nullopt};
   };
   layout.release = plain_release(Milliseconds(0));
   return layout;

@@ -49,10 +49,18 @@ int QuorumLock::marks() const noexcept {
   return marks;
 }
 
-std::variant<Lease, Busy> QuorumLock::try_acquire(Session& session, Join /*join*/) {
+Hold QuorumLock::hold(TimePoint asked, Hold::Standing standing) const {
+  return {.owner = owner(),
+          .id = front().hold_id(),
+          .standing = standing,
+          .lease = lease(),
+          .deadline = lease_deadline(asked, lease())};
+}
+
+std::variant<Hold, Busy> QuorumLock::try_acquire(Session& session, Join /*join*/) {
   for (int tried = 1;; ++tried) {
     auto answer = attempt(session);
-    if (const Lease* lease = std::get_if<Lease>(&answer)) return *lease;
+    if (const Hold* hold = std::get_if<Hold>(&answer)) return *hold;
     auto& [busy, is_split] = std::get<Refusal>(answer);
     splits_ = is_split ? splits_ + 1 : 0;
     if (!is_split) return std::move(busy);
@@ -64,12 +72,12 @@ std::variant<Lease, Busy> QuorumLock::try_acquire(Session& session, Join /*join*
   }
 }
 
-std::variant<Lease, Busy> QuorumLock::Member::take(redis::Client& client) {
+std::variant<Hold, Busy> QuorumLock::Member::take(redis::Client& client) {
   if (is_over) throw redis::Interrupted();
   may_hold = true;
   try {
     auto answer = lock->try_acquire(client, Join::no);
-    may_hold = std::holds_alternative<Lease>(answer) || lock->is_in_doubt();
+    may_hold = std::holds_alternative<Hold>(answer) || lock->is_in_doubt();
     return answer;
   } catch (...) {
     may_hold = lock->is_in_doubt();
@@ -77,7 +85,7 @@ std::variant<Lease, Busy> QuorumLock::Member::take(redis::Client& client) {
   }
 }
 
-std::variant<Lease, Refusal> QuorumLock::attempt(Session& session) {
+std::variant<Hold, Refusal> QuorumLock::attempt(Session& session) {
   if (!is_fresh_) {
     take_back(session);
     members_ = make_members(with_fresh_uuid(owner()));
@@ -86,21 +94,21 @@ std::variant<Lease, Refusal> QuorumLock::attempt(Session& session) {
   is_taken_here_ = true;
   for (const auto& member : members_) member->may_hold = false;
   const TimePoint asked = BootClock::now();
-  Ballot<std::variant<Lease, Busy>> ballot(
+  Ballot<std::variant<Hold, Busy>> ballot(
       session,
       [members = members_, absentees = session.absentees()](std::size_t i, redis::Client& client) {
         auto answer = members[i]->take(client);
-        const Lease* grant = std::get_if<Lease>(&answer);
+        const Hold* grant = std::get_if<Hold>(&answer);
         if (grant != nullptr) absentees->note_run(i, grant->server);
         return answer;
       });
   const auto is_granted = [](const auto& vote) {
-    return vote.answer && std::holds_alternative<Lease>(*vote.answer);
+    return vote.answer && std::holds_alternative<Hold>(*vote.answer);
   };
   std::size_t granted = 0;
   std::vector<Busy> refusals;
   std::vector<std::exception_ptr> failures;
-  Lease lease{this->lease(), lease_deadline(asked, this->lease())};
+  Hold taken = hold(asked, Hold::Standing::granted);
   const auto has_majority = [&](const auto& votes) {
     return count_votes(votes, is_granted) >= majority_.needed();
   };
@@ -119,9 +127,9 @@ std::variant<Lease, Refusal> QuorumLock::attempt(Session& session) {
         failures = failures_of(votes);
         for (const auto& vote : votes) {
           if (is_granted(vote)) {
-            const Lease& grant = std::get<Lease>(*vote.answer);
+            const Hold& grant = std::get<Hold>(*vote.answer);
             ++granted;
-            if (grant.token) lease.token = std::max(lease.token.value_or(0), *grant.token);
+            if (grant.token) taken.token = std::max(taken.token.value_or(0), *grant.token);
           } else if (vote.answer) {
             refusals.push_back(std::get<Busy>(*vote.answer));
           }
@@ -131,10 +139,10 @@ std::variant<Lease, Refusal> QuorumLock::attempt(Session& session) {
     take_back(session);
     refuse_twins(session);
   }
-  token_ = lease.token;
+  token_ = taken.token;
   if (granted >= majority_.needed()) {
-    if (lease.token) raise_token(session, *lease.token, lease.deadline);
-    return lease;
+    if (taken.token) raise_token(session, *taken.token, taken.deadline);
+    return taken;
   }
   take_back(session);
   if (refusals.empty() || majority_.is_blocked_by(failures.size())) {
@@ -170,20 +178,20 @@ void QuorumLock::raise_token(Session& session, std::int64_t token, TimePoint dea
                            std::to_string(majority_.servers) + " servers knew its fencing token");
 }
 
-std::optional<Lease> QuorumLock::reenter(Session& session) {
+std::optional<Hold> QuorumLock::reenter(Session& session) {
   is_fresh_ = false;
   is_taken_here_ = true;
   const TimePoint asked = BootClock::now();
-  Ballot<std::optional<Lease>> ballot(session,
-                                      [members = members_](std::size_t i, redis::Client& client) {
-                                        Member& member = *members[i];
-                                        auto lease = member.lock->reenter(client);
-                                        member.may_hold = lease || member.lock->is_in_doubt();
-                                        return lease;
-                                      });
+  Ballot<std::optional<Hold>> ballot(session,
+                                     [members = members_](std::size_t i, redis::Client& client) {
+                                       Member& member = *members[i];
+                                       auto hold = member.lock->reenter(client);
+                                       member.may_hold = hold || member.lock->is_in_doubt();
+                                       return hold;
+                                     });
   const auto is_in = [](const auto& vote) { return vote.answer && *vote.answer; };
   const auto is_out = [](const auto& vote) { return vote.answer && !*vote.answer; };
-  Lease lease{this->lease(), lease_deadline(asked, this->lease())};
+  Hold entered = hold(asked, Hold::Standing::reentered);
   std::vector<std::exception_ptr> failures;
   std::size_t in = 0;
   std::size_t out = 0;
@@ -199,12 +207,13 @@ std::optional<Lease> QuorumLock::reenter(Session& session) {
         failures = failures_of(votes);
         for (const auto& vote : votes) {
           if (!is_in(vote)) continue;
-          lease.count = std::max(lease.count, (*vote.answer)->count);
-          if ((*vote.answer)->token) token_ = lease.token = (*vote.answer)->token;
-          lease.is_nested = lease.is_nested || (*vote.answer)->is_nested;
+          const Hold& one = **vote.answer;
+          entered.count = std::max(entered.count, one.count);
+          if (one.token) token_ = entered.token = one.token;
+          if (one.standing == Hold::Standing::nested) entered.standing = one.standing;
         }
       });
-  if (in >= majority_.needed() && (fencing_ == Fencing::off || token_)) return lease;
+  if (in >= majority_.needed() && (fencing_ == Fencing::off || token_)) return entered;
   take_back(session);
   if (in >= majority_.needed()) {
     throw Error(ExitStatus::usage,

@@ -31,15 +31,13 @@ class QuorumLock final : public Lock {
   // Often enough that of servers that forget it, one after the other, each has it again in time.
   [[nodiscard]] Milliseconds renewal_interval() const noexcept override;
   [[nodiscard]] Kind kind() const noexcept override { return front().kind(); }
-  // The same on every server.
-  [[nodiscard]] const std::string& hold_id() const noexcept override { return front().hold_id(); }
   [[nodiscard]] std::string channel() const override { return front().channel(); }
   [[nodiscard]] int marks() const noexcept override;
 
   // Tries a few times where several who came at once have some votes each. Throws Unavailable where
   // no majority answers, and Error (usage) if two of the servers are one.
-  [[nodiscard]] std::variant<Lease, Busy> try_acquire(Session& session, Join join) override;
-  [[nodiscard]] std::optional<Lease> reenter(Session& session) override;
+  [[nodiscard]] std::variant<Hold, Busy> try_acquire(Session& session, Join join) override;
+  [[nodiscard]] std::optional<Hold> reenter(Session& session) override;
 
   // A majority must confirm it in time. With `deadline`, those who have lost the lock are given it
   // again as long as the lease lasts; without, it throws Error (usage) if two servers are one.
@@ -64,7 +62,7 @@ class QuorumLock final : public Lock {
     std::atomic<bool> may_hold{true};  // false: no request of ours can have left anything there
     std::atomic<bool> is_over{false};  // nobody wants the vote any more that was not asked for yet
 
-    [[nodiscard]] std::variant<Lease, Busy> take(redis::Client& client);
+    [[nodiscard]] std::variant<Hold, Busy> take(redis::Client& client);
     Release give_back(redis::Client& client, Milliseconds keep, Wake wake);
     // Gives a server that has lost the lock its vote back, if the lease lasts `until` after now.
     void restore(redis::Client& client, TimePoint until,
@@ -73,8 +71,9 @@ class QuorumLock final : public Lock {
   using Members = std::vector<std::shared_ptr<Member>>;
 
   [[nodiscard]] const SingleServerLock& front() const noexcept { return *members_.front()->lock; }
+  [[nodiscard]] Hold hold(TimePoint asked, Hold::Standing standing) const;
   [[nodiscard]] Members make_members(const std::string& owner) const;
-  [[nodiscard]] std::variant<Lease, Refusal> attempt(Session& session);
+  [[nodiscard]] std::variant<Hold, Refusal> attempt(Session& session);
   void raise_token(Session& session, std::int64_t token, TimePoint deadline);
   void take_back(Session& session);
   void end_attempt() noexcept;

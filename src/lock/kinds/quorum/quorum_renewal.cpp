@@ -62,7 +62,7 @@ void QuorumLock::Member::restore(redis::Client& client, TimePoint until,
   client.set_timeout(std::min(usual, left));
   try {
     const auto answer = lock->restore(client);
-    if (token && std::holds_alternative<Lease>(answer)) {
+    if (token && std::holds_alternative<Hold>(answer)) {
       static_cast<void>(lock::raise_token(client, lock->name(), lock->owner(), *token));
     }
   } catch (const std::exception&) {  // the next renewal tries again

@@ -80,7 +80,7 @@ Layout read_write_layout(const std::string& name, Kind side) {
                                          .memory = memory,
                                          .keep = keep,
                                          .prefix = keys.reader_prefix,
-                                         .standing = asker.standing,
+                                         .standing = standing_word(asker),
                                          .side = word,
                                          .is_shared = asker.is_known};
   };

@@ -46,7 +46,7 @@ Layout semaphore_layout(const std::string& name, int permits) {
                                         .owner = asker.owner,
                                         .memory = memory,
                                         .keep = keep,
-                                        .standing = asker.standing,
+                                        .standing = standing_word(asker),
                                         .channel = keys.semaphore_channel,
                                         .is_shared = asker.is_known};
   };
