@@ -40,6 +40,9 @@ var excuses = []excuse{
 	{"the server's clock jumped ahead", false, func(_ *History, act Act, _ *Group) bool {
 		return act.Kind == "clock" && strings.HasPrefix(act.Detail, "+")
 	}},
+	{"a service's clock differed from the server's, by which the ends of permits are told", false, func(h *History, act Act, g *Group) bool {
+		return act.Kind == "clock" && h.Round.Setup == "mixed" && g.Mode == "permit"
+	}},
 	{"the command was ended, and left a process in the background", true, func(_ *History, act Act, g *Group) bool {
 		switch act.Kind {
 		case "kill-command", "term", "interrupt", "hang-up":
@@ -52,6 +55,26 @@ var excuses = []excuse{
 	{"a shell or a peer, which nobody ends, was cut off", true, func(h *History, act Act, g *Group) bool {
 		return g.By != "rlock" && act.Until-act.At > h.Round.Lease/2 && isOutage(act, g.Run)
 	}},
+}
+
+// believed tells whether a peer ran although the server had refused it: the looks before and after its last request before it
+// began found the lock with somebody else. Redisson does so now and then after an outage.
+func (j *judge) believed(g *Group) bool {
+	if g.By == "rlock" || g.By == "shell" || g.Mode != "exclusive" || j.Round.Servers > 1 {
+		return false
+	}
+	asked := int64(0)
+	for _, request := range j.requests(0) {
+		if request.At < g.Enter && strings.Contains(request.Text, g.Owner) && strings.Contains(request.Text, `"`+g.Names[0]+`"`) {
+			asked = request.At
+		}
+	}
+	for _, look := range j.Looks {
+		if look.Lock == g.Names[0] && look.Ended < asked && asked < look.Again {
+			return len(look.Holders) == 1 && look.Holders[0] != g.Owner
+		}
+	}
+	return false
 }
 
 // A failover, and a cluster that finds itself again, take their time: that long what began it goes on.
@@ -135,7 +158,8 @@ func (h *History) actsOn(g *Group) []Act {
 	}
 	var acts []Act
 	for _, act := range h.Acts {
-		if act.At <= g.last && act.Until >= from {
+		isForAll := act.Kind == "clock" && g.Mode == "permit" // the difference stays
+		if act.At <= g.last && (act.Until >= from || isForAll) {
 			acts = append(acts, act)
 		}
 	}

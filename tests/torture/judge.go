@@ -140,6 +140,9 @@ func (j *judge) group() {
 			g.until = kept
 		}
 		j.excused(g)
+		if j.believed(g) {
+			g.until, g.excuse = g.Called, "a peer ran although the server had refused it"
+		}
 	}
 }
 

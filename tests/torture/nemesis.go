@@ -589,9 +589,14 @@ func (n *Nemesis) stopHost() *Act {
 func (n *Nemesis) killHost() *Act {
 	act := newAct("kill-host")
 	act.Host = n.choices.Intn(hostCount)
-	for pass := 0; pass < 3; pass++ { // those, too, that were born meanwhile
-		for _, p := range processes(hostVariable, n.fleet.hostMarker(act.Host)) {
+	// Who was born meanwhile is found by the next pass, and who was in execve by the one after it.
+	for pass, empty := 0, 0; pass < 20 && empty < 2; pass++ {
+		found := processes(hostVariable, n.fleet.hostMarker(act.Host))
+		for _, p := range found {
 			_ = syscall.Kill(p.pid, syscall.SIGKILL)
+		}
+		if empty++; len(found) > 0 {
+			empty = 0
 		}
 	}
 	act.Until = now()
