@@ -35,14 +35,6 @@ end
 -- Returns as put.
 local function tell(of, about, span) return put(of, cjson.encode(about), span) end
 
--- Notes when an owner was seen, for so long (ms). Needs include/now.lua.
-local function note_seen(of, span)
-  local about = known(of)
-  if not about then return end
-  about.seen = now
-  tell(of, about, span)
-end
-
 -- From now on what the owner holds ends by its TTL, in so long (ms): his run is over (`outlived`).
 local function note_outlived(of, span)
   local about = known(of)

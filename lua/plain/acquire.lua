@@ -10,12 +10,38 @@
 --#arg fencing off|draw|peek  peek: tell which token would be drawn
 --#arg restart_delay ms?  see include/restart.lua
 -- For its replies see include/taking.lua.
+--#include now.lua
+--#include twin.lua
+--#include about.lua
+-- First the two common cases, without what only the others need: there is nothing yet, or the lock is
+-- somebody else's, and nothing else is there.
+local found = redis.pcall('exists', latch, lock, info, queue, twin_name() or latch)
+if found == 0 and fencing == 'off' and not restart_delay then
+  redis.call('hset', lock, owner, 1)  -- fails on a server that is out of memory
+  local reply = redis.pcall('pexpire', lock, lease)
+  if type(reply) == 'table' then
+    redis.call('hdel', lock, owner)  -- what cannot end must not stay
+    return reply
+  end
+  if about_json ~= '' and redis.pcall('hset', info, owner, about_text('reentrant')) == 1 then
+    if type(redis.pcall('pexpire', info, lease)) == 'table' then redis.pcall('hdel', info, owner) end
+  end
+  return {k_granted, 1, 0, '', ''}
+end
+if (found == 1 or found == 2) and not restart_delay and redis.pcall('hlen', lock) == 1 then
+  local holder, count = unpack(redis.call('hgetall', lock))
+  local told = redis.pcall('hget', info, holder)
+  local is_lock = holder ~= owner and holder:find(':', 1, true) and count:find('^%d+$')
+  if is_lock and type(told) ~= 'table' and found == (told and 2 or 1) then
+    local marks = told and told:find('"kind":"fair"', 1, true) and 1 or 0
+    return {k_busy, redis.call('pttl', lock), holder, told or '', string.format('%.0f', now), marks}
+  end
+end
+
 local seen = redis.call('get', latch)
 if seen and seen ~= 'entered' then return {k_ended} end
---#include now.lua
 --#include info.lua
 --#include kind.lua
---#include twin.lua
 --#include taking.lua
 --#include fence.lua
 --#include restart.lua

@@ -13,11 +13,25 @@
 --#arg standing granted|nested|unproven|reentered  of the hold, see include/releasing.lua
 --#arg wakes flag  those who wait
 --#arg is_shared flag  other processes know of the hold
+--#include publish.lua
+-- Mostly, it is the only hold, nothing is noted, and nobody queues: what only other cases need is left for
+-- later.
+if standing == 'granted' and keep == 0 and not is_shared and redis.pcall('exists', latch, queue) == 0 then
+  local told = redis.pcall('hmget', info, owner, 'holder')
+  local has_notes = told.err or told[2] or told[1] and told[1]:sub(1, 2) ~= '{ '
+  if not has_notes and redis.pcall('hget', lock, owner) == '1' then
+    redis.call('hdel', lock, owner)
+    if told[1] then redis.pcall('hdel', info, owner) end
+    if wakes and redis.call('exists', lock) == 0 then publish(channel, '0') end
+    redis.pcall('set', latch, k_freed, 'px', memory)
+    return {k_freed}
+  end
+end
+
 local function holding() return {owner} end
 --#include now.lua
 --#include info.lua
 --#include releasing.lua
---#include publish.lua
 --#include alone.lua
 --#include queue.lua
 --#include string_lock.lua

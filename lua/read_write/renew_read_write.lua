@@ -12,8 +12,7 @@
 local field = side == 'read' and owner or writer
 if not mode or redis.call('hexists', lock, field) == 0 then return 0 end
 if lease == 0 then return 1 end
---#include now.lua
---#include info.lua
+--#include prolong_info.lua
 
 -- PEXPIRE comes first: it works also when the server is out of memory.
 last_for(lease)
@@ -31,5 +30,5 @@ if field == owner and not lives then
   redis.call('set', hold_key(owner, holds), '1', 'px', lease)
 end
 
-note_seen(field, lease)
+prolong_info(lease)
 return 1

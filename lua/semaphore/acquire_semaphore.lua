@@ -13,6 +13,7 @@
 if redis.call('exists', latch) == 1 then return {k_ended} end
 --#include now.lua
 --#include info.lua
+--#include prolong_info.lua
 --#include twin.lua
 --#include taking.lua
 --#include publish.lua
@@ -71,7 +72,7 @@ end
 redis.call('zadd', permits, 'gt', now + lease, owner)
 if is_ours and out == 1 then redis.call('pexpire', permits, lease + k_idle) end
 if holds then
-  note_seen(owner, lease)  -- what is told of the owner lasts as long as the permit
+  prolong_info(lease)  -- what is told of the owner lasts as long as the permit
 elseif about_json ~= '' then
   tell(owner, about_owner('semaphore'), lease)
 end

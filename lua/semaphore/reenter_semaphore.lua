@@ -12,6 +12,7 @@ local channel = ''
 --#include reentering.lua
 --#include now.lua
 --#include info.lua
+--#include prolong_info.lua
 --#include publish.lua
 --#include twin.lua
 --#include semaphore.lua
@@ -28,7 +29,7 @@ if not seen and not noted then
   redis.call('set', latch, 'entered', 'px', memory)
   note(owner, 'entered', hold, lease)
 else
-  note_seen(owner, lease)  -- what is noted with the owner lasts as long as the permit
+  prolong_info(lease)  -- what is noted with the owner lasts as long as the permit
 end
 keep_alive()
 return {k_entered, count_holds(owner) or 1, '', 0}

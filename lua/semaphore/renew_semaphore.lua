@@ -8,13 +8,14 @@
 local channel = ''
 --#include now.lua
 --#include info.lua
+--#include prolong_info.lua
 --#include publish.lua
 --#include twin.lua
 --#include semaphore.lua
 if not has_permit(owner) then return 0 end
 if lease > 0 then
   extend(owner, lease)
-  note_seen(owner, lease)
+  prolong_info(lease)
   keep_alive()
 end
 return 1
