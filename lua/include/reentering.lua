@@ -5,4 +5,4 @@
 --#reply 2 not_held  by the owner; or this hold has ended
 --#reply 4 no_token why
 --#reply 6 reads  the owner has the lock as a reader, and wants to write
-local hold = latch:match('[^:]+$')
+local hold = latch:match('.*:(.*)')

@@ -7,7 +7,7 @@
 --#reply 0 still_held  or kept until its TTL ends
 --#reply 1 freed  by the owner, if not by others
 --#reply 2 not_held  by the owner
-local hold = latch:match('[^:]+$')
+local hold = latch:match('.*:(.*)')
 local seen = redis.call('get', latch)
 if seen and seen ~= 'entered' then return {tonumber(seen)} end
 local is_proven = standing ~= 'unproven' or seen

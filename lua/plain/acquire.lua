@@ -51,7 +51,7 @@ local left = redis.call('pttl', lock)
 local is_free = left == -2
 local kind = not is_free and other_kind()
 if kind then return {k_in_use, kind} end
-if run ~= '' and not seen and note_of(owner, latch:match('[^:]+$')) == 'ended' then return {k_ended} end
+if run ~= '' and not seen and note_of(owner, latch:match('.*:(.*)')) == 'ended' then return {k_ended} end
 
 local mixed, twin = 0, 0
 if redis.pcall('exists', queue, twin_name() or lock) ~= 0 then  -- mostly, there is neither

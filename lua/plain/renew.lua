@@ -30,7 +30,7 @@ if latch ~= '' and is_string then
 elseif latch ~= '' then
   --#include info.lua
   local seen = redis.call('get', latch)
-  if seen and seen ~= 'entered' or not seen and note_of(owner, latch:match('[^:]+$')) == 'ended' then return 0 end
+  if seen and seen ~= 'entered' or not seen and note_of(owner, latch:match('.*:(.*)')) == 'ended' then return 0 end
   if not seen then redis.call('hincrby', lock, owner, 1) end
   redis.call('set', latch, 'entered', 'px', 2 * lease)
 end

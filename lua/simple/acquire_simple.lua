@@ -52,5 +52,5 @@ end
 if not is_unique then redis.call('set', latch, 'entered', 'px', math.max(redis.call('pttl', lock), lease)) end
 local noted = fencing == 'draw' and drawn or nil
 if noted or about_json ~= '' then tell_of_holder(owner, about_owner('simple', noted), value) end
-if not is_unique and not value then note(owner, 'latches', latch:match('[^:]+$'), lease) end
+if not is_unique and not value then note(owner, 'latches', latch:match('.*:(.*)'), lease) end
 return {k_granted, 1, twin_mark(), drawn or '', run}
