@@ -113,7 +113,11 @@ std::optional<Found> search(Game& game, std::size_t states, double seconds, Exte
     open[way].push_back(
         {std::move(world), static_cast<std::uint32_t>(steps.size() - 1), depth, way});
   };
-  add(game.first(), {0, 0}, 0, 0);
+  try {
+    add(game.first(), {0, 0}, 0, 0);
+  } catch (const Violation& violation) {
+    return Found{violation.what, {}, choice, 0};
+  }
   while (extent.states < states && time.seconds() < seconds) {
     while (nearest < open.size() && open[nearest].empty()) ++nearest;
     extent.are_all = nearest == open.size();

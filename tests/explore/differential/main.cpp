@@ -74,8 +74,13 @@ int compare(const Options& options) {
     return 1;
   }
   const Counts& counts = bench.counts();
-  if (counts.scripts.size() < host.texts().size() && !is_interrupted)
-    throw std::runtime_error("too little time to run every script");
+  for (const auto& [name, text] : host.texts()) {
+    if (!counts.scripts.contains(name) && !is_interrupted) {
+      throw std::runtime_error(name +
+                               " was never called: scripts.cpp has no call of it, or there was too "
+                               "little time");
+    }
+  }
   print("commands", counts.commands);
   print("pieces of Lua", counts.codes);
   for (const auto& [name, answers] : counts.scripts) print(("script " + name).c_str(), answers);
