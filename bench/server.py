@@ -33,6 +33,12 @@ def wait_until(what, condition, seconds=10.0):
         time.sleep(0.002)
 
 
+def listens(path):
+    """Returns whether a server listens on a socket, whose file is there a little before."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        return probe.connect_ex(path) == 0
+
+
 class Redis:
     """A connection to the server, just able to do what is needed here."""
 
