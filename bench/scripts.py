@@ -18,7 +18,7 @@ cold   a process is started before each call (/bin/true). Its code and data disp
 queue  of a fair lock: its length when the holder releases. Then the head takes the lock. Then another
        run joins the queue at its end, which is not measured.
 
-Takes one to two minutes. Leaves Redisson out, and says so, if there is no JDK or Maven, or if it cannot be
+Takes about a minute. Leaves Redisson out, and says so, if there is no JDK or Maven, or if it cannot be
 downloaded.
 """
 
