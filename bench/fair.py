@@ -22,12 +22,11 @@ import json
 import os
 import re
 import resource
-import shutil
 import statistics
 import subprocess
 import threading
 
-from server import Broken
+from server import Broken, find_program
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 ROOT = os.path.dirname(HERE)
@@ -43,6 +42,26 @@ def parse_fair_options(argv):
     options = parser.parse_args(argv)
     options.handovers = max(options.handovers or (100 if options.quick else 300), 2)
     return options
+
+
+def redisson_version():
+    with open(POM, encoding="utf-8") as file:
+        version = re.search("<redisson.version>(.*)</redisson.version>", file.read())
+    return f"Redisson {version[1]}"
+
+
+def compile_java(pom, out, *options):
+    """Returns the class path of what Maven builds in `out`. Throws Broken if it cannot be built."""
+    for program in ("java", "mvn"):
+        find_program(program)
+    maven = ["mvn", "-q", "-B", "-f", pom, *options, "compiler:compile", "dependency:copy-dependencies"]
+    for more in (["-o"], []):  # it has what it needs, or it downloads that
+        done = subprocess.run([*maven, *more], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, check=False)
+        if done.returncode == 0:
+            return f"{out}/classes:{out}/jars/*"
+    errors = [line for line in done.stdout.decode().splitlines() if "ERROR" in line]
+    raise Broken("Maven failed: " + "".join(errors[:1]))
 
 
 def median(values):
@@ -118,24 +137,12 @@ class FairBench:
 
     def build_redisson(self):
         """Returns the command that starts the peer, or None."""
-        missing = [name for name in ("java", "mvn") if not shutil.which(name)]
-        if missing:
-            self.notes.append(f"Redisson was not measured: there is no {missing[0]} here")
-            return None
         out = os.path.join(ROOT, "build", "bench", "redisson")
-        done = subprocess.run(["mvn", "-q", "-B", "-f", POM, f"-Dbench.build={out}", "compile",
-                               "dependency:copy-dependencies"], stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-        if done.returncode != 0:
-            errors = [line for line in done.stdout.decode().splitlines() if "ERROR" in line]
-            self.notes.append("Redisson was not measured: Maven failed: " + "".join(errors[:1]))
+        try:
+            return ["java", "-cp", compile_java(POM, out, f"-Dbench.build={out}"), "FairQueue"]
+        except Broken as error:
+            self.notes.append(f"Redisson was not measured: {error}")
             return None
-        return ["java", "-cp", f"{out}/classes:{out}/jars/*", "FairQueue"]
-
-    def redisson(self):
-        with open(POM, encoding="utf-8") as file:
-            version = re.search("<redisson.version>(.*)</redisson.version>", file.read())
-        return f"Redisson {version[1]}"
 
     def measure(self, argv, sort, waiters):
         """Returns a Result. Throws Broken if there is none within the time bound."""
@@ -183,7 +190,7 @@ class FairBench:
         try:
             return self.measure(self.java, sort_by_order, waiters)
         except Broken as error:
-            self.notes.append(f"{self.redisson()}, {waiters:,} waiters: {error}")
+            self.notes.append(f"{redisson_version()}, {waiters:,} waiters: {error}")
             return None
 
     def note_others(self, name, waiters, result):
@@ -192,7 +199,7 @@ class FairBench:
         self.notes.append(f"{name}, {waiters:,} waiters, other scripts: " + "; ".join(texts))
 
     def rows(self, sizes):
-        peer = self.redisson()
+        peer = redisson_version()
         yield ("waiters", "handover, us", peer, "ratio", "scripts: release + grant, us", peer,
                "ratio")
         for waiters in sizes:
@@ -220,7 +227,7 @@ def measure_fair(bench, options):
                         ("slowlog-max-len", 100000)):
         bench.redis.command("CONFIG", "SET", name, value)
     rows = list(fair.rows(sizes))
-    print(f"rlock and {fair.redisson()} with {server}, {options.handovers} handovers, "
+    print(f"rlock and {redisson_version()} with {server}, {options.handovers} handovers, "
           f"{os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}\n")
     for number, row in enumerate(rows):
         print("| " + " | ".join(row) + " |")

@@ -18,13 +18,12 @@ Takes half a minute. Needs redis-benchmark.
 import argparse
 import os
 import re
-import shlex
 import subprocess
 import time
 
 from figures import mebibytes
 from redlock import start_servers
-from server import CHANNEL, Broken, Redis, find_program, wait_until
+from server import CHANNEL, Broken, Redis, find_program, recorded, wait_until
 
 KINDS = (("reentrant", []), ("reentrant, --no-info", ["--no-info"]),
          ("reentrant, --fence", ["--fence"]), ("fair", ["--fair"]), ("simple", ["--kind", "simple"]))
@@ -139,20 +138,10 @@ class Growth:
     # --- capacity ---
 
     def captured(self, argv, name):
-        """Runs rlock; returns the script requests that it sent, as lists of words."""
-        monitor = Redis(self.bench.socket)
-        monitor.command("MONITOR")
-        answer = self.run(*argv, name)
-        self.redis.command("ECHO", "bench:end")
-        requests = []
-        while True:
-            line = monitor.reply()
-            if "bench:end" in line:
-                break
-            if " lua] " not in line and '"EVALSHA"' in line.upper():
-                requests.append(shlex.split(line.split("] ", 1)[1]))
-        monitor.close()
-        return answer, requests
+        """Runs rlock; returns its answer, and the script requests that it sent."""
+        answers = []
+        requests = recorded(self.redis, lambda: answers.append(self.run(*argv, name)))
+        return answers[0], [request for request in requests if request[0] == b"EVALSHA"]
 
     def capacity(self, request, names=10000000):
         program = find_program("redis-benchmark", "valkey-benchmark")
@@ -164,7 +153,7 @@ class Growth:
         self.redis.command("FLUSHALL")
         take = self.rlock("acquire", "--no-watchdog", "--lease", "10m")
         owner, requests = self.captured(take, "NAME")
-        fresh = [word.replace("NAME", "lock__rand_int__") for word in requests[0]]
+        fresh = [word.replace(b"NAME", b"lock__rand_int__") for word in requests[0]]
         self.add("capacity: taking different locks", f"{self.capacity(fresh):,.0f} /s")
         self.redis.command("FLUSHALL")
         owner = self.run(*take, "NAME")
@@ -172,7 +161,7 @@ class Growth:
         _, requests = self.captured(renew, "NAME")
         # Many locks, since one that is renewed twice in a millisecond is left as it is.
         self.redis.command("EVAL", COPIES, 0, 10000)
-        some = [word.replace("NAME", "lock__rand_int__") for word in requests[0]]
+        some = [word.replace(b"NAME", b"lock__rand_int__") for word in requests[0]]
         self.add("capacity: renewals", f"{self.capacity(some, 10000):,.0f} /s")
         other = self.rlock("exec", "--no-wait", "-q", "-E", "0", "NAME", "--")
         _, requests = self.captured(other, "true")

@@ -22,7 +22,7 @@ import subprocess
 import time
 
 from figures import Table, mebibytes, milliseconds, ratio_text
-from server import Broken, Redis, find_program, free_port, wait_until
+from server import Broken, Redis, find_program, free_port, listens, wait_until
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 ROOT = os.path.dirname(HERE)
@@ -47,7 +47,7 @@ def start_servers(bench, number):
         bench.start([program, "--port", str(port), "--bind", "127.0.0.1", "--unixsocket", path,
                      "--save", "", "--appendonly", "no", "--dir", bench.directory, "--daemonize",
                      "no", "--logfile", bench.path(f"redis{i}.log")])
-        wait_until("the server is up", lambda: os.path.exists(path))
+        wait_until("the server is up", lambda: listens(path))
         urls.append(f"redis://127.0.0.1:{port}")
     redis = Redis(path)
     info = redis.info("server")

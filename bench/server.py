@@ -1,5 +1,7 @@
 """What the benchmarks need to talk to a server, and to wait for one."""
 
+import ast
+import re
 import shutil
 import socket
 import time
@@ -33,10 +35,17 @@ def wait_until(what, condition, seconds=10.0):
         time.sleep(0.002)
 
 
+def listens(path):
+    """Returns whether a server listens on a socket, whose file is there a little before."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        return probe.connect_ex(path) == 0
+
+
 class Redis:
     """A connection to the server, just able to do what is needed here."""
 
     def __init__(self, path):
+        self.path = path
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.connect(path)
         self.file = self.socket.makefile("rb")
@@ -44,7 +53,7 @@ class Redis:
     def command(self, *words):
         request = b"*%d\r\n" % len(words)
         for word in words:
-            data = str(word).encode()
+            data = word if isinstance(word, bytes) else str(word).encode()
             request += b"$%d\r\n%s\r\n" % (len(data), data)
         self.socket.sendall(request)
         return self.reply()
@@ -57,7 +66,8 @@ class Redis:
         if kind == ":":
             return int(rest)
         if kind == "$":
-            return None if rest == "-1" else self.file.read(int(rest) + 2)[:-2].decode()
+            return None if rest == "-1" else self.file.read(int(rest) + 2)[:-2].decode(
+                errors="replace")
         if kind == "*":
             return [self.reply() for _ in range(int(rest))]
         return rest
@@ -72,3 +82,25 @@ class Redis:
 
     def waiters(self, name):
         return self.command("PUBSUB", "NUMSUB", CHANNEL % name)[1]
+
+
+def recorded(redis, act):
+    """Does something; returns what clients sent to the server meanwhile, without what scripts called: a
+    list of the words of each request, as bytes. A time (ms since 1970, within a day) is an int: how much
+    later than the request it is."""
+    monitor = Redis(redis.path)
+    monitor.command("MONITOR")
+    act()
+    time.sleep(0.05)  # what nobody waits for comes, too
+    redis.command("ECHO", "bench:end")
+    requests = []
+    while "bench:end" not in (line := monitor.reply()):
+        when, words = line.split(" ", 1)
+        if " lua] " in words.split('"', 1)[0]:
+            continue
+        now, day = round(float(when) * 1000), 86400000
+        requests.append([
+            int(word) - now if re.fullmatch(b"[0-9]{13}", word) and abs(int(word) - now) < day else word
+            for word in (ast.literal_eval("b" + text) for text in re.findall(r'"(?:[^"\\]|\\.)*"', words))])
+    monitor.close()
+    return requests
