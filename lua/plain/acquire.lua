@@ -17,14 +17,13 @@
 -- somebody else's, and nothing else is there.
 local found = redis.pcall('exists', latch, lock, info, queue, twin_name() or latch)
 if found == 0 and fencing == 'off' and not restart_delay then
-  redis.call('hset', lock, owner, 1)  -- fails on a server that is out of memory
-  local reply = redis.pcall('pexpire', lock, lease)
-  if type(reply) == 'table' then
-    redis.call('hdel', lock, owner)  -- what cannot end must not stay
-    return reply
-  end
-  if about_json ~= '' and redis.pcall('hset', info, owner, about_text('reentrant')) == 1 then
-    if type(redis.pcall('pexpire', info, lease)) == 'table' then redis.pcall('hdel', info, owner) end
+  redis.call('set', latch, 'entered', 'xx', 'px', lease)  -- as ask_for_memory
+  redis.call('pexpire', lock, lease)                      -- as try_to_end, also for the side key
+  redis.call('hset', lock, owner, 1)
+  redis.call('pexpire', lock, lease)
+  if about_json ~= '' then
+    redis.pcall('hset', info, owner, about_text('reentrant'))
+    redis.pcall('pexpire', info, lease)
   end
   return {k_granted, 1, 0, '', ''}
 end
