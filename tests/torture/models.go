@@ -106,8 +106,7 @@ func lockModel(permits int) porcupine.Model {
 	}
 }
 
-// queueModel is a queue: who joins stands at its end, and only the head leaves it with the lock. Who was
-// disturbed passes, and quits at any time.
+// queueModel is a queue: who joins stands at its end, and only the head leaves it with the lock.
 var queueModel = porcupine.Model{
 	Init: func() interface{} { return "" },
 	Step: func(state, input, _ interface{}) (bool, interface{}) {
@@ -124,12 +123,6 @@ var queueModel = porcupine.Model{
 			return true, queue[len(me):]
 		case "pass": // takes a lock that nobody waits for
 			return queue == "", state
-		case "quit":
-			at := strings.Index(";"+queue, ";"+me)
-			if at < 0 {
-				return false, state
-			}
-			return true, queue[:at] + queue[at+len(me):]
 		}
 		return false, state
 	},
