@@ -25,7 +25,8 @@ var excuses = []excuse{
 		return act.Kind == "stop-host" && act.Host == g.Host
 	}},
 	{"rlock and its guardian were killed", true, func(_ *History, act Act, g *Group) bool {
-		return (act.Kind == "kill-both" || act.Kind == "kill-watchdog") && act.Run == g.of
+		isOfHost := act.Kind == "kill-host" && act.Host == g.Host // one process after the other
+		return (act.Kind == "kill-both" || act.Kind == "kill-watchdog") && act.Run == g.of || isOfHost
 	}},
 	{"the lock was deleted or broken by hand", false, func(h *History, act Act, g *Group) bool {
 		return (act.Kind == "delete" || act.Kind == "force") && h.Round.Minority == 0 && g.wants(act.Lock)
@@ -147,10 +148,16 @@ func (h *History) isBeyondHelp(g *Group) bool {
 	return false
 }
 
+// isDelayed tells whether strace holds a run up while it starts its command.
+func (r *Run) isDelayed() bool { return strings.Contains(strings.Join(r.Args, " "), "delay_enter") }
+
 // actsOn returns what happened while a group lived. What happened up to a second before the command began may have
 // hit its grant, or later, what was stopped between.
 func (h *History) actsOn(g *Group) []Act {
 	from := g.Enter - second
+	if g.isDelayed() {
+		from = g.Called
+	}
 	for _, act := range h.Acts {
 		if act.Run == g.of && act.Kind == "stop-rlock" {
 			from = g.Called

@@ -165,8 +165,7 @@ func (j *judge) hoarded() {
 	}
 	byNote := map[string]*Group{}
 	for _, g := range j.groups {
-		isDelayed := strings.Contains(strings.Join(g.Args, " "), "delay_enter") // by strace, while it starts its command
-		if len(g.Names) > 1 && g.By == "rlock" && g.of == g.ID && !isDelayed {
+		if len(g.Names) > 1 && g.By == "rlock" && g.of == g.ID && !g.isDelayed() {
 			byNote[g.ID] = g
 		}
 	}
