@@ -15,10 +15,6 @@
 namespace rlock::redis {
 namespace {
 
-constexpr const char* k_no_server =
-    " (no server is configured, and this is the default address: name one with -r, RLOCK_REDIS or "
-    "a configuration file, man rlock)";
-
 std::string format(const Args& args) {
   std::vector<const char*> texts;
   std::vector<std::size_t> lengths;
@@ -58,7 +54,7 @@ std::unique_ptr<Stream> connect(const Endpoint& endpoint, const Patience& patien
                         is_tcp ? " (does that port speak TLS? That is rediss://)" : "");
   } catch (const Unavailable& error) {
     throw Unavailable("cannot reach redis at " + endpoint.display() + ": " + error.what() +
-                      (endpoint.is_default ? k_no_server : ""));
+                      endpoint.from);
   }
 }
 

@@ -34,7 +34,7 @@ bool is_host(std::string_view text) {
 std::optional<std::string> url_hint(std::string_view text) {
   const std::size_t space = text.find(' ');
   if (space != std::string_view::npos && text.find("://", space) != std::string_view::npos) {
-    return "it has a space in it: for several servers, give --redis several times";
+    return "it has a space in it: give each server separately";
   }
   const bool is_path = text.starts_with('/') && !text.starts_with("//") && has_only(text, "/._-");
   if (!is_path && !is_host(text)) return std::nullopt;

@@ -231,7 +231,7 @@ TEST_CASE("cluster: what is no cluster, not there or asked in a wrong way is sai
                 "no node answers");
   const std::string name = cluster().name_on(1);
   check_refused(run(rlock_argv("-r", cluster().node(0).tcp_url(), "exec", name, "--", "true")), 78,
-                "give redis-cluster://");
+                "use redis-cluster://");
   // A seed that is dead, one that hangs and one that lives.
   single.pause();
   const std::string url = "redis-cluster://127.0.0.1:" + port +

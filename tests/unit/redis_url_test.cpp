@@ -241,7 +241,7 @@ TEST_CASE("who leaves the scheme out is told which one may be meant, and nothing
     CAPTURE(text);
     CHECK(complaint(text) == "bad server URL: is " + meant + " meant in front of it?");
   }
-  CHECK(has(complaint("redis://a redis://b"), "give --redis several times"));
+  CHECK(has(complaint("redis://a redis://b"), "give each server separately"));
   for (const std::string text : {"user:secret@web1", "secret", "user:secret", "/a b", "a\x1b.b"}) {
     CAPTURE(text);
     CHECK_FALSE(has(complaint(text), "meant in front"));

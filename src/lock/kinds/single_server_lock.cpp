@@ -5,12 +5,14 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/escape.hpp"
 #include "base/integer.hpp"
 #include "base/random.hpp"
 #include "lock/servers/fencing.hpp"
 #include "lock/servers/refusals.hpp"
 #include "lock/servers/restart.hpp"
 #include "lock/words/owner_info.hpp"
+#include "lock/words/refused.hpp"
 #include "lock/words/token.hpp"
 #include "redis/server_error.hpp"
 
@@ -69,7 +71,7 @@ SingleServerLock::SingleServerLock(Layout layout, std::string owner, const About
     owner_.resize(owner_.size() - layout_.owner_ending.size());
   }
   if (layout_.no_fencing != nullptr && terms.fencing != Fencing::off) {
-    throw Error(ExitStatus::usage, std::string("--fence: ") + layout_.no_fencing);
+    throw Refused(Refused::Why::no_tokens, escape_for_terminal(name()) + ": " + layout_.no_fencing);
   }
 }
 
