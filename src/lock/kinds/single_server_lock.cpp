@@ -236,16 +236,17 @@ std::optional<Hold> SingleServerLock::reenter(redis::Client& client) {
 
 Renewal SingleServerLock::renew(redis::Client& client, TimePoint* deadline) const {
   const TimePoint asked = BootClock::now();
-  const redis::Reply reply = client.run(layout_.renew(asker(), terms_.lease), nullptr,
-                                        deadline == nullptr ? TimePoint::max() : *deadline);
-  if (reply.as_integer() != 1) return Renewal::lost;
+  const auto answer =
+      lua::renewing::read(client.run(layout_.renew(asker(), terms_.lease), nullptr,
+                                     deadline == nullptr ? TimePoint::max() : *deadline));
+  if (std::holds_alternative<lua::renewing::NotHeld>(answer)) return Renewal::lost;
   if (deadline != nullptr) *deadline = lease_deadline(asked, terms_.lease);
   return Renewal::renewed;
 }
 
 Renewal SingleServerLock::ask(redis::Client& client) const {
-  const redis::Reply reply = client.run(layout_.renew(asker(), Milliseconds(0)));
-  return reply.as_integer() == 1 ? Renewal::renewed : Renewal::lost;
+  const auto answer = lua::renewing::read(client.run(layout_.renew(asker(), Milliseconds(0))));
+  return std::holds_alternative<lua::renewing::NotHeld>(answer) ? Renewal::lost : Renewal::renewed;
 }
 
 void SingleServerLock::go_on_with(const Hold& hold) {
