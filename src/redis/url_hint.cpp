@@ -38,7 +38,7 @@ std::optional<std::string> url_hint(std::string_view text) {
   }
   const bool is_path = text.starts_with('/') && !text.starts_with("//") && has_only(text, "/._-");
   if (!is_path && !is_host(text)) return std::nullopt;
-  return std::string("is ") + (is_path ? "unix://" : "redis://") + " meant in front of it?";
+  return std::string("put ") + (is_path ? "unix://" : "redis://") + " in front of it";
 }
 
 }  // namespace rlock::redis

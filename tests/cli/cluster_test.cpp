@@ -225,7 +225,7 @@ TEST_CASE("cluster: what is no cluster, not there or asked in a wrong way is sai
   Server single;
   check_refused(
       run(rlock_argv("-r", "redis-cluster://127.0.0.1:" + std::to_string(single.port()), "list")),
-      78, "is of no cluster");
+      78, "not a node of a cluster");
   const std::string port = std::to_string(free_port());
   check_refused(run(rlock_argv("-r", "redis-cluster://127.0.0.1:" + port, "list")), 69,
                 "no node answers");
