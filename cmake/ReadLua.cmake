@@ -5,7 +5,8 @@
 #   --#arg NAME TYPE[?]  an argument; with a question mark it may be empty
 #   --#args NAME         all arguments that follow, as a list
 #   --#reply CODE NAME FIELD[:TYPE][?]...  an answer {CODE, FIELD...}, which may end before a field
-#                        with a question mark. k_NAME stands for the code, k_NAME_FIELD for the place
+#                        with a question mark, or the bare CODE where no field is needed. k_NAME stands
+#                        for the code, k_NAME_FIELD for the place
 #   --#parts NAME...     the places of an answer without a code, in C++ k_NAME; may go on in a line
 #                        of its own
 #   --#include FILE      stands for lua/include/FILE

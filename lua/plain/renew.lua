@@ -8,14 +8,14 @@
 --#arg latch key?  of this hold, where the owner having the lock does not prove that this hold does.
 --   One of several servers that has forgotten the lock may have it from another hold, and counts this
 --   one again. A string may be somebody else's of the same value.
--- Returns 1 the lock is the owner's, 0 it is not, or this hold has ended.
+--#include renewing.lua
 local owns = redis.pcall('hexists', lock, owner)
 local is_string = type(owns) == 'table' and owns.err:find('WRONGTYPE', 1, true)
 if type(owns) == 'table' and not is_string then return owns end
 if is_string then owns = redis.call('type', lock).ok == 'string' and redis.call('get', lock) == owner and 1 or 0 end
-if owns == 0 then return 0 end
-if is_string and latch ~= '' and redis.call('get', latch) ~= 'entered' then return 0 end
-if lease == 0 then return 1 end
+if owns == 0 then return k_not_held end
+if is_string and latch ~= '' and redis.call('get', latch) ~= 'entered' then return k_not_held end
+if lease == 0 then return k_renewed end
 
 -- PEXPIRE comes first: it works also when the server is out of memory, and opens the script for
 -- writing. Where there is to be no expiry, HDEL does, of a field that there cannot be.
@@ -30,10 +30,10 @@ if latch ~= '' and is_string then
 elseif latch ~= '' then
   --#include info.lua
   local seen = redis.call('get', latch)
-  if seen and seen ~= 'entered' or not seen and note_of(owner, latch:match('.*:(.*)')) == 'ended' then return 0 end
+  if seen and seen ~= 'entered' or not seen and note_of(owner, latch:match('.*:(.*)')) == 'ended' then return k_not_held end
   if not seen then redis.call('hincrby', lock, owner, 1) end
   redis.call('set', latch, 'entered', 'px', 2 * lease)
 end
 --#include prolong_info.lua
 prolong_info(lease)
-return 1
+return k_renewed

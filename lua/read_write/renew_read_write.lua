@@ -5,13 +5,13 @@
 --#arg info key
 --#arg prefix text  what the names of the readers' keys start with
 --#arg side read|write
--- Returns 1 the lock is the owner's, 0 it is not.
+--#include renewing.lua
 -- It publishes nothing, but is told in the same way whether this is a cluster:
 --#publishes
 --#include read_write.lua
 local field = side == 'read' and owner or writer
-if not mode or redis.call('hexists', lock, field) == 0 then return 0 end
-if lease == 0 then return 1 end
+if not mode or redis.call('hexists', lock, field) == 0 then return k_not_held end
+if lease == 0 then return k_renewed end
 --#include prolong_info.lua
 
 -- PEXPIRE comes first: it works also when the server is out of memory.
@@ -31,4 +31,4 @@ if field == owner and not lives then
 end
 
 prolong_info(lease)
-return 1
+return k_renewed

@@ -4,7 +4,7 @@
 --#arg owner text
 --#arg info key
 --#arg lock key
--- Returns 1 the owner has it, 0 it has not.
+--#include renewing.lua
 local channel = ''
 --#include now.lua
 --#include info.lua
@@ -12,10 +12,10 @@ local channel = ''
 --#include publish.lua
 --#include twin.lua
 --#include semaphore.lua
-if not has_permit(owner) then return 0 end
+if not has_permit(owner) then return k_not_held end
 if lease > 0 then
   extend(owner, lease)
   prolong_info(lease)
   keep_alive()
 end
-return 1
+return k_renewed

@@ -14,6 +14,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/help.hpp"
 #include "cli/commands/literal_words.hpp"
+#include "cli/output/error_text.hpp"
 #include "cli/taking/shell_export.hpp"
 #include "cli/terminal/message.hpp"
 #include "redis/tls_module.hpp"
@@ -192,6 +193,12 @@ std::function<int()> parse(int argc, const char* const* argv) {
   };
 }
 
-int run(int argc, const char* const* argv) { return parse(argc, argv)(); }
+int run(int argc, const char* const* argv) {
+  try {
+    return parse(argc, argv)();
+  } catch (const Error& error) {
+    throw Error(error.status(), describe_error(error));
+  }
+}
 
 }  // namespace rlock::cli

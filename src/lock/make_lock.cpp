@@ -1,11 +1,12 @@
 #include "lock/make_lock.hpp"
 
-#include "base/error.hpp"
+#include "base/escape.hpp"
 #include "lock/kinds/fair/fair.hpp"
 #include "lock/kinds/plain/plain.hpp"
 #include "lock/kinds/quorum/quorum.hpp"
 #include "lock/kinds/read_write/read_write.hpp"
 #include "lock/kinds/semaphore/semaphore.hpp"
+#include "lock/words/refused.hpp"
 
 namespace rlock::lock {
 namespace {
@@ -29,20 +30,25 @@ Layout layout_of(const Wish& wish) {
 
 const std::string& owner_of(const Wish& wish) { return wish.hold ? wish.hold->owner : wish.owner; }
 
-std::unique_ptr<Lock> make_quorum(const Wish& wish, std::size_t servers) {
-  if (wish.kind == Kind::read || wish.kind == Kind::write || wish.kind == Kind::semaphore) {
-    throw Error(ExitStatus::usage, "--kind " + kind_name(wish.kind) +
-                                       ": not with several independent servers; give one server");
-  }
+// Throws Refused for what several independent servers cannot keep.
+void check_for_quorum(const Wish& wish) {
+  using Why = Refused::Why;
+  const std::string servers = escape_for_terminal(wish.name) + ": several independent servers ";
   if (wish.kind == Kind::fair) {
-    throw Error(ExitStatus::usage,
-                "--fair: each of several independent servers has a queue of its own, and nobody "
-                "knows who came first to a majority of them; give one server");
+    throw Refused(Why::needs_one_server,
+                  servers + "cannot keep a fair lock, because each has its own queue");
+  }
+  if (wish.kind == Kind::read || wish.kind == Kind::write || wish.kind == Kind::semaphore) {
+    throw Refused(Why::needs_one_server, servers + "cannot keep a " + kind_name(wish.kind) +
+                                             (wish.kind == Kind::semaphore ? "" : " lock"));
   }
   if (wish.value == Value::given) {
-    throw Error(ExitStatus::usage,
-                "--token: with several servers each attempt needs a value of its own");
+    throw Refused(Why::needs_fresh_value, servers + "need a new value for each attempt");
   }
+}
+
+std::unique_ptr<Lock> make_quorum(const Wish& wish, std::size_t servers) {
+  check_for_quorum(wish);
   Terms terms = wish.terms;
   if (terms.fencing == Fencing::on) terms.fencing = Fencing::peek;
   if (!terms.restart_delay) terms.restart_delay = Milliseconds(0);  // who takes it gives one

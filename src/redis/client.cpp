@@ -19,14 +19,16 @@ constexpr Milliseconds k_courtesy{250};
 // Nodes that send to one another in a circle do not yet agree who keeps the slot.
 constexpr int k_most_redirections = 4;
 
-int slot_of_call(const ScriptArgs& call) { return call.keys.empty() ? 0 : slot_of(call.keys[0]); }
+int slot_of_call(const ScriptCall& call) {
+  return call.args.keys.empty() ? 0 : slot_of(call.args.keys[0]);
+}
 
 // A node would refuse the one script and carry out the other: a lock that nobody can release.
-void check_slots(const ScriptArgs& call) {
+void check_slots(const ScriptCall& call) {
   const int slot = slot_of_call(call);
-  for (const std::string& key : call.keys) {
+  for (const std::string& key : call.args.keys) {
     if (slot_of(key) == slot) continue;
-    throw Error(ExitStatus::usage, escape_for_terminal(call.keys[0]) +
+    throw Error(ExitStatus::usage, escape_for_terminal(call.args.keys[0]) +
                                        ": bad name for a cluster: with these braces the lock's "
                                        "keys would lie in different slots");
   }
@@ -113,25 +115,25 @@ void Client::refuse_slot(const std::string& error) const {
 
 // In a cluster, a script publishes in both ways (PUBLISH and SPUBLISH), because Redisson listens in
 // one of them.
-ScriptArgs Client::complete(const ScriptCall& call) const {
-  ScriptArgs whole = call.args;
+ScriptCall Client::complete(const ScriptCall& call) const {
+  ScriptCall whole = call;
   if (links_.is_cluster() && call.script.voice == Script::Voice::publishes) {
-    whole.args.emplace_back("sharded");
+    whole.args.args.emplace_back("sharded");
   }
   return whole;
 }
 
 Reply Client::run(const ScriptCall& call, int* unanswered, TimePoint deadline) {
-  if (links_.is_cluster()) check_slots(call.args);
-  const ScriptArgs whole = complete(call);
+  if (links_.is_cluster()) check_slots(call);
+  const ScriptCall whole = complete(call);
   const Patience patience = options_.patience(deadline);
   const auto action = [&](Connection& connection) -> std::optional<Reply> {
     const Asking asking = links_.is_asking() ? Asking::yes : Asking::no;
-    Reply reply = run_script(connection, call.script, whole, patience, asking);
+    Reply reply = run_script(connection, whole, patience, asking);
     if (is_to_be_made_again(reply, patience.deadline)) return std::nullopt;
     return reply;
   };
-  Reply reply = insist(slot_of_call(call.args), action, unanswered, patience);
+  Reply reply = insist(slot_of_call(call), action, unanswered, patience);
   if (reply.type != Reply::Type::error) return reply;
   // No time was left to follow it, or to wait.
   if (links_.is_cluster() && Links::is_about_slot(reply.text)) refuse_slot(reply.text);
@@ -143,25 +145,25 @@ void Client::connect() {
   links_.open(0, options_.patience());
 }
 
-std::vector<Reply> Client::run_all(const Script& script, const std::vector<ScriptArgs>& calls) {
+std::vector<Reply> Client::run_all(const std::vector<ScriptCall>& calls) {
   std::vector<Reply> replies(calls.size());
   std::map<std::string, std::vector<std::size_t>> groups;
   const Patience patience = options_.patience();
   for (std::size_t i = 0; i < calls.size(); ++i) {
     groups[links_.owner(slot_of_call(calls[i]), patience)].push_back(i);
   }
-  for (const auto& [node, which] : groups) run_some(script, calls, which, replies);
+  for (const auto& [node, which] : groups) run_some(calls, which, replies);
   return replies;
 }
 
-// Runs a script for the calls whose keys one node keeps: `which` are their indices.
-void Client::run_some(const Script& script, const std::vector<ScriptArgs>& calls,
-                      const std::vector<std::size_t>& which, std::vector<Reply>& replies) {
-  std::vector<ScriptArgs> some;
+// Runs the calls whose keys one node keeps: `which` are their indices.
+void Client::run_some(const std::vector<ScriptCall>& calls, const std::vector<std::size_t>& which,
+                      std::vector<Reply>& replies) {
+  std::vector<ScriptCall> some;
   for (const std::size_t i : which) some.push_back(calls[i]);
   const Patience patience = options_.patience();
   const auto action = [&](Connection& connection) {
-    return std::optional(run_scripts(connection, script, some, patience));
+    return std::optional(run_scripts(connection, some, patience));
   };
   std::vector<Reply> answers = insist(slot_of_call(some[0]), action, nullptr, patience);
   for (std::size_t i = 0; i < which.size(); ++i) {
@@ -170,7 +172,7 @@ void Client::run_some(const Script& script, const std::vector<ScriptArgs>& calls
     if (!links_.is_cluster() || reply.type != Reply::Type::error) continue;
     if (!Links::is_about_slot(reply.text)) continue;  // it has just moved, say
     try {
-      reply = run({script, some[i]});
+      reply = run(some[i]);
     } catch (const ServerError&) {  // then that answer stands
     }
   }
@@ -237,7 +239,7 @@ void Client::close_gently(Milliseconds bound) noexcept {
 
 bool Client::send_behind(const ScriptCall& call) noexcept {
   return best_effort([&](Connection& connection, const Patience& patience) {
-    send_script(connection, call.script, complete(call), patience);
+    send_script(connection, complete(call), patience);
   });
 }
 

@@ -28,10 +28,10 @@ class Client {
   Reply run(const ScriptCall& call, int* unanswered = nullptr,
             TimePoint deadline = TimePoint::max());
 
-  // Runs a script once for each of `calls`, in one round trip. The script must only read. Each
-  // reply has the client's timeout. Returns the replies in order. They may be errors. In a cluster,
-  // each node takes a round trip of its own. Throws Unavailable, ProtocolError, Interrupted.
-  std::vector<Reply> run_all(const Script& script, const std::vector<ScriptArgs>& calls);
+  // Runs scripts that only read, in one round trip. Each reply has the client's timeout. Returns
+  // the replies in order. They may be errors. In a cluster, each node takes a round trip of its
+  // own. Throws Unavailable, ProtocolError, Interrupted.
+  std::vector<Reply> run_all(const std::vector<ScriptCall>& calls);
 
   // Sends a command, in a cluster to the node that keeps `key`. The command may be sent again,
   // which it must bear. Returns the reply, which may be an error. Throws Unavailable,
@@ -89,9 +89,9 @@ class Client {
   auto insist(int slot, Action action, int* unanswered, const Patience& patience);
   [[nodiscard]] bool is_to_be_made_again(const Reply& reply, TimePoint deadline);
   [[noreturn]] void refuse_slot(const std::string& error) const;
-  [[nodiscard]] ScriptArgs complete(const ScriptCall& call) const;
-  void run_some(const Script& script, const std::vector<ScriptArgs>& calls,
-                const std::vector<std::size_t>& which, std::vector<Reply>& replies);
+  [[nodiscard]] ScriptCall complete(const ScriptCall& call) const;
+  void run_some(const std::vector<ScriptCall>& calls, const std::vector<std::size_t>& which,
+                std::vector<Reply>& replies);
   template <typename Action>
   bool best_effort(Action action) noexcept;
 

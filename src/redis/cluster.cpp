@@ -27,7 +27,8 @@ View connect_and_ask(const NodeOptions& options, const HostAndPort& node,
     if (!reply.text.starts_with("ERR This instance has cluster support disabled")) {
       throw ServerError(url, reply.text);
     }
-    throw Error(ExitStatus::config, url + ": is of no cluster, but a single server (redis://)");
+    throw Error(ExitStatus::config,
+                url + ": not a node of a cluster, but a single server: use redis://");
   }
   view.slots = SlotMap(reply, node);
   return view;

@@ -15,10 +15,6 @@
 namespace rlock::redis {
 namespace {
 
-constexpr const char* k_no_server =
-    " (no server is configured, and this is the default address: name one with -r, RLOCK_REDIS or "
-    "a configuration file, man rlock)";
-
 std::string format(const Args& args) {
   std::vector<const char*> texts;
   std::vector<std::size_t> lengths;
@@ -42,7 +38,7 @@ Fd connect_socket(const Endpoint& endpoint, const Patience& patience) {
       return connect_local(endpoint.path, patience);
     case Endpoint::Transport::sentinel:  // a connection is to one server
     case Endpoint::Transport::cluster:
-      throw Error(ExitStatus::internal, endpoint.display() + ": is not a single server");
+      throw Error(ExitStatus::internal, endpoint.display() + ": not a single server");
     case Endpoint::Transport::tls:
     case Endpoint::Transport::tcp:
       break;
@@ -55,10 +51,10 @@ std::unique_ptr<Stream> connect(const Endpoint& endpoint, const Patience& patien
     if (endpoint.transport == Endpoint::Transport::tls) return connect_tls(endpoint, patience);
     const bool is_tcp = endpoint.transport == Endpoint::Transport::tcp;
     return plain_stream(connect_socket(endpoint, patience), endpoint.display(),
-                        is_tcp ? " (does that port speak TLS? That is rediss://)" : "");
+                        is_tcp ? " (if that port expects TLS, use rediss://)" : "");
   } catch (const Unavailable& error) {
     throw Unavailable("cannot reach redis at " + endpoint.display() + ": " + error.what() +
-                      (endpoint.is_default ? k_no_server : ""));
+                      endpoint.from);
   }
 }
 
@@ -169,7 +165,7 @@ void Connection::write(std::string_view bytes, const Patience& patience) {
   while (!bytes.empty()) {
     // No byte goes out late: the last one is what has a request carried out.
     if (BootClock::now() >= patience.deadline) {
-      throw Unavailable("redis at " + server_ + " takes no request " + in_time(patience));
+      throw Unavailable("redis at " + server_ + " does not accept a request " + in_time(patience));
     }
     const Stream::Step step = stream_->write(bytes);
     bytes.remove_prefix(step.bytes);

@@ -38,7 +38,7 @@ void check_privacy(const std::string& directory) {
   if (!S_ISDIR(status.st_mode)) refuse(directory, "not a directory");
   if (status.st_uid != ::geteuid()) refuse(directory, "the directory belongs to another user");
   if ((status.st_mode & 07777) != 0700) {
-    refuse(directory, "the directory's mode must be 0700, for its owner alone");
+    refuse(directory, "the mode of the directory must be 0700");
   }
 }
 
@@ -151,7 +151,7 @@ void start_server(const std::string& directory, const Fd& lock) {
   }
   ::unlink((directory + "/redis.sock").c_str());  // of a server that was killed
   const pid_t child = ::fork();
-  if (child < 0) throw Unavailable("fork: " + errno_text(errno));
+  if (child < 0) throw Unavailable("cannot start the server: " + errno_text(errno));
   if (child == 0) command.exec(lock.get());
   while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
   }
@@ -162,7 +162,8 @@ void start_server(const std::string& directory, const Fd& lock) {
 Fd connect_local(const std::string& directory, const Patience& patience) {
   const std::string place = place_of(directory);
   const std::string socket = place + "/redis.sock";
-  if (socket.size() >= sizeof(sockaddr_un::sun_path)) refuse(place, "the path is too long");
+  if (socket.size() >= sizeof(sockaddr_un::sun_path))
+    refuse(place, "the path is too long for a socket");
   make_private_directory(place);
   try {
     return connect_unix(socket, patience);
@@ -182,7 +183,7 @@ Fd connect_local(const std::string& directory, const Patience& patience) {
     } catch (const Unavailable&) {  // not yet
     }
   }
-  throw Unavailable("the server does not start; see " + place + "/server.log");
+  throw Unavailable("the server does not start: see " + place + "/server.log");
 }
 
 std::string local_socket(const std::string& directory) {

@@ -172,8 +172,8 @@ void ReplyParser::feed(std::string_view bytes) {
 
 // "Out of memory" is also what hiredis makes of our refusals.
 void ReplyParser::fail() const {
-  if (budget_.is_refused) throw ProtocolError("a reply that is too large, or no RESP2");
-  if (reader_->err == REDIS_ERR_OOM) throw Unavailable("no memory for the server's answer");
+  if (budget_.is_refused) throw ProtocolError("the reply is too large, or not RESP2");
+  if (reader_->err == REDIS_ERR_OOM) throw Unavailable("out of memory for the server's answer");
   throw ProtocolError(reader_->errstr);
 }
 

@@ -5,12 +5,13 @@
 namespace rlock::redis {
 namespace {
 
-Args eval_args(std::string_view command, std::string_view script, const std::string& key_count,
-               const ScriptArgs& call) {
-  Args args = {command, script, key_count};
-  args.insert(args.end(), call.keys.begin(), call.keys.end());
-  args.insert(args.end(), call.args.begin(), call.args.end());
-  return args;
+// `which`: the script, as the command names it.
+Args eval_args(std::string_view command, std::string_view which, const std::string& key_count,
+               const ScriptArgs& args) {
+  Args words = {command, which, key_count};
+  words.insert(words.end(), args.keys.begin(), args.keys.end());
+  words.insert(words.end(), args.args.begin(), args.args.end());
+  return words;
 }
 
 struct Commands {
@@ -18,38 +19,45 @@ struct Commands {
   std::string_view by_text;
 };
 
-Reply run(Connection& connection, const Commands& commands, const Script& script,
-          const ScriptArgs& call, const Patience& patience, Asking asking) {
-  const std::string key_count = std::to_string(call.keys.size());
+Reply run(Connection& connection, const Commands& commands, const ScriptCall& call,
+          const Patience& patience, Asking asking) {
+  const std::string key_count = std::to_string(call.args.keys.size());
   const auto send = [&](std::string_view command, std::string_view which) {
     if (asking == Asking::yes) connection.send({"ASKING"}, patience);
-    return connection.command(eval_args(command, which, key_count, call), patience);
+    return connection.command(eval_args(command, which, key_count, call.args), patience);
   };
-  Reply reply = send(commands.by_sha, script.sha1);
+  Reply reply = send(commands.by_sha, call.script.sha1);
   if (reply.type == Reply::Type::error && reply.text.starts_with("NOSCRIPT")) {
-    reply = send(commands.by_text, script.text);
+    reply = send(commands.by_text, call.script.text);
   }
   return reply;
 }
 
 }  // namespace
 
-Reply run_script(Connection& connection, const Script& script, const ScriptArgs& call,
-                 const Patience& patience, Asking asking) {
-  if (script.access == Script::Access::read) {
-    Reply reply = run(connection, {"EVALSHA_RO", "EVAL_RO"}, script, call, patience, asking);
+Reply run_script(Connection& connection, const ScriptCall& call, const Patience& patience,
+                 Asking asking) {
+  if (call.script.access == Script::Access::read) {
+    Reply reply = run(connection, {"EVALSHA_RO", "EVAL_RO"}, call, patience, asking);
     const bool is_refused =
         reply.type == Reply::Type::error &&
         (reply.text.starts_with("ERR unknown command") || reply.text.starts_with("NOPERM"));
     if (!is_refused) return reply;
   }
-  return run(connection, {"EVALSHA", "EVAL"}, script, call, patience, asking);
+  return run(connection, {"EVALSHA", "EVAL"}, call, patience, asking);
 }
 
-std::vector<Reply> run_scripts(Connection& connection, const Script& script,
-                               const std::vector<ScriptArgs>& calls, const Patience& each) {
+Args script_command(std::string_view command, const ScriptCall& call,
+                    const std::string& key_count) {
+  return eval_args(command, call.script.sha1, key_count, call.args);
+}
+
+std::vector<Reply> run_scripts(Connection& connection, const std::vector<ScriptCall>& calls,
+                               const Patience& each) {
   std::vector<std::string> key_counts;
-  for (const ScriptArgs& call : calls) key_counts.push_back(std::to_string(call.keys.size()));
+  for (const ScriptCall& call : calls) {
+    key_counts.push_back(std::to_string(call.args.keys.size()));
+  }
   std::vector<Reply> replies(calls.size());
   std::vector<std::size_t> wanted(calls.size());
   std::iota(wanted.begin(), wanted.end(), 0);
@@ -57,7 +65,7 @@ std::vector<Reply> run_scripts(Connection& connection, const Script& script,
   const auto ask = [&](std::string_view command) {
     std::vector<Args> requests;
     for (const std::size_t i : wanted) {
-      requests.push_back(eval_args(command, script.sha1, key_counts[i], calls[i]));
+      requests.push_back(script_command(command, calls[i], key_counts[i]));
     }
     std::vector<Reply> answers = connection.commands(requests, each);
     std::vector<std::size_t> failed;
@@ -73,7 +81,7 @@ std::vector<Reply> run_scripts(Connection& connection, const Script& script,
     const std::size_t first = wanted.front();
     wanted.erase(wanted.begin());
     const bool is_unknown = replies[first].text.starts_with("NOSCRIPT");
-    replies[first] = run_script(connection, script, calls[first], again(each));
+    replies[first] = run_script(connection, calls[first], again(each));
     if (is_settled || replies[first].type == Reply::Type::error || wanted.empty()) continue;
     is_settled = true;
     ask(is_unknown ? "EVALSHA_RO" : "EVALSHA");
@@ -81,10 +89,9 @@ std::vector<Reply> run_scripts(Connection& connection, const Script& script,
   return replies;
 }
 
-void send_script(Connection& connection, const Script& script, const ScriptArgs& call,
-                 const Patience& patience) {
-  const std::string key_count = std::to_string(call.keys.size());
-  connection.send(eval_args("EVAL", script.text, key_count, call), patience);
+void send_script(Connection& connection, const ScriptCall& call, const Patience& patience) {
+  const std::string key_count = std::to_string(call.args.keys.size());
+  connection.send(eval_args("EVAL", call.script.text, key_count, call.args), patience);
 }
 
 }  // namespace rlock::redis

@@ -36,20 +36,24 @@ struct ScriptCall {
 // request.
 enum class Asking { no, yes };
 
-// Runs `script` by its SHA1, or by its text if the server does not know it. A script that only
+// Runs a script by its SHA1, or by its text if the server does not know it. A script that only
 // reads is run by EVALSHA_RO or EVAL_RO, if the server knows and permits these commands (Redis 7).
 // Returns the reply, which may be an error reply. Throws as Connection::command.
-[[nodiscard]] Reply run_script(Connection& connection, const Script& script, const ScriptArgs& call,
+[[nodiscard]] Reply run_script(Connection& connection, const ScriptCall& call,
                                const Patience& patience, Asking asking = Asking::no);
 
-// Runs `script` once for each of `calls`, in one round trip. The script must only read. Returns the
-// replies in order. They may be errors. Each has the span of `each`. Throws as Connection::command.
-[[nodiscard]] std::vector<Reply> run_scripts(Connection& connection, const Script& script,
-                                             const std::vector<ScriptArgs>& calls,
+// Runs scripts that only read, in one round trip. Returns the replies in order. They may be errors.
+// Each has the span of `each`. Throws as Connection::command.
+[[nodiscard]] std::vector<Reply> run_scripts(Connection& connection,
+                                             const std::vector<ScriptCall>& calls,
                                              const Patience& each);
 
-// Sends `script` by its text and does not wait for the reply. Throws as Connection::send.
-void send_script(Connection& connection, const Script& script, const ScriptArgs& call,
-                 const Patience& patience);
+// Returns the words of the command that runs a script by its SHA1, such as EVALSHA. They are views
+// of `call`, and of `key_count`, which must be the number of its keys.
+[[nodiscard]] Args script_command(std::string_view command, const ScriptCall& call,
+                                  const std::string& key_count);
+
+// Sends a script by its text and does not wait for the reply. Throws as Connection::send.
+void send_script(Connection& connection, const ScriptCall& call, const Patience& patience);
 
 }  // namespace rlock::redis

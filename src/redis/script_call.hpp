@@ -111,12 +111,16 @@ template <typename... Some>
   return all;
 }
 
-// A reply {code, field...}. All functions throw ProtocolError where it is none, or too short.
+// A reply {code, field...}, or the bare code. All functions throw ProtocolError where it is none,
+// or too short.
 class Fields {
  public:
   explicit Fields(const Reply& reply) : reply_(reply) {}
 
-  [[nodiscard]] std::int64_t code() const { return reply_.as_array(1)[0].as_integer(); }
+  [[nodiscard]] std::int64_t code() const {
+    const bool is_bare = reply_.type == Reply::Type::integer;
+    return (is_bare ? reply_ : reply_.as_array(1)[0]).as_integer();
+  }
 
   // T: std::int64_t, std::string, std::vector<Reply>, or an optional of these.
   template <typename T>

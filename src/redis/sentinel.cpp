@@ -42,7 +42,7 @@ Opinion ask_as(const NodeOptions& options, const HostAndPort& sentinel, const Pa
   const std::string url = node_endpoint(sentinels.endpoint, sentinel).display();
   if (address.type == Reply::Type::error) {
     if (!address.text.starts_with("ERR unknown command")) throw ServerError(url, address.text);
-    throw Error(ExitStatus::config, url + ": is no sentinel, but a server (redis://)");
+    throw Error(ExitStatus::config, url + ": not a sentinel, but a server: use redis://");
   }
   if (address.is_nil()) return std::nullopt;
   const auto& parts = address.as_array(2);
@@ -104,7 +104,7 @@ std::optional<Appointment> choose(const std::vector<Appointment>& said, std::int
     }
   }
   if (chosen == nullptr) {
-    why = "no sentinel that answers knows of the last failover";
+    why = "no sentinel that answered knows of the last failover";
     return std::nullopt;
   }
   if (is_tie) {
@@ -179,7 +179,7 @@ std::optional<Appointment> find_master(const NodeOptions& options, const Patienc
                                 escape_for_terminal(options.endpoint.master);
     if (all_answered && refusals.empty()) throw Error(ExitStatus::config, unknown);
     if (all_answered) std::rethrow_exception(refusals.front());
-    throw Unavailable(unknown + ", and not all of them answer");
+    throw Unavailable(unknown + ", and some do not answer");
   }
   if (!refusals.empty()) std::rethrow_exception(refusals.front());
   if (!silent.empty()) throw_silence(silent.front(), whole);
@@ -228,7 +228,7 @@ void hear_of_failovers(const NodeOptions& options, const Patience& patience) {
   for (const auto* failures : {&answers.silent, &answers.refusals}) {
     if (!failures->empty()) throw_silence(failures->front(), whole);
   }
-  throw Unavailable(whole + ": no sentinel tells of the master " + in_time(patience));
+  throw Unavailable(whole + ": no sentinel names the master " + in_time(patience));
 }
 
 bool is_outdated(const Endpoint& whole, std::int64_t epoch) {

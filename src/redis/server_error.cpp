@@ -15,20 +15,19 @@ struct Rule {
   const char* words;  // what has happened, and what to do
 };
 
-constexpr const char* k_unknown_user =
-    "the server knows no such user and password (--user, --password-file)";
+constexpr const char* k_unknown_user = "the server rejects the user or the password";
 constexpr const char* k_no_password =
-    "the server has no such user, or no password at all: leave it out, or set one there";
-constexpr const char* k_cluster = "the server is one of a cluster: give redis-cluster://HOST:PORT";
+    "the server's default user has no password: give none, or set one on the server";
+constexpr const char* k_cluster =
+    "the server is a node of a cluster: use redis-cluster://HOST:PORT";
 
 // The first code that fits decides.
 constexpr std::array k_rules = {
-    Rule{"NOAUTH", ExitStatus::permission,
-         "the server wants a password (--password-file, or RLOCK_PASSWORD)"},
+    Rule{"NOAUTH", ExitStatus::permission, "the server requires a password"},
     Rule{"WRONGPASS", ExitStatus::permission, k_unknown_user},
     Rule{"NOPERM", ExitStatus::permission, ""},
     Rule{"DENIED", ExitStatus::permission,
-         "the server serves its own host only (protected mode): set a password there"},
+         "the server accepts only clients on its own host (protected mode): set a password on it"},
     Rule{"ERR invalid password", ExitStatus::permission, k_unknown_user},
     Rule{"ERR AUTH", ExitStatus::permission, k_no_password},
     Rule{"ERR Client sent AUTH", ExitStatus::permission, k_no_password},
@@ -38,15 +37,15 @@ constexpr std::array k_rules = {
     Rule{"The user executing the script", ExitStatus::permission, ""},
     Rule{"LOADING", ExitStatus::unavailable, "the server is still reading its data: try again"},
     Rule{"BUSY", ExitStatus::unavailable,
-         "a script of another client blocks the server: SCRIPT KILL ends that"},
+         "a script of another client blocks the server: SCRIPT KILL ends that script"},
     Rule{"READONLY", ExitStatus::unavailable,
-         "the server is a replica, which grants no locks: give its master (-r)"},
+         "the server is a replica, which grants no locks: connect to its master"},
     Rule{"OOM", ExitStatus::unavailable,
          "the server's memory is full: it grants no locks until there is room (maxmemory)"},
     Rule{"MISCONF", ExitStatus::unavailable,
          "the server cannot save its data and refuses writes: see its log and its disk"},
     Rule{"MASTERDOWN", ExitStatus::unavailable,
-         "the server is a replica that has lost its master: give the master (-r)"},
+         "the server is a replica that has lost its master: connect to the master"},
     Rule{"NOREPLICAS", ExitStatus::unavailable,
          "the server refuses writes until more replicas are connected (min-replicas-to-write)"},
     Rule{"CLUSTERDOWN", ExitStatus::unavailable,
@@ -55,15 +54,15 @@ constexpr std::array k_rules = {
     Rule{"UNKILLABLE", ExitStatus::unavailable, ""},
     Rule{"UNBLOCKED", ExitStatus::unavailable, ""},
     Rule{"ERR max number of clients", ExitStatus::unavailable,
-         "the server has as many clients as it takes (maxclients)"},
+         "the server accepts no more clients (maxclients)"},
     Rule{"MOVED", ExitStatus::config, k_cluster},
     Rule{"ASK", ExitStatus::config, k_cluster},
     Rule{"CROSSSLOT", ExitStatus::config,
          "the lock's keys lie in different slots of the cluster: choose another name"},
     Rule{"ERR DB index", ExitStatus::config,
-         "the server has no such database: see the number at the URL's end"},
+         "the server has no such database: check the number at the end of the URL"},
     Rule{"ERR SELECT is not allowed", ExitStatus::config,
-         "a cluster has database 0 only: see the number at the URL's end"},
+         "a cluster has only database 0: check the number at the end of the URL"},
 };
 
 const Rule* find_rule(const std::string& text) {
@@ -75,7 +74,7 @@ const Rule* find_rule(const std::string& text) {
 // Returns what the user may not do. In a script, Redis before 7.2 does not name the command.
 std::string missing_right(const std::string& text) {
   constexpr std::string_view k_before = "to run the '";
-  std::string what = "run a command that rlock's scripts need, which doctor names";
+  std::string what = "run a command that rlock's scripts need (rlock doctor names it)";
   if (const std::size_t start = text.find(k_before); start != std::string::npos) {
     const std::size_t name = start + k_before.size();
     what = "run " + escape_for_terminal(text.substr(name, text.find('\'', name) - name));
@@ -92,7 +91,7 @@ std::string words_for(const std::string& text) {
   if (rule == nullptr) return "the server refuses a request";
   if (rule->words[0] != '\0') return rule->words;
   return rule->status == ExitStatus::permission ? missing_right(text)
-                                                : "the server cannot carry a request out now";
+                                                : "the server cannot carry out a request now";
 }
 
 // Returns the server's text without the position in rlock's script, which does not help the user.
@@ -115,7 +114,14 @@ std::string without_script(std::string text) {
 ServerError::ServerError(const std::string& server, const std::string& text)
     : Error(status_of_server_error(text), server + ": " + words_for(text) + "; the server says: " +
                                               escape_for_terminal(without_script(text))),
-      code_(text.substr(0, text.find(' '))) {}
+      code_(text.substr(0, text.find(' '))),
+      words_end_(server.size() + 2 + words_for(text).size()) {}
+
+std::string ServerError::message_with(const std::string& advice) const {
+  const std::string message = what();
+  if (advice.empty()) return message;
+  return message.substr(0, words_end_) + ": " + advice + message.substr(words_end_);
+}
 
 bool is_error(const std::string& text, std::string_view code) {
   if (text.starts_with(code)) return true;

@@ -1,6 +1,7 @@
 // Errors that a server reports, and errors when it cannot be reached.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -29,11 +30,14 @@ class ServerError : public Error {
   // message begins with rlock's words: what happened, and what to do.
   ServerError(const std::string& server, const std::string& text);
 
+  // Returns the message with `advice` behind rlock's words, unless it is empty.
+  [[nodiscard]] std::string message_with(const std::string& advice) const;
   // Returns the first word, such as "LOADING".
   [[nodiscard]] const std::string& code() const noexcept { return code_; }
 
  private:
   std::string code_;
+  std::size_t words_end_;  // in the message, where the server's text follows
 };
 
 // Returns whether a server's error line has this code, such as "READONLY". The error may also come

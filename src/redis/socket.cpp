@@ -82,10 +82,10 @@ std::vector<Address> resolve(const Endpoint& endpoint, const Patience& patience)
   try {
     start_quiet_thread(work).detach();
   } catch (const std::system_error& error) {
-    throw Unavailable(std::string("no thread to look up the host's name: ") + error.what());
+    throw Unavailable(std::string("cannot start a thread to look up the host: ") + error.what());
   }
   if (!wait_for(lookup->done.fd(), POLLIN, patience)) {
-    throw Unavailable("no answer to the look-up of the host's name " + in_time(patience));
+    throw Unavailable("the look-up of the host got no answer " + in_time(patience));
   }
   const std::lock_guard guard(lookup->mutex);
   if (lookup->error != 0) throw Unavailable(::gai_strerror(lookup->error));
@@ -201,7 +201,8 @@ Fd connect_tcp(const Endpoint& endpoint, const Patience& patience) {
       if (more && BootClock::now() >= next) break;
     }
     if (!more && all_failed(attempts)) {
-      throw Unavailable(attempts.empty() ? "no address" : errno_text(attempts.front().error));
+      throw Unavailable(attempts.empty() ? "the host has no address"
+                                         : errno_text(attempts.front().error));
     }
   }
 }

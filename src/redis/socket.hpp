@@ -15,10 +15,10 @@ struct Patience {
   TimePoint deadline;
   int wake_fd = -1;
   Milliseconds span{0};   // the whole time from start to deadline, for messages; 0: not known
-  const char* from = "";  // the option that changes this time, such as " (--timeout)"
+  const char* from = "";  // what sets this time, with a space in front: " (a tenth of the lease)"
 };
 
-// Returns "within 3s (--timeout)", or "in time" if the span is not known.
+// Returns "within 3s" and what sets this time, or "in time" if the span is not known.
 [[nodiscard]] std::string in_time(const Patience& patience);
 
 // Returns a patience with the same span that starts now.

@@ -56,7 +56,8 @@ class Survey {
       start_quiet_thread(work).detach();
     } catch (const std::system_error& error) {
       const std::lock_guard guard(box_->mutex);
-      const Unavailable failure("no thread to ask " + server.display() + ": " + error.what());
+      const Unavailable failure("cannot start a thread to ask " + server.display() + ": " +
+                                error.what());
       box_->results.push_back({server, {}, std::make_exception_ptr(failure)});
       box_->arrived.raise();
     }

@@ -41,7 +41,7 @@ class TlsStream : public Stream {
     while (const short events = events_after(module_->shake_hands(session_, failure_))) {
       if (!wait_for(socket_.get(), events, patience)) {
         throw Unavailable("no answer to the TLS handshake " + in_time(patience) +
-                          "; does that port speak TLS?");
+                          "; if that port does not speak TLS, use redis://");
       }
     }
     is_open_ = true;

@@ -49,7 +49,7 @@ std::optional<int> parse_number(std::string_view text, unsigned most) {
 
 int parse_database(std::string_view text) {
   const auto number = parse_number(text, 1'000'000);
-  if (!number) fail("the database is a number from 0");
+  if (!number) fail("the database must be a number from 0");
   return *number;
 }
 
@@ -81,7 +81,7 @@ HostAndPort parse_host_and_port(std::string_view text, std::uint16_t default_por
   if (result.host.empty()) fail("no host");
   if (port.empty()) return result;
   const auto number = parse_number(port.substr(1), 65535);
-  if (!number || *number == 0) fail("the port is a number from 1 to 65535");
+  if (!number || *number == 0) fail("the port must be a number from 1 to 65535");
   result.port = static_cast<std::uint16_t>(*number);
   return result;
 }
@@ -150,8 +150,8 @@ Endpoint parse_cluster(std::string_view rest) {
   if (rest.ends_with('/')) rest.remove_suffix(1);
   if (rest.find_first_of("/?#") != std::string_view::npos) {
     fail(
-        "a cluster has one database, and '?' and '#' have no meaning here (in a password, write "
-        "%2F, %3F and %23)");
+        "nothing may follow the hosts of a cluster (in a password, write / as %2F, ? as %3F and # "
+        "as %23)");
   }
   endpoint.credentials = take_credentials(rest);
   endpoint.seeds = parse_seeds(rest, k_port);
@@ -170,7 +170,7 @@ Endpoint parse_unix(std::string_view rest) {
   std::string_view path = rest.substr(0, question);
   if (path.starts_with("//")) path.remove_prefix(2);
   endpoint.path = decoded(path, "path");
-  if (!endpoint.path.starts_with('/')) fail("the socket's path starts with '/': unix:///path.sock");
+  if (!endpoint.path.starts_with('/')) fail("the path of the socket must start with '/'");
   return endpoint;
 }
 
@@ -180,7 +180,7 @@ Endpoint parse_local(std::string_view rest) {
   if (rest.starts_with("//")) rest.remove_prefix(2);
   endpoint.path = decoded(rest, "path");
   if (!endpoint.path.empty() && !endpoint.path.starts_with('/')) {
-    fail("the directory starts with '/': local:/dir");
+    fail("the directory must start with '/'");
   }
   return endpoint;
 }

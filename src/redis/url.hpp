@@ -44,7 +44,7 @@ struct Endpoint {
   int database = 0;
   Credentials credentials;
   TlsFiles tls_files;
-  bool is_default = false;  // the user has named no server
+  const char* from = "";  // where the address is from, for the message that it cannot be reached
 
   // Returns the URL without user and password, percent-encoded, for messages, logs and JSON.
   [[nodiscard]] std::string display() const;

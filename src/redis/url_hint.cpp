@@ -34,11 +34,11 @@ bool is_host(std::string_view text) {
 std::optional<std::string> url_hint(std::string_view text) {
   const std::size_t space = text.find(' ');
   if (space != std::string_view::npos && text.find("://", space) != std::string_view::npos) {
-    return "it has a space in it: for several servers, give --redis several times";
+    return "it has a space in it: give each server separately";
   }
   const bool is_path = text.starts_with('/') && !text.starts_with("//") && has_only(text, "/._-");
   if (!is_path && !is_host(text)) return std::nullopt;
-  return std::string("is ") + (is_path ? "unix://" : "redis://") + " meant in front of it?";
+  return std::string("put ") + (is_path ? "unix://" : "redis://") + " in front of it";
 }
 
 }  // namespace rlock::redis

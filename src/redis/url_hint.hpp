@@ -7,7 +7,7 @@
 
 namespace rlock::redis {
 
-// Returns a hint about `text`, such as "is redis:// meant in front of it?", or nothing. The hint
+// Returns a hint about `text`, such as "put redis:// in front of it", or nothing. The hint
 // does not contain the text, because it may be a password.
 [[nodiscard]] std::optional<std::string> url_hint(std::string_view text);
 

@@ -42,7 +42,7 @@ bool load_authorities(SSL_CTX* context, const char* file, Failure& failure) {
   if (!is_readable(file, failure)) return false;
   ERR_clear_error();
   if (SSL_CTX_load_verify_file(context, file) == 1) return true;
-  tell_of_file(failure, file, "holds no certificate in PEM");
+  tell_of_file(failure, file, "contains no PEM certificate");
   return false;
 }
 
@@ -53,7 +53,7 @@ bool load_certificate(SSL_CTX* context, const Options& options, Failure& failure
   }
   ERR_clear_error();
   if (SSL_CTX_use_certificate_chain_file(context, options.certificate) != 1) {
-    tell_of_file(failure, options.certificate, "holds no certificate in PEM that can be used");
+    tell_of_file(failure, options.certificate, "contains no usable PEM certificate");
     return false;
   }
   ERR_clear_error();
@@ -63,10 +63,10 @@ bool load_certificate(SSL_CTX* context, const Options& options, Failure& failure
   }
   const unsigned long error = ERR_peek_error();
   if (ERR_GET_LIB(error) == ERR_LIB_X509) {
-    tell(failure, Failure::Kind::files, "%s: is not the key of the certificate in %s", options.key,
+    tell(failure, Failure::Kind::files, "%s: not the key of the certificate in %s", options.key,
          options.certificate);
   } else {
-    tell_of_file(failure, options.key, "holds no private key in PEM without a passphrase");
+    tell_of_file(failure, options.key, "contains no PEM private key without a passphrase");
   }
   return false;
 }
@@ -89,7 +89,7 @@ SSL_CTX* new_context(const Options& options, Failure& failure) noexcept {
   SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET);
   SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                 SSL_MODE_RELEASE_BUFFERS);
-  // Whom --tls-ca names is trusted, also one that another has signed.
+  // A certificate listed in --tls-ca is trusted even if another authority signed it.
   X509_VERIFY_PARAM* rules = SSL_CTX_get0_param(context);
   X509_VERIFY_PARAM_set_flags(rules, X509_V_FLAG_PARTIAL_CHAIN);
   X509_VERIFY_PARAM_set_hostflags(rules, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);

@@ -41,10 +41,11 @@ void explain_certificate(long result, const char* host, Failure& failure) {
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
     case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-      tell(failure, Failure::Kind::refused,
-           "no trusted authority has signed the server's certificate (%s); --tls-ca names whom to "
-           "trust",
-           why);
+      tell(
+          failure, Failure::Kind::refused,
+          "no trusted authority has signed the server's certificate (%s): give the right authority "
+          "with --tls-ca",
+          why);
       return;
     default:
       tell(failure, Failure::Kind::refused, "the server's certificate is not valid (%s)", why);
@@ -65,15 +66,17 @@ bool is_no_tls(int reason) {
   }
 }
 
-constexpr const char* k_versions = "; rlock speaks TLS 1.2 and later";
+constexpr const char* k_versions = "; rlock needs TLS 1.2 or later";
 
 // What the server may have meant by an alert, where that helps.
 const char* hint_of_alert(int alert, bool has_certificate) {
   switch (alert) {
     case SSL_AD_CERTIFICATE_REQUIRED:
-      return "; it wants a client certificate (--tls-cert, --tls-key)";
+      return "; it requires a client certificate: give --tls-cert and --tls-key";
     case SSL_AD_HANDSHAKE_FAILURE:
-      return has_certificate ? "" : "; does it want a client certificate (--tls-cert, --tls-key)?";
+      return has_certificate
+                 ? ""
+                 : "; if it requires a client certificate, give --tls-cert and --tls-key";
     case SSL_AD_BAD_CERTIFICATE:
     case SSL_AD_UNSUPPORTED_CERTIFICATE:
     case SSL_AD_CERTIFICATE_REVOKED:
@@ -81,7 +84,7 @@ const char* hint_of_alert(int alert, bool has_certificate) {
     case SSL_AD_CERTIFICATE_UNKNOWN:
     case SSL_AD_UNKNOWN_CA:
     case SSL_AD_ACCESS_DENIED:
-      return has_certificate ? "; it does not accept the certificate of --tls-cert" : "";
+      return has_certificate ? "; it rejects the certificate of --tls-cert" : "";
     case SSL_AD_PROTOCOL_VERSION:
       return k_versions;
     default:

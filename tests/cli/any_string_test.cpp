@@ -77,7 +77,7 @@ TEST_CASE("any string: who wants it as a lock is not shown what is in it") {
             "session: a string; if it is a lock, it is held without an expiry by user=ann..."));
   Pty waiter(argv_for(server, {"exec", "--kind", "simple", "session", "--", "true"}));
   waiter.expect("waiting ");
-  waiter.expect("s for user=ann... ");
+  waiter.expect("s for user=ann..., without an expiry");
   Pty force(argv_for(server, {"unlock", "--force", "--kind", "simple", "session"}));
   force.expect("session: a string; if it is a lock, it is held by user=ann..., without an expiry");
   force.type("y\n");

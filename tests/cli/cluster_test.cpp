@@ -225,13 +225,13 @@ TEST_CASE("cluster: what is no cluster, not there or asked in a wrong way is sai
   Server single;
   check_refused(
       run(rlock_argv("-r", "redis-cluster://127.0.0.1:" + std::to_string(single.port()), "list")),
-      78, "is of no cluster");
+      78, "not a node of a cluster");
   const std::string port = std::to_string(free_port());
   check_refused(run(rlock_argv("-r", "redis-cluster://127.0.0.1:" + port, "list")), 69,
                 "no node answers");
   const std::string name = cluster().name_on(1);
   check_refused(run(rlock_argv("-r", cluster().node(0).tcp_url(), "exec", name, "--", "true")), 78,
-                "give redis-cluster://");
+                "use redis-cluster://");
   // A seed that is dead, one that hangs and one that lives.
   single.pause();
   const std::string url = "redis-cluster://127.0.0.1:" + port +

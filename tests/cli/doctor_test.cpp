@@ -253,7 +253,7 @@ TEST_CASE("doctor --dry-run tells what --repair would do, and --repair does just
   const Result real = doctor(server, {"--repair", "job"});
   CHECK(real.status == 0);
   CHECK(has(real.out, "job: repaired: member_without_score\n"));
-  CHECK(has(real.out, "where it had no deadline: scoreless:1\n"));
+  CHECK(has(real.out, "because without a deadline: scoreless:1\n"));
   CHECK(has(real.out, "healthy, "));
   CHECK(queue(server) == Words{"j:live"});
   CHECK(doctor(server, {"--repair"}).status == 0);

@@ -27,7 +27,7 @@ Result evict(const Server& server, const std::string& owner, const Words& option
 void check_does_not_wait(const Result& result, const std::string& shown) {
   CHECK(result.status == 1);
   CHECK(result.out.empty());
-  CHECK(result.err == "rlock: job: " + shown + " does not wait\n");
+  CHECK(result.err == "rlock: job: " + shown + " is not waiting for this lock\n");
 }
 
 }  // namespace
@@ -40,7 +40,7 @@ TEST_CASE("evict takes a dead waiter of Redisson out of the queue, and says so")
     const Result result = evict(server, "r:2");
     CHECK(result.status == 0);
     CHECK(result.out.empty());
-    CHECK(result.err == "rlock: job: evicted r:2, from place 2\n");
+    CHECK(result.err == "rlock: job: evicted r:2, position 2 in the queue\n");
   }
   SUBCASE("not with -q") {
     const Result result = evict(server, "r:2", {"-q"});
@@ -71,8 +71,8 @@ TEST_CASE("evict says of whom it evicted, and that one who lives will queue agai
     const Result result = evict(server, waiters[0]);
     CHECK(result.status == 0);
     CHECK(result.err.find(" pid " + std::to_string(first.pid()) + " (true), owner " + waiters[0] +
-                          ", from place 1; it seems to live, and will queue again at the end\n") !=
-          std::string::npos);
+                          ", position 1 in the queue; it seems alive, and will join the queue "
+                          "again at the end\n") != std::string::npos);
     // As soon as it looks.
     server.command({"PUBLISH", k_channel + ":" + waiters[0], "0"});
     CHECK(wait_until([&] { return queue(server) == Words{waiters[1], waiters[0]}; }));
@@ -83,7 +83,7 @@ TEST_CASE("evict says of whom it evicted, and that one who lives will queue agai
     make_overdue(server, waiters[0]);
     const Result result = evict(server, waiters[0]);
     CHECK(result.status == 0);
-    CHECK(result.err.ends_with(" (true), owner " + waiters[0] + ", from place 1\n"));
+    CHECK(result.err.ends_with(" (true), owner " + waiters[0] + ", position 1 in the queue\n"));
     CHECK(queue(server) == Words{waiters[1]});
   }
   let_go(server);
@@ -127,7 +127,7 @@ TEST_CASE("evict takes the bytes of an owner, or how inspect-queue shows them") 
   SUBCASE("what is shown") {
     const Result result = evict(server, shown);
     CHECK(result.status == 0);
-    CHECK(result.err == "rlock: job: evicted " + shown + ", from place 1\n");
+    CHECK(result.err == "rlock: job: evicted " + shown + ", position 1 in the queue\n");
   }
   SUBCASE("what the JSON has") {
     CHECK(evict(server, "\x1b[31m\\xff:1", {"--json"}).out.starts_with(R"({"name":"job")"));
@@ -150,7 +150,7 @@ TEST_CASE("evict removes what is half a waiter") {
   Server server;
   server.command({"ZADD", k_scores, "1", "orphan"});
   CHECK(evict(server, "orphan").err ==
-        "rlock: job: evicted orphan, which had no place, only a deadline\n");
+        "rlock: job: evicted orphan, which had a deadline but was not in the queue\n");
   server.command({"RPUSH", k_queue, "scoreless"});
   CHECK(evict(server, "scoreless", {"--json"}).out ==
         R"({"name":"job","owner":"scoreless","position":1,"was_alive":false})"
@@ -168,7 +168,7 @@ TEST_CASE("S6: an eviction whose reply was lost counts once") {
   proxy.cut_after_next_request("EVALSHA");
   const Result result = evict(proxy.url(), "r:2");
   CHECK(result.status == 0);
-  CHECK(result.err == "rlock: job: evicted r:2, from place 2\n");
+  CHECK(result.err == "rlock: job: evicted r:2, position 2 in the queue\n");
   CHECK(proxy.cuts() == 1);
   CHECK(std::stoll(server.command({"ZSCORE", k_scores, "r:3"})) == second);
 }

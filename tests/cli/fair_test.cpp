@@ -237,11 +237,11 @@ TEST_CASE("fair: a wait on a terminal shows the place in the queue, until it end
   REQUIRE(comes_to_queue(server, 1));
   Pty second(fair_argv(server, {}, {"echo", "got"}), {.columns = 200});
   second.expect("job: waiting");
-  second.expect(" at place 2 for ");
+  second.expect(" at position 2 for ");
   first.signal(SIGTERM);
   CHECK(first.wait().status == 128 + SIGTERM);
   server.command({"PUBLISH", k_channel + ":" + queue(server).at(0), "0"});  // it looks again
-  second.expect(" at place 1 for ");
+  second.expect(" at position 1 for ");
   let_go(server);
   second.expect("\r\x1b[K");
   second.expect("got");

@@ -122,7 +122,7 @@ TEST_CASE("the command learns its side, the plain owner, and as the writer a tok
   CHECK(set.server.command({"DEL", "redisson_lock_token:{job}"}) == "1");
   const Result refused = set.attempt({"-s", "--fence"});
   CHECK(refused.status == 64);
-  CHECK(refused.err.starts_with("rlock: --fence: not for a reader: "));
+  CHECK(refused.err.starts_with("rlock: job: a reader has no fencing token: "));
   const Result several =
       run(rlock_argv("exec", "-s", "-r", set.server.unix_url(), "-r", set.server.tcp_url(), "-r",
                      "redis://127.0.0.1:1", "job", "--", "true"));
@@ -380,8 +380,8 @@ TEST_CASE("who reads and who writes is shown, and told when the lock is broken")
 TEST_CASE("a name of the other kind is refused with the option that fits") {
   Setting set;
   for (const auto& [holder, other, advice] :
-       {std::tuple<Words, Words, std::string>{{}, {"-n", "-x"}, "-s and -x take a read/write lock"},
-        {{}, {"-n", "-s"}, "leave them out"},
+       {std::tuple<Words, Words, std::string>{{}, {"-n", "-x"}, "leave out -s or -x"},
+        {{}, {"-n", "-s"}, "leave out -s or -x"},
         {{"-s"}, {"-n"}, "take it with -s or -x"}}) {
     const auto first = set.held(holder);
     const Result result = set.attempt(other);

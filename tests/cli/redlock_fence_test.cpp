@@ -117,7 +117,7 @@ TEST_CASE("Redlock: why a nested run has no token is told, whatever became of th
   outer.close_stdin();
   const Result result = outer.wait();
   CHECK(result.status == 64);
-  CHECK(result.err.find("checked a higher one") != std::string::npos);
+  CHECK(result.err.find("there is a higher one") != std::string::npos);
 }
 
 TEST_CASE("Redlock: where no server knows any token, the first is accepted, and remembered") {

@@ -226,7 +226,7 @@ TEST_CASE("Redlock: bad servers are refused in one line, before anything is sent
   CHECK(has(refusal({url, b, "redis-sentinel://h#m"}, {}), "cannot be one of several servers"));
   CHECK(has(refusal({url, b, "redis-cluster://h"}, {}), "cannot be one of several servers"));
   CHECK(has(refusal({url, b, "local:"}, {}), "cannot be one of several servers"));
-  CHECK(has(refusal({url, b, c}, {"--fair"}), "--fair"));
+  CHECK(has(refusal({url, b, c}, {"--fair"}), "cannot keep a fair lock"));
   CHECK(has(refusal({url, b, c}, {"--kind", "simple", "--token", "x"}), "--token"));
 }
 

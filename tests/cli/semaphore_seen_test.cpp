@@ -45,7 +45,7 @@ TEST_CASE("semaphore: it is shown and found, with who has permits, and ended one
   CHECK(has(sick.out, "ended_permit"));
   CHECK(has(invoke(server, {"doctor", "--repair", "java"}).out, "given back"));
   CHECK(server.command({"GET", "java"}) == "5");
-  CHECK(has(invoke(server, {"doctor", "java"}).out, "unless it is a semaphore of a service"));
+  CHECK(has(invoke(server, {"doctor", "java"}).out, "unless it is a semaphore of another client"));
   server.command({"DEL", "java"});
   check_done(holder);
   CHECK(comes_to_be_empty(server));

@@ -71,7 +71,7 @@ TEST_CASE("sentinel: every command finds the master") {
   check_refused(invoke(Sentinels::url_of({group.sentinel(0).port()}, "other"), {"list"}), 78,
                 "no sentinel knows a master called other");
   check_refused(invoke(Sentinels::url_of({group.server(0).port()}), {"list"}), 78,
-                "is no sentinel");
+                "not a sentinel");
   group.server(0).pause();
   check_refused(invoke(url, {"--timeout", "2s", "exec", "job", "--", "true"}), 69,
                 "the master is down");

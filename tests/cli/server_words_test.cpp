@@ -103,7 +103,7 @@ TEST_CASE("words: what a server refuses is told in our words first, without scri
   SUBCASE("a password") {
     server.command({"CONFIG", "SET", "requirepass", "pw"});
     check_words(invoke(job), url, "--password-file", "NOAUTH");
-    check_words(invoke(job, {{"RLOCK_PASSWORD", "wrong"}}), url, "no such user and password",
+    check_words(invoke(job, {{"RLOCK_PASSWORD", "wrong"}}), url, "rejects the user or the password",
                 "WRONGPASS");
   }
 }

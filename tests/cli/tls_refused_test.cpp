@@ -116,9 +116,9 @@ TEST_CASE("TLS: a server that does not accept the client is told by status 77") 
   for (const char* protocols : {"TLSv1.2", "TLSv1.3"}) {
     CAPTURE(protocols);
     TlsServer server({.asks_clients = true, .args = {"--tls-protocols", protocols}});
-    check_refused(attempt(server.url(), trust()), 77, "client certificate (--tls-cert, --tls-key)");
+    check_refused(attempt(server.url(), trust()), 77, "give --tls-cert and --tls-key");
     check_refused(attempt(server.url(), show("stranger.pem", "stranger.key")), 77,
-                  "does not accept the certificate of --tls-cert");
+                  "rejects the certificate of --tls-cert");
     CHECK(attempt(server.url(), show("client.pem", "client.key")).out == "ran\n");
   }
 }
@@ -136,16 +136,18 @@ TEST_CASE("TLS: files that are of no use are told by status 78, before the serve
   check_refused(attempt(url, {"--tls-ca", "/nonexistent/ca.pem"}), 78,
                 "/nonexistent/ca.pem: No such file");
   check_refused(attempt(url, {"--tls-ca", "/tmp"}), 78, "/tmp: Is a directory");
-  check_refused(attempt(url, {"--tls-ca", text}), 78, text + ": holds no certificate");
-  check_refused(attempt(url, trust("server.key")), 78, "server.key: holds no certificate");
+  check_refused(attempt(url, {"--tls-ca", text}), 78, text + ": contains no PEM certificate");
+  check_refused(attempt(url, trust("server.key")), 78, "server.key: contains no PEM certificate");
   check_refused(attempt(url, {"--tls-cert", text}), 78, text + ": a certificate without its key");
   check_refused(attempt(url, {"--tls-key", text}), 78, text + ": a key without its certificate");
   check_refused(attempt(url, {"--tls-cert", text, "--tls-key", text}), 78,
-                text + ": holds no certificate");
-  check_refused(attempt(url, show("client.pem", "client.pem")), 78, "client.pem: holds no private");
-  check_refused(attempt(url, show("client.pem", "locked.key")), 78, "locked.key: holds no private");
+                text + ": contains no usable PEM certificate");
+  check_refused(attempt(url, show("client.pem", "client.pem")), 78,
+                "client.pem: contains no PEM private");
+  check_refused(attempt(url, show("client.pem", "locked.key")), 78,
+                "locked.key: contains no PEM private");
   check_refused(attempt(url, show("client.pem", "server.key")), 78,
-                "server.key: is not the key of the certificate");
+                "server.key: not the key of the certificate");
   check_refused(attempt(url, trust()), 69, "Connection refused");
 }
 

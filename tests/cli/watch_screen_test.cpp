@@ -145,7 +145,7 @@ TEST_CASE("the screen of watch shows what happens, and counts down without askin
   Peer waiter(server, "w:1");
   waiter.acquire();
   screen.expect({"job  held (fair)", "1 waiting", "  waiter 1  w:1", "deadline in 1",
-                 "queued by w:1, place 1, 1 waiting"});
+                 "queued by w:1, position 1, 1 waiting"});
   server.pause();
   screen.expect({"Z  server away for ", "no answer from redis at unix:///"});
   std::set<std::string> titles;

@@ -53,8 +53,8 @@ TEST_CASE_FIXTURE(Fleet, "rlock evict lets Java pass a dead waiter of Java") {
 
   const Result result = evict(server(), dead_owner);
   CHECK(result.status == 0);
-  CHECK(result.err ==
-        "rlock: job: evicted " + dead_owner + ", from place " + (is_head ? "1" : "2") + "\n");
+  CHECK(result.err == "rlock: job: evicted " + dead_owner + ", position " + (is_head ? "1" : "2") +
+                          " in the queue\n");
   // As Redisson's own waiter gives its time back when it gives up.
   const long long lowered = before - deadline(server(), second_owner);
   CHECK(lowered <= k_wait);
@@ -105,8 +105,10 @@ TEST_CASE_FIXTURE(Fleet, "rlock evict sends a living waiter of Java to the end o
   const std::string first_owner = first.thread().owner();
   const Result result = evict(server(), first_owner);
   CHECK(result.status == 0);
-  CHECK(result.err == "rlock: job: evicted " + first_owner +
-                          ", from place 1; it seems to live, and will queue again at the end\n");
+  CHECK(
+      result.err ==
+      "rlock: job: evicted " + first_owner +
+          ", position 1 in the queue; it seems alive, and will join the queue again at the end\n");
   REQUIRE(second.gets_it());
   second.release();
   REQUIRE(first.gets_it());

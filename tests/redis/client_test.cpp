@@ -43,21 +43,20 @@ const lua::renew::Call k_ask{.lock = Key("job"),
                              .info = Key("rlock_info:{job}"),
                              .latch = std::nullopt};
 
-redis::ScriptArgs snapshot_of(const std::string& name) {
+redis::ScriptCall snapshot_of(const std::string& name) {
   const lock::KeyNames keys(name);
-  return redis::ScriptCall(lua::snapshot::Call{.lock = keys.lock,
-                                               .info = keys.info,
-                                               .queue = keys.queue,
-                                               .scores = keys.timeout,
-                                               .token = keys.token,
-                                               .channel = keys.channel,
-                                               .prefix = keys.reader_prefix,
-                                               .most = -1,
-                                               .permits = keys.permits,
-                                               .rw_channel = keys.read_write_channel,
-                                               .semaphore_channel = keys.semaphore_channel,
-                                               .is_cluster = false})
-      .args;
+  return lua::snapshot::Call{.lock = keys.lock,
+                             .info = keys.info,
+                             .queue = keys.queue,
+                             .scores = keys.timeout,
+                             .token = keys.token,
+                             .channel = keys.channel,
+                             .prefix = keys.reader_prefix,
+                             .most = -1,
+                             .permits = keys.permits,
+                             .rw_channel = keys.read_write_channel,
+                             .semaphore_channel = keys.semaphore_channel,
+                             .is_cluster = false};
 }
 
 std::string ping() { return "*1\r\n$4\r\nPING\r\n"; }
@@ -139,8 +138,7 @@ TEST_CASE("client: not a byte is sent after the deadline, nor is a connection ma
     CHECK_THROWS_AS(client.run(k_ask, &unanswered), redis::Unavailable);
     CHECK_THROWS_AS((void)client.command({"PING"}), redis::Unavailable);
     CHECK_THROWS_AS((void)client.commands({{"PING"}}), redis::Unavailable);
-    CHECK_THROWS_AS((void)client.run_all(lua::snapshot::script, {snapshot_of("job")}),
-                    redis::Unavailable);
+    CHECK_THROWS_AS((void)client.run_all({snapshot_of("job")}), redis::Unavailable);
     client.set_timeout(Milliseconds(3'600'000));
     CHECK(unanswered == 0);
     // What comes next overtakes nothing.
@@ -237,8 +235,7 @@ TEST_CASE("client: what is sent behind a request is carried out after it") {
 TEST_CASE("client: a script that only reads runs where the server lets it not write") {
   test::Server server;
   redis::Client client(options_for(server.unix_url()));
-  const redis::ScriptArgs call = snapshot_of("job");
-  CHECK(client.run({lua::snapshot::script, call}).as_array().size() > 1);
+  CHECK(client.run(snapshot_of("job")).as_array().size() > 1);
   CHECK(server.command({"INFO", "commandstats"}).find("cmdstat_evalsha_ro:") != std::string::npos);
   CHECK(server.command({"INFO", "commandstats"}).find("cmdstat_evalsha:") == std::string::npos);
 }
@@ -253,13 +250,13 @@ TEST_CASE("client: a script that only reads runs where there is no, or no right 
   }
   test::Server server(options);
   redis::Client client(options_for(server.unix_url()));
-  CHECK(client.run({lua::snapshot::script, snapshot_of("job")}).as_array().size() > 1);
-  CHECK(client.run_all(lua::snapshot::script, {snapshot_of("job")}).at(0).as_array().size() > 1);
+  CHECK(client.run(snapshot_of("job")).as_array().size() > 1);
+  CHECK(client.run_all({snapshot_of("job")}).at(0).as_array().size() > 1);
 }
 
 TEST_CASE("client: many calls of a script are answered in order, also one not loaded yet") {
   test::Server server;
-  std::vector<redis::ScriptArgs> calls;
+  std::vector<redis::ScriptCall> calls;
   for (int i = 0; i < 500; ++i) {
     server.command({"SET", "job" + std::to_string(i), std::to_string(i)});
     calls.push_back(snapshot_of("job" + std::to_string(i)));
@@ -267,7 +264,7 @@ TEST_CASE("client: many calls of a script are answered in order, also one not lo
   redis::Client client(options_for(server.unix_url()));
   for (int round = 0; round < 2; ++round) {
     const long before = reads(server);
-    const std::vector<redis::Reply> replies = client.run_all(lua::snapshot::script, calls);
+    const std::vector<redis::Reply> replies = client.run_all(calls);
     // Not one by one.
     CHECK(reads(server) - before < 250);
     REQUIRE(replies.size() == calls.size());
@@ -282,8 +279,8 @@ TEST_CASE("client: calls that are forbidden do not spoil others of a script not 
   test::Server server;
   server.command({"ACL", "SETUSER", "default", "resetkeys", "~*b*", "~x"});
   redis::Client client(options_for(server.unix_url()));
-  const auto replies = client.run_all(lua::snapshot::script, {snapshot_of("a"), snapshot_of("b"),
-                                                              snapshot_of("c"), snapshot_of("bb")});
+  const auto replies =
+      client.run_all({snapshot_of("a"), snapshot_of("b"), snapshot_of("c"), snapshot_of("bb")});
   REQUIRE(replies.size() == 4);
   for (const std::size_t i : {0U, 2U}) CHECK(replies[i].text.starts_with("NOPERM"));
   for (const std::size_t i : {1U, 3U}) CHECK(replies[i].type == redis::Reply::Type::array);

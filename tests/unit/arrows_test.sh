@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Checks the rules of ARCHITECTURE.md, and prints each violation: which room may include which, which
 # libraries a room may use, how long files and functions may be, which names files may have, that lock
-# makes no sentences and no commands, and that a unit test is named after the file that it tests.
+# makes no sentences and no commands, that only cli names options, and that a unit test is named after
+# the file that it tests.
 #   arrows_test.sh PROGRAM SOURCE_DIR
 set -euo pipefail
 
@@ -9,7 +10,7 @@ set -euo pipefail
 # rooms below lock.
 declare -A allowed=(
     [main]="cli cli/terminal base"
-    [cli]="cli/commands cli/taking cli/settings cli/terminal redis base"
+    [cli]="cli/commands cli/taking cli/output cli/settings cli/terminal redis base"
     [cli/commands]="cli/* lock lock/* process redis base"
     [cli/watching]="cli/output cli/settings cli/terminal lock/inspection lock/words redis base"
     [cli/taking]="cli/output cli/settings cli/terminal lock lock/* process redis base"
@@ -112,6 +113,14 @@ check_file() {
     long_functions "$file"
 }
 
+# Prints the texts of lock and redis that name an option, such as "--fence" or "-s".
+# redis/local_server.cpp names the options of redis-server.
+named_options() {
+    grep -rnoE --include='*.[ch]pp' '"([^"\\]|\\.)*"' lock redis | sort |
+        sed -nE '/^redis\/local_server\.cpp:/d
+            s/^([^:]*):[0-9]+:("(.*[ (])?(--[a-z]|-[A-Za-z][^A-Za-z0-9-]).*)/\1: \2: only cli names options/p'
+}
+
 # Prints all violations below the directory $1.
 check_tree() (
     cd -- "$1"
@@ -124,6 +133,7 @@ check_tree() (
         while read -r file header; do
             check_include "$file" "$header"
         done
+    named_options
 )
 
 # Prints the unit tests of the directory $1 whose file src lacks: tests/unit/A_B_c_test.cpp tests
@@ -167,6 +177,9 @@ plant lock/inspection/repair.hpp '#include "lock/holding/waiting.hpp"\n' '"lock/
 plant lock/inspection/listened.cpp '#include "base/shell_quote.hpp"\n' '"base/shell_quote.hpp": lock tells facts'
 plant lock/servers/session.cpp '#include "base/wording.hpp"\n' '"base/wording.hpp": lock tells facts'
 plant lock/inspection/server_health.cpp '#include "base/duration.hpp"\n' '"base/duration.hpp": lock tells facts'
+plant lock/make_lock.cpp 'throw Error("--fence: not for a reader");\n' '"--fence: not for a reader": only cli names options'
+plant lock/inspection/repair.cpp 'f("take it with (-s)", -x, "or \\"-x\\"");\n' '"take it with (-s)": only cli names options'
+plant redis/url_hint.cpp 'f("a", -x, "give -r");\n' '"give -r": only cli names options'
 plant process/child.cpp '#include "lock/words/lease.hpp"\n' '"lock/words/lease.hpp": process may not'
 plant main.cpp '#include "lock/words/lease.hpp"\n' '"lock/words/lease.hpp": main may not include lock/words'
 plant cli/output/table.cpp '#include "cli/watching/lock_view.hpp"\n' '"cli/watching/lock_view.hpp": cli/output may not include cli/watching'

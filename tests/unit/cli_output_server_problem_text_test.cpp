@@ -32,15 +32,16 @@ TEST_CASE("a server of the wrong version or role, or in a cluster") {
   CHECK(told(OldVersion{Product::redis, "6.0"}) == "the server is Redis 6.0" + needed);
   CHECK(told(OldVersion{Product::valkey, "7.1"}) == "the server is Valkey 7.1" + needed);
   CHECK(told(Replica{"master", 6380}) ==
-        "the server is a replica of master:6380: it grants no locks, and what it shows is late | "
+        "the server is a replica of master:6380: it grants no locks, and what it shows may be out "
+        "of date | "
         "rlock -r redis://master:6380/3 doctor");
   CHECK(told(Failover{2}) ==
         "the server has 2 replicas: a failover forgets grants that have not reached them | ");
   CHECK(told(ClusterDown{}) ==
         "the cluster is down: it serves no requests | " + k_redis_cli + "CLUSTER NODES");
   CHECK(told(OneOfCluster{}) ==
-        "the server is one of a cluster: locks of other slots are not here (redis-cluster:// "
-        "looks at all nodes) | " +
+        "the server is one node of a cluster: it does not show the locks of other nodes "
+        "(redis-cluster:// shows all) | " +
             k_redis_cli + "CLUSTER NODES");
 }
 
@@ -57,7 +58,7 @@ TEST_CASE("a server's memory") {
             mend);
   const std::string evicts =
       "maxmemory-policy is allkeys-lru and maxmemory 1000 bytes: when memory is short the server "
-      "deletes locks that are held, and another gets them";
+      "deletes locks that are held, and grants them to others";
   CHECK(told(Evicts{"allkeys-lru", 1000, 0}) == evicts + mend);
   CHECK(told(Evicts{"allkeys-lru", 1000, 17}) == evicts + "; it has evicted 17 keys so far" + mend);
 }
@@ -91,6 +92,6 @@ TEST_CASE("clocks and rights") {
   CHECK(told(LacksRights{Use::looks, {"hset"}}) ==
         "this user may look at locks, but not take them; it lacks hset" + man);
   CHECK(told(NotPermitted{}) ==
-        "this user may not ask for INFO: what the server may do to locks is not known | " +
+        "this user may not run INFO: rlock cannot check the settings of the server | " +
             k_redis_cli + "ACL SETUSER USER +info");
 }

@@ -72,11 +72,10 @@ TEST_CASE("who listens is told, or that nobody knows") {
   snapshot.name = "job";
   snapshot.listening = 1;
   CHECK(to_text(snapshot, std::nullopt, Detail::people) ==
-        "job: free\n\n1 listener: without a queue, to wait or to watch\n");
+        "job: free\n\n1 listener: waiting without a queue, or watching\n");
   snapshot.listening = std::nullopt;
   CHECK(to_text(snapshot, std::nullopt, Detail::people) ==
-        "job: free\n\nwaiters that do not queue are not known: the user may not ask who listens "
-        "(PUBSUB)\n");
+        "job: free\n\nwaiters without a queue are unknown: this user may not run PUBSUB\n");
 }
 
 TEST_CASE("a free lock is one line") {

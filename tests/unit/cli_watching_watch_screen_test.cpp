@@ -68,12 +68,12 @@ TEST_CASE("a lock's lines tell all, and sum up what does not fit") {
   const auto lines = view.details(5);
   REQUIRE(lines.size() == 5);
   CHECK(lines[0] == "  holder    web1 pid 42 (backup) as ann, for 3m21s, count 2, owner u:1");
-  CHECK(lines[1] == "  waiter 1  w:1, alive or dead, deadline in 44s");
+  CHECK(lines[1] == "  waiter 1  w:1, may be dead, deadline in 44s");
   CHECK(lines[4] == "  ... and 97 more waiting");
   CHECK(view.details(1).size() == 1);
   CHECK(view.details(0).empty());
   CHECK(view.details(2)[1] == "  ... 100 waiting");
-  CHECK(view.details(200).back() == "  waiter 100  w:100, alive or dead, deadline in 44s");
+  CHECK(view.details(200).back() == "  waiter 100  w:100, may be dead, deadline in 44s");
 }
 
 TEST_CASE("a countdown ends at 0, and a long name leaves room for the state") {

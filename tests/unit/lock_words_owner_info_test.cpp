@@ -15,8 +15,8 @@ std::string told(const std::string& json) {
     return value ? std::to_string(*value) : std::string("-");
   };
   return info.about.host + "|" + std::to_string(info.about.pid) + "|" + info.about.user + "|" +
-         info.about.command + "|" + info.kind + "|" + number(info.since_ms) + "|" +
-         number(info.due_ms);
+         info.about.command + "|" + (info.kind ? kind_name(*info.kind) : "") + "|" +
+         number(info.since_ms) + "|" + number(info.due_ms);
 }
 
 const std::string k_nothing = "|0||||-|-";

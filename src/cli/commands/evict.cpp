@@ -44,9 +44,9 @@ std::string describe(const lock::Eviction& eviction) {
   const lock::About about = eviction.waiter.about.value_or(lock::About{});
   std::string text = describe_holder(eviction.waiter.owner, about);
   if (!about.host.empty()) text += ", owner " + escape_for_terminal(eviction.waiter.owner);
-  text += eviction.position ? ", from place " + std::to_string(*eviction.position)
-                            : ", which had no place, only a deadline";
-  if (eviction.alive == true) text += "; it seems to live, and will queue again at the end";
+  text += eviction.position ? ", position " + std::to_string(*eviction.position) + " in the queue"
+                            : ", which had a deadline but was not in the queue";
+  if (eviction.alive == true) text += "; it seems alive, and will join the queue again at the end";
   return text;
 }
 
@@ -70,7 +70,8 @@ int run_evict(const Globals& globals, const EvictOptions& options) {
     if (shown) eviction = lock::evict(client, options.name, *shown);
   }
   if (!eviction) {
-    if (!globals.quiet) say(name + ": " + escape_for_terminal(options.owner) + " does not wait");
+    if (!globals.quiet)
+      say(name + ": " + escape_for_terminal(options.owner) + " is not waiting for this lock");
     return static_cast<int>(ExitStatus::not_held);
   }
   if (globals.json) {

@@ -8,6 +8,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/help.hpp"
 #include "cli/commands/literal_words.hpp"
+#include "cli/output/error_text.hpp"
 #include "cli/output/problem_text.hpp"
 #include "cli/output/remedy.hpp"
 #include "cli/output/snapshot_json.hpp"
@@ -42,7 +43,7 @@ int run_inspect_queue(const Globals& globals, const std::string& name) {
       inspect(globals, server, name);
     } catch (const Error& error) {
       if (servers.size() == 1) throw;
-      say(error.what());
+      say(describe_error(error));
       status = static_cast<int>(error.status());
     }
   }

@@ -12,6 +12,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/help.hpp"
 #include "cli/commands/literal_words.hpp"
+#include "cli/output/error_text.hpp"
 #include "cli/output/holder_text.hpp"
 #include "cli/settings/key_format.hpp"
 #include "cli/taking/own_hold.hpp"
@@ -182,7 +183,7 @@ int break_everywhere(const Globals& globals, const UnlockOptions& options) {
     try {
       action();
     } catch (const Error& error) {
-      say(error.what());
+      say(describe_error(error));
       failure = static_cast<int>(error.status());
     }
   };

@@ -20,19 +20,21 @@ std::string describe_wait(const lock::Busy& busy, Milliseconds waited, TimePoint
   std::string text = "waiting ";
   if (waited.count() > 0) text += format_duration(waited) + " ";
   if (deadline != TimePoint::max()) text += "(" + time_left(deadline) + " left) ";
-  if (busy.place) text += "at place " + std::to_string(*busy.place + 1) + " ";
+  if (busy.place) text += "at position " + std::to_string(*busy.place + 1) + " ";
   text += "for ";
   const auto kept = describe_kept(busy.owner, busy.holder);
   text += busy.is_free() ? "its turn"
           : kept         ? "a lock that is " + *kept
                          : describe_holder(busy.owner, busy.holder);
   if (!kept && busy.held_for && busy.held_for->count() >= 0) {
-    text += ", who has held it for " + format_duration(*busy.held_for);
+    text += ", which has held it for " + format_duration(*busy.held_for);
   }
   if (busy.permits.value_or(1) > 1) {
-    text += ", or for one of " + std::to_string(*busy.permits - 1) + " more";
+    const int others = *busy.permits - 1;
+    text += others == 1 ? ", or another holder"
+                        : ", or one of " + std::to_string(others) + " more holders";
   }
-  if (!busy.ttl) text += " and without an expiry";
+  if (!busy.ttl) text += ", without an expiry";
   return text;
 }
 

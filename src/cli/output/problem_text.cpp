@@ -30,15 +30,15 @@ class LockWording {
     const bool is_number = it.of == Of::number || it.of == Of::any_number;
     return {std::string(is_any ? "a string; if it is a lock, it" : "the lock") +
                 " has no expiry and will never end by itself" +
-                (is_number ? ", unless it is a semaphore of a service" : ""),
-            is_any ? advice("see what wrote it; only if it is a lock whose holder is gone: unlock "
-                            "--force --kind simple")
+                (is_number ? ", unless it is a semaphore of another client" : ""),
+            is_any ? advice("find out what wrote it; if it is a lock, and its holder is gone: "
+                            "unlock --force --kind simple")
                    : force(it.of == Of::lock ? "" : "--kind simple ", "if its holder is gone")};
   }
 
   LockWords operator()(const lock::DeadHolder& it) const {
     return {"the holder " + it.owner + ", process " + std::to_string(it.pid) +
-                " of this host, is dead; its command may run on until the lock ends" +
+                " of this host, is dead; its command may go on until the lock ends" +
                 (it.left ? " in " + format_duration(*it.left) : ""),
             force(it.of == lock::DeadHolder::Of::lock ? "" : "--kind simple ",
                   "only if its command is gone, too")};
@@ -47,12 +47,12 @@ class LockWording {
   LockWords operator()(const lock::WrongKind& it) const {
     const bool is_hash_of_lock = it.key == name_ && it.type == "hash";
     return {it.key + " is a " + it.type + (is_hash_of_lock ? " that is not a lock" : ""),
-            advice("no lock keeps such a value there; see what wrote it")};
+            advice("no lock keeps such a value there; find out what wrote it")};
   }
 
   LockWords operator()(const lock::MixedKinds& it) const {
-    return {describe(it), advice("use one kind for this name everywhere: kinds do not wake each "
-                                 "other's waiters, and can end each other's locks")};
+    return {describe(it), advice("use one kind for this name everywhere: locks of two kinds do not "
+                                 "wake each other's waiters, and can release each other")};
   }
 
   LockWords operator()(const lock::DeadHead& it) const {
@@ -64,8 +64,8 @@ class LockWording {
   }
 
   LockWords operator()(const lock::DeadReaders& it) const {
-    return {"all keys of a reader's holds have expired: " + named(it.readers) + "; it is dead",
-            force("", "if no reader lives; else it ends with them")};
+    return {"a reader is dead, because all keys of its holds have expired: " + named(it.readers),
+            force("", "only if no reader is alive; otherwise the lock ends with the last one")};
   }
 
   LockWords operator()(const lock::MembersWithoutScore& it) const {
@@ -75,15 +75,15 @@ class LockWording {
   }
 
   LockWords operator()(const lock::ScoresWithoutMember& it) const {
-    return {"a deadline, but no place in the queue: " + named(it.members) +
-                "; if it lives, Redisson never lets it have its turn",
+    return {"a deadline of a waiter that is not in the queue: " + named(it.members) +
+                "; if it is alive, Redisson never grants it the lock",
             repair()};
   }
 
   LockWords operator()(const lock::DeadlinesFarAhead& it) const {
     return {"a deadline that is too far ahead: " + named(it.waiters) +
                 "; the clock of its host may be wrong",
-            evict(it.waiters.first, "if it is dead; else set that clock")};
+            evict(it.waiters.first, "if it is dead; otherwise set that clock")};
   }
 
   LockWords operator()(const lock::BadToken& it) const {
@@ -93,57 +93,58 @@ class LockWording {
   }
 
   LockWords operator()(const lock::TokenExpires& it) const {
-    return {"the counter of fencing tokens ends in " + format_duration(it.left) +
-                ": it should never end",
+    return {"the counter of fencing tokens expires in " + format_duration(it.left) +
+                ", and should never expire",
             remedies_.redis_cli("PERSIST " + shell_quote(it.key))};
   }
 
   LockWords operator()(const lock::TokenBehind& it) const {
     const std::string token = std::to_string(it.token);
-    return {"the counter of fencing tokens, " + std::to_string(it.counter) +
-                ", is behind the token of the holder " + it.owner + ", " + token +
-                ": an older one can pass for the highest",
+    return {"the counter of fencing tokens (" + std::to_string(it.counter) +
+                ") is behind the token of the holder " + it.owner + " (" + token +
+                "): an older token would be accepted",
             remedies_.rlock("fence " + shell_operands({name_}) + " " + token)};
   }
 
   LockWords operator()(const lock::EndedPermits& it) const {
-    return {plural(it.count, "permit") + " ended, the first " + format_duration(it.first_ago) +
-                " ago, without being given back; the next request for a permit does that",
+    return {plural(it.count, "permit") + " ended without a release, the first " +
+                format_duration(it.first_ago) +
+                " ago; the next request for a permit gives them back",
             repair()};
   }
 
   LockWords operator()(const lock::PermitsDiffer& it) const {
-    return {"there are " + std::to_string(it.total) + " permits, and rlock was told " +
-                std::to_string(it.made_with) + ": another client has changed their number",
-            advice("use one number everywhere; the next rlock sets its own")};
+    return {"there are " + std::to_string(it.total) + " permits, but rlock set " +
+                std::to_string(it.made_with) + ": another client has changed the number",
+            advice("use the same number everywhere; the next run of rlock sets its own")};
   }
 
   LockWords operator()(const lock::LeakedLatches& it) const {
-    return {"remembers a request for ever, as it has no expiry: " + named(it.keys), repair()};
+    return {"remembers a request for ever, because it has no expiry: " + named(it.keys), repair()};
   }
 
   LockWords operator()(const lock::LastingInfo& it) const {
-    return {"tells who holds and waits for the lock for ever, as it has no expiry: " + it.key,
+    return {"describes holders and waiters for ever, because it has no expiry: " + it.key,
             repair()};
   }
 
   LockWords operator()(const lock::SleepingWaiter& it) const {
     using Beside = lock::SleepingWaiter::Beside;
     const std::string others =
-        ", and yet somebody waits for it, unless that is rlock watch: a waiter that nobody has "
-        "called, as after DEL, sleeps on";
+        ", but a client listens for its release: rlock watch, or a waiter that missed its call "
+        "(after DEL, for example) and sleeps on";
     if (it.beside == Beside::free_lock) {
-      return {"the lock is free" + others, force("", "wakes it")};
+      return {"the lock is free" + others, force("", "wakes the waiter")};
     }
     // The permit that comes back is what wakes.
     const bool is_known = it.permits > 0;
-    return {
-        (it.beside == Beside::free_permit ? "the semaphore has a permit available"
-                                          : "there is no semaphore") +
-            others,
-        remedies_.rlock("exec --permits " + (is_known ? std::to_string(it.permits) : "N") + " " +
-                            shell_operands({name_}) + " -- true",
-                        is_known ? "wakes it" : "wakes it; N: how many permits there should be")};
+    return {(it.beside == Beside::free_permit ? "the semaphore has a permit available"
+                                              : "there is no semaphore") +
+                others,
+            remedies_.rlock("exec --permits " + (is_known ? std::to_string(it.permits) : "N") +
+                                " " + shell_operands({name_}) + " -- true",
+                            is_known ? "wakes the waiter"
+                                     : "wakes the waiter; N: how many permits there should be")};
   }
 
  private:
@@ -153,7 +154,7 @@ class LockWording {
     const std::string others = ", while others wait for it as a fair lock";
     switch (it.mix) {
       case Mix::beside_writer:
-        return "somebody writes, and yet the lock is held by " + holders +
+        return "a writer has the lock, but it is also held by " + holders +
                ", as a lock of another kind";
       case Mix::read_write:
         return "a read/write lock" + others;
@@ -201,13 +202,13 @@ std::string describe_fix(const lock::Fix& fix) {
   const std::string which = named(fix.found);
   switch (fix.garbage) {
     case lock::Garbage::ended_permit:
-      return "given back, as they have ended: " + which;
+      return "given back, because ended: " + which;
     case lock::Garbage::dead_waiter:
-      return "taken out of the queue, as it is dead: " + which;
+      return "removed from the queue, because dead: " + which;
     case lock::Garbage::member_without_score:
-      return "taken out of the queue, where it had no deadline: " + which;
+      return "removed from the queue, because without a deadline: " + which;
     case lock::Garbage::score_without_member:
-      return "deleted, a deadline that had no place in the queue: " + which;
+      return "deleted, a deadline whose waiter is not in the queue: " + which;
     case lock::Garbage::leaked_latch:
     case lock::Garbage::lasting_info:
       break;

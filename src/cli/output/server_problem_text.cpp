@@ -26,7 +26,7 @@ class ServerWording {
 
   ServerWords operator()(const lock::Replica& it) const {
     return {"the server is a replica of " + it.master_host + ":" + std::to_string(it.master_port) +
-                ": it grants no locks, and what it shows is late",
+                ": it grants no locks, and what it shows may be out of date",
             remedies_.rlock_at(it.master_host, it.master_port, "doctor")};
   }
 
@@ -46,8 +46,8 @@ class ServerWording {
               hint};
     }
     return {policy + " and maxmemory " + std::to_string(it.limit_bytes) +
-                " bytes: when memory is short the server deletes locks that are held, and another "
-                "gets them" +
+                " bytes: when memory is short the server deletes locks that are held, and grants "
+                "them to others" +
                 (it.evicted > 0 ? "; it has evicted " + std::to_string(it.evicted) + " keys so far"
                                 : ""),
             hint};
@@ -79,8 +79,8 @@ class ServerWording {
 
   ServerWords operator()(const lock::OneOfCluster&) const {
     return {
-        "the server is one of a cluster: locks of other slots are not here (redis-cluster:// "
-        "looks at all nodes)",
+        "the server is one node of a cluster: it does not show the locks of other nodes "
+        "(redis-cluster:// shows all)",
         remedies_.redis_cli("CLUSTER NODES")};
   }
 
@@ -107,7 +107,7 @@ class ServerWording {
   }
 
   ServerWords operator()(const lock::NotPermitted&) const {
-    return {"this user may not ask for INFO: what the server may do to locks is not known",
+    return {"this user may not run INFO: rlock cannot check the settings of the server",
             remedies_.redis_cli("ACL SETUSER USER +info")};
   }
 

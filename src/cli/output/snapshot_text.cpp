@@ -76,13 +76,13 @@ std::string raw_lines(const Snapshot& snapshot, Room room) {
   return text;
 }
 
-// Returns what to say of those who wait without a place in a queue; nothing of none.
+// Returns what to say of clients that wait without a queue, or nothing if there are none.
 std::string describe_listening(const Snapshot& snapshot) {
   if (!snapshot.listening) {
-    return "waiters that do not queue are not known: the user may not ask who listens (PUBSUB)";
+    return "waiters without a queue are unknown: this user may not run PUBSUB";
   }
   if (*snapshot.listening == 0) return "";
-  return plural(*snapshot.listening, "listener") + ": without a queue, to wait or to watch";
+  return plural(*snapshot.listening, "listener") + ": waiting without a queue, or watching";
 }
 
 }  // namespace

@@ -19,6 +19,10 @@
 namespace rlock::cli {
 namespace {
 
+constexpr const char* k_no_server =
+    " (no server is configured, so this is the default address: set another with -r, RLOCK_REDIS "
+    "or a configuration file; see man rlock)";
+
 // What a complaint about a file starts with: which line of which configuration file names it.
 std::string naming(const Setting& setting) {
   return setting.from == Setting::From::file ? setting.label() + ": " : "";
@@ -67,10 +71,9 @@ void check_independence(const std::vector<redis::Endpoint>& servers) {
   if (servers.size() < 2) return;
   for (auto at = servers.begin(); at != servers.end(); ++at) {
     const redis::Endpoint& server = *at;
-    using Transport = redis::Endpoint::Transport;
+    using enum redis::Endpoint::Transport;
     const std::string url = server.display();
-    if (server.transport == Transport::sentinel || server.transport == Transport::cluster ||
-        server.transport == Transport::local) {
+    if (server.transport == sentinel || server.transport == cluster || server.transport == local) {
       throw Error(ExitStatus::usage, url +
                                          " cannot be one of several servers that keep a lock "
                                          "together; expected redis://, rediss:// or unix:");
@@ -204,7 +207,7 @@ lock::SessionOptions Globals::session_options(const Settings& settings) const {
     if (endpoint.transport == redis::Endpoint::Transport::tls) {
       endpoint.tls_files = find_tls_files(settings);
     }
-    endpoint.is_default = named.from == Setting::From::fallback;
+    if (named.from == Setting::From::fallback) endpoint.from = k_no_server;
     redis::Credentials& own = endpoint.credentials;
     if (own.user.empty()) own.user = others.user;
     if (own.password.empty()) own.password = others.password;

@@ -35,12 +35,12 @@ std::string describe_event(const LockEvent& event, const Snapshot& snapshot) {
     text += what == "expired" ? ", was held by " : " by ";
     text += describe_holder(event.party.owner, about);
   } else if (what == "released") {
-    text += ", by whom was not seen";
+    text += " by an unknown owner";
   }
   const std::int64_t ttl = snapshot.ttl_ms.value_or(0);
   if (!is_of_queue && ttl > 0) text += ", expires in " + format_duration(Milliseconds(ttl));
   if (!is_of_queue && ttl < 0) text += ", without an expiry";
-  if (what == "queued") text += ", place " + std::to_string(event.position);
+  if (what == "queued") text += ", position " + std::to_string(event.position);
   if (is_of_queue) {
     text += ", " + std::to_string(snapshot.waiting().value_or(0)) + " waiting";
   } else if (what == "state") {

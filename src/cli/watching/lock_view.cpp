@@ -119,7 +119,7 @@ std::string LockView::holder(std::size_t index) const {
 std::string LockView::waiter(std::size_t index) const {
   const lock::Waiter& waiter = snapshot_.waiters[index];
   std::string text = "  waiter " + std::to_string(index + 1) + "  " + who(waiter);
-  text += !waiter.alive ? ", alive or dead" : *waiter.alive ? "" : ", dead";
+  text += !waiter.alive ? ", may be dead" : *waiter.alive ? "" : ", dead";
   text += since(waiter);
   text += waiter.deadline_ms ? ", deadline in " + until(*waiter.deadline_ms) : ", no deadline";
   return text + owner(waiter);

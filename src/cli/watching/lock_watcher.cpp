@@ -33,7 +33,8 @@ std::string describe_return(TimePoint since, const std::string& before, const st
   const auto span = std::chrono::floor<Milliseconds>(BootClock::now() - since);
   std::string text = "the server is back after " + format_duration(span);
   if (!before.empty() && !now.empty() && before != now) {
-    text += is_group ? ", or another is the master now" : ", and has restarted";
+    text += is_group ? ": it has restarted, or another server is the master now"
+                     : ", and has restarted";
   }
   return text;
 }

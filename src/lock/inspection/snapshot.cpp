@@ -107,7 +107,7 @@ Snapshot::Kind find_kind(const std::string& type, const Snapshot& snapshot) {
   if (snapshot.kind != Snapshot::Kind::none) return snapshot.kind;
   if (type != "hash" && type != "none") return Snapshot::Kind::unknown;
   bool is_fair = !snapshot.queue.empty() || !snapshot.scores.empty();
-  for (const Holder& holder : snapshot.holders) is_fair = is_fair || holder.kind == "fair";
+  for (const Holder& holder : snapshot.holders) is_fair = is_fair || holder.kind == Kind::fair;
   if (is_fair) return Snapshot::Kind::fair;
   if (type == "none") return Snapshot::Kind::none;
   // An application's hash, beside which there happens to be a side key.

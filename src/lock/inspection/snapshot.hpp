@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lock/inspection/problem.hpp"
+#include "lock/words/kind.hpp"
 #include "lock/words/owner.hpp"
 #include "redis/client.hpp"
 
@@ -24,7 +25,7 @@ struct Holder : Party {
   enum class Mode { exclusive, read, write };
   std::int64_t count = 1;
   Mode mode = Mode::exclusive;
-  std::string kind;                   // of the lock, as the holder uses it; empty if unknown
+  std::optional<Kind> kind;           // of the lock, as the holder uses it
   std::optional<std::int64_t> token;  // the fencing token that it has drawn
   std::optional<std::int64_t>
       ends_ms;  // of the permit of a semaphore; nothing: never, or no permit

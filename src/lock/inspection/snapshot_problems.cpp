@@ -119,7 +119,7 @@ void find_mixed_kinds(std::vector<Problem>& problems, const Snapshot& snapshot) 
   if (snapshot.kind == Snapshot::Kind::read_write) problems.push_back(MixedKinds{Mix::read_write});
   if (snapshot.kind == Snapshot::Kind::simple) problems.push_back(MixedKinds{Mix::string});
   for (const Holder& holder : snapshot.holders) {
-    if (holder.kind != "reentrant") continue;
+    if (holder.kind != Kind::reentrant) continue;
     problems.push_back(MixedKinds{Mix::reentrant, Several{holder.owner, 1}});
     return;
   }

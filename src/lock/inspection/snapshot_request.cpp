@@ -42,13 +42,11 @@ void put(redis::Reply& snapshot, Place place, redis::Reply& reply) {
 // is the command that runs scripts. Returns nothing if the server refuses that.
 std::optional<redis::Reply> request_long(redis::Client& client, const KeyNames& keys,
                                          const char* run) {
-  const redis::ScriptArgs call = request_call(client, keys, k_none).args;
-  redis::Args script = {run, lua::snapshot::script.sha1, "5"};
-  script.insert(script.end(), call.keys.begin(), call.keys.end());
-  script.insert(script.end(), call.args.begin(), call.args.end());
+  const redis::ScriptCall call = request_call(client, keys, k_none);
+  const std::string key_count = std::to_string(call.args.keys.size());
   std::vector<redis::Reply> replies =
       client.commands({{"MULTI"},
-                       script,
+                       redis::script_command(run, call, key_count),
                        {"HGETALL", keys.lock},
                        {"LRANGE", keys.queue, "0", "-1"},
                        {"ZRANGE", keys.timeout, "0", "-1", "WITHSCORES"},
@@ -86,11 +84,11 @@ redis::Reply request_snapshot(redis::Client& client, const std::string& name) {
 
 std::vector<redis::Reply> request_snapshots(redis::Client& client,
                                             const std::vector<std::string>& names) {
-  std::vector<redis::ScriptArgs> calls;
+  std::vector<redis::ScriptCall> calls;
   for (const std::string& name : names) {
-    calls.push_back(request_call(client, KeyNames(name), k_most_by_script).args);
+    calls.push_back(request_call(client, KeyNames(name), k_most_by_script));
   }
-  std::vector<redis::Reply> replies = client.run_all(lua::snapshot::script, calls);
+  std::vector<redis::Reply> replies = client.run_all(calls);
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (is_long(replies[i])) replies[i] = request_whole(client, KeyNames(names[i]));
   }

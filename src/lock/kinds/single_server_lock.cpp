@@ -5,12 +5,14 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/escape.hpp"
 #include "base/integer.hpp"
 #include "base/random.hpp"
 #include "lock/servers/fencing.hpp"
 #include "lock/servers/refusals.hpp"
 #include "lock/servers/restart.hpp"
 #include "lock/words/owner_info.hpp"
+#include "lock/words/refused.hpp"
 #include "lock/words/token.hpp"
 #include "redis/server_error.hpp"
 
@@ -69,7 +71,7 @@ SingleServerLock::SingleServerLock(Layout layout, std::string owner, const About
     owner_.resize(owner_.size() - layout_.owner_ending.size());
   }
   if (layout_.no_fencing != nullptr && terms.fencing != Fencing::off) {
-    throw Error(ExitStatus::usage, std::string("--fence: ") + layout_.no_fencing);
+    throw Refused(Refused::Why::no_tokens, escape_for_terminal(name()) + ": " + layout_.no_fencing);
   }
 }
 
@@ -234,16 +236,17 @@ std::optional<Hold> SingleServerLock::reenter(redis::Client& client) {
 
 Renewal SingleServerLock::renew(redis::Client& client, TimePoint* deadline) const {
   const TimePoint asked = BootClock::now();
-  const redis::Reply reply = client.run(layout_.renew(asker(), terms_.lease), nullptr,
-                                        deadline == nullptr ? TimePoint::max() : *deadline);
-  if (reply.as_integer() != 1) return Renewal::lost;
+  const auto answer =
+      lua::renewing::read(client.run(layout_.renew(asker(), terms_.lease), nullptr,
+                                     deadline == nullptr ? TimePoint::max() : *deadline));
+  if (std::holds_alternative<lua::renewing::NotHeld>(answer)) return Renewal::lost;
   if (deadline != nullptr) *deadline = lease_deadline(asked, terms_.lease);
   return Renewal::renewed;
 }
 
 Renewal SingleServerLock::ask(redis::Client& client) const {
-  const redis::Reply reply = client.run(layout_.renew(asker(), Milliseconds(0)));
-  return reply.as_integer() == 1 ? Renewal::renewed : Renewal::lost;
+  const auto answer = lua::renewing::read(client.run(layout_.renew(asker(), Milliseconds(0))));
+  return std::holds_alternative<lua::renewing::NotHeld>(answer) ? Renewal::lost : Renewal::renewed;
 }
 
 void SingleServerLock::go_on_with(const Hold& hold) {

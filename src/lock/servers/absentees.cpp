@@ -29,8 +29,8 @@ void Absentees::note_run(std::size_t server, const std::string& run) {
   runs_[server] = run;
   for (const auto& [other, its_run] : runs_) {
     if (other == server || its_run != run) continue;
-    twins_ = "--redis: " + number(std::min(server, other)) + " and " +
-             number(std::max(server, other)) + " are one and the same";
+    twins_ = number(std::min(server, other)) + " and " + number(std::max(server, other)) +
+             " are one and the same";
     absences_.try_emplace({server, Which::lasting}, Absence{*twins_});
   }
 }

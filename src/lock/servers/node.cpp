@@ -38,8 +38,8 @@ void Node::post(Job job) {
     try {
       thread_ = start_quiet_thread([this] { run(); });
     } catch (const std::system_error& error) {
-      throw redis::Unavailable("no thread to ask " + client_.options().endpoint.display() + ": " +
-                               error.what());
+      throw redis::Unavailable("cannot start a thread to ask " +
+                               client_.options().endpoint.display() + ": " + error.what());
     }
   }
   jobs_.push_back(std::move(job));

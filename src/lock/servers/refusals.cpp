@@ -1,20 +1,26 @@
 #include "lock/servers/refusals.hpp"
 
 #include "base/duration.hpp"
-#include "base/error.hpp"
 #include "base/escape.hpp"
+#include "lock/words/refused.hpp"
 #include "redis/server_error.hpp"
 
 namespace rlock::lock {
 
 namespace {
 
-std::string explain(const std::string& kind) {
-  if (kind == "plain or fair lock") {
-    return "in use as a plain or fair lock, and -s and -x take a read/write lock: leave them out";
-  }
-  if (kind == "read-write lock") return "in use as a read/write lock: take it with -s or -x";
-  if (kind == "string") return "a string, not a lock, unless it is one of --kind simple";
+Refused::Why why_not(const std::string& kind) {
+  using Why = Refused::Why;
+  if (kind == "plain or fair lock") return Why::is_plain;
+  if (kind == "read-write lock") return Why::is_read_write;
+  return kind == "string" ? Why::is_string : Why::is_other;
+}
+
+std::string explain(Refused::Why why, const std::string& kind) {
+  using Why = Refused::Why;
+  if (why == Why::is_plain) return "in use as a plain or fair lock";
+  if (why == Why::is_read_write) return "in use as a read/write lock";
+  if (why == Why::is_string) return "a string, not a lock of this kind";
   if (kind == "hash that is no lock") return "a hash that is not a lock";
   for (const char* type : {"list", "set", "zset", "stream"}) {
     if (kind == type) return "a " + kind + ", not a lock";
@@ -25,7 +31,8 @@ std::string explain(const std::string& kind) {
 }  // namespace
 
 void refuse_kind(const std::string& name, const std::string& kind) {
-  throw Error(ExitStatus::wrong_kind, escape_for_terminal(name) + ": " + explain(kind));
+  const Refused::Why why = why_not(kind);
+  throw Refused(why, escape_for_terminal(name) + ": " + explain(why, kind));
 }
 
 void refuse_upgrade(const std::string& name) {

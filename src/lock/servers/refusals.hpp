@@ -8,7 +8,7 @@
 
 namespace rlock::lock {
 
-// Throws Error (wrong_kind): the name is in use by another `kind` of lock.
+// Throws Refused: the name is in use by another `kind` of lock.
 [[noreturn]] void refuse_kind(const std::string& name, const std::string& kind);
 
 // Throws Error (usage): a process above this one reads, and this one is to write.

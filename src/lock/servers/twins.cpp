@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "base/error.hpp"
+#include "lock/words/refused.hpp"
 #include "redis/run_id.hpp"
 #include "redis/server_error.hpp"
 
@@ -21,7 +21,7 @@ void TwinCheck::note(std::size_t server, redis::Client& client) const {
 
 void refuse_twins(const Session& session) {
   if (const auto twins = session.absentees()->twins()) {
-    throw Error(ExitStatus::usage, *twins + ": " + session.display());
+    throw Refused(Refused::Why::is_one_server, *twins + " (" + session.display() + ")");
   }
 }
 

@@ -25,7 +25,7 @@ class TwinCheck {
   std::shared_ptr<Absentees> runs_;
 };
 
-// Throws Error (usage) if two of the session's servers were found to be one.
+// Throws Refused if two of the session's servers were found to be one.
 void refuse_twins(const Session& session);
 
 }  // namespace rlock::lock

@@ -1,23 +1,33 @@
 #include "lock/words/kind.hpp"
 
+#include <algorithm>
+#include <array>
+#include <utility>
+
 namespace rlock::lock {
+namespace {
+
+constexpr std::array<std::pair<Kind, std::string_view>, 6> k_kind_names = {
+    {{Kind::reentrant, "reentrant"},
+     {Kind::fair, "fair"},
+     {Kind::simple, "simple"},
+     {Kind::read, "read"},
+     {Kind::write, "write"},
+     {Kind::semaphore, "semaphore"}}};
+
+}  // namespace
 
 std::string kind_name(Kind kind) {
-  switch (kind) {
-    case Kind::fair:
-      return "fair";
-    case Kind::simple:
-      return "simple";
-    case Kind::read:
-      return "read";
-    case Kind::write:
-      return "write";
-    case Kind::semaphore:
-      return "semaphore";
-    case Kind::reentrant:
-      break;
-  }
-  return "reentrant";
+  const auto* const found = std::find_if(k_kind_names.begin(), k_kind_names.end(),
+                                         [&](const auto& pair) { return pair.first == kind; });
+  return std::string(found->second);
+}
+
+std::optional<Kind> kind_of(std::string_view name) {
+  const auto* const found = std::find_if(k_kind_names.begin(), k_kind_names.end(),
+                                         [&](const auto& pair) { return pair.second == name; });
+  if (found == k_kind_names.end()) return std::nullopt;
+  return found->first;
 }
 
 }  // namespace rlock::lock

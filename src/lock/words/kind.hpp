@@ -1,7 +1,9 @@
 // The kinds of lock.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace rlock::lock {
 
@@ -10,5 +12,8 @@ enum class Kind { reentrant, fair, simple, read, write, semaphore };
 
 // Returns the kind's name, as in the options, the environment and the JSON.
 [[nodiscard]] std::string kind_name(Kind kind);
+
+// Returns the kind of this name, or nothing.
+[[nodiscard]] std::optional<Kind> kind_of(std::string_view name);
 
 }  // namespace rlock::lock

@@ -32,7 +32,7 @@ void set(OwnerInfo& info, std::string_view name, const Scalar& value) {
     if (name == "command") info.about.command = value.text;
     if (name == "note") info.about.note = value.text;
     if (name == "process") info.about.process = value.text;
-    if (name == "kind") info.kind = value.text;
+    if (name == "kind") info.kind = kind_of(value.text);
     if (name == "token") info.token = parse_token(value.text);
   } else {
     if (name == "outlived")

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "lock/words/kind.hpp"
 #include "lock/words/owner.hpp"
 #include "lua_limits.hpp"
 
@@ -13,7 +14,7 @@ namespace rlock::lock {
 // Times are milliseconds of the server's clock since 1970.
 struct OwnerInfo {
   About about;
-  std::string kind;                      // of the lock, as the owner uses it; empty if unknown
+  std::optional<Kind> kind;              // of the lock, as the owner uses it
   std::optional<std::int64_t> since_ms;  // when it began to hold the lock, or to wait for it
   std::optional<std::int64_t> due_ms;    // of a waiter: by when it will have shown that it lives
   std::optional<std::int64_t> token;     // of a holder: the fencing token that it has drawn

@@ -8,6 +8,7 @@
 #include "lock/servers/ballot.hpp"
 #include "lock/servers/fencing.hpp"
 #include "lock/servers/twins.hpp"
+#include "lock/words/refused.hpp"
 #include "redis/server_error.hpp"
 
 namespace rlock::lock {
@@ -216,10 +217,10 @@ std::optional<Hold> QuorumLock::reenter(Session& session) {
   if (in >= majority_.needed() && (fencing_ == Fencing::off || token_)) return entered;
   take_back(session);
   if (in >= majority_.needed()) {
-    throw Error(ExitStatus::usage,
-                "--fence: the run that holds the lock has drawn no token, or somebody has drawn or "
-                "checked a higher one since, or what is told of it cannot be read; several servers "
-                "can draw none later");
+    throw Refused(Refused::Why::no_token_drawn,
+                  escape_for_terminal(name()) +
+                      ": the outer run has no valid fencing token (it drew none, or there is a "
+                      "higher one), and several servers cannot draw one for a nested run");
   }
   if (majority_.is_blocked_by(out)) return std::nullopt;
   throw_too_few(failures, majority_, "re-enter the lock");

@@ -40,7 +40,7 @@ Layout read_write_layout(const std::string& name, Kind side) {
   if (side == Kind::read) {
     layout.longest_renewal_interval = k_longest_reader_interval;
     layout.no_fencing =
-        "not for a reader: the token of the next reader would make this one's old while both have "
+        "a reader has no fencing token: the next reader's token would outdate it while both hold "
         "the lock";
   }
   layout.acquire = side == Kind::read ? acquire_read : acquire_write;

@@ -5,7 +5,8 @@ namespace rlock::lock {
 Layout semaphore_layout(const std::string& name, int permits) {
   Layout layout{.kind = Kind::semaphore, .keys = KeyNames(name)};
   layout.channel = layout.keys.semaphore_channel;
-  layout.no_fencing = "not with --permits: the newest token would shut out the other holders";
+  layout.no_fencing =
+      "a semaphore has no fencing tokens: the newest one would shut out the other holders";
   layout.acquire = [permits](const Asker& asker, const Terms& terms, Join) -> redis::ScriptCall {
     const KeyNames& keys = asker.keys;
     return lua::acquire_semaphore::Call{.lock = keys.lock,

@@ -1,0 +1,53 @@
+#include "cli/output/error_text.hpp"
+
+#include "lock/words/refused.hpp"
+#include "redis/server_error.hpp"
+
+namespace rlock::cli {
+namespace {
+
+// Returns what to do, or nothing.
+const char* advice(lock::Refused::Why why) {
+  using Why = lock::Refused::Why;
+  switch (why) {
+    case Why::is_plain:
+      return "leave out -s or -x, which take a read/write lock";
+    case Why::is_read_write:
+      return "take it with -s or -x";
+    case Why::is_string:
+      return "if it is a lock, take it with --kind simple";
+    case Why::no_tokens:
+      return "leave out --fence";
+    case Why::no_token_drawn:
+      return "give --fence to the outer run, too";
+    case Why::needs_one_server:
+      return "give one server (-r)";
+    case Why::needs_fresh_value:
+      return "leave out --token";
+    case Why::is_one_server:
+      return "name each server once (-r)";
+    case Why::is_other:
+      break;
+  }
+  return "";
+}
+
+const char* advice(const redis::ServerError& error) {
+  if (error.code() == "NOAUTH") return "give --password-file, or set RLOCK_PASSWORD";
+  return error.code() == "WRONGPASS" ? "check --user and --password-file" : "";
+}
+
+}  // namespace
+
+std::string describe_error(const Error& error) {
+  if (const auto* refused = dynamic_cast<const lock::Refused*>(&error)) {
+    const std::string what_to_do = advice(refused->why());
+    return error.what() + (what_to_do.empty() ? "" : ": " + what_to_do);
+  }
+  if (const auto* refusal = dynamic_cast<const redis::ServerError*>(&error)) {
+    return refusal->message_with(advice(*refusal));
+  }
+  return error.what();
+}
+
+}  // namespace rlock::cli

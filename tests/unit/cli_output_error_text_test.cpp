@@ -1,0 +1,69 @@
+#include <string>
+#include <utility>
+
+#include <doctest/doctest.h>
+
+#include "cli/output/error_text.hpp"
+#include "lock/servers/refusals.hpp"
+#include "lock/words/refused.hpp"
+#include "redis/server_error.hpp"
+
+using namespace rlock;
+using cli::describe_error;
+using lock::Refused;
+using redis::ServerError;
+
+namespace {
+
+std::string told_of_kind(const std::string& kind) {
+  try {
+    lock::refuse_kind("a\nb", kind);
+  } catch (const Error& error) {
+    CHECK(error.status() == ExitStatus::wrong_kind);
+    return describe_error(error);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a name that is in use is told with the option that takes it") {
+  CHECK(told_of_kind("plain or fair lock") ==
+        "a\\nb: in use as a plain or fair lock: leave out -s or -x, which take a read/write lock");
+  CHECK(told_of_kind("read-write lock") ==
+        "a\\nb: in use as a read/write lock: take it with -s or -x");
+  CHECK(told_of_kind("string") ==
+        "a\\nb: a string, not a lock of this kind: if it is a lock, take it with --kind simple");
+  CHECK(told_of_kind("list") == "a\\nb: a list, not a lock");
+  CHECK(told_of_kind("hash that is no lock") == "a\\nb: a hash that is not a lock");
+  CHECK(told_of_kind("zset in place of its queue") ==
+        "a\\nb: the name is in use by another kind of lock (zset in place of its queue)");
+}
+
+TEST_CASE("a lock that cannot be had in this way is told with the option to change") {
+  using Why = Refused::Why;
+  for (const auto& [why, advice] : {std::pair(Why::no_tokens, "leave out --fence"),
+                                    {Why::no_token_drawn, "give --fence to"},
+                                    {Why::needs_one_server, "one server (-r)"},
+                                    {Why::needs_fresh_value, "leave out --token"},
+                                    {Why::is_one_server, "each server once (-r)"}}) {
+    const Refused refused(why, "job: no");
+    CHECK(refused.status() == ExitStatus::usage);
+    CHECK(describe_error(refused).starts_with("job: no: "));
+    CHECK(describe_error(refused).find(advice) != std::string::npos);
+  }
+}
+
+TEST_CASE("a password that a server requires or rejects is told with the option for it") {
+  CHECK(describe_error(ServerError("redis://a", "NOAUTH Authentication required.")) ==
+        "redis://a: the server requires a password: give --password-file, or set RLOCK_PASSWORD; "
+        "the server says: NOAUTH Authentication required.");
+  CHECK(describe_error(ServerError("redis://a", "WRONGPASS no")) ==
+        "redis://a: the server rejects the user or the password: check --user and "
+        "--password-file; the server says: WRONGPASS no");
+}
+
+TEST_CASE("other errors are told as they are") {
+  const ServerError odd("redis://a", "ODD");
+  CHECK(describe_error(odd) == odd.what());
+  CHECK(describe_error(Error(ExitStatus::lost, "job: lost")) == "job: lost");
+}
