@@ -96,7 +96,7 @@ TEST_CASE("sentinel: a process never goes back behind a failover that it has hea
   sentinel->stop();
   redis::Client other(options_of(url, 10s));
   CHECK_THROWS_WITH_AS(acquire(other),
-                       doctest::Contains("no sentinel that answers knows of the last failover"),
+                       doctest::Contains("no sentinel that answered knows of the last failover"),
                        redis::Unavailable);
   CHECK(old.keys().empty());
   fresh.resume();
