@@ -120,11 +120,10 @@ lock::Kind TakeOptions::lock_kind() const {
   if (permits && kind != "reentrant" && kind != "semaphore") {
     throw Error(ExitStatus::usage, "--permits: only a semaphore has them, not --kind " + kind);
   }
-  if (permits || kind == "semaphore") return lock::Kind::semaphore;
-  if (shared || kind == "read") return lock::Kind::read;
-  if (exclusive || kind == "write") return lock::Kind::write;
-  if (kind == "simple") return lock::Kind::simple;
-  return fair || kind == "fair" ? lock::Kind::fair : lock::Kind::reentrant;
+  if (permits) return lock::Kind::semaphore;
+  if (shared) return lock::Kind::read;
+  if (exclusive) return lock::Kind::write;
+  return fair ? lock::Kind::fair : lock::kind_of(kind).value();
 }
 
 int TakeOptions::permit_count() const {
