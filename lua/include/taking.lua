@@ -41,7 +41,10 @@ end
 -- Tells about a new holder. Where it `holds` the lock already, by an earlier sending of this request,
 -- what was noted of it since stays. Returns as tell.
 local function tell_of_holder(of, about, holds)
-  local before = holds and known(of)
+  local told = holds and redis.pcall('hget', info, of)
+  local is_untouched = type(told) == 'string' and told:sub(1, 2) == '{ '  -- see include/about.lua
+  if is_untouched and not about.token then return put(of, told, lease) end
+  local before = holds and decode(told)
   if before and not as_waiter(before) then
     before.seen, before.token = now, about.token or before.token
     about = before

@@ -24,7 +24,7 @@ struct Options {
   std::size_t states = 1'000'000;
   double seconds = 600;
   int faults = 3;
-  bool has_families = false, lacks_memory = false;
+  bool has_families = false, lacks_memory = false, draws_tokens = true;
   std::string lacks;
   std::string lua;
 };
@@ -32,6 +32,7 @@ struct Options {
 Layout layout_of(const Options& options) {
   Layout layout(options.kind, options.permits, options.has_families);
   layout.lacks_memory = options.lacks_memory;
+  layout.draws_tokens = options.draws_tokens;
   layout.lacks = options.lacks;
   return layout;
 }
@@ -133,10 +134,11 @@ int explore_all(const Options& options) {
     return 1;
   }
   std::printf(
-      "%s%s, %d clients: %zu states%s, %llu transitions, %llu script calls, depth %d, %zu played "
+      "%s%s%s, %d clients: %zu states%s, %llu transitions, %llu script calls, depth %d, %zu played "
       "to "
       "the end, %zu states in which each client has taken, lost and taken it again, %.1f s\n",
-      name, options.has_families ? " of families" : "", options.clients, extent.states,
+      name, options.has_families ? " of families" : "",
+      options.draws_tokens ? "" : " without tokens", options.clients, extent.states,
       extent.are_all ? " (all)" : "", static_cast<unsigned long long>(extent.transitions),
       static_cast<unsigned long long>(host.calls()), extent.depth, extent.ends, game.taken_again,
       time.seconds());
@@ -169,6 +171,9 @@ int main(int argc, char** argv) {
     } else if (name == "--family") {
       options.has_families = true;
       --i;  // it has no value
+    } else if (name == "--unfenced") {
+      options.draws_tokens = false;
+      --i;
     } else if (name == "--no-memory") {
       options.lacks_memory = true;
       --i;

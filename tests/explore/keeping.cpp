@@ -45,10 +45,11 @@ void note_kept(const Layout& layout, World& world, const std::string& owner, con
   std::sort(world.kept.begin(), world.kept.end());
 }
 
-int kept_count(const World& world, const std::string& owner, bool writes) {
+int kept_count(const World& world, const std::string& owner, bool writes, bool is_sure) {
   return static_cast<int>(
       std::count_if(world.kept.begin(), world.kept.end(), [&](const Kept& kept) {
-        return kept.is_counted && kept.owner == owner && kept.writes == writes;
+        return kept.is_counted && kept.owner == owner && kept.writes == writes &&
+               kept.is_sure == is_sure;
       }));
 }
 

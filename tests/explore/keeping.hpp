@@ -16,8 +16,10 @@ namespace rlock::explore {
 void note_kept(const Layout& layout, World& world, const std::string& owner, const Hold& hold,
                std::int64_t keep_ms, int before, bool lasted);
 
-// How many holds the keys count beside those of clients: a lock that is kept has its last one.
-[[nodiscard]] int kept_count(const World& world, const std::string& owner, bool writes);
+// How many holds the keys count beside those of clients: a lock that is kept has its last one,
+// surely or if it did not end in the very millisecond.
+[[nodiscard]] int kept_count(const World& world, const std::string& owner, bool writes,
+                             bool is_sure);
 // Whether a lock is kept after its last release. A renewal that comes late may prolong it.
 [[nodiscard]] bool is_kept(const World& world, const std::string& owner);
 

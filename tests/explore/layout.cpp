@@ -88,9 +88,8 @@ std::string hold_key(const std::string& reader, int hold) {
   return k_reader_prefix + reader + ":rwlock_timeout:" + std::to_string(hold);
 }
 
-// Every lock draws tokens that can.
 bool Layout::fences(const Hold& hold) const {
-  return !is_semaphore(kind) && (kind != Kind::read_write || hold.writes);
+  return draws_tokens && !is_semaphore(kind) && (kind != Kind::read_write || hold.writes);
 }
 
 Sent Layout::take(const std::string& owner, const Hold& hold) const {

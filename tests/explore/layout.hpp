@@ -99,6 +99,7 @@ class Layout {
   const Kind kind;
   const int permits;          // of a semaphore
   const bool is_family;       // nested runs are processes of their own
+  bool draws_tokens = true;   // where the kind can
   bool lacks_memory = false;  // the server, at times
   std::string lacks{};        // a command that every second client has no right to
 

@@ -51,9 +51,10 @@ void change_info(Store& store, Change change) {
   if (found == store.keys.end()) return;
   for (auto& [field, text] : found->second.hash) {
     if (field == "holder" || field == "permits") continue;
+    const bool is_untouched = text.starts_with("{ ");  // see lua/include/about.lua
     json about = json::parse(text);
     change(about);
-    text = about.dump();
+    text = (is_untouched ? "{ " : "{") + about.dump().substr(1);
   }
 }
 

@@ -66,7 +66,8 @@ void check_counts(const Layout& layout, const World& world, const Client& client
   }
   for (const bool writes : {false, true}) {
     if (writes && layout.kind != Kind::read_write) continue;
-    int expected = kept_count(world, client.owner, writes), lost = 0;
+    int expected = kept_count(world, client.owner, writes, true);
+    int lost = kept_count(world, client.owner, writes, false);
     for (const Client* process : processes) {
       // Of a process whose lease is over, nothing needs to be there.
       (process->left_ms > 0 ? expected : lost) += static_cast<int>(
