@@ -17,7 +17,7 @@ Waiter::Waiter(const std::string& lock_name)
             lock::k_default_lease) {}
 
 void Waiter::take(redis::Client& client) {
-  if (!std::holds_alternative<lock::Lease>(lock_.try_acquire(client, lock::Join::no))) {
+  if (!std::holds_alternative<lock::Hold>(lock_.try_acquire(client, lock::Join::no))) {
     throw Error(ExitStatus::internal, "the lock was not free");
   }
 }

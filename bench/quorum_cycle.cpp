@@ -48,7 +48,7 @@ std::chrono::nanoseconds cycle(lock::Session& session) {
   if (!session.nodes().empty()) wish.terms.restart_delay = k_restart_delay;
   const std::unique_ptr<lock::Lock> lock = lock::make_lock(wish, session);
   const auto start = std::chrono::steady_clock::now();
-  if (!std::holds_alternative<lock::Lease>(lock->try_acquire(session, lock::Join::no))) {
+  if (!std::holds_alternative<lock::Hold>(lock->try_acquire(session, lock::Join::no))) {
     fail("the lock is busy");
   }
   if (lock->release(session, Milliseconds(0)) != lock::Release::freed) fail("the lock was lost");

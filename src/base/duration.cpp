@@ -67,7 +67,7 @@ std::string format_duration(Milliseconds span) {
   if (seconds < 60) return std::to_string(seconds) + "s";
   if (seconds < 3600) return two_units(seconds / 60, "m", seconds % 60, "s");
   const long long minutes = seconds / 60;
-  if (minutes < 24 * 60) return two_units(minutes / 60, "h", minutes % 60, "m");
+  if (minutes < 1440) return two_units(minutes / 60, "h", minutes % 60, "m");
   return two_units(minutes / 1440, "d", minutes / 60 % 24, "h");
 }
 

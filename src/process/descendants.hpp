@@ -16,6 +16,7 @@ struct Identity {
   pid_t pid = 0;
   std::uint64_t start = 0;
 
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 sees a null pointer in every <=>
   auto operator<=>(const Identity&) const = default;
 };
 

@@ -160,6 +160,7 @@ std::vector<Reply> Client::run_all(const std::vector<ScriptCall>& calls) {
 void Client::run_some(const std::vector<ScriptCall>& calls, const std::vector<std::size_t>& which,
                       std::vector<Reply>& replies) {
   std::vector<ScriptCall> some;
+  some.reserve(which.size());
   for (const std::size_t i : which) some.push_back(calls[i]);
   const Patience patience = options_.patience();
   const auto action = [&](Connection& connection) {

@@ -50,9 +50,9 @@ Host host_of(std::string name) {
   hints.ai_flags = AI_NUMERICHOST;
   addrinfo* list = nullptr;
   if (::getaddrinfo(name.c_str(), nullptr, &hints, &list) == 0) {
-    const Host host = list->ai_family == AF_INET6
-                          ? host_of(*reinterpret_cast<const sockaddr_in6*>(list->ai_addr))
-                          : host_of(*reinterpret_cast<const sockaddr_in*>(list->ai_addr));
+    Host host = list->ai_family == AF_INET6
+                    ? host_of(*reinterpret_cast<const sockaddr_in6*>(list->ai_addr))
+                    : host_of(*reinterpret_cast<const sockaddr_in*>(list->ai_addr));
     ::freeaddrinfo(list);
     return host;
   }

@@ -55,6 +55,7 @@ Args script_command(std::string_view command, const ScriptCall& call,
 std::vector<Reply> run_scripts(Connection& connection, const std::vector<ScriptCall>& calls,
                                const Patience& each) {
   std::vector<std::string> key_counts;
+  key_counts.reserve(calls.size());
   for (const ScriptCall& call : calls) {
     key_counts.push_back(std::to_string(call.args.keys.size()));
   }
@@ -64,6 +65,7 @@ std::vector<Reply> run_scripts(Connection& connection, const std::vector<ScriptC
   // Has the calls that are wanted answered at once. Those that fail are still wanted.
   const auto ask = [&](std::string_view command) {
     std::vector<Args> requests;
+    requests.reserve(wanted.size());
     for (const std::size_t i : wanted) {
       requests.push_back(script_command(command, calls[i], key_counts[i]));
     }

@@ -118,7 +118,7 @@ ServerError::ServerError(const std::string& server, const std::string& text)
       words_end_(server.size() + 2 + words_for(text).size()) {}
 
 std::string ServerError::message_with(const std::string& advice) const {
-  const std::string message = what();
+  std::string message = what();
   if (advice.empty()) return message;
   return message.substr(0, words_end_) + ": " + advice + message.substr(words_end_);
 }

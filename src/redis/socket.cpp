@@ -130,6 +130,7 @@ Attempt start(const Address& address) {
 // Returns the connected socket among `attempts`, if any. Does not wait beyond `until`.
 Fd first_connected(std::vector<Attempt>& attempts, TimePoint until, int wake_fd) {
   std::vector<pollfd> polled;
+  polled.reserve(attempts.size() + 1);
   for (const Attempt& attempt : attempts) {
     polled.push_back({attempt.error == 0 ? attempt.fd.get() : -1, POLLOUT, 0});
   }

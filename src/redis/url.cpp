@@ -90,7 +90,7 @@ HostAndPort parse_host_and_port(std::string_view text, std::uint16_t default_por
 Credentials take_credentials(std::string_view& authority) {
   const std::size_t at = authority.rfind('@');
   if (at == std::string_view::npos) return {};
-  const Credentials credentials = parse_credentials(authority.substr(0, at));
+  Credentials credentials = parse_credentials(authority.substr(0, at));
   authority.remove_prefix(at + 1);
   return credentials;
 }

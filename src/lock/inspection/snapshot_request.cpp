@@ -85,6 +85,7 @@ redis::Reply request_snapshot(redis::Client& client, const std::string& name) {
 std::vector<redis::Reply> request_snapshots(redis::Client& client,
                                             const std::vector<std::string>& names) {
   std::vector<redis::ScriptCall> calls;
+  calls.reserve(names.size());
   for (const std::string& name : names) {
     calls.push_back(request_call(client, KeyNames(name), k_most_by_script));
   }

@@ -83,7 +83,7 @@ TokenCheck check_token(redis::Client& client, const std::string& name, std::int6
 
 TokenCheck check_token(Session& session, const std::string& name, std::int64_t token) {
   if (session.nodes().empty()) return check_token(session.client(), name, token, Missing::accepts);
-  const TokenCheck check = ask_all(session, name, token, Missing::abstains);
+  TokenCheck check = ask_all(session, name, token, Missing::abstains);
   if (check.verdict != Verdict::unknown) return check;
   // Not before it is known that nobody objects: else servers that have lost their counters one
   // after the other would learn an old token from whoever asks, and in the end be a majority for
