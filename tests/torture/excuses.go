@@ -66,7 +66,7 @@ func (j *judge) believed(g *Group) bool {
 	}
 	asked := int64(0)
 	for _, request := range j.requests(0) {
-		if request.At < g.Enter && strings.Contains(request.Text, g.Owner) && strings.Contains(request.Text, `"`+g.Names[0]+`"`) {
+		if request.At < g.Enter && request.isOf(g, g.Names[0]) {
 			asked = request.At
 		}
 	}

@@ -142,6 +142,7 @@ type History struct {
 	Looks     []Look
 	Checks    []Check
 	Leftovers []Leftover
+	logs      map[int][]Request // of each server that was asked for
 }
 
 func saveLines[T any](dir, file string, items []T) error {

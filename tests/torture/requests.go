@@ -24,9 +24,25 @@ type Request struct {
 	Text string
 }
 
-// requests returns what a server was asked, in order. What it says is read a little later than it happened: its own clock
-// tells when, unless somebody has set it.
+// isOf tells whether it is about a lock, and by the owner of a run.
+func (r Request) isOf(g *Group, name string) bool {
+	return strings.Contains(r.Text, g.Owner) && strings.Contains(r.Text, `"`+name+`"`)
+}
+
+// requests returns what a server was asked, in order. The log is read once.
 func (h *History) requests(server int) []Request {
+	if h.logs == nil {
+		h.logs = map[int][]Request{}
+	}
+	if _, isRead := h.logs[server]; !isRead {
+		h.logs[server] = h.readRequests(server)
+	}
+	return h.logs[server]
+}
+
+// readRequests reads the log of a server. What it says is read a little later than it happened: its own clock tells when,
+// unless somebody has set it.
+func (h *History) readRequests(server int) []Request {
 	in, err := os.Open(filepath.Join(h.Dir, fmt.Sprintf("requests-%d.log", server)))
 	if err != nil {
 		return nil
@@ -119,7 +135,7 @@ func lastRequest(log []Request, name string, g *Group, end int64) int64 {
 			last = request.At
 		case request.Text == deaf:
 			isHeard = false
-		case strings.Contains(request.Text, g.Owner) && strings.Contains(request.Text, `"`+name+`"`):
+		case request.isOf(g, name):
 			last = request.At
 		}
 	}
