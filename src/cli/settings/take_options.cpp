@@ -80,10 +80,9 @@ void TakeOptions::add_to(CLI::App& app) {
 
 void TakeOptions::add_kind_to(CLI::App& app) {
   app.option_defaults()->group("Kind of lock");
-  CLI::Option* kind_option =
-      app.add_option("--kind", kind, "Kind of lock [reentrant]")
-          ->type_name("KIND")
-          ->check(CLI::IsMember({"reentrant", "fair", "simple", "read", "write", "semaphore"}));
+  CLI::Option* kind_option = app.add_option("--kind", kind, "Kind of lock [reentrant]")
+                                 ->type_name("KIND")
+                                 ->check(CLI::IsMember(lock::kind_names()));
   CLI::Option* fair_option =
       app.add_flag("--fair", fair, "First come, first served (--kind fair)")->excludes(kind_option);
   CLI::Option* shared_option =

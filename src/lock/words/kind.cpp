@@ -23,6 +23,13 @@ std::string kind_name(Kind kind) {
   return std::string(found->second);
 }
 
+std::vector<std::string> kind_names() {
+  std::vector<std::string> names;
+  names.reserve(k_kind_names.size());
+  for (const auto& [kind, name] : k_kind_names) names.emplace_back(name);
+  return names;
+}
+
 std::optional<Kind> kind_of(std::string_view name) {
   const auto* const found = std::find_if(k_kind_names.begin(), k_kind_names.end(),
                                          [&](const auto& pair) { return pair.second == name; });
