@@ -15,6 +15,7 @@
 #include "cli/commands/exec_plan.hpp"
 #include "cli/commands/help.hpp"
 #include "cli/commands/literal_words.hpp"
+#include "cli/output/holder_text.hpp"
 #include "cli/taking/all_or_none.hpp"
 #include "cli/taking/command_environment.hpp"
 #include "cli/taking/held_locks.hpp"
@@ -121,10 +122,7 @@ int run_command(const ExecPlan& plan, HeldLocks& locks, lock::Session& session,
   const auto ran = std::chrono::ceil<Milliseconds>(BootClock::now() - start);
   const auto gone = locks.release(std::max(plan.at_least - ran, Milliseconds(0)));
   if (!lost) {  // otherwise the loss was reported before
-    for (const std::string& name : gone) {
-      say(escape_for_terminal(name) +
-          ": lock lost: it was deleted or evicted, or somebody else has it");
-    }
+    for (const std::string& name : gone) say(describe_loss(name, k_not_ours));
   }
   if (lost || !gone.empty()) return static_cast<int>(ExitStatus::lost);
   // The keyboard's signal went to the command alone: what waits for us in our job hears it, too.

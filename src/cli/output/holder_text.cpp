@@ -58,4 +58,8 @@ std::string describe_hold(const std::string& owner, const lock::About& about) {
   return describe_kept(owner, about).value_or("held by " + describe_holder(owner, about));
 }
 
+std::string describe_loss(const std::string& name, const std::string& why) {
+  return escape_for_terminal(name) + ": lock lost: " + why;
+}
+
 }  // namespace rlock::cli

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/escape.hpp"
+#include "cli/output/holder_text.hpp"
 #include "cli/terminal/message.hpp"
 
 namespace rlock::cli {
@@ -100,7 +101,8 @@ void HeldLocks::report_loss(const std::string& otherwise) const {
   const auto verdict = watchdog_ ? watchdog_->verdict() : std::nullopt;
   const auto reason = [&](const Entry& entry) -> std::optional<std::string> {
     if (verdict && (verdict->lock == nullptr || verdict->lock == entry.lock.get())) {
-      return verdict->reason;
+      const bool is_lost = verdict->kind == lock::Watchdog::Verdict::Kind::lost;
+      return is_lost ? k_not_ours : verdict->reason;
     }
     const std::lock_guard guard(mutex_);
     const bool is_renewed = options_.renew && entry.is_kept;
@@ -109,18 +111,15 @@ void HeldLocks::report_loss(const std::string& otherwise) const {
     }
     return failure_.empty() ? "its lease has ended" : failure_;
   };
-  const auto tell = [](const Entry& entry, const std::string& why) {
-    say(escape_for_terminal(entry.lock->name()) + ": lock lost: " + why);
-  };
   bool told = false;
   for (const Entry& entry : entries_) {
     if (const auto why = reason(entry)) {
-      tell(entry, *why);
+      say(describe_loss(entry.lock->name(), *why));
       told = true;
     }
   }
   if (told) return;
-  for (const Entry& entry : entries_) tell(entry, otherwise);
+  for (const Entry& entry : entries_) say(describe_loss(entry.lock->name(), otherwise));
 }
 
 std::vector<std::string> HeldLocks::release(Milliseconds keep) noexcept {

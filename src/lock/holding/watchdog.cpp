@@ -109,10 +109,9 @@ std::optional<Watchdog::Verdict> Watchdog::renew(Kept& kept, Session& session) {
   try {
     // Half of the time is left for the renewal.
     hear_of_failovers(session, hold.lease / 10, now + (deadline - now) / 2);
-    if (request(kept, session, deadline) == Renewal::lost) {
-      return Verdict{Verdict::Kind::lost, kept.lock,
-                     "it was deleted or evicted, or somebody else has it"};
-    }
+    const Renewal answer =
+        options_.renews ? kept.lock->renew(session, &deadline) : kept.lock->ask(session);
+    if (answer == Renewal::lost) return Verdict{Verdict::Kind::lost, kept.lock, ""};
     if (options_.renews) {
       hold.deadline = deadline;
       options_.on_renewed(*kept.lock, deadline);
@@ -139,10 +138,6 @@ void Watchdog::hear_of_failovers(Session& session, Milliseconds bound, TimePoint
   } catch (const redis::Unavailable&) {
     const Event answers, socket;  // throws Error where there are no descriptors left
   }
-}
-
-Renewal Watchdog::request(const Kept& kept, Session& session, TimePoint& deadline) const {
-  return options_.renews ? kept.lock->renew(session, &deadline) : kept.lock->ask(session);
 }
 
 void Watchdog::note_answer(Kept& kept, TimePoint sent) {
