@@ -86,13 +86,19 @@ void check(const Globals& globals, const AcquireOptions& options) {
 // Returns the process with whose life the lock ends; nothing if only its lease ends it.
 std::optional<process::Watched> find_caller(const AcquireOptions& options) {
   if (options.take.no_watchdog) return std::nullopt;
-  if (!options.pid) return process::watch_caller();
-  const pid_t pid = parse_integer<pid_t>(*options.pid).value_or(0);
-  if (pid <= 0) {
+  if (options.pid) {
+    const pid_t pid = parse_integer<pid_t>(*options.pid).value_or(0);
+    if (pid > 0) return process::watch_process(pid);
     throw Error(ExitStatus::usage,
                 "--pid: '" + repeated(*options.pid) + "' is not a process number");
   }
-  return process::watch_process(pid);
+  try {
+    return process::watch_caller();
+  } catch (const process::UnclearCaller& error) {
+    throw Error(error.status(), std::string("acquire: whose life is to be followed? ") +
+                                    error.what() +
+                                    "; give --pid PID ($$ in a shell), or --no-watchdog");
+  }
 }
 
 // Returns the exit status, or the signal to end by.
