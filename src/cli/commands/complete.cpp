@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/fd.hpp"
+#include "base/glob.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/help.hpp"
 #include "cli/commands/literal_words.hpp"
@@ -32,16 +33,6 @@ struct CompleteOptions {
   std::string lock;  // the lock of the holders or waiters; empty: any lock
 };
 
-// Returns a glob that matches names that start with `start`.
-std::string glob_of(const std::string& start) {
-  std::string glob;
-  for (const char c : start) {
-    if (std::string("*?[]\\").find(c) != std::string::npos) glob += '\\';
-    glob += c;
-  }
-  return glob + "*";
-}
-
 class Offers {
  public:
   explicit Offers(const CompleteOptions& options) : options_(options) {}
@@ -55,7 +46,7 @@ class Offers {
     redis::Masters masters(client);
     const bool is_name = options_.what == "names";
     for (redis::Client* master : masters.clients()) {
-      lock::LockScan scan(*master, {is_name ? glob_of(options_.start) : "*", ""});
+      lock::LockScan scan(*master, {is_name ? literal_glob(options_.start) + "*" : "*", ""});
       while (!scan.is_done() && found_.size() < k_most) {
         const std::vector<std::string> names = scan.next();
         for (const std::string& name : names) {

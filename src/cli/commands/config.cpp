@@ -33,12 +33,7 @@ std::string to_toml(const std::string& text) {
   const std::string safe = escape_for_terminal(text);
   if (safe == text && text.find_first_of("\"\\") == std::string::npos) return '"' + text + '"';
   if (safe == text && text.find('\'') == std::string::npos) return '\'' + text + '\'';
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') quoted += '\\';
-    quoted += c;
-  }
-  return escape_for_terminal(quoted + '"');
+  return escape_for_terminal('"' + with_backslashes(text, "\"\\") + '"');
 }
 
 std::string to_toml_list(const std::vector<std::string>& texts) {

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/escape.hpp"
+#include "base/integer.hpp"
 #include "base/utf8.hpp"
 
 namespace rlock::cli {
@@ -215,16 +216,9 @@ class Reader {
     }
     const std::size_t digits = letter == 'u' ? 4 : letter == 'U' ? 8 : 0;
     if (digits != 0) {
-      std::uint32_t value = 0;
       const std::string_view number = rest_.substr(1, digits);
-      for (const char c : number) {
-        const std::size_t digit =
-            std::string_view("0123456789abcdef")
-                .find(static_cast<char>(c >= 'A' && c <= 'F' ? c - 'A' + 'a' : c));
-        if (digit == std::string_view::npos) fail("a bad \\ in a text in double quotes");
-        value = value * 16 + static_cast<std::uint32_t>(digit);
-      }
-      if (number.size() == digits && append_utf8(text, value)) {
+      const auto value = parse_integer<std::uint32_t>(number, 16);
+      if (value && number.size() == digits && append_utf8(text, *value)) {
         rest_.remove_prefix(1 + digits);
         return;
       }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/glob.hpp"
 #include "lock/words/key_names.hpp"
 #include "lua_scripts.hpp"
 
@@ -13,16 +14,6 @@ constexpr std::int64_t k_keys_at_once = 1000;
 constexpr std::string_view k_latch = "redisson_unlock_latch:";
 constexpr std::string_view k_info_prefix = "rlock_info:";
 constexpr std::string_view k_braced_info_prefix = "rlock_info_braced:";
-
-// Returns a glob pattern that only `text` matches.
-std::string literally(const std::string& text) {
-  std::string pattern;
-  for (const char c : text) {
-    if (std::string_view("*?[]\\^-").find(c) != std::string_view::npos) pattern += '\\';
-    pattern += c;
-  }
-  return pattern;
-}
 
 }  // namespace
 
@@ -57,7 +48,7 @@ Leftovers find_leftovers(redis::Client& client, const std::optional<std::string>
                                     std::string(k_braced_info_prefix) + "*"};
   if (name) {
     const KeyNames keys(*name);
-    patterns = {literally(keys.latch_prefix) + "*", literally(keys.info)};
+    patterns = {literal_glob(keys.latch_prefix) + "*", literal_glob(keys.info)};
   }
   std::vector<std::string> cursors(patterns.size(), "0");
   Leftovers leftovers;
