@@ -89,4 +89,13 @@ void JsonWriter::number_or_null(const std::optional<std::int64_t>& value) {
   }
 }
 
+void JsonWriter::text_or_null(std::string_view key, std::string_view value) {
+  this->key(key);
+  if (value.empty()) {
+    null();
+  } else {
+    text(value);
+  }
+}
+
 }  // namespace rlock::cli
