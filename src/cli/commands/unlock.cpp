@@ -118,26 +118,11 @@ lock::Breakable what_to_break(const UnlockOptions& options) {
   return options.kind == "simple" ? lock::Breakable::simple : lock::Breakable::lock;
 }
 
-// Has the server asked. Adds to a refusal the option that would break what is in the way.
-template <typename Ask>
-auto advised(const UnlockOptions& options, const Ask& ask) {
-  try {
-    return ask();
-  } catch (const lock::InUse& refusal) {
-    const bool is_breakable =
-        what_to_break(options) == lock::Breakable::lock && refusal.kind() == "string";
-    if (!is_breakable) throw;
-    throw Error(refusal.status(),
-                std::string(refusal.what()) + "; if that is a lock, --kind simple breaks it");
-  }
-}
-
 Leave ask_leave(const redis::ClientOptions& server, const UnlockOptions& options) {
   Leave leave;
   if (options.yes) return leave;
   redis::Client client(server);
-  const FoundLock found =
-      advised(options, [&] { return lock::look_at(client, options.name, what_to_break(options)); });
+  const FoundLock found = lock::look_at(client, options.name, what_to_break(options));
   leave.shown = lock::owners_of(found);
   leave.is_given =
       found.holders.empty() || is_to_be_broken(escape_for_terminal(options.name), found);
@@ -149,9 +134,8 @@ int break_lock(const Globals& globals, const redis::ClientOptions& server,
   const std::string name = escape_for_terminal(options.name);
   if (!leave.is_given) return not_held(globals, name + ": left as it is");
   redis::Client client(server);
-  const lock::Breaking result = advised(options, [&] {
-    return lock::break_lock(client, options.name, what_to_break(options), leave.shown);
-  });
+  const lock::Breaking result =
+      lock::break_lock(client, options.name, what_to_break(options), leave.shown);
   if (result.outcome == lock::Breaking::Outcome::held_by_others) {
     say(name + ": now " + name_holders(result.found) + "; left as it is");
     return static_cast<int>(ExitStatus::not_held);
