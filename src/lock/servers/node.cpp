@@ -7,16 +7,6 @@
 #include "redis/server_error.hpp"
 
 namespace rlock::lock {
-namespace {
-
-redis::ClientOptions with_wake_fd(redis::ClientOptions options, int fd) {
-  options.wake_fd = fd;
-  return options;
-}
-
-}  // namespace
-
-Node::Node(redis::ClientOptions options) : client_(with_wake_fd(std::move(options), stop_.fd())) {}
 
 Node::~Node() {
   stop();
