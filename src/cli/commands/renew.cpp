@@ -12,7 +12,6 @@
 #include "cli/settings/take_options.hpp"
 #include "cli/taking/own_hold.hpp"
 #include "cli/terminal/message.hpp"
-#include "lock/kinds/held_kind.hpp"
 #include "lock/make_lock.hpp"
 
 namespace rlock::cli {

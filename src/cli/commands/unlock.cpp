@@ -19,7 +19,6 @@
 #include "cli/terminal/message.hpp"
 #include "cli/terminal/question.hpp"
 #include "lock/inspection/breaking.hpp"
-#include "lock/kinds/held_kind.hpp"
 #include "lock/make_lock.hpp"
 
 namespace rlock::cli {
