@@ -9,7 +9,6 @@
 #include "lock/inspection/snapshot_permits.hpp"
 #include "lock/inspection/snapshot_problems.hpp"
 #include "lock/inspection/snapshot_request.hpp"
-#include "lock/inspection/token_problems.hpp"
 #include "lock/words/key_names.hpp"
 #include "lock/words/owner_info.hpp"
 #include "redis/server_error.hpp"
