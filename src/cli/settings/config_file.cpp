@@ -66,26 +66,23 @@ bool has_password(const std::string& servers) {
 enum class Missing { fine, error };
 
 void read_into(Config& config, const std::string& path, Missing missing) {
-  const auto fail = [&](const std::string& why) {
-    throw Error(ExitStatus::config, repeated(path) + ": " + why);
-  };
   const auto file = read_text_file(path, Extent::all);
   if (!file) {
-    if (missing == Missing::error) fail("there is no such file");
+    if (missing == Missing::error) refuse_file(path, "there is no such file");
     config.missing.push_back(path);
     return;
   }
   // Nobody writes to this pipe; taken for no settings, another server than meant would be asked.
-  if (S_ISFIFO(file->mode) && file->text.empty()) fail("nothing came out of the pipe");
+  if (S_ISFIFO(file->mode) && file->text.empty()) refuse_file(path, "nothing came out of the pipe");
   std::vector<TomlEntry> entries;
   try {
     entries = parse_toml(file->text);
   } catch (const Error& error) {
-    fail(error.what());
+    refuse_file(path, error.what());
   }
   for (const TomlEntry& entry : entries) {
     const std::string wrong = complaint(entry);
-    if (!wrong.empty()) fail("line " + std::to_string(entry.line) + ": " + wrong);
+    if (!wrong.empty()) refuse_file(path, "line " + std::to_string(entry.line) + ": " + wrong);
     std::string value;
     for (const std::string& text : entry.values) value += (value.empty() ? "" : " ") + text;
     if (entry.key == "redis" && has_password(value)) refuse_if_exposed(*file);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/exit_status.hpp"
 #include "lock/servers/session.hpp"
 
 namespace CLI {
@@ -62,9 +63,9 @@ struct Globals {
   [[nodiscard]] std::vector<std::string> news_of_absentees() const;
 };
 
-// Parses the duration that was given to `option`. Throws Error (usage) that names the accepted
+// Parses the duration that was given to `option`. Throws Error (`blame`) that names the accepted
 // forms.
-[[nodiscard]] Milliseconds parse_duration_option(const std::string& option,
-                                                 const std::string& text);
+[[nodiscard]] Milliseconds parse_duration_option(const std::string& option, const std::string& text,
+                                                 ExitStatus blame = ExitStatus::usage);
 
 }  // namespace rlock::cli
