@@ -5,6 +5,8 @@
 #include <cwchar>
 #include <locale.h>
 
+#include "base/words.hpp"
+
 namespace rlock {
 namespace {
 
@@ -88,10 +90,7 @@ std::string wrap(std::string_view text, std::size_t indent, std::optional<std::s
     lines += (columns ? fit(line, *columns) : line) + "\n";
     line = margin;
   };
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    const std::string_view word = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
+  for (const std::string_view word : split(text, ' ')) {
     if (columns && line != margin && display_width(line) + 1 + display_width(word) > *columns) {
       end_line();
     }

@@ -6,11 +6,11 @@
 
 #include "base/escape.hpp"
 #include "base/percent.hpp"
+#include "base/words.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/help.hpp"
 #include "cli/output/json.hpp"
 #include "cli/settings/settings.hpp"
-#include "cli/settings/words.hpp"
 #include "cli/terminal/message.hpp"
 
 namespace rlock::cli {
@@ -38,9 +38,9 @@ std::string to_toml(const std::string& text) {
 
 std::string to_toml_list(const std::vector<std::string>& texts) {
   if (texts.size() == 1) return to_toml(texts.front());
-  std::string list;
-  for (const std::string& text : texts) list += (list.empty() ? "" : ", ") + to_toml(text);
-  return "[" + list + "]";
+  std::vector<std::string> parts;
+  for (const std::string& text : texts) parts.push_back(to_toml(text));
+  return "[" + join(parts, ", ") + "]";
 }
 
 // Returns a line of a configuration file. A setting that is not set, or cannot be set in a file, is
@@ -68,11 +68,9 @@ std::vector<Setting> shown_settings(const Globals& globals, const Settings& sett
   std::vector<Setting> shown;
   for (Setting setting : settings.all()) {
     if (setting.name == "redis") {
-      const auto urls = globals.redis.empty() ? words(setting.value) : globals.redis;
-      setting.value.clear();
-      for (const std::string& url : urls) {
-        setting.value += (setting.value.empty() ? "" : " ") + shown_url(url);
-      }
+      auto urls = globals.redis.empty() ? words(setting.value) : globals.redis;
+      for (std::string& url : urls) url = shown_url(url);
+      setting.value = join(urls, " ");
     }
     if (setting.name == "password-file" && !settings.password().value.empty()) {
       setting = settings.password();

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/shell_quote.hpp"
+#include "base/words.hpp"
 #include "cli/settings/settings.hpp"
 #include "cli/settings/text_file.hpp"
-#include "cli/settings/words.hpp"
 
 namespace rlock::cli {
 namespace {

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "base/duration.hpp"
+#include "base/words.hpp"
 
 namespace rlock::cli {
 namespace {
@@ -91,12 +92,10 @@ class ServerWording {
   }
 
   ProblemText operator()(const lock::LacksRights& it) const {
-    std::string all;
-    for (const std::string& right : it.lacking) all += (all.empty() ? "" : " ") + right;
     return {(it.use == lock::LacksRights::Use::looks
                  ? "this user may look at locks, but not take them; it lacks "
                  : "this user lacks rights that locks need: ") +
-                all,
+                join(it.lacking, " "),
             {Hint::Kind::command, "man rlock  # its section \"Access control\" has them"}};
   }
 

@@ -9,9 +9,9 @@
 #include "base/error.hpp"
 #include "base/escape.hpp"
 #include "base/nearest.hpp"
+#include "base/words.hpp"
 #include "cli/settings/text_file.hpp"
 #include "cli/settings/toml.hpp"
-#include "cli/settings/words.hpp"
 #include "redis/url.hpp"
 
 namespace rlock::cli {
@@ -33,9 +33,7 @@ std::string complaint(const TomlEntry& entry) {
     if (const auto meant = nearest_word(entry.key, k_keys)) {
       return what + "is '" + std::string(*meant) + "' meant?";
     }
-    std::string all;
-    for (const std::string_view key : k_keys) all += (all.empty() ? "" : ", ") + std::string(key);
-    return what + "there are " + all;
+    return what + "there are " + join({k_keys.begin(), k_keys.end()}, ", ");
   }
   using Type = TomlEntry::Type;
   if (entry.type == Type::text || (entry.type == Type::number && entry.key == "timeout") ||
@@ -83,8 +81,7 @@ void read_into(Config& config, const std::string& path, Missing missing) {
   for (const TomlEntry& entry : entries) {
     const std::string wrong = complaint(entry);
     if (!wrong.empty()) refuse_file(path, "line " + std::to_string(entry.line) + ": " + wrong);
-    std::string value;
-    for (const std::string& text : entry.values) value += (value.empty() ? "" : " ") + text;
+    const std::string value = join(entry.values, " ");
     if (entry.key == "redis" && has_password(value)) refuse_if_exposed(*file);
     config.settings[entry.key] = {value, path, static_cast<std::size_t>(entry.line)};
   }

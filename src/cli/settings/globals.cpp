@@ -10,9 +10,9 @@
 #include "base/duration.hpp"
 #include "base/error.hpp"
 #include "base/escape.hpp"
+#include "base/words.hpp"
 #include "cli/settings/settings.hpp"
 #include "cli/settings/text_file.hpp"
-#include "cli/settings/words.hpp"
 #include "cli/terminal/message.hpp"
 #include "redis/likeness.hpp"
 

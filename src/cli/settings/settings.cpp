@@ -6,6 +6,7 @@
 
 #include "base/environment.hpp"
 #include "base/escape.hpp"
+#include "base/words.hpp"
 #include "cli/settings/globals.hpp"
 
 namespace rlock::cli {
@@ -34,9 +35,7 @@ constexpr std::array k_options = {
 std::optional<std::string> given(const Globals& globals, const Option& option) {
   if (option.flag != nullptr) return globals.*option.flag;
   if (globals.redis.empty()) return std::nullopt;
-  std::string urls;
-  for (const std::string& url : globals.redis) urls += (urls.empty() ? "" : " ") + url;
-  return urls;
+  return join(globals.redis, " ");
 }
 
 }  // namespace
