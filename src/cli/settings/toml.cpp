@@ -8,7 +8,6 @@
 #include "base/error.hpp"
 #include "base/escape.hpp"
 #include "base/integer.hpp"
-#include "base/utf8.hpp"
 
 namespace rlock::cli {
 namespace {
@@ -16,6 +15,28 @@ namespace {
 constexpr std::string_view k_digits = "0123456789";
 constexpr std::string_view k_bare_key =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+
+// Appends the character with the number `c` as UTF-8. Returns false and appends nothing if `c` is
+// NUL or no character's number.
+bool append_utf8(std::string& text, std::uint32_t c) {
+  if (c == 0 || c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF)) return false;
+  const auto put = [&](std::uint32_t byte) { text += static_cast<char>(byte); };
+  const auto follow = [&](unsigned shift) { put(0x80 | ((c >> shift) & 0x3F)); };
+  if (c < 0x80) {
+    put(c);
+  } else if (c < 0x800) {
+    put(0xC0 | (c >> 6));
+  } else if (c < 0x10000) {
+    put(0xE0 | (c >> 12));
+    follow(6);
+  } else {
+    put(0xF0 | (c >> 18));
+    follow(12);
+    follow(6);
+  }
+  if (c >= 0x80) follow(0);
+  return true;
+}
 
 class Reader {
  public:
