@@ -55,16 +55,14 @@ std::string find_command(const std::vector<std::string>& words) {
   return command == words.end() ? "" : *command;
 }
 
-// Removes the words after the first `--` after "exec" from `words`, and returns them. They belong
-// to the command, so rlock must find no option in them.
-Behind split_command(std::vector<std::string>& words) {
-  Behind behind;
+// Removes the words from the first `--` after "exec" on from `words`, and returns those behind it.
+// They belong to the command, so rlock must find no option in them.
+std::optional<std::vector<std::string>> split_command(std::vector<std::string>& words) {
   const auto dashes = std::find(std::find(words.begin(), words.end(), "exec"), words.end(), "--");
-  if (dashes == words.end()) return behind;
-  behind.given = true;
-  behind.words.assign(dashes + 1, words.end());
+  if (dashes == words.end()) return std::nullopt;
+  std::vector<std::string> command(dashes + 1, words.end());
   words.erase(dashes, words.end());
-  return behind;
+  return command;
 }
 
 std::string one_line(std::string text) {
@@ -153,7 +151,7 @@ std::function<int()> parse(int argc, const char* const* argv) {
   }
   const std::string chosen = find_command(words);
   // For another command, "exec" may be a lock's name.
-  if (chosen == "exec") invocation->behind = split_command(words);
+  if (chosen == "exec") invocation->command = split_command(words);
   std::map<std::string, Action> actions;
   for (const Entry& entry : k_commands) {
     CLI::App* command = app.add_subcommand(entry.name, entry.description);

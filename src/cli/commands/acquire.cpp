@@ -105,15 +105,11 @@ std::optional<process::Watched> find_caller(const AcquireOptions& options) {
 std::variant<int, process::Signal> acquire(const Globals& globals, const AcquireOptions& options) {
   const std::string name = options.take.keys_of({options.name}).front();
   check(globals, options);
-  const ExitStatus conflict = options.take.conflict_exit_status();
   const auto caller = find_caller(options);
   lock::About about = caller ? lock::about_process(caller->pid) : lock::about_calling_process();
   about.listens = caller && listens_for_release(options.take.lock_kind());
-  Request request{{name, options.take.owner(), options.take.tell(about), options.take.terms(),
-                   options.take.lock_kind(), options.take.fair_wait_length(), options.take.value(),
-                   options.take.permit_count()},
-                  options.take.wait_deadline(),
-                  conflict};
+  Request request = make_request(options.take, about);
+  request.wish.name = name;
   lock::SessionOptions session_options = globals.session_options();
   options.take.fit_to_servers(session_options, request.wish.terms);
   warn_of_even_number(session_options, globals);
@@ -136,7 +132,7 @@ std::variant<int, process::Signal> acquire(const Globals& globals, const Acquire
   try {
     const std::string others = options.exports() ? held_to_export(request.wish, session) : "";
     const auto held = take(request, globals, session);
-    if (!held) return static_cast<int>(conflict);
+    if (!held) return static_cast<int>(request.conflict);
     if (const auto signal = signal_to_end(signals)) {
       give_back(*held);
       return *signal;

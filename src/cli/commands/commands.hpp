@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,16 +15,10 @@ class App;
 
 namespace rlock::cli {
 
-// The words after `--` on the command line of exec.
-struct Behind {
-  bool given = false;
-  std::vector<std::string> words;
-};
-
 // The content of the command line, except the options of one command.
 struct Invocation {
   Globals globals;
-  Behind behind;
+  std::optional<std::vector<std::string>> command;  // the words after `--` of exec
 };
 
 // Runs a command. Returns the status to exit with. Throws Error.
