@@ -1,7 +1,6 @@
 // rlock __complete: prints the names that the completions of shells offer. No help text mentions
 // it. It reports no errors, and stops early enough not to annoy a user.
 
-#include <algorithm>
 #include <memory>
 #include <set>
 #include <sys/stat.h>
@@ -49,10 +48,13 @@ class Offers {
       lock::LockScan scan(*master, {is_name ? literal_glob(options_.start) + "*" : "*", ""});
       while (!scan.is_done() && found_.size() < k_most) {
         const std::vector<std::string> names = scan.next();
-        for (const std::string& name : names) {
-          if (is_name) add(name);
+        if (!is_name) {
+          lock::take_snapshots(client, names, [this](const auto& snapshot) {
+            if (snapshot) add(*snapshot);
+          });
+          continue;
         }
-        if (!is_name) add_parties(client, names);
+        for (const std::string& name : names) add(name);
       }
     }
   }
@@ -78,17 +80,6 @@ class Offers {
       for (const lock::Holder& holder : snapshot.holders) add(holder.owner);
     } else {
       for (const lock::Waiter& waiter : snapshot.waiters) add(waiter.owner);
-    }
-  }
-
-  void add_parties(redis::Client& client, const std::vector<std::string>& names) {
-    for (std::size_t from = 0; from < names.size(); from += lock::k_snapshots_at_once) {
-      const auto first = names.begin() + static_cast<std::ptrdiff_t>(from);
-      const auto count = std::min(lock::k_snapshots_at_once, names.size() - from);
-      for (const auto& snapshot :
-           lock::take_snapshots(client, {first, first + static_cast<std::ptrdiff_t>(count)})) {
-        if (snapshot) add(*snapshot);
-      }
     }
   }
 

@@ -111,23 +111,22 @@ class Doctor {
       }
       listened_.merge(lock::listened_locks(*master, options_.name, reach()));
       if (options_.name) continue;
-      for (lock::LockScan scan(*master, {}); !scan.is_done();) names.merge(to_set(scan.next()));
+      for (lock::LockScan scan(*master, {}); !scan.is_done();) {
+        for (const std::string& name : scan.next()) names.insert(name);
+      }
     }
     if (options_.name) names = {*options_.name};
     names.insert(listened_.locks.begin(), listened_.locks.end());
     names.insert(listened_.semaphores.begin(), listened_.semaphores.end());
-    examine_all({names.begin(), names.end()}, leftovers);
+    lock::take_snapshots(client_, {names.begin(), names.end()}, [&](const auto& snapshot) {
+      // A lock that the user may not read cannot be repaired.
+      if (snapshot) examine(*snapshot, leftovers[snapshot->name]);
+    });
     report_.end(names.size());
     return report_.is_healthy() ? 0 : static_cast<int>(ExitStatus::problems);
   }
 
  private:
-  using Names = std::vector<std::string>;
-
-  static std::set<std::string> to_set(Names names) {
-    return {std::make_move_iterator(names.begin()), std::make_move_iterator(names.end())};
-  }
-
   [[nodiscard]] bool is_cluster() const {
     return client_.options().endpoint.transport == redis::Endpoint::Transport::cluster;
   }
@@ -152,23 +151,7 @@ class Doctor {
     }
   }
 
-  void examine_all(const Names& names, const lock::Leftovers& leftovers) {
-    constexpr std::size_t k_at_once = 50;
-    for (std::size_t from = 0; from < names.size(); from += k_at_once) {
-      const auto start = names.begin() + static_cast<std::ptrdiff_t>(from);
-      const std::size_t count = std::min(k_at_once, names.size() - from);
-      const Names some(start, start + static_cast<std::ptrdiff_t>(count));
-      const auto snapshots = lock::take_snapshots(client_, some);
-      for (std::size_t i = 0; i < some.size(); ++i) {
-        const auto found = leftovers.find(some[i]);
-        const Names keys = found == leftovers.end() ? Names{} : found->second;
-        // A lock that the user may not read cannot be repaired.
-        if (snapshots[i]) examine(*snapshots[i], keys);
-      }
-    }
-  }
-
-  void examine(const lock::Snapshot& snapshot, const Names& leftovers) {
+  void examine(const lock::Snapshot& snapshot, const std::vector<std::string>& leftovers) {
     const std::string& name = snapshot.name;
     std::vector<lock::Problem> problems = snapshot.problems;
     for (lock::Problem& problem : lock::find_leftover_problems(name, leftovers)) {

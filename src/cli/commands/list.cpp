@@ -52,12 +52,10 @@ class List {
       while (!scan.is_done()) {
         const std::vector<std::string> names = scan.next();
         show(progress);
-        for (std::size_t from = 0; from < names.size(); from += lock::k_snapshots_at_once) {
-          const auto first = names.begin() + static_cast<std::ptrdiff_t>(from);
-          const auto count = std::min(lock::k_snapshots_at_once, names.size() - from);
-          add(lock::take_snapshots(client_, {first, first + static_cast<std::ptrdiff_t>(count)}));
+        lock::take_snapshots(client_, names, [&](const std::optional<Snapshot>& snapshot) {
+          add(snapshot);
           show(progress);
-        }
+        });
       }
     }
   }
@@ -100,13 +98,11 @@ class List {
     return is_stuck || (!options_.stuck && snapshot.kind != Snapshot::Kind::none);
   }
 
-  void add(const std::vector<std::optional<Snapshot>>& snapshots) {
-    for (const auto& snapshot : snapshots) {
-      if (!snapshot) {
-        ++refused_;
-      } else if (is_wanted(*snapshot)) {
-        rows_.push_back(ListRow(*snapshot));
-      }
+  void add(const std::optional<Snapshot>& snapshot) {
+    if (!snapshot) {
+      ++refused_;
+    } else if (is_wanted(*snapshot)) {
+      rows_.push_back(ListRow(*snapshot));
     }
   }
 

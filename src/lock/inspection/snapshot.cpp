@@ -18,6 +18,8 @@ namespace {
 
 using Replies = std::vector<redis::Reply>;
 
+constexpr std::size_t k_at_once = 50;  // snapshots, in one round trip
+
 std::int64_t to_time(double score) {
   constexpr auto k_limit = static_cast<double>(k_furthest_ms);
   return score == score ? static_cast<std::int64_t>(std::clamp(score, -k_limit, k_limit)) : 0;
@@ -231,22 +233,24 @@ Snapshot take_snapshot(redis::Client& client, const std::string& name, Ears ears
   return read_snapshot(name, request_snapshot(client, name), ears);
 }
 
-std::vector<std::optional<Snapshot>> take_snapshots(redis::Client& client,
-                                                    const std::vector<std::string>& names) {
-  Replies replies = request_snapshots(client, names);
-  std::vector<std::optional<Snapshot>> snapshots;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (replies[i].type != redis::Reply::Type::error) {
-      snapshots.emplace_back(read_snapshot(names[i], std::move(replies[i]), Ears::none));
-      continue;
+void take_snapshots(redis::Client& client, const std::vector<std::string>& names,
+                    const std::function<void(const std::optional<Snapshot>&)>& use) {
+  for (std::size_t from = 0; from < names.size(); from += k_at_once) {
+    const auto first = names.begin() + static_cast<std::ptrdiff_t>(from);
+    const std::size_t count = std::min(k_at_once, names.size() - from);
+    const std::vector<std::string> some(first, first + static_cast<std::ptrdiff_t>(count));
+    Replies replies = request_snapshots(client, some);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (replies[i].type != redis::Reply::Type::error) {
+        use(read_snapshot(some[i], std::move(replies[i]), Ears::none));
+        continue;
+      }
+      const redis::ServerError error(client.options().endpoint.display(), replies[i].text);
+      // The keys of a name such as "a{b" lie in several slots of a cluster.
+      if (error.status() != ExitStatus::permission && error.code() != "CROSSSLOT") throw error;
+      use(std::nullopt);
     }
-    const redis::ServerError error(client.options().endpoint.display(), replies[i].text);
-    // The keys of a name such as "a{b" lie in several slots of a cluster.
-    const bool is_of_lock = error.status() == ExitStatus::permission || error.code() == "CROSSSLOT";
-    if (!is_of_lock) throw error;
-    snapshots.emplace_back();
   }
-  return snapshots;
 }
 
 }  // namespace rlock::lock
