@@ -82,11 +82,8 @@ std::string describe_waiters(const FoundLock& found) {
 }
 
 bool is_to_be_broken(const std::string& name, const FoundLock& found) {
-  const std::string ttl = found.ttl_ms < 0
-                              ? "without an expiry"
-                              : "expires in " + format_duration(Milliseconds(found.ttl_ms));
-  return confirms(name + ": " + name_holders(found) + ", " + ttl + describe_waiters(found) +
-                  ". Break it?");
+  return confirms(name + ": " + name_holders(found) + ", " + describe_expiry(found.ttl_ms) +
+                  describe_waiters(found) + ". Break it?");
 }
 
 void tell_loss(const std::string& name, const FoundLock& found) {

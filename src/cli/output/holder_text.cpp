@@ -58,6 +58,10 @@ std::string describe_hold(const std::string& owner, const lock::About& about) {
   return describe_kept(owner, about).value_or("held by " + describe_holder(owner, about));
 }
 
+std::string describe_expiry(std::int64_t ttl_ms) {
+  return ttl_ms < 0 ? "without an expiry" : "expires in " + format_duration(Milliseconds(ttl_ms));
+}
+
 std::string describe_loss(const std::string& name, const std::string& why) {
   return escape_for_terminal(name) + ": lock lost: " + why;
 }

@@ -1,6 +1,7 @@
 // Who holds a lock, and what a wait is for, in words.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -30,6 +31,9 @@ inline constexpr const char* k_if_lock = "a string; if it is a lock, it is ";
 
 // Returns the same as describe_kept, or "held by web1 pid 4242 (backup)".
 [[nodiscard]] std::string describe_hold(const std::string& owner, const lock::About& about);
+
+// Returns "expires in 29s", or "without an expiry" if `ttl_ms` is negative.
+[[nodiscard]] std::string describe_expiry(std::int64_t ttl_ms);
 
 // Why a lock is lost that the server does not know as this run's any more.
 inline constexpr const char* k_not_ours = "it was deleted or evicted, or somebody else has it";

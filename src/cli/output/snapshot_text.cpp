@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/duration.hpp"
 #include "base/escape.hpp"
 #include "base/text_width.hpp"
 #include "base/wording.hpp"
@@ -30,10 +29,9 @@ std::string fit_line(const std::string& line, Room room) {
 std::string describe_state(const Snapshot& snapshot) {
   const std::string permits = snapshot.permits ? describe_permits(*snapshot.permits) : "";
   if (!snapshot.held) return permits.empty() ? "free" : "free (semaphore), " + permits;
-  const std::int64_t ttl = snapshot.ttl_ms.value_or(-1);
   return (snapshot.is_any_string ? k_if_lock : std::string()) + "held (" +
          kind_name(snapshot.kind) + "), " + (permits.empty() ? "" : permits + ", ") +
-         (ttl < 0 ? "without an expiry" : "expires in " + format_duration(Milliseconds(ttl)));
+         describe_expiry(snapshot.ttl_ms.value_or(-1));
 }
 
 // The state must be seen, so it is the name that is cut.

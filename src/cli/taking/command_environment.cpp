@@ -1,5 +1,6 @@
 #include "cli/taking/command_environment.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <unistd.h>
@@ -12,14 +13,12 @@ namespace rlock::cli {
 namespace {
 
 constexpr std::string_view k_token = "RLOCK_TOKEN=";
-constexpr std::array<std::string_view, 4> k_others = {
-    "RLOCK_NAME=", "RLOCK_OWNER=", "RLOCK_KIND=", "RLOCK_HELD="};
+constexpr std::array<std::string_view, 5> k_ours = {
+    "RLOCK_NAME=", "RLOCK_OWNER=", "RLOCK_KIND=", "RLOCK_HELD=", k_token};
 
 bool is_ours(std::string_view entry) {
-  for (const std::string_view name : k_others) {
-    if (entry.starts_with(name)) return true;
-  }
-  return entry.starts_with(k_token);
+  return std::any_of(k_ours.begin(), k_ours.end(),
+                     [&](std::string_view name) { return entry.starts_with(name); });
 }
 
 }  // namespace

@@ -4,12 +4,12 @@
 #include <array>
 #include <cctype>
 #include <cstdint>
-#include <fstream>
 #include <pwd.h>
 #include <unistd.h>
 
 #include "base/environment.hpp"
 #include "base/process_identity.hpp"
+#include "base/process_stat.hpp"
 #include "base/random.hpp"
 
 namespace rlock::lock {
@@ -94,8 +94,7 @@ About about_calling_process() {
 About about_process(pid_t pid) {
   About about = about_this_host();
   about.pid = pid;
-  std::ifstream name("/proc/" + std::to_string(pid) + "/comm");
-  std::getline(name, about.command);
+  if (const auto stat = read_process_stat(pid)) about.command = stat->name;
   about.process = process_identity(pid);
   return about;
 }
