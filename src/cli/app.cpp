@@ -12,8 +12,6 @@
 #include "base/escape.hpp"
 #include "base/nearest.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/commands/help.hpp"
-#include "cli/commands/literal_words.hpp"
 #include "cli/output/error_text.hpp"
 #include "cli/taking/shell_export.hpp"
 #include "cli/terminal/message.hpp"

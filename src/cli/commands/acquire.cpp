@@ -14,8 +14,6 @@
 #include "base/escape.hpp"
 #include "base/integer.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/commands/help.hpp"
-#include "cli/commands/literal_words.hpp"
 #include "cli/output/json.hpp"
 #include "cli/settings/take_options.hpp"
 #include "cli/taking/background_watchdog.hpp"

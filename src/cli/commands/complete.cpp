@@ -10,8 +10,6 @@
 #include "base/fd.hpp"
 #include "base/glob.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/commands/help.hpp"
-#include "cli/commands/literal_words.hpp"
 #include "cli/settings/settings.hpp"
 #include "cli/terminal/message.hpp"
 #include "lock/inspection/lock_scan.hpp"

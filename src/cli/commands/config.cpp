@@ -8,15 +8,12 @@
 #include "base/percent.hpp"
 #include "base/words.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/commands/help.hpp"
 #include "cli/output/json.hpp"
 #include "cli/settings/settings.hpp"
 #include "cli/terminal/message.hpp"
 
 namespace rlock::cli {
 namespace {
-
-constexpr const char* k_hidden = "***";
 
 // Returns a URL in which *** replaces the password.
 std::string shown_url(const std::string& url) {
@@ -74,7 +71,7 @@ std::vector<Setting> shown_settings(const Globals& globals, const Settings& sett
     }
     if (setting.name == "password-file" && !settings.password().value.empty()) {
       setting = settings.password();
-      setting.value = k_hidden;
+      setting.value = "***";
     }
     shown.push_back(setting);
   }

@@ -12,8 +12,6 @@
 #include "base/text_width.hpp"
 #include "base/wording.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/commands/help.hpp"
-#include "cli/commands/literal_words.hpp"
 #include "cli/output/json.hpp"
 #include "cli/output/paint.hpp"
 #include "cli/output/problem_text.hpp"

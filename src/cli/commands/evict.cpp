@@ -8,8 +8,6 @@
 
 #include "base/escape.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/commands/help.hpp"
-#include "cli/commands/literal_words.hpp"
 #include "cli/output/holder_text.hpp"
 #include "cli/output/json.hpp"
 #include "cli/terminal/message.hpp"

@@ -13,8 +13,6 @@
 #include "base/wording.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/exec_plan.hpp"
-#include "cli/commands/help.hpp"
-#include "cli/commands/literal_words.hpp"
 #include "cli/output/holder_text.hpp"
 #include "cli/taking/all_or_none.hpp"
 #include "cli/taking/command_environment.hpp"

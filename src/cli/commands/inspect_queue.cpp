@@ -6,8 +6,6 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/commands/commands.hpp"
-#include "cli/commands/help.hpp"
-#include "cli/commands/literal_words.hpp"
 #include "cli/output/error_text.hpp"
 #include "cli/output/problem_text.hpp"
 #include "cli/output/remedy.hpp"

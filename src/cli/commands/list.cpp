@@ -10,8 +10,6 @@
 
 #include "base/escape.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/commands/help.hpp"
-#include "cli/commands/literal_words.hpp"
 #include "cli/output/list_row.hpp"
 #include "cli/taking/taking.hpp"
 #include "cli/terminal/message.hpp"

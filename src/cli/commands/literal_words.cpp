@@ -1,8 +1,10 @@
-#include "cli/commands/literal_words.hpp"
+// Names of locks that CLI11 would misread.
 
 #include <algorithm>
 
 #include <CLI/CLI.hpp>
+
+#include "cli/commands/commands.hpp"
 
 namespace rlock::cli {
 namespace {

@@ -7,8 +7,6 @@
 
 #include "base/escape.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/commands/help.hpp"
-#include "cli/commands/literal_words.hpp"
 #include "cli/settings/take_options.hpp"
 #include "cli/taking/own_hold.hpp"
 #include "cli/terminal/message.hpp"

@@ -10,8 +10,6 @@
 #include "base/duration.hpp"
 #include "base/escape.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/commands/help.hpp"
-#include "cli/commands/literal_words.hpp"
 #include "cli/output/error_text.hpp"
 #include "cli/output/holder_text.hpp"
 #include "cli/settings/key_format.hpp"

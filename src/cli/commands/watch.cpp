@@ -14,8 +14,6 @@
 #include "base/escape.hpp"
 #include "base/wall_time.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/commands/help.hpp"
-#include "cli/commands/literal_words.hpp"
 #include "cli/settings/key_format.hpp"
 #include "cli/taking/taking.hpp"
 #include "cli/terminal/full_screen.hpp"
