@@ -6,6 +6,7 @@
 #include "base/duration.hpp"
 #include "base/escape.hpp"
 #include "base/text_width.hpp"
+#include "base/wording.hpp"
 #include "cli/output/holder_text.hpp"
 #include "cli/output/snapshot_json.hpp"
 #include "cli/watching/event_lines.hpp"
@@ -81,9 +82,7 @@ std::string LockView::state() const {
     text += ttl < 0 ? ", without an expiry" : ", expires in " + until(snapshot_.time_ms + ttl);
   }
   text += describe_waiting(snapshot_);
-  if (const std::size_t count = problems_.size(); count > 0) {
-    text += ", " + std::to_string(count) + (count == 1 ? " problem" : " problems");
-  }
+  if (!problems_.empty()) text += ", " + plural(problems_.size(), "problem");
   return text;
 }
 

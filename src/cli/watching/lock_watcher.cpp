@@ -10,7 +10,6 @@
 #include "base/quiet_thread.hpp"
 #include "cli/output/remedy.hpp"
 #include "lock/words/key_names.hpp"
-#include "redis/run_id.hpp"
 #include "redis/server_error.hpp"
 
 namespace rlock::cli {
