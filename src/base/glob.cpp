@@ -1,7 +1,6 @@
 #include "base/glob.hpp"
 
 #include <algorithm>
-#include <cstddef>
 
 #include "base/escape.hpp"
 

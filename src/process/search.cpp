@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <unistd.h>
 #include <utility>
 

@@ -1,6 +1,5 @@
 #include "redis/client.hpp"
 
-#include <algorithm>
 #include <exception>
 #include <map>
 #include <optional>

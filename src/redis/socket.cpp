@@ -10,12 +10,10 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <new>
-#include <optional>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <system_error>
-#include <thread>
 #include <vector>
 
 #include "base/duration.hpp"

@@ -1,7 +1,6 @@
 #include "redis/subscription.hpp"
 
 #include <cerrno>
-#include <iterator>
 #include <map>
 #include <poll.h>
 #include <sys/epoll.h>

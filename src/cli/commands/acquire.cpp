@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 #include <unistd.h>
-#include <utility>
 #include <variant>
 
 #include <CLI/CLI.hpp>

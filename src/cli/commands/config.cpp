@@ -1,7 +1,5 @@
 // rlock config: shows the settings that count, and where each comes from. Asks no server.
 
-#include <memory>
-
 #include <CLI/CLI.hpp>
 
 #include "base/escape.hpp"

@@ -1,6 +1,5 @@
 // rlock doctor: finds problems of a server and the locks on it, and repairs some of them.
 
-#include <algorithm>
 #include <map>
 #include <memory>
 #include <set>

@@ -1,6 +1,5 @@
 #include "cli/output/snapshot_json.hpp"
 
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>

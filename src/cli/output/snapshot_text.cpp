@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/escape.hpp"

@@ -4,8 +4,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <string>
-#include <variant>
 
 #include "cli/settings/globals.hpp"
 #include "cli/settings/take_options.hpp"

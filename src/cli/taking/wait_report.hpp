@@ -1,7 +1,6 @@
 // The messages on stderr while rlock waits for a lock, and when it does not get the lock.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 

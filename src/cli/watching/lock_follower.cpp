@@ -1,7 +1,6 @@
 #include "cli/watching/lock_follower.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <unordered_set>
 #include <utility>
 
