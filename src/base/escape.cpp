@@ -59,7 +59,7 @@ enum class Controls { keep, escape };
 std::string escape(std::string_view bytes, Controls controls) {
   // Most texts are plain from end to end.
   const auto is_plain = [](char c) { return c >= 0x20 && c < 0x7F; };
-  if (std::all_of(bytes.begin(), bytes.end(), is_plain)) return std::string(bytes);
+  if (std::ranges::all_of(bytes, is_plain)) return std::string(bytes);
   std::string out;
   out.reserve(bytes.size());
   while (!bytes.empty()) {

@@ -50,7 +50,7 @@ std::string fish_quote(std::string_view word) {
 
 std::string shell_operands(const std::vector<std::string_view>& words) {
   const bool is_misread =
-      std::any_of(words.begin(), words.end(), [](auto word) { return word.starts_with('-'); });
+      std::ranges::any_of(words, [](auto word) { return word.starts_with('-'); });
   std::string text = is_misread ? "--" : "";
   for (const std::string_view word : words) text += (text.empty() ? "" : " ") + shell_quote(word);
   return text;

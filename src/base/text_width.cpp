@@ -47,8 +47,7 @@ Character first_of(std::string_view text) {
 
 // Most texts have a column a byte, and tables have many.
 bool is_simple(std::string_view text) {
-  return std::all_of(text.begin(), text.end(),
-                     [](char c) { return (c & 0x80) == 0 && c != k_escape; });
+  return std::ranges::all_of(text, [](char c) { return (c & 0x80) == 0 && c != k_escape; });
 }
 
 }  // namespace

@@ -122,7 +122,7 @@ std::vector<HostAndPort> parse_seeds(std::string_view text, std::uint16_t defaul
   while (true) {
     const std::size_t comma = text.find(',');
     const HostAndPort seed = parse_host_and_port(text.substr(0, comma), default_port);
-    if (std::find(seeds.begin(), seeds.end(), seed) != seeds.end()) {
+    if (std::ranges::find(seeds, seed) != seeds.end()) {
       fail("a host is named twice");
     }
     seeds.push_back(seed);

@@ -12,7 +12,7 @@ bool is_letter_or_digit(char c) {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool has_only(std::string_view text, std::string_view others) {
-  return std::all_of(text.begin(), text.end(), [&](char c) {
+  return std::ranges::all_of(text, [&](char c) {
     return is_letter_or_digit(c) || others.find(c) != std::string_view::npos;
   });
 }
@@ -26,7 +26,7 @@ bool is_host(std::string_view text) {
     return host == "localhost" || host.find('.') != std::string_view::npos;
   }
   const std::string_view port = text.substr(colon + 1);
-  return !port.empty() && port.size() <= 5 && std::all_of(port.begin(), port.end(), is_digit);
+  return !port.empty() && port.size() <= 5 && std::ranges::all_of(port, is_digit);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ ExecPlan make_plan(const ExecOptions& options,
                    const std::optional<std::vector<std::string>>& command) {
   ExecPlan plan;
   plan.names = options.take.keys_of(options.names);
-  std::sort(plan.names.begin(), plan.names.end());
+  std::ranges::sort(plan.names);
   plan.names.erase(std::unique(plan.names.begin(), plan.names.end()), plan.names.end());
   if (options.shell) {
     if (command) throw Error(ExitStatus::usage, "exec: -c takes the place of '-- CMD'");

@@ -60,8 +60,7 @@ class List {
 
   void print_all() {
     if (rows_.empty()) return;
-    std::sort(rows_.begin(), rows_.end(),
-              [](const ListRow& one, const ListRow& other) { return one.name < other.name; });
+    std::ranges::sort(rows_, {}, &ListRow::name);
     // A slot of a cluster that was moved meanwhile has been seen twice.
     const auto is_same = [](const ListRow& one, const ListRow& other) {
       return one.name == other.name;

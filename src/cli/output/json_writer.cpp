@@ -57,7 +57,7 @@ void JsonWriter::name(std::string_view name) {
 }
 
 void JsonWriter::text(std::string_view value) {
-  if (std::all_of(value.begin(), value.end(), is_plain)) {
+  if (std::ranges::all_of(value, is_plain)) {
     separate();
     out_ += '"';
     out_ += value;

@@ -53,8 +53,8 @@ ListRow::ListRow(const lock::Snapshot& snapshot)
 
 std::string to_table(const std::vector<ListRow>& rows, std::optional<std::size_t> room,
                      const Paint& paint) {
-  const bool have_problems = std::any_of(rows.begin(), rows.end(),
-                                         [](const ListRow& row) { return !row.problems.empty(); });
+  const bool have_problems =
+      std::ranges::any_of(rows, [](const ListRow& row) { return !row.problems.empty(); });
   std::vector<Column> columns{{"NAME", Column::Align::left, Column::Width::flexible},
                               {"KIND"},
                               {"STATE"},

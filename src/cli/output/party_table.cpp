@@ -74,7 +74,7 @@ Fields<Row> known_fields(const Fields<Row>& fields, const std::vector<Row>& rows
   Fields<Row> known;
   for (const Field<Row>& field : fields) {
     const auto is_known = [&](const Row& row) { return !field.cell(row).empty(); };
-    if (std::any_of(rows.begin(), rows.end(), is_known)) known.push_back(field);
+    if (std::ranges::any_of(rows, is_known)) known.push_back(field);
   }
   return known;
 }

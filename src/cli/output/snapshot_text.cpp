@@ -41,8 +41,8 @@ std::string first_line(const Snapshot& snapshot, Room room) {
 }
 
 std::string describe_waiters(const Snapshot& snapshot) {
-  const auto dead = std::count_if(snapshot.waiters.begin(), snapshot.waiters.end(),
-                                  [](const lock::Waiter& waiter) { return waiter.alive == false; });
+  const auto dead = std::ranges::count_if(
+      snapshot.waiters, [](const lock::Waiter& waiter) { return waiter.alive == false; });
   return plural(snapshot.waiters.size(), "waiter") +
          (dead > 0 ? ", " + std::to_string(dead) + " dead" : "");
 }

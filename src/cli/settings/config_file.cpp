@@ -28,7 +28,7 @@ std::string user_file() {
 
 // Returns what is wrong with a setting, or nothing.
 std::string complaint(const TomlEntry& entry) {
-  if (std::find(k_keys.begin(), k_keys.end(), entry.key) == k_keys.end()) {
+  if (std::ranges::find(k_keys, entry.key) == k_keys.end()) {
     const std::string what = "unknown setting '" + repeated(entry.key) + "'; ";
     if (const auto meant = nearest_word(entry.key, k_keys)) {
       return what + "is '" + std::string(*meant) + "' meant?";
@@ -52,7 +52,7 @@ std::string complaint(const TomlEntry& entry) {
 // A URL that makes no sense may still have a password in it.
 bool has_password(const std::string& servers) {
   const std::vector<std::string> urls = words(servers);
-  return std::any_of(urls.begin(), urls.end(), [](const std::string& url) {
+  return std::ranges::any_of(urls, [](const std::string& url) {
     try {
       return !redis::parse_url(url).credentials.password.empty();
     } catch (const Error&) {

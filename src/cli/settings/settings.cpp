@@ -88,16 +88,13 @@ Settings::Settings(const Globals& globals)
   if (get("password-file").from == From::flag) {
     password_ = {};
   } else if (!password_.value.empty()) {
-    const auto file = std::find_if(all_.begin(), all_.end(), [](const Setting& setting) {
-      return setting.name == "password-file";
-    });
+    const auto file = std::ranges::find(all_, "password-file", &Setting::name);
     *file = {"password-file", "", From::fallback, "default"};
   }
 }
 
 const Setting& Settings::get(const std::string& name) const {
-  return *std::find_if(all_.begin(), all_.end(),
-                       [&](const Setting& setting) { return setting.name == name; });
+  return *std::ranges::find(all_, name, &Setting::name);
 }
 
 }  // namespace rlock::cli

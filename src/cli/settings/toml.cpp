@@ -70,7 +70,7 @@ class Reader {
     const std::string_view all = rest_;
     while (!rest_.empty()) {
       const std::string_view line = rest_.substr(0, rest_.find('\n'));
-      const bool has_control = std::any_of(line.begin(), line.end(), [&](const char& c) {
+      const bool has_control = std::ranges::any_of(line, [&](const char& c) {
         const bool ends_line = c == '\r' && &c == &line.back();
         return (static_cast<unsigned char>(c) < 0x20 && c != '\t' && !ends_line) || c == 0x7F;
       });

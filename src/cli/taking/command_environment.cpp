@@ -17,8 +17,8 @@ constexpr std::array<std::string_view, 5> k_ours = {
     "RLOCK_NAME=", "RLOCK_OWNER=", "RLOCK_KIND=", "RLOCK_HELD=", k_token};
 
 bool is_ours(std::string_view entry) {
-  return std::any_of(k_ours.begin(), k_ours.end(),
-                     [&](std::string_view name) { return entry.starts_with(name); });
+  return std::ranges::any_of(k_ours,
+                             [&](std::string_view name) { return entry.starts_with(name); });
 }
 
 }  // namespace

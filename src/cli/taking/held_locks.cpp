@@ -15,9 +15,8 @@ HeldLocks::HeldLocks(lock::Session& session, Options options)
 
 void HeldLocks::add(HeldLock held) {
   const std::lock_guard guard(mutex_);
-  const auto next = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
-    return entry.lock->name() > held.lock->name();
-  });
+  const auto next = std::ranges::find_if(
+      entries_, [&](const Entry& entry) { return entry.lock->name() > held.lock->name(); });
   entries_.insert(next, {std::move(held)});
   options_.on_end_moved(first_end());
 }
@@ -61,8 +60,7 @@ void HeldLocks::ask() {
 bool HeldLocks::is_lost() const {
   if (watchdog_ && watchdog_->verdict()) return true;
   const std::lock_guard guard(mutex_);
-  return std::any_of(entries_.begin(), entries_.end(),
-                     [&](const Entry& entry) { return is_too_late(entry); });
+  return std::ranges::any_of(entries_, [&](const Entry& entry) { return is_too_late(entry); });
 }
 
 bool HeldLocks::is_too_late(const Entry& entry) const {

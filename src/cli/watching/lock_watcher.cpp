@@ -29,7 +29,7 @@ bool notifies_of_locks(redis::Client& client) {
   const std::string& flags = reply.items[1].text;
   const auto has = [&](char flag) { return flags.find(flag) != std::string::npos; };
   constexpr std::string_view k_needed = "ghxlz";
-  return has('K') && (has('A') || std::all_of(k_needed.begin(), k_needed.end(), has));
+  return has('K') && (has('A') || std::ranges::all_of(k_needed, has));
 }
 
 // Returns the channel on which the changes of `key` are published.

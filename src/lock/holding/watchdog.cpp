@@ -149,7 +149,7 @@ void Watchdog::note_answer(Kept& kept, TimePoint sent) {
       return;
     }
     kept.asked.reset();
-    if (std::any_of(kept_.begin(), kept_.end(), [](const Kept& one) { return one.asked; })) return;
+    if (std::ranges::any_of(kept_, [](const Kept& one) { return one.asked.has_value(); })) return;
   }
   options_.on_checked();
 }
@@ -172,9 +172,7 @@ Watchdog::Kept& Watchdog::next() {
 }
 
 Watchdog::Kept& Watchdog::set_alarm() {
-  Kept& next =
-      *std::min_element(kept_.begin(), kept_.end(),
-                        [](const Kept& one, const Kept& other) { return one.due < other.due; });
+  Kept& next = *std::ranges::min_element(kept_, {}, &Kept::due);
   alarm_.set(next.due);
   return next;
 }

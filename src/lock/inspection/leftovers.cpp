@@ -67,15 +67,15 @@ Leftovers find_leftovers(redis::Client& client, const std::optional<std::string>
           key.as_text() == names.info || key.as_text().starts_with(names.latch_prefix);
       if (!is_ours) continue;
       auto& keys = leftovers[lock];
-      if (std::find(keys.begin(), keys.end(), key.as_text()) == keys.end()) {
+      if (std::ranges::find(keys, key.as_text()) == keys.end()) {
         keys.push_back(key.as_text());
       }
     }
     const auto& next = items[0].as_array(patterns.size());
     std::transform(next.begin(), next.end(), cursors.begin(),
                    [](const redis::Reply& cursor) { return cursor.as_text(); });
-    const bool is_done = std::all_of(cursors.begin(), cursors.end(),
-                                     [](const std::string& cursor) { return cursor.empty(); });
+    const bool is_done =
+        std::ranges::all_of(cursors, [](const std::string& cursor) { return cursor.empty(); });
     if (is_done) return leftovers;
   }
 }

@@ -112,11 +112,9 @@ Snapshot::Kind find_kind(const std::string& type, const Snapshot& snapshot) {
   if (is_fair) return Snapshot::Kind::fair;
   if (type == "none") return Snapshot::Kind::none;
   // An application's hash, beside which there happens to be a side key.
-  const bool is_lock =
-      std::all_of(snapshot.hash.begin(), snapshot.hash.end(), [](const auto& pair) {
-        return pair.first.find(':') != std::string::npos &&
-               parse_integer<std::int64_t>(pair.second);
-      });
+  const bool is_lock = std::ranges::all_of(snapshot.hash, [](const auto& pair) {
+    return pair.first.find(':') != std::string::npos && parse_integer<std::int64_t>(pair.second);
+  });
   return is_lock ? Snapshot::Kind::reentrant : Snapshot::Kind::unknown;
 }
 

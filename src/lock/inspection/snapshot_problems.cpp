@@ -85,7 +85,7 @@ void find_wrong_kinds(std::vector<Problem>& problems, const Snapshot& snapshot,
                                                {"string", "none"}};
   for (std::size_t i = 0; i < types.size(); ++i) {
     const auto& allowed = expected[i];
-    if (std::find(allowed.begin(), allowed.end(), types[i].type) != allowed.end()) continue;
+    if (std::ranges::find(allowed, types[i].type) != allowed.end()) continue;
     problems.push_back(WrongKind{types[i].key, types[i].type});
   }
 }
@@ -94,12 +94,10 @@ void find_wrong_kinds(std::vector<Problem>& problems, const Snapshot& snapshot,
 // with what precedes ":write" in its field.
 std::vector<std::string> strangers(const Snapshot& snapshot) {
   const std::pair<std::string, std::string> writing("mode", "write");
-  const auto writer =
-      std::find_if(snapshot.holders.begin(), snapshot.holders.end(),
-                   [](const Holder& holder) { return holder.mode == Holder::Mode::write; });
+  const auto writer = std::ranges::find(snapshot.holders, Holder::Mode::write, &Holder::mode);
   std::vector<std::string> found;
   if (writer == snapshot.holders.end() ||
-      std::find(snapshot.hash.begin(), snapshot.hash.end(), writing) == snapshot.hash.end()) {
+      std::ranges::find(snapshot.hash, writing) == snapshot.hash.end()) {
     return found;
   }
   const std::string own = writer->owner.substr(0, writer->owner.rfind(':'));

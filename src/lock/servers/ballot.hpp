@@ -29,7 +29,7 @@ struct Vote {
 
 template <typename Votes, typename Matches>
 [[nodiscard]] std::size_t count_votes(const Votes& votes, Matches matches) {
-  return static_cast<std::size_t>(std::count_if(votes.begin(), votes.end(), matches));
+  return static_cast<std::size_t>(std::ranges::count_if(votes, matches));
 }
 
 template <typename Answer>

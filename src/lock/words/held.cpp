@@ -25,10 +25,9 @@ bool is_plausible(const std::optional<std::string>& text) {
 }
 
 bool are_runs(std::string_view text) {
-  return !text.empty() && text.front() != '/' &&
-         std::all_of(text.begin(), text.end(), [](unsigned char byte) {
-           return (byte < 0x80 && std::isalnum(byte) != 0) || byte == '/';
-         });
+  return !text.empty() && text.front() != '/' && std::ranges::all_of(text, [](unsigned char byte) {
+    return (byte < 0x80 && std::isalnum(byte) != 0) || byte == '/';
+  });
 }
 
 std::optional<Entry> parse_entry(std::string_view text) {

@@ -54,7 +54,7 @@ bool looks_like_owner(std::string_view value) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '+' || c == '/';
   };
   // redis-py and node-redlock: 16 bytes in hexadecimal; redsync: in Base64.
-  if (value.size() == 32 && std::all_of(value.begin(), value.end(), is_hex)) return true;
+  if (value.size() == 32 && std::ranges::all_of(value, is_hex)) return true;
   if (value.size() == 24 && value.ends_with("==") &&
       std::all_of(value.begin(), value.end() - 2, is_base64)) {
     return true;
