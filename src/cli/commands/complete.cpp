@@ -98,7 +98,7 @@ int run_complete(const Globals& globals, const CompleteOptions& options) {
   Offers offers(options);
   try {
     if (!is_password_repeatable(globals)) return 0;
-    auto servers = globals.clients_options(redis::k_large_reply);
+    auto servers = globals.clients_options();
     for (redis::ClientOptions& server : servers) {
       server.timeout = k_bound / static_cast<int>(servers.size());
       server.wake_fd = alarm.fd();

@@ -184,7 +184,7 @@ class Doctor {
 
 int run_doctor(const Globals& globals, const DoctorOptions& options) {
   if (options.name) lock::check_name(*options.name);
-  redis::Client client(globals.client_options("doctor", redis::k_large_reply));
+  redis::Client client(globals.client_options("doctor"));
   return Doctor(globals, client, options).run();
 }
 

@@ -131,7 +131,7 @@ class List {
 };
 
 int run_list(const Globals& globals, const ListOptions& options) {
-  redis::ClientOptions client_options = globals.client_options("list", redis::k_large_reply);
+  redis::ClientOptions client_options = globals.client_options("list");
   process::Signals signals;
   client_options.wake_fd = signals.fd();
   redis::Client client(client_options);

@@ -144,17 +144,14 @@ int break_lock(const Globals& globals, const redis::ClientOptions& server,
   return 0;
 }
 
-// Breaks the lock on each of several servers, even if another server does not answer. Asks all
-// questions first: while a majority still has the lock, the holder's next renewal restores it.
+// Breaks the lock on each server, even if another server does not answer. Asks all questions first:
+// while a majority still has the lock, the holder's next renewal restores it.
 int break_everywhere(const Globals& globals, const UnlockOptions& options) {
   if (!options.yes && !can_ask()) {
     throw Error(ExitStatus::usage,
                 "unlock: --force asks before it breaks a lock, and there is no terminal: give -y");
   }
-  const auto servers = globals.clients_options(redis::k_large_reply);
-  if (servers.size() == 1) {
-    return break_lock(globals, servers.front(), options, ask_leave(servers.front(), options));
-  }
+  const auto servers = globals.clients_options();
   int status = static_cast<int>(ExitStatus::not_held);
   int failure = 0;
   const auto attempt = [&](const auto& action) {

@@ -229,7 +229,7 @@ class Watch {
 
 int run_watch(const Globals& globals, const WatchOptions& options) {
   const WatchPlan plan = make_plan(options, globals.json);
-  redis::ClientOptions client = globals.client_options("watch", redis::k_large_reply);
+  redis::ClientOptions client = globals.client_options("watch");
   process::Signals signals;
   process::Signal signal;
   // Where a signal ends us, the terminal must have been given back before.

@@ -209,20 +209,19 @@ lock::SessionOptions Globals::session_options(const Settings& settings) const {
   return options;
 }
 
-std::vector<redis::ClientOptions> Globals::clients_options(std::size_t reply_limit) const {
+std::vector<redis::ClientOptions> Globals::clients_options() const {
   const lock::SessionOptions options = session_options();
   std::vector<redis::ClientOptions> clients;
   for (const redis::Endpoint& server : options.servers) {
     redis::ClientOptions& client = clients.emplace_back(options.client);
     client.endpoint = server;
-    client.reply_limit = reply_limit;
+    client.reply_limit = redis::k_large_reply;
   }
   return clients;
 }
 
-redis::ClientOptions Globals::client_options(const std::string& command,
-                                             std::size_t reply_limit) const {
-  const auto clients = clients_options(reply_limit);
+redis::ClientOptions Globals::client_options(const std::string& command) const {
+  const auto clients = clients_options();
   if (clients.size() > 1) {
     throw Error(ExitStatus::usage, command + ": looks at one server; use -r to choose one of the " +
                                        std::to_string(clients.size()) + " (" +
