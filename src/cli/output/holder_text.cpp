@@ -6,20 +6,13 @@
 
 namespace rlock::cli {
 
-namespace {
-
-// A countdown goes by whole seconds.
-std::string time_left(TimePoint deadline) {
-  const auto left = std::chrono::ceil<std::chrono::seconds>(deadline - BootClock::now());
-  return left.count() <= 0 ? "0s" : format_duration(left);
-}
-
-}  // namespace
-
 std::string describe_wait(const lock::Busy& busy, Milliseconds waited, TimePoint deadline) {
   std::string text = "waiting ";
   if (waited.count() > 0) text += format_duration(waited) + " ";
-  if (deadline != TimePoint::max()) text += "(" + time_left(deadline) + " left) ";
+  if (deadline != TimePoint::max()) {
+    const auto left = std::chrono::ceil<std::chrono::seconds>(deadline - BootClock::now());
+    text += "(" + format_seconds(left) + " left) ";
+  }
   if (busy.place) text += "at position " + std::to_string(*busy.place + 1) + " ";
   text += "for ";
   const auto kept = describe_kept(busy.owner, busy.holder);
