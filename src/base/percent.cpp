@@ -1,5 +1,7 @@
 #include "base/percent.hpp"
 
+#include <cctype>
+
 #include "base/integer.hpp"
 
 namespace rlock {
@@ -8,7 +10,7 @@ namespace {
 constexpr std::string_view k_hex = "0123456789ABCDEF";
 
 bool is_plain(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
          std::string_view("-._~:").find(c) != std::string_view::npos;
 }
 

@@ -31,11 +31,9 @@ std::string to_toml(const std::string& text) {
   return escape_for_terminal('"' + with_backslashes(text, "\"\\") + '"');
 }
 
-std::string to_toml_list(const std::vector<std::string>& texts) {
-  if (texts.size() == 1) return to_toml(texts.front());
-  std::vector<std::string> parts;
-  for (const std::string& text : texts) parts.push_back(to_toml(text));
-  return "[" + join(parts, ", ") + "]";
+std::string to_toml_list(std::vector<std::string> texts) {
+  for (std::string& text : texts) text = to_toml(text);
+  return texts.size() == 1 ? texts.front() : "[" + join(texts, ", ") + "]";
 }
 
 // Returns a line of a configuration file. A setting that is not set, or cannot be set in a file, is

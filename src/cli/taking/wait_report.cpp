@@ -50,9 +50,7 @@ void WaitReport::warn(const std::string& text) {
 }
 
 void WaitReport::tell_outage(const Error& error) {
-  if (!globals_.verbose) return;
-  status_line_.clear();
-  say(escape_for_terminal(request_.wish.name) + ": still waiting: " + error.what());
+  if (globals_.verbose) warn(std::string("still waiting: ") + error.what());
 }
 
 void WaitReport::tell_absentees() {
