@@ -6,13 +6,11 @@
 #include <optional>
 #include <poll.h>
 #include <signal.h>
-#include <string>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <utility>
 
-#include "base/error.hpp"
 #include "base/escape.hpp"
 #include "base/process_stat.hpp"
 

@@ -2,7 +2,6 @@
 
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "base/escape.hpp"
 #include "cli/output/json_writer.hpp"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <vector>
 
 #include "base/escape.hpp"
 #include "base/text_width.hpp"

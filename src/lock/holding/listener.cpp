@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <poll.h>
 
-#include "lock/servers/ballot.hpp"
 #include "lock/servers/tally.hpp"
 #include "redis/server_error.hpp"
 

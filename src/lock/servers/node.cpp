@@ -1,7 +1,6 @@
 #include "lock/servers/node.hpp"
 
 #include <system_error>
-#include <utility>
 
 #include "base/quiet_thread.hpp"
 #include "redis/server_error.hpp"
