@@ -71,4 +71,8 @@ std::string format_duration(Milliseconds span) {
   return two_units(minutes / 1440, "d", minutes / 60 % 24, "h");
 }
 
+std::string format_seconds(Milliseconds span) {
+  return span < Milliseconds(1000) ? "0s" : format_duration(span);
+}
+
 }  // namespace rlock

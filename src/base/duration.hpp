@@ -20,4 +20,7 @@ inline constexpr std::string_view k_duration_syntax = "500ms, 30s, 5m, 1h, 1d or
 // Returns `span` for people, in its two largest units: `850ms`, `12s`, `3m20s`, `2h05m`, `4d03h`.
 [[nodiscard]] std::string format_duration(Milliseconds span);
 
+// Returns the same without the milliseconds, for countdowns: `0s` if `span` is less than a second.
+[[nodiscard]] std::string format_seconds(Milliseconds span);
+
 }  // namespace rlock

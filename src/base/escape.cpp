@@ -1,9 +1,7 @@
 #include "base/escape.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
-#include <cstdio>
 
 namespace rlock {
 namespace {
@@ -53,11 +51,7 @@ bool is_control(std::uint32_t c) {
 }
 
 void append_hex(std::string& out, std::string_view bytes) {
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    std::array<char, 5> text{};
-    std::snprintf(text.data(), text.size(), "\\x%02x", byte_at(bytes, i));
-    out += text.data();
-  }
+  for (std::size_t i = 0; i < bytes.size(); ++i) out += "\\x" + to_hex(bytes.substr(i, 1));
 }
 
 enum class Controls { keep, escape };
@@ -65,7 +59,7 @@ enum class Controls { keep, escape };
 std::string escape(std::string_view bytes, Controls controls) {
   // Most texts are plain from end to end.
   const auto is_plain = [](char c) { return c >= 0x20 && c < 0x7F; };
-  if (std::all_of(bytes.begin(), bytes.end(), is_plain)) return std::string(bytes);
+  if (std::ranges::all_of(bytes, is_plain)) return std::string(bytes);
   std::string out;
   out.reserve(bytes.size());
   while (!bytes.empty()) {
@@ -109,5 +103,24 @@ std::string repeated(std::string_view words) {
 }
 
 std::string to_utf8(std::string_view bytes) { return escape(bytes, Controls::keep); }
+
+std::string with_backslashes(std::string_view text, std::string_view special) {
+  std::string out;
+  for (const char c : text) {
+    if (special.find(c) != std::string_view::npos) out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string to_hex(std::string_view bytes) {
+  constexpr std::string_view k_digits = "0123456789abcdef";
+  std::string out;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    out += k_digits[byte_at(bytes, i) >> 4];
+    out += k_digits[byte_at(bytes, i) & 15];
+  }
+  return out;
+}
 
 }  // namespace rlock

@@ -18,4 +18,10 @@ namespace rlock {
 // Returns `bytes` as valid UTF-8. Bytes that are not UTF-8 are written as \xNN. All others stay.
 [[nodiscard]] std::string to_utf8(std::string_view bytes);
 
+// Returns `text` with a backslash before each character that is in `special`.
+[[nodiscard]] std::string with_backslashes(std::string_view text, std::string_view special);
+
+// Returns `bytes` as lower-case hexadecimal digits.
+[[nodiscard]] std::string to_hex(std::string_view bytes);
+
 }  // namespace rlock

@@ -1,7 +1,8 @@
 #include "base/glob.hpp"
 
 #include <algorithm>
-#include <cstddef>
+
+#include "base/escape.hpp"
 
 namespace rlock {
 namespace {
@@ -42,6 +43,8 @@ bool take_element(std::string_view& rest, char c) {
 }
 
 }  // namespace
+
+std::string literal_glob(std::string_view text) { return with_backslashes(text, "*?[]^-\\"); }
 
 bool matches_glob(std::string_view pattern, std::string_view text) {
   // If the part after the last star does not match, the star takes one more byte, and matching goes

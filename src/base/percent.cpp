@@ -1,19 +1,16 @@
 #include "base/percent.hpp"
 
+#include <cctype>
+
+#include "base/integer.hpp"
+
 namespace rlock {
 namespace {
 
 constexpr std::string_view k_hex = "0123456789ABCDEF";
 
-std::optional<unsigned> hex_digit(char c) {
-  if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0');
-  if (c >= 'a' && c <= 'f') return static_cast<unsigned>(c - 'a') + 10;
-  if (c >= 'A' && c <= 'F') return static_cast<unsigned>(c - 'A') + 10;
-  return std::nullopt;
-}
-
 bool is_plain(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
          std::string_view("-._~:").find(c) != std::string_view::npos;
 }
 
@@ -26,11 +23,9 @@ std::optional<std::string> percent_decode(std::string_view text) {
       out += text[i];
       continue;
     }
-    if (text.size() - i < 3) return std::nullopt;
-    const auto high = hex_digit(text[i + 1]);
-    const auto low = hex_digit(text[i + 2]);
-    if (!high || !low) return std::nullopt;
-    out += static_cast<char>(*high * 16 + *low);
+    const auto byte = parse_integer<unsigned>(text.substr(i + 1, 2), 16);
+    if (text.size() - i < 3 || !byte) return std::nullopt;
+    out += static_cast<char>(*byte);
     i += 2;
   }
   return out;

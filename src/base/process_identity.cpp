@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <fstream>
 #include <signal.h>
-#include <string>
 #include <unistd.h>
 
 #include "base/process_stat.hpp"

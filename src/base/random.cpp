@@ -4,6 +4,7 @@
 #include <sys/random.h>
 
 #include "base/error.hpp"
+#include "base/escape.hpp"
 
 namespace rlock {
 namespace {
@@ -24,13 +25,7 @@ void fill(void* buffer, std::size_t size) {
 std::string random_hex(std::size_t bytes) {
   std::string raw(bytes, '\0');
   fill(raw.data(), raw.size());
-  std::string out;
-  for (const char c : raw) {
-    const auto byte = static_cast<unsigned char>(c);
-    out += "0123456789abcdef"[byte >> 4];
-    out += "0123456789abcdef"[byte & 15];
-  }
-  return out;
+  return to_hex(raw);
 }
 
 std::string random_uuid() {

@@ -13,16 +13,6 @@ bool is_plain(std::string_view word) {
   return !word.empty() && word.find_first_not_of(k_plain) == std::string_view::npos;
 }
 
-// Returns `word` with each of `special` behind a backslash.
-std::string with_backslashes(std::string_view word, std::string_view special) {
-  std::string text;
-  for (const char c : word) {
-    if (special.find(c) != std::string_view::npos) text += '\\';
-    text += c;
-  }
-  return text;
-}
-
 }  // namespace
 
 std::string shell_quote(std::string_view word) {
@@ -60,7 +50,7 @@ std::string fish_quote(std::string_view word) {
 
 std::string shell_operands(const std::vector<std::string_view>& words) {
   const bool is_misread =
-      std::any_of(words.begin(), words.end(), [](auto word) { return word.starts_with('-'); });
+      std::ranges::any_of(words, [](auto word) { return word.starts_with('-'); });
   std::string text = is_misread ? "--" : "";
   for (const std::string_view word : words) text += (text.empty() ? "" : " ") + shell_quote(word);
   return text;

@@ -5,6 +5,8 @@
 #include <cwchar>
 #include <locale.h>
 
+#include "base/words.hpp"
+
 namespace rlock {
 namespace {
 
@@ -45,8 +47,7 @@ Character first_of(std::string_view text) {
 
 // Most texts have a column a byte, and tables have many.
 bool is_simple(std::string_view text) {
-  return std::all_of(text.begin(), text.end(),
-                     [](char c) { return (c & 0x80) == 0 && c != k_escape; });
+  return std::ranges::all_of(text, [](char c) { return (c & 0x80) == 0 && c != k_escape; });
 }
 
 }  // namespace
@@ -88,10 +89,7 @@ std::string wrap(std::string_view text, std::size_t indent, std::optional<std::s
     lines += (columns ? fit(line, *columns) : line) + "\n";
     line = margin;
   };
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    const std::string_view word = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
+  for (const std::string_view word : split(text, ' ')) {
     if (columns && line != margin && display_width(line) + 1 + display_width(word) > *columns) {
       end_line();
     }

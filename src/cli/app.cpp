@@ -12,8 +12,6 @@
 #include "base/escape.hpp"
 #include "base/nearest.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/commands/help.hpp"
-#include "cli/commands/literal_words.hpp"
 #include "cli/output/error_text.hpp"
 #include "cli/taking/shell_export.hpp"
 #include "cli/terminal/message.hpp"
@@ -45,30 +43,27 @@ constexpr std::array k_commands = {
 };
 
 bool is_command(const std::string& word) {
-  return std::any_of(k_commands.begin(), k_commands.end(),
-                     [&](const Entry& entry) { return word == entry.name; });
+  return std::ranges::any_of(k_commands, [&](const Entry& entry) { return word == entry.name; });
 }
 
 // Returns the first word that is a command's name, or nothing.
 std::string find_command(const std::vector<std::string>& words) {
-  const auto command = std::find_if(words.begin(), words.end(), is_command);
+  const auto command = std::ranges::find_if(words, is_command);
   return command == words.end() ? "" : *command;
 }
 
-// Removes the words after the first `--` after "exec" from `words`, and returns them. They belong
-// to the command, so rlock must find no option in them.
-Behind split_command(std::vector<std::string>& words) {
-  Behind behind;
-  const auto dashes = std::find(std::find(words.begin(), words.end(), "exec"), words.end(), "--");
-  if (dashes == words.end()) return behind;
-  behind.given = true;
-  behind.words.assign(dashes + 1, words.end());
+// Removes the words from the first `--` after "exec" on from `words`, and returns those behind it.
+// They belong to the command, so rlock must find no option in them.
+std::optional<std::vector<std::string>> split_command(std::vector<std::string>& words) {
+  const auto dashes = std::find(std::ranges::find(words, "exec"), words.end(), "--");
+  if (dashes == words.end()) return std::nullopt;
+  std::vector<std::string> command(dashes + 1, words.end());
   words.erase(dashes, words.end());
-  return behind;
+  return command;
 }
 
 std::string one_line(std::string text) {
-  std::replace(text.begin(), text.end(), '\n', ' ');
+  std::ranges::replace(text, '\n', ' ');
   return repeated(text);
 }
 
@@ -105,8 +100,7 @@ std::string in_words(const std::string& text) {
   const std::string help = commands.empty() ? "" : " " + chosen.get_name();
   const auto extras = app.remaining(true);
   const auto is_option = [](const std::string& word) { return word.starts_with('-'); };
-  const auto extra =
-      commands.empty() ? extras.begin() : std::find_if(extras.begin(), extras.end(), is_option);
+  const auto extra = commands.empty() ? extras.begin() : std::ranges::find_if(extras, is_option);
   if (extra != extras.end()) {
     throw Error(ExitStatus::usage, std::string("unknown ") +
                                        (is_option(*extra) ? "option" : "command") + " '" +
@@ -153,13 +147,13 @@ std::function<int()> parse(int argc, const char* const* argv) {
   }
   const std::string chosen = find_command(words);
   // For another command, "exec" may be a lock's name.
-  if (chosen == "exec") invocation->behind = split_command(words);
+  if (chosen == "exec") invocation->command = split_command(words);
   std::map<std::string, Action> actions;
   for (const Entry& entry : k_commands) {
     CLI::App* command = app.add_subcommand(entry.name, entry.description);
     if (*entry.description == '\0') command->group("");
     // Setting up options takes time, so only mentioned commands do it.
-    if (std::find(words.begin(), words.end(), entry.name) == words.end()) continue;
+    if (std::ranges::find(words, entry.name) == words.end()) continue;
     actions[entry.name] = entry.set_up(*command, *invocation);
     if (chosen == entry.name) protect_positionals(words, app, *command);
   }
@@ -172,7 +166,7 @@ std::function<int()> parse(int argc, const char* const* argv) {
     if (chosen != "acquire" || word.substr(0, word.find('=')) != "--export") continue;
     evaluator = word == "--export=fish" ? Shell::fish : Shell::posix;
   }
-  std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
+  std::ranges::reverse(words);  // CLI11 takes them from the back
   try {
     app.parse(words);
   } catch (const CLI::CallForHelp&) {

@@ -6,7 +6,9 @@
 #include "lock/kinds/quorum/quorum.hpp"
 #include "lock/kinds/read_write/read_write.hpp"
 #include "lock/kinds/semaphore/semaphore.hpp"
+#include "lock/words/key_names.hpp"
 #include "lock/words/refused.hpp"
+#include "lua_scripts.hpp"
 
 namespace rlock::lock {
 namespace {
@@ -68,6 +70,17 @@ std::unique_ptr<Lock> make_lock(const Wish& wish, const Session& session) {
       std::make_unique<SingleServerLock>(layout_of(wish), owner_of(wish), wish.about, wish.terms);
   if (wish.hold) lock->go_on_with(*wish.hold);
   return lock;
+}
+
+Kind held_kind(Session& session, const std::string& name, const std::string& owner) {
+  if (!session.nodes().empty()) return Kind::reentrant;  // several servers keep no others
+  const KeyNames keys(name);
+  const auto answer = lua::held_kind::read(session.client().run(
+      lua::held_kind::Call{.lock = keys.lock, .owner = owner, .permits = keys.permits}));
+  if (std::holds_alternative<lua::held_kind::Read>(answer)) return Kind::read;
+  if (std::holds_alternative<lua::held_kind::Write>(answer)) return Kind::write;
+  if (std::holds_alternative<lua::held_kind::Semaphore>(answer)) return Kind::semaphore;
+  return Kind::reentrant;
 }
 
 }  // namespace rlock::lock

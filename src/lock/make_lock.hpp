@@ -23,12 +23,16 @@ struct Wish {
   Milliseconds fair_wait{};    // of a fair lock
   Value value = Value::fresh;  // of a simple lock
   int permits = 1;             // of a semaphore: how many may hold it at once
-  std::optional<Hold>
-      hold{};  // that there is already, and that the lock is to stand for, as its owner
+  std::optional<Hold> hold{};  // that there is already, which the lock and its owner stand for
 };
 
 // Returns the lock of `owner`, to be asked through `session` or another with the same servers.
 // Throws Error (usage) for a name that cannot be, and Refused for what several servers cannot keep.
 [[nodiscard]] std::unique_ptr<Lock> make_lock(const Wish& wish, const Session& session);
+
+// Returns as what kind of lock an owner holds a name: read, write or semaphore where the server
+// says so, and otherwise reentrant, which stands for all kinds that are released and renewed in the
+// same way. Throws as redis::Client::run.
+[[nodiscard]] Kind held_kind(Session& session, const std::string& name, const std::string& owner);
 
 }  // namespace rlock::lock

@@ -2,18 +2,15 @@
 
 #include <cerrno>
 #include <dirent.h>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <poll.h>
 #include <signal.h>
-#include <string>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <utility>
 
-#include "base/error.hpp"
 #include "base/escape.hpp"
 #include "base/process_stat.hpp"
 
@@ -64,18 +61,11 @@ std::optional<Reader> find_reader(pid_t pid, const Pipe& pipe) {
 }
 
 std::string program(pid_t pid) {
-  std::ifstream input(proc(pid, "comm"));
-  std::string name;
-  std::getline(input, name);
-  return escape_for_terminal(name) + " (" + std::to_string(pid) + ")";
+  const auto stat = read_process_stat(pid);
+  return escape_for_terminal(stat ? stat->name : "") + " (" + std::to_string(pid) + ")";
 }
 
 std::string name_of(pid_t pid) { return "process " + std::to_string(pid); }
-
-[[noreturn]] void refuse(const std::string& why) {
-  throw Error(ExitStatus::usage, "acquire: whose life is to be followed? " + why +
-                                     "; give --pid PID ($$ in a shell), or --no-watchdog");
-}
 
 // Returns the shell around a substitution or a pipeline, if `pid` is a subshell in one. What such a
 // subshell prints goes into a pipe that its parent does not print to. Who has the pipe open tells
@@ -93,17 +83,17 @@ std::optional<pid_t> leave_pipeline(pid_t pid) {
 // Returns the process that goes on when this one, or a subshell, has ended.
 pid_t find_caller() {
   const pid_t parent = ::getppid();
-  if (parent == 0) refuse("the process that called rlock is in another container");
+  if (parent == 0) throw UnclearCaller("the process that called rlock is in another container");
   pid_t caller = parent;
   const auto output = pipe_at("/proc/self/fd/1");
   if (const auto reader = output ? find_reader(parent, *output) : std::nullopt) {
     if (reader->between) {
-      refuse(program(*reader->between) + " called rlock, and " + program(reader->pid) +
-             " reads what it prints");
+      throw UnclearCaller(program(*reader->between) + " called rlock, and " + program(reader->pid) +
+                          " reads what it prints");
     }
     caller = reader->pid;
   } else if (parent == 1) {
-    refuse("process 1 called rlock, or took the place of the one that did");
+    throw UnclearCaller("process 1 called rlock, or took the place of the one that did");
   }
   while (const auto outer = leave_pipeline(caller)) caller = *outer;
   return caller;

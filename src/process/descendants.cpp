@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <ctime>
-#include <optional>
 #include <set>
 #include <signal.h>
 #include <utility>
@@ -57,7 +56,7 @@ std::vector<Identity> children_of_this_process() {
 bool has_orphaned_guardian(pid_t own, pid_t command) {
   const auto numbers = child_numbers();
   if (!numbers) return true;
-  return std::any_of(numbers->begin(), numbers->end(), [&](pid_t pid) {
+  return std::ranges::any_of(*numbers, [&](pid_t pid) {
     if (pid == own || pid == command) return false;
     const auto stat = read_process_stat(pid);
     return !stat || (!stat->is_dead() && is_guardian(*stat));  // nobody else reaps our children
@@ -134,7 +133,7 @@ Nanoseconds note_members(Tree& tree) {
   });
   if (!search.is_complete()) {
     members.insert(members.end(), tree.members.begin(), tree.members.end());
-    std::sort(members.begin(), members.end());
+    std::ranges::sort(members);
   }
   tree.members = std::move(members);
   return used() - before;

@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <unistd.h>
 #include <utility>
 
@@ -127,12 +126,9 @@ void Search::look_at_all() {
     note_failure();
   }
   note_failure();
-  std::sort(all_.begin(), all_.end(),
-            [](const auto& one, const auto& other) { return one.pid < other.pid; });
+  std::ranges::sort(all_, {}, &ProcessStat::pid);
   for (std::size_t i = 0; i < all_.size(); ++i) by_parent_.push_back(i);
-  std::sort(by_parent_.begin(), by_parent_.end(), [this](std::size_t one, std::size_t other) {
-    return all_[one].parent < all_[other].parent;
-  });
+  std::ranges::sort(by_parent_, {}, [this](std::size_t i) { return all_[i].parent; });
   belongs_.resize(all_.size());
   const ProcessStat* root = find(tree_.root);
   const std::uint64_t since = root == nullptr ? tree_.since : root->start;
@@ -170,9 +166,7 @@ void Search::note_failure() {
 }
 
 const ProcessStat* Search::find(pid_t pid) const {
-  const auto found =
-      std::lower_bound(all_.begin(), all_.end(), pid,
-                       [](const ProcessStat& stat, pid_t number) { return stat.pid < number; });
+  const auto found = std::ranges::lower_bound(all_, pid, {}, &ProcessStat::pid);
   return found != all_.end() && found->pid == pid ? &*found : nullptr;
 }
 
@@ -199,8 +193,7 @@ bool Search::is_first(const ProcessStat& stat) const {
   const bool is_child = tree_.root != 0 && stat.parent == tree_.root;
   // One that was seen to belong may have become a server since then.
   if ((!was_member && !is_child) || is_private_server(stat.pid)) return false;
-  return was_member || std::find(tree_.strangers.begin(), tree_.strangers.end(), identity) ==
-                           tree_.strangers.end();
+  return was_member || std::ranges::find(tree_.strangers, identity) == tree_.strangers.end();
 }
 
 // Adds a process and all below it.

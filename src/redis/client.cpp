@@ -1,6 +1,5 @@
 #include "redis/client.hpp"
 
-#include <algorithm>
 #include <exception>
 #include <map>
 #include <optional>
@@ -231,10 +230,9 @@ bool Client::best_effort(Action action) noexcept {
 
 void Client::close_gently(Milliseconds bound) noexcept {
   if (links_.last() == nullptr) return;
-  try {
-    links_.last()->finish(Patience{after(BootClock::now(), bound)});
-  } catch (const std::exception&) {  // it is closed now, one way or the other
-  }
+  best_effort([&](Connection& connection, const Patience&) {
+    connection.finish(Patience{after(BootClock::now(), bound)});
+  });
   links_.close();
 }
 

@@ -7,12 +7,24 @@
 #include <string_view>
 #include <vector>
 
-#include "redis/client_options.hpp"
 #include "redis/connection.hpp"
 #include "redis/links.hpp"
 #include "redis/script.hpp"
 
 namespace rlock::redis {
+
+// How to talk to the server.
+struct ClientOptions {
+  Endpoint endpoint;
+  Milliseconds timeout{3000};     // for connecting and one request together
+  const char* timeout_from = "";  // as Patience::from
+  std::string name = "rlock";     // shown in CLIENT LIST
+  int wake_fd = -1;               // if readable: stop waiting, throw Interrupted
+  std::size_t reply_limit = k_small_reply;
+
+  // Returns the patience of a request that starts now. It ends at `latest` at the latest.
+  [[nodiscard]] Patience patience(TimePoint latest = TimePoint::max()) const;
+};
 
 // Not thread-safe: use one client for each thread.
 class Client {

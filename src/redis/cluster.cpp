@@ -56,7 +56,7 @@ std::vector<HostAndPort> Cluster::masters(const Patience& patience) {
 std::vector<HostAndPort> Cluster::candidates() {
   std::vector<HostAndPort> nodes = slots_.nodes();
   for (const HostAndPort& seed : options_.endpoint.seeds) {
-    if (std::find(nodes.begin(), nodes.end(), seed) == nodes.end()) nodes.push_back(seed);
+    if (std::ranges::find(nodes, seed) == nodes.end()) nodes.push_back(seed);
   }
   const auto first = static_cast<std::ptrdiff_t>(rounds_++ % nodes.size());
   std::rotate(nodes.begin(), nodes.begin() + first, nodes.end());

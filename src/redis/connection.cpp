@@ -1,7 +1,6 @@
 #include "redis/connection.hpp"
 
 #include <cstdlib>
-#include <memory>
 #include <new>
 #include <poll.h>
 #include <sys/socket.h>

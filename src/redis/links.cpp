@@ -10,8 +10,7 @@ namespace rlock::redis {
 namespace {
 
 bool is_one_of(const std::string& error, std::initializer_list<const char*> codes) {
-  return std::any_of(codes.begin(), codes.end(),
-                     [&](const char* code) { return is_error(error, code); });
+  return std::ranges::any_of(codes, [&](const char* code) { return is_error(error, code); });
 }
 
 }  // namespace
@@ -65,7 +64,7 @@ Connection& Links::open(int slot, const Patience& patience) {
     node = asking_at ? *asking_at : cluster_->owner(slot, patience);
     has_been_there_ = true;
   }
-  const auto found = std::find_if(links_.begin(), links_.end(), [&](const auto& link) {
+  const auto found = std::ranges::find_if(links_, [&](const auto& link) {
     return link->node == node && !(is_out_of_step_ && link.get() == last_);
   });
   if (found != links_.end()) {
@@ -131,8 +130,8 @@ void Links::break_last() noexcept {
 void Links::drop_last() noexcept {
   is_out_of_step_ = false;
   const Link* broken = std::exchange(last_, nullptr);
-  const auto found = std::find_if(links_.begin(), links_.end(),
-                                  [&](const auto& link) { return link.get() == broken; });
+  const auto found =
+      std::ranges::find_if(links_, [&](const auto& link) { return link.get() == broken; });
   if (found == links_.end()) return;
   // A copy of a request must not arrive when it has long been sent again elsewhere.
   if ((*found)->connection) (*found)->connection->abort();

@@ -4,7 +4,6 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <fcntl.h>
 #include <string_view>
 #include <sys/file.h>
@@ -14,8 +13,10 @@
 #include <unistd.h>
 #include <vector>
 
+#include "base/environment.hpp"
 #include "base/escape.hpp"
 #include "base/private_server.hpp"
+#include "base/words.hpp"
 #include "redis/server_error.hpp"
 
 namespace rlock::redis {
@@ -129,13 +130,8 @@ class Command {
  private:
   static std::vector<std::string> program_directories() {
     std::vector<std::string> places = {"/usr/local/bin", "/usr/bin", "/usr/sbin"};
-    const char* path = ::getenv("PATH");
-    std::string_view rest = path == nullptr ? "" : path;
-    while (!rest.empty()) {
-      const std::size_t end = std::min(rest.find(':'), rest.size());
-      places.emplace_back(rest.substr(0, end));
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
+    const std::string path = from_environment("PATH").value_or("");
+    for (const std::string_view place : split(path, ':')) places.emplace_back(place);
     return places;
   }
 

@@ -151,6 +151,14 @@ const std::vector<Reply>& Reply::as_array(std::size_t least) const {
   return items;
 }
 
+std::string run_id_in(const Reply& info) {
+  constexpr std::string_view k_key = "run_id:";
+  const std::size_t at = info.text.find(k_key);
+  if (info.type != Reply::Type::string || at == std::string::npos) return "";
+  const std::size_t start = at + k_key.size();
+  return info.text.substr(start, info.text.find_first_of("\r\n", start) - start);
+}
+
 void ReplyParser::FreeReader::operator()(redisReader* reader) const { redisReaderFree(reader); }
 
 ReplyParser::ReplyParser(std::size_t limit) : limit_(limit), budget_{limit} {

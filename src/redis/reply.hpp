@@ -34,6 +34,10 @@ struct Reply {
   [[nodiscard]] const std::vector<Reply>& as_array(std::size_t least = 0) const;
 };
 
+// Returns the run_id in the reply to INFO SERVER, which changes with each restart of the server.
+// Returns an empty string if there is none, for example because the user may not ask.
+[[nodiscard]] std::string run_id_in(const Reply& info);
+
 // The server's answer makes no sense.
 class ProtocolError : public Error {
  public:

@@ -94,7 +94,7 @@ std::optional<Appointment> choose(const std::vector<Appointment>& said, std::int
   bool is_tie = false;
   for (const Appointment& one : said) {
     if (one.epoch != epoch) continue;
-    const auto votes = std::count(said.begin(), said.end(), one);
+    const auto votes = std::ranges::count(said, one);
     if (votes > most) {
       chosen = &one;
       most = votes;

@@ -10,8 +10,7 @@ namespace rlock::redis {
 
 struct Master {
   HostAndPort node;
-  std::int64_t epoch =
-      0;  // of the failover that made it the master. Each failover has a higher one
+  std::int64_t epoch = 0;  // of the failover that made it the master. The next has a higher one
   std::unique_ptr<Connection> connection;
 };
 

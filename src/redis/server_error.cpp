@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <string_view>
 
 #include "base/escape.hpp"
 
@@ -66,8 +65,8 @@ constexpr std::array k_rules = {
 };
 
 const Rule* find_rule(const std::string& text) {
-  const auto* const found = std::find_if(
-      k_rules.begin(), k_rules.end(), [&](const Rule& rule) { return is_error(text, rule.code); });
+  const auto* const found =
+      std::ranges::find_if(k_rules, [&](const Rule& rule) { return is_error(text, rule.code); });
   return found == k_rules.end() ? nullptr : &*found;
 }
 

@@ -87,7 +87,7 @@ SlotMap::SlotMap(const Reply& slots, const HostAndPort& asked) : owners_(k_slots
 }
 
 std::uint16_t SlotMap::add(const HostAndPort& node) {
-  const auto found = std::find(nodes_.begin(), nodes_.end(), node);
+  const auto found = std::ranges::find(nodes_, node);
   const auto index = found - nodes_.begin();
   if (found == nodes_.end()) nodes_.push_back(node);
   return static_cast<std::uint16_t>(index + 1);
@@ -108,7 +108,7 @@ std::vector<HostAndPort> SlotMap::masters() const {
   std::vector<HostAndPort> masters;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const auto owner = static_cast<std::uint16_t>(i + 1);
-    if (std::find(owners_.begin(), owners_.end(), owner) != owners_.end()) {
+    if (std::ranges::find(owners_, owner) != owners_.end()) {
       masters.push_back(nodes_[i]);
     }
   }

@@ -10,12 +10,10 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <new>
-#include <optional>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <system_error>
-#include <thread>
 #include <vector>
 
 #include "base/duration.hpp"
@@ -150,8 +148,7 @@ Fd first_connected(std::vector<Attempt>& attempts, TimePoint until, int wake_fd)
 }
 
 bool all_failed(const std::vector<Attempt>& attempts) {
-  return std::all_of(attempts.begin(), attempts.end(),
-                     [](const Attempt& attempt) { return attempt.error != 0; });
+  return std::ranges::all_of(attempts, [](const Attempt& attempt) { return attempt.error != 0; });
 }
 
 }  // namespace

@@ -1,31 +1,17 @@
 #include "redis/subscription.hpp"
 
 #include <cerrno>
-#include <iterator>
 #include <map>
 #include <poll.h>
-#include <string_view>
 #include <sys/epoll.h>
 #include <utility>
 
 #include "base/escape.hpp"
+#include "base/glob.hpp"
 #include "redis/sentinel.hpp"
 #include "redis/server_error.hpp"
 
 namespace rlock::redis {
-namespace {
-
-// Returns the pattern that only `channel` matches.
-std::string pattern_of(const std::string& channel) {
-  std::string pattern;
-  for (const char c : channel) {
-    if (std::string_view("*?[]^-\\").find(c) != std::string_view::npos) pattern += '\\';
-    pattern += c;
-  }
-  return pattern;
-}
-
-}  // namespace
 
 Subscription::Subscription(const ClientOptions& options, const std::vector<std::string>& channels)
     : options_(options) {
@@ -86,7 +72,7 @@ bool Subscription::add(const std::vector<std::string>& channels) {
 }
 
 bool Subscription::overhear(const std::string& channel) {
-  const std::string pattern = pattern_of(channel);
+  const std::string pattern = literal_glob(channel);
   if (pattern == overheard_) return true;
   Connection& connection = *connections_[0];
   if (!overheard_.empty()) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <strings.h>
 
 #include "base/error.hpp"
 #include "base/integer.hpp"
@@ -33,10 +34,7 @@ std::string decoded(std::string_view text, const char* what) {
 // Removes `prefix` from `text` if it is there; schemes are not case-sensitive.
 bool take_prefix(std::string_view& text, std::string_view prefix) {
   if (text.size() < prefix.size()) return false;
-  for (std::size_t i = 0; i < prefix.size(); ++i) {
-    const char c = text[i];
-    if ((c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c) != prefix[i]) return false;
-  }
+  if (::strncasecmp(text.data(), prefix.data(), prefix.size()) != 0) return false;
   text.remove_prefix(prefix.size());
   return true;
 }
@@ -122,7 +120,7 @@ std::vector<HostAndPort> parse_seeds(std::string_view text, std::uint16_t defaul
   while (true) {
     const std::size_t comma = text.find(',');
     const HostAndPort seed = parse_host_and_port(text.substr(0, comma), default_port);
-    if (std::find(seeds.begin(), seeds.end(), seed) != seeds.end()) {
+    if (std::ranges::find(seeds, seed) != seeds.end()) {
       fail("a host is named twice");
     }
     seeds.push_back(seed);

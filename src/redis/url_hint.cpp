@@ -1,19 +1,17 @@
 #include "redis/url_hint.hpp"
 
 #include <algorithm>
+#include <cctype>
 
 namespace rlock::redis {
 namespace {
 
-bool is_letter_or_digit(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
+bool is_digit(unsigned char c) { return std::isdigit(c) != 0; }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
+// Returns whether the text has only letters, digits and `others`.
 bool has_only(std::string_view text, std::string_view others) {
-  return std::all_of(text.begin(), text.end(), [&](char c) {
-    return is_letter_or_digit(c) || others.find(c) != std::string_view::npos;
+  return std::ranges::all_of(text, [&](unsigned char c) {
+    return std::isalnum(c) != 0 || others.find(static_cast<char>(c)) != std::string_view::npos;
   });
 }
 
@@ -26,7 +24,7 @@ bool is_host(std::string_view text) {
     return host == "localhost" || host.find('.') != std::string_view::npos;
   }
   const std::string_view port = text.substr(colon + 1);
-  return !port.empty() && port.size() <= 5 && std::all_of(port.begin(), port.end(), is_digit);
+  return !port.empty() && port.size() <= 5 && std::ranges::all_of(port, is_digit);
 }
 
 }  // namespace

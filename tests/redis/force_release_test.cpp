@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include "lock/words/refused.hpp"
 #include "redis/lock_fixture.hpp"
 #include "support/fair_lock.hpp"
 #include "support/resp.hpp"
@@ -170,7 +171,7 @@ TEST_CASE("force_release: breaks a string only where it is said to be a lock") {
   Fixture f;
   f.server.command({"SET", "job", "token-1"});
   CHECK_THROWS_WITH_AS(breaks(f.client), "job: the name is in use by something else (string)",
-                       lock::InUse);
+                       lock::Refused);
   CHECK(f.server.command({"GET", "job"}) == "token-1");
   CHECK(breaks(f.client, Breakable::simple) == Words{"token-1"});
   CHECK(f.is_empty());

@@ -41,6 +41,12 @@ Words find(const Server& server, const LockPatterns& patterns = {}) {
   return names;
 }
 
+std::vector<std::optional<lock::Snapshot>> snapshots_of(redis::Client& client, const Words& names) {
+  std::vector<std::optional<lock::Snapshot>> snapshots;
+  lock::take_snapshots(client, names, [&](const auto& snapshot) { snapshots.push_back(snapshot); });
+  return snapshots;
+}
+
 // `count` keys that no lock has anything to do with.
 void fill(const Server& server, int count) {
   REQUIRE(server.command({"EVAL",
@@ -257,7 +263,7 @@ TEST_CASE("find_locks: keys that the user may not read are counted and left out"
   CHECK(names == Words{"app:a", "app:b", "app:free"});
   CHECK(scan.unread() == 2);
   names.insert(names.begin() + 1, "secret");
-  const auto snapshots = lock::take_snapshots(client, names);
+  const auto snapshots = snapshots_of(client, names);
   REQUIRE(snapshots.size() == 4);
   CHECK(snapshots[0].value().name == "app:a");
   CHECK_FALSE(snapshots[1]);
@@ -283,13 +289,14 @@ TEST_CASE("take_snapshots gives the snapshot of each name, in their order") {
   Server server;
   server.command({"HSET", "a", k_foreign_owner, "1"});
   redis::Client client = client_of(server);
-  const auto snapshots = lock::take_snapshots(client, {"b", "a"});
+  const auto snapshots = snapshots_of(client, {"b", "a"});
   REQUIRE(snapshots.size() == 2);
   CHECK(snapshots[0].value().name == "b");
   CHECK_FALSE(snapshots[0].value().held);
   CHECK(snapshots[1].value().name == "a");
   CHECK(snapshots[1].value().held);
-  CHECK(lock::take_snapshots(client, {}).empty());
+  CHECK(snapshots_of(client, {}).empty());
+  CHECK(snapshots_of(client, Words(101, "a")).size() == 101);  // in several round trips
 }
 
 TEST_CASE("globs match as the server matches them") {

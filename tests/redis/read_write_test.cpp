@@ -11,7 +11,7 @@
 
 #include "base/error.hpp"
 #include "lock/inspection/snapshot.hpp"
-#include "lock/kinds/held_kind.hpp"
+#include "lock/make_lock.hpp"
 #include "redis/lock_fixture.hpp"
 #include "support/resp.hpp"
 #include "support/script_calls.hpp"

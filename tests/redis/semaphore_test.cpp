@@ -9,8 +9,8 @@
 #include <doctest/doctest.h>
 
 #include "base/error.hpp"
-#include "lock/kinds/held_kind.hpp"
 #include "lock/kinds/simple/simple.hpp"
+#include "lock/make_lock.hpp"
 #include "redis/lock_fixture.hpp"
 #include "support/proxy.hpp"
 #include "support/resp.hpp"

@@ -74,7 +74,7 @@ TEST_CASE("a held lock with a queue has the documented shape, in the documented 
   snapshot.queue = {"u2:2", "u3:3"};
   snapshot.scores = {{"u2:2", 6000.0}};
   CHECK(
-      to_json(snapshot, "redis://h:6379", {{"code", "detail", {Hint::Kind::advice, "hint"}}}) ==
+      to_json(snapshot, "redis://h:6379", {{"detail", {Hint::Kind::advice, "hint"}, "code"}}) ==
       R"({"name":"job","server":"redis://h:6379","time_ms":1000,"state":"held","kind":"fair",)"
       R"("ttl_ms":29000,"token":7,)"
       R"("holders":[{"owner":"u1:1","count":2,"mode":"exclusive","host":"web1","user":"alice",)"
@@ -143,7 +143,7 @@ TEST_CASE("bytes that are not UTF-8 are written as hexadecimal numbers, everywhe
   snapshot.queue = {bad};
   snapshot.scores = {{bad, 1.0}};
   const auto json =
-      ordered_json::parse(to_json(snapshot, bad, {{"code", bad, {Hint::Kind::advice, "hint"}}}));
+      ordered_json::parse(to_json(snapshot, bad, {{bad, {Hint::Kind::advice, "hint"}, "code"}}));
   const std::string good = "a\\xff";
   CHECK(json["name"] == good);
   CHECK(json["server"] == good);

@@ -189,10 +189,10 @@ TEST_CASE("problems come with a hint, and are broken between words on a terminal
   Snapshot snapshot;
   snapshot.name = "job";
   snapshot.listening = 0;
-  const Problems problems = {{"dead_head",
-                              "the first waiter, " + k_uuid + "1:1, is dead",
-                              {Hint::Kind::advice, "do this"}},
-                             {"other", "x", {Hint::Kind::advice, "y"}}};
+  const Problems problems = {{"the first waiter, " + k_uuid + "1:1, is dead",
+                              {Hint::Kind::advice, "do this"},
+                              "dead_head"},
+                             {"x", {Hint::Kind::advice, "y"}, "other"}};
   CHECK(to_text(snapshot, problems, std::nullopt, Detail::people) ==
         "job: free\n"
         "\n"
@@ -217,7 +217,7 @@ TEST_CASE("a command that mends is never broken, so that it can be pasted") {
   snapshot.name = "job";
   snapshot.listening = 0;
   const std::string command = "rlock evict job " + k_uuid + "1:1  # if it is dead";
-  const Problems problems = {{"dead_head", "x", {Hint::Kind::command, command}}};
+  const Problems problems = {{"x", {Hint::Kind::command, command}, "dead_head"}};
   CHECK(has(to_text(snapshot, problems, 30, Detail::people), "\n    hint: " + command + "\n"));
 }
 
@@ -237,7 +237,7 @@ TEST_CASE("no line is wider than the terminal, and the state is seen whatever th
       About{std::string(300, 'h'), 1, std::string(300, 'u'), "日本語日本語"};
   snapshot.token = 7;
   const Problems problems = {
-      {"code", std::string(300, 'd') + " e", {Hint::Kind::advice, std::string(300, 'x')}}};
+      {std::string(300, 'd') + " e", {Hint::Kind::advice, std::string(300, 'x')}, "code"}};
   for (const std::size_t room : {200U, 80U, 60U, 20U, 5U, 1U}) {
     CAPTURE(room);
     const std::string text = to_text(snapshot, problems, room, Detail::raw);
@@ -257,7 +257,7 @@ TEST_CASE("no text can touch the terminal") {
   snapshot.hash = {{evil, evil}};
   snapshot.queue = {evil};
   snapshot.scores = {{evil, 1}};
-  const Problems problems = {{"code", evil, {Hint::Kind::advice, evil}}};
+  const Problems problems = {{evil, {Hint::Kind::advice, evil}, "code"}};
   for (const std::size_t room : {40U, 200U}) {
     for (const char c : to_text(snapshot, problems, room, Detail::raw)) {
       const auto byte = static_cast<unsigned char>(c);

@@ -90,8 +90,8 @@ TEST_CASE("a list may have several lines, and values what means something outsid
   CHECK(read("redis = \"redis-sentinel://a,b:1#main\" # x\r\n").at("redis") ==
         "redis-sentinel://a,b:1#main");
   CHECK(read("redis = ' redis://a\tredis://b '").at("redis") == " redis://a\tredis://b ");
-  CHECK(read("\"user\" = \"\\\"\\u00e9\\U0001F512\\t\\\\\"").at("user") ==
-        "\"\xc3\xa9\xf0\x9f\x94\x92\t\\");
+  CHECK(read("\"user\" = \"\\\"\\u00e9\\u007f\\u20AC\\U0001F512\\t\\\\\"").at("user") ==
+        "\"\xc3\xa9\x7f\xe2\x82\xac\xf0\x9f\x94\x92\t\\");
   CHECK(read("user = 'C:\\n'").at("user") == "C:\\n");
   CHECK(read("\xEF\xBB\xBFuser=\"\"").at("user").empty());
   CHECK(read("timeout = 1.5").at("timeout") == "1.5");
@@ -146,6 +146,8 @@ TEST_CASE("what is no TOML is refused with its line") {
                            "\nuser = \"\\x\"",
                            "\nuser = \"\\u12\"",
                            "\nuser = \"\\uD800\"",
+                           "\nuser = \"\\uDFFF\"",
+                           "\nuser = \"\\U00110000\"",
                            "\nuser = \"\\u0000\"",
                            "\nredis = ['a' 'b']",
                            "\nredis = ['a'",

@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 #include <unistd.h>
-#include <utility>
 #include <variant>
 
 #include <CLI/CLI.hpp>
@@ -14,8 +13,6 @@
 #include "base/escape.hpp"
 #include "base/integer.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/commands/help.hpp"
-#include "cli/commands/literal_words.hpp"
 #include "cli/output/json.hpp"
 #include "cli/settings/take_options.hpp"
 #include "cli/taking/background_watchdog.hpp"
@@ -86,28 +83,30 @@ void check(const Globals& globals, const AcquireOptions& options) {
 // Returns the process with whose life the lock ends; nothing if only its lease ends it.
 std::optional<process::Watched> find_caller(const AcquireOptions& options) {
   if (options.take.no_watchdog) return std::nullopt;
-  if (!options.pid) return process::watch_caller();
-  const pid_t pid = parse_integer<pid_t>(*options.pid).value_or(0);
-  if (pid <= 0) {
+  if (options.pid) {
+    const pid_t pid = parse_integer<pid_t>(*options.pid).value_or(0);
+    if (pid > 0) return process::watch_process(pid);
     throw Error(ExitStatus::usage,
                 "--pid: '" + repeated(*options.pid) + "' is not a process number");
   }
-  return process::watch_process(pid);
+  try {
+    return process::watch_caller();
+  } catch (const process::UnclearCaller& error) {
+    throw Error(error.status(), std::string("acquire: whose life is to be followed? ") +
+                                    error.what() +
+                                    "; give --pid PID ($$ in a shell), or --no-watchdog");
+  }
 }
 
 // Returns the exit status, or the signal to end by.
 std::variant<int, process::Signal> acquire(const Globals& globals, const AcquireOptions& options) {
   const std::string name = options.take.keys_of({options.name}).front();
   check(globals, options);
-  const ExitStatus conflict = options.take.conflict_exit_status();
   const auto caller = find_caller(options);
   lock::About about = caller ? lock::about_process(caller->pid) : lock::about_calling_process();
   about.listens = caller && listens_for_release(options.take.lock_kind());
-  Request request{{name, options.take.owner(), options.take.tell(about), options.take.terms(),
-                   options.take.lock_kind(), options.take.fair_wait_length(), options.take.value(),
-                   options.take.permit_count()},
-                  options.take.wait_deadline(),
-                  conflict};
+  Request request = make_request(options.take, about);
+  request.wish.name = name;
   lock::SessionOptions session_options = globals.session_options();
   options.take.fit_to_servers(session_options, request.wish.terms);
   warn_of_even_number(session_options, globals);
@@ -130,7 +129,7 @@ std::variant<int, process::Signal> acquire(const Globals& globals, const Acquire
   try {
     const std::string others = options.exports() ? held_to_export(request.wish, session) : "";
     const auto held = take(request, globals, session);
-    if (!held) return static_cast<int>(conflict);
+    if (!held) return static_cast<int>(request.conflict);
     if (const auto signal = signal_to_end(signals)) {
       give_back(*held);
       return *signal;

@@ -1,7 +1,8 @@
-// The commands of rlock. Each function sets up the options of a command and returns its action.
+// The commands of rlock, and how their options are set up.
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,26 +11,21 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace rlock::cli {
-
-// The words after `--` on the command line of exec.
-struct Behind {
-  bool given = false;
-  std::vector<std::string> words;
-};
 
 // The content of the command line, except the options of one command.
 struct Invocation {
   Globals globals;
-  Behind behind;
+  std::optional<std::vector<std::string>> command;  // the words after `--` of exec
 };
 
 // Runs a command. Returns the status to exit with. Throws Error.
 using Action = std::function<int()>;
 
-// Each returns the command's action, which refers to `invocation`.
+// Each sets up the options of a command and returns its action, which refers to `invocation`.
 [[nodiscard]] Action set_up_exec(CLI::App& command, const Invocation& invocation);
 [[nodiscard]] Action set_up_acquire(CLI::App& command, const Invocation& invocation);
 [[nodiscard]] Action set_up_renew(CLI::App& command, const Invocation& invocation);
@@ -42,5 +38,17 @@ using Action = std::function<int()>;
 [[nodiscard]] Action set_up_watch(CLI::App& command, const Invocation& invocation);
 [[nodiscard]] Action set_up_config(CLI::App& command, const Invocation& invocation);
 [[nodiscard]] Action set_up_complete(CLI::App& command, const Invocation& invocation);
+
+// Sets the usage line of `command`'s help, such as "rlock exec [OPTIONS] NAME... -- CMD", and the
+// examples at its end. Each line of `examples` must end with '\n'.
+void set_usage(CLI::App& command, const std::string& usage, const std::string& examples = "");
+
+// CLI11 would misread some names of locks: "[a,b]" as a list, "++" as the end of words. Marks such
+// positional words after the command's name in `words`. The options of `app` and `command` show
+// which words are values of options.
+void protect_positionals(std::vector<std::string>& words, const CLI::App& app,
+                         const CLI::App& command);
+// Makes `option` remove the marks from its values.
+void unprotect(CLI::Option& option);
 
 }  // namespace rlock::cli

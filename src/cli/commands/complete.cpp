@@ -1,7 +1,6 @@
 // rlock __complete: prints the names that the completions of shells offer. No help text mentions
 // it. It reports no errors, and stops early enough not to annoy a user.
 
-#include <algorithm>
 #include <memory>
 #include <set>
 #include <sys/stat.h>
@@ -9,9 +8,8 @@
 #include <CLI/CLI.hpp>
 
 #include "base/fd.hpp"
+#include "base/glob.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/commands/help.hpp"
-#include "cli/commands/literal_words.hpp"
 #include "cli/settings/settings.hpp"
 #include "cli/terminal/message.hpp"
 #include "lock/inspection/lock_scan.hpp"
@@ -32,16 +30,6 @@ struct CompleteOptions {
   std::string lock;  // the lock of the holders or waiters; empty: any lock
 };
 
-// Returns a glob that matches names that start with `start`.
-std::string glob_of(const std::string& start) {
-  std::string glob;
-  for (const char c : start) {
-    if (std::string("*?[]\\").find(c) != std::string::npos) glob += '\\';
-    glob += c;
-  }
-  return glob + "*";
-}
-
 class Offers {
  public:
   explicit Offers(const CompleteOptions& options) : options_(options) {}
@@ -55,13 +43,16 @@ class Offers {
     redis::Masters masters(client);
     const bool is_name = options_.what == "names";
     for (redis::Client* master : masters.clients()) {
-      lock::LockScan scan(*master, {is_name ? glob_of(options_.start) : "*", ""});
+      lock::LockScan scan(*master, {is_name ? literal_glob(options_.start) + "*" : "*", ""});
       while (!scan.is_done() && found_.size() < k_most) {
         const std::vector<std::string> names = scan.next();
-        for (const std::string& name : names) {
-          if (is_name) add(name);
+        if (!is_name) {
+          lock::take_snapshots(client, names, [this](const auto& snapshot) {
+            if (snapshot) add(*snapshot);
+          });
+          continue;
         }
-        if (!is_name) add_parties(client, names);
+        for (const std::string& name : names) add(name);
       }
     }
   }
@@ -90,17 +81,6 @@ class Offers {
     }
   }
 
-  void add_parties(redis::Client& client, const std::vector<std::string>& names) {
-    for (std::size_t from = 0; from < names.size(); from += lock::k_snapshots_at_once) {
-      const auto first = names.begin() + static_cast<std::ptrdiff_t>(from);
-      const auto count = std::min(lock::k_snapshots_at_once, names.size() - from);
-      for (const auto& snapshot :
-           lock::take_snapshots(client, {first, first + static_cast<std::ptrdiff_t>(count)})) {
-        if (snapshot) add(*snapshot);
-      }
-    }
-  }
-
   const CompleteOptions& options_;
   std::set<std::string> found_;
 };
@@ -118,7 +98,7 @@ int run_complete(const Globals& globals, const CompleteOptions& options) {
   Offers offers(options);
   try {
     if (!is_password_repeatable(globals)) return 0;
-    auto servers = globals.clients_options(redis::k_large_reply);
+    auto servers = globals.clients_options();
     for (redis::ClientOptions& server : servers) {
       server.timeout = k_bound / static_cast<int>(servers.size());
       server.wake_fd = alarm.fd();

@@ -1,22 +1,17 @@
 // rlock config: shows the settings that count, and where each comes from. Asks no server.
 
-#include <memory>
-
 #include <CLI/CLI.hpp>
 
 #include "base/escape.hpp"
 #include "base/percent.hpp"
+#include "base/words.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/commands/help.hpp"
 #include "cli/output/json.hpp"
 #include "cli/settings/settings.hpp"
-#include "cli/settings/words.hpp"
 #include "cli/terminal/message.hpp"
 
 namespace rlock::cli {
 namespace {
-
-constexpr const char* k_hidden = "***";
 
 // Returns a URL in which *** replaces the password.
 std::string shown_url(const std::string& url) {
@@ -33,19 +28,12 @@ std::string to_toml(const std::string& text) {
   const std::string safe = escape_for_terminal(text);
   if (safe == text && text.find_first_of("\"\\") == std::string::npos) return '"' + text + '"';
   if (safe == text && text.find('\'') == std::string::npos) return '\'' + text + '\'';
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') quoted += '\\';
-    quoted += c;
-  }
-  return escape_for_terminal(quoted + '"');
+  return escape_for_terminal('"' + with_backslashes(text, "\"\\") + '"');
 }
 
-std::string to_toml_list(const std::vector<std::string>& texts) {
-  if (texts.size() == 1) return to_toml(texts.front());
-  std::string list;
-  for (const std::string& text : texts) list += (list.empty() ? "" : ", ") + to_toml(text);
-  return "[" + list + "]";
+std::string to_toml_list(std::vector<std::string> texts) {
+  for (std::string& text : texts) text = to_toml(text);
+  return texts.size() == 1 ? texts.front() : "[" + join(texts, ", ") + "]";
 }
 
 // Returns a line of a configuration file. A setting that is not set, or cannot be set in a file, is
@@ -73,15 +61,13 @@ std::vector<Setting> shown_settings(const Globals& globals, const Settings& sett
   std::vector<Setting> shown;
   for (Setting setting : settings.all()) {
     if (setting.name == "redis") {
-      const auto urls = globals.redis.empty() ? words(setting.value) : globals.redis;
-      setting.value.clear();
-      for (const std::string& url : urls) {
-        setting.value += (setting.value.empty() ? "" : " ") + shown_url(url);
-      }
+      auto urls = globals.redis.empty() ? words(setting.value) : globals.redis;
+      for (std::string& url : urls) url = shown_url(url);
+      setting.value = join(urls, " ");
     }
     if (setting.name == "password-file" && !settings.password().value.empty()) {
       setting = settings.password();
-      setting.value = k_hidden;
+      setting.value = "***";
     }
     shown.push_back(setting);
   }

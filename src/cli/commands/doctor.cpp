@@ -1,6 +1,5 @@
 // rlock doctor: finds problems of a server and the locks on it, and repairs some of them.
 
-#include <algorithm>
 #include <map>
 #include <memory>
 #include <set>
@@ -12,8 +11,6 @@
 #include "base/text_width.hpp"
 #include "base/wording.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/commands/help.hpp"
-#include "cli/commands/literal_words.hpp"
 #include "cli/output/json.hpp"
 #include "cli/output/paint.hpp"
 #include "cli/output/problem_text.hpp"
@@ -111,23 +108,22 @@ class Doctor {
       }
       listened_.merge(lock::listened_locks(*master, options_.name, reach()));
       if (options_.name) continue;
-      for (lock::LockScan scan(*master, {}); !scan.is_done();) names.merge(to_set(scan.next()));
+      for (lock::LockScan scan(*master, {}); !scan.is_done();) {
+        for (const std::string& name : scan.next()) names.insert(name);
+      }
     }
     if (options_.name) names = {*options_.name};
     names.insert(listened_.locks.begin(), listened_.locks.end());
     names.insert(listened_.semaphores.begin(), listened_.semaphores.end());
-    examine_all({names.begin(), names.end()}, leftovers);
+    lock::take_snapshots(client_, {names.begin(), names.end()}, [&](const auto& snapshot) {
+      // A lock that the user may not read cannot be repaired.
+      if (snapshot) examine(*snapshot, leftovers[snapshot->name]);
+    });
     report_.end(names.size());
     return report_.is_healthy() ? 0 : static_cast<int>(ExitStatus::problems);
   }
 
  private:
-  using Names = std::vector<std::string>;
-
-  static std::set<std::string> to_set(Names names) {
-    return {std::make_move_iterator(names.begin()), std::make_move_iterator(names.end())};
-  }
-
   [[nodiscard]] bool is_cluster() const {
     return client_.options().endpoint.transport == redis::Endpoint::Transport::cluster;
   }
@@ -152,23 +148,7 @@ class Doctor {
     }
   }
 
-  void examine_all(const Names& names, const lock::Leftovers& leftovers) {
-    constexpr std::size_t k_at_once = 50;
-    for (std::size_t from = 0; from < names.size(); from += k_at_once) {
-      const auto start = names.begin() + static_cast<std::ptrdiff_t>(from);
-      const std::size_t count = std::min(k_at_once, names.size() - from);
-      const Names some(start, start + static_cast<std::ptrdiff_t>(count));
-      const auto snapshots = lock::take_snapshots(client_, some);
-      for (std::size_t i = 0; i < some.size(); ++i) {
-        const auto found = leftovers.find(some[i]);
-        const Names keys = found == leftovers.end() ? Names{} : found->second;
-        // A lock that the user may not read cannot be repaired.
-        if (snapshots[i]) examine(*snapshots[i], keys);
-      }
-    }
-  }
-
-  void examine(const lock::Snapshot& snapshot, const Names& leftovers) {
+  void examine(const lock::Snapshot& snapshot, const std::vector<std::string>& leftovers) {
     const std::string& name = snapshot.name;
     std::vector<lock::Problem> problems = snapshot.problems;
     for (lock::Problem& problem : lock::find_leftover_problems(name, leftovers)) {
@@ -179,9 +159,8 @@ class Doctor {
       const auto fixes = lock::repair(client_, name, leftovers, mode);
       for (const lock::Fix& fix : fixes) {
         report_.add(name, options_.dry_run ? "repairable" : "repaired",
-                    {lock::code_of(fix.garbage),
-                     (options_.dry_run ? "to be " : "") + describe_fix(fix),
-                     {}});
+                    {.detail = (options_.dry_run ? "to be " : "") + describe_fix(fix),
+                     .code = lock::code_of(fix.garbage)});
       }
       if (!fixes.empty() && !options_.dry_run) {
         problems = lock::take_snapshot(client_, name).problems;
@@ -205,7 +184,7 @@ class Doctor {
 
 int run_doctor(const Globals& globals, const DoctorOptions& options) {
   if (options.name) lock::check_name(*options.name);
-  redis::Client client(globals.client_options("doctor", redis::k_large_reply));
+  redis::Client client(globals.client_options("doctor"));
   return Doctor(globals, client, options).run();
 }
 

@@ -8,8 +8,6 @@
 
 #include "base/escape.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/commands/help.hpp"
-#include "cli/commands/literal_words.hpp"
 #include "cli/output/holder_text.hpp"
 #include "cli/output/json.hpp"
 #include "cli/terminal/message.hpp"
@@ -62,8 +60,7 @@ std::string eviction_json(const std::string& name, const lock::Eviction& evictio
 int run_evict(const Globals& globals, const EvictOptions& options) {
   lock::check_name(options.name);
   const std::string name = escape_for_terminal(options.name);
-  redis::ClientOptions client_options = globals.client_options("evict", redis::k_large_reply);
-  redis::Client client(client_options);
+  redis::Client client(globals.client_options("evict"));
   auto eviction = lock::evict(client, options.name, options.owner);
   if (!eviction) {
     const auto shown = find_shown(client, options.name, options.owner);

@@ -13,8 +13,7 @@
 #include "base/wording.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/exec_plan.hpp"
-#include "cli/commands/help.hpp"
-#include "cli/commands/literal_words.hpp"
+#include "cli/output/holder_text.hpp"
 #include "cli/taking/all_or_none.hpp"
 #include "cli/taking/command_environment.hpp"
 #include "cli/taking/held_locks.hpp"
@@ -65,7 +64,7 @@ Supervisor::Options supervision(const ExecPlan& plan, HeldLocks& locks,
   };
   // A first renewal is far away, and most commands are short: they do without the thread.
   if (plan.renew) {
-    options.late_start = after(start, std::min(plan.terms.lease, lock::k_default_lease) / 10);
+    options.late_start = after(start, std::min(plan.lease(), lock::k_default_lease) / 10);
   }
   options.on_loss = [&] {
     locks.report_loss(guardian.has_struck() ? k_stood_still : k_unconfirmed);
@@ -113,18 +112,15 @@ int run_command(const ExecPlan& plan, HeldLocks& locks, lock::Session& session,
   // Where the guardian has ended the command, it may have missed a daemon.
   const bool is_struck = guardian.has_struck() || BootClock::now() >= guardian.kill_time();
   if (is_struck) supervisor.kill_command();
-  const bool lost = result.lost || is_struck ||
-                    BootClock::now() >= lock::kill_time(locks.end(), plan.terms.lease);
+  const bool lost =
+      result.lost || is_struck || BootClock::now() >= lock::kill_time(locks.end(), plan.lease());
   if (lost && !result.lost) {  // otherwise the loss was reported before
     locks.report_loss(guardian.has_struck() ? k_stood_still : k_unconfirmed);
   }
   const auto ran = std::chrono::ceil<Milliseconds>(BootClock::now() - start);
   const auto gone = locks.release(std::max(plan.at_least - ran, Milliseconds(0)));
   if (!lost) {  // otherwise the loss was reported before
-    for (const std::string& name : gone) {
-      say(escape_for_terminal(name) +
-          ": lock lost: it was deleted or evicted, or somebody else has it");
-    }
+    for (const std::string& name : gone) say(describe_loss(name, k_not_ours));
   }
   if (lost || !gone.empty()) return static_cast<int>(ExitStatus::lost);
   // The keyboard's signal went to the command alone: what waits for us in our job hears it, too.
@@ -137,20 +133,18 @@ int run_command(const ExecPlan& plan, HeldLocks& locks, lock::Session& session,
   return status_of(result);
 }
 
-int run_exec(const Globals& globals, const ExecOptions& options, const Behind& behind) {
-  ExecPlan plan = make_plan(options, behind);
+int run_exec(const Globals& globals, const ExecOptions& options, ExecPlan plan) {
   plan.is_quiet = globals.quiet;
   lock::SessionOptions session_options = globals.session_options();
-  options.take.fit_to_servers(session_options, plan.terms, plan.at_least);
+  options.take.fit_to_servers(session_options, plan.request.wish.terms, plan.at_least);
   warn_of_even_number(session_options, globals);
   process::Signals signals;
   const auto strangers = process::children_of_this_process();
   session_options.client.wake_fd = signals.fd();
   if (options.take.no_info) session_options.client.name = "rlock";
   lock::Session session(session_options);
-  const std::string owner = options.take.owner();
   const std::string run = random_hex(k_run_id_bytes);
-  check_room(plan.names, owner, run);
+  check_room(plan.names, plan.request.wish.owner, run);
   std::optional<process::Guardian> guardian;
   const auto set_up_guardian = [&] {
     const bool kill = plan.on_lost == Supervisor::OnLost::kill;
@@ -163,21 +157,18 @@ int run_exec(const Globals& globals, const ExecOptions& options, const Behind& b
   held.on_end_moved = [&](TimePoint end) {
     set_up_guardian();
     if (plan.on_lost == Supervisor::OnLost::ignore) return;
-    guardian->set_kill_time(lock::kill_time(end, plan.terms.lease));
+    guardian->set_kill_time(lock::kill_time(end, plan.lease()));
   };
   HeldLocks locks(session, std::move(held));
   std::vector<Request> requests;
   for (const std::string& name : plan.names) {
-    Request& request = requests.emplace_back();
-    request.wish = {name,      owner,          plan.about,           plan.terms,
-                    plan.kind, plan.fair_wait, options.take.value(), plan.permits};
-    request.deadline = plan.wait_deadline;
-    request.conflict = plan.conflict;
+    Request& request = requests.emplace_back(plan.request);
+    request.wish.name = name;
     request.on_busy = set_up_guardian;
   }
   try {
     if (!take_all(std::move(requests), globals, session, locks)) {
-      return static_cast<int>(plan.conflict);
+      return static_cast<int>(plan.request.conflict);
     }
     return run_command(plan, locks, session, *guardian, signals);
   } catch (const redis::Interrupted&) {
@@ -222,8 +213,9 @@ Action set_up_exec(CLI::App& command, const Invocation& invocation) {
       ->type_name("DUR");
   command.add_option("--at-most", options->at_most, "End CMD after this time, with status 124")
       ->type_name("DUR");
-  return
-      [&invocation, options] { return run_exec(invocation.globals, *options, invocation.behind); };
+  return [&invocation, options] {
+    return run_exec(invocation.globals, *options, make_plan(*options, invocation.command));
+  };
 }
 
 }  // namespace rlock::cli

@@ -7,40 +7,35 @@
 
 namespace rlock::cli {
 
-ExecPlan make_plan(const ExecOptions& options, const Behind& behind) {
+ExecPlan make_plan(const ExecOptions& options,
+                   const std::optional<std::vector<std::string>>& command) {
   ExecPlan plan;
   plan.names = options.take.keys_of(options.names);
-  std::sort(plan.names.begin(), plan.names.end());
+  std::ranges::sort(plan.names);
   plan.names.erase(std::unique(plan.names.begin(), plan.names.end()), plan.names.end());
   if (options.shell) {
-    if (behind.given) throw Error(ExitStatus::usage, "exec: -c takes the place of '-- CMD'");
+    if (command) throw Error(ExitStatus::usage, "exec: -c takes the place of '-- CMD'");
     plan.command = {"/bin/sh", "-c", *options.shell};
-  } else if (!behind.given) {
+  } else if (!command) {
     throw Error(ExitStatus::usage,
                 "exec: '--' is missing; expected rlock exec NAME -- CMD [ARG...]");
-  } else if (behind.words.empty()) {
+  } else if (command->empty()) {
     throw Error(ExitStatus::usage, "exec: no command after '--'");
   } else {
-    plan.command = behind.words;
+    plan.command = *command;
   }
-  plan.about = options.take.tell(lock::about_this_process(plan.command[0]));
-  plan.kind = options.take.lock_kind();
-  plan.terms = options.take.terms();
-  plan.fair_wait = options.take.fair_wait_length();
-  plan.permits = options.take.permit_count();
-  plan.wait_deadline = options.take.wait_deadline();
-  plan.conflict = options.take.conflict_exit_status();
+  plan.request = make_request(options.take, lock::about_this_process(plan.command[0]));
   plan.renew = !options.take.no_watchdog;
   using process::Supervisor;
   plan.on_lost = options.on_lost == "kill"     ? Supervisor::OnLost::kill
                  : options.on_lost == "ignore" ? Supervisor::OnLost::ignore
                                                : Supervisor::OnLost::term;
-  plan.grace = std::min(Milliseconds(5000), plan.terms.lease / 3);
+  plan.grace = std::min(Milliseconds(5000), plan.lease() / 3);
   if (options.kill_after) {
     plan.grace = parse_duration_option("--kill-after", *options.kill_after);
-    if (plan.grace > plan.terms.lease / 3) {
+    if (plan.grace > plan.lease() / 3) {
       throw Error(ExitStatus::usage, "--kill-after: at most a third of the lease (" +
-                                         format_duration(plan.terms.lease / 3) + ")");
+                                         format_duration(plan.lease() / 3) + ")");
     }
   }
   if (options.at_least) plan.at_least = parse_duration_option("--at-least", *options.at_least);

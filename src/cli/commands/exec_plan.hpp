@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "cli/commands/commands.hpp"
 #include "cli/settings/take_options.hpp"
+#include "cli/taking/taking.hpp"
 #include "process/supervisor.hpp"
 
 namespace rlock::cli {
@@ -27,22 +27,19 @@ struct ExecOptions {
 struct ExecPlan {
   std::vector<std::string> names;  // sorted, so that runs with the same names do not deadlock
   std::vector<std::string> command;
-  lock::About about;
-  lock::Kind kind;
-  lock::Terms terms{lock::k_default_lease};
-  Milliseconds fair_wait;
-  int permits;
-  TimePoint wait_deadline;
-  ExitStatus conflict;
+  Request request;  // for each of the names
   bool renew;
   process::Supervisor::OnLost on_lost;
   Milliseconds grace;
   Milliseconds at_least{};
   std::optional<Milliseconds> at_most;
   bool is_quiet = false;
+
+  [[nodiscard]] Milliseconds lease() const { return request.wish.terms.lease; }
 };
 
-// Parses the texts of the options. Throws Error (usage).
-[[nodiscard]] ExecPlan make_plan(const ExecOptions& options, const Behind& behind);
+// Parses the texts of the options. `command`: the words after `--`. Throws Error (usage).
+[[nodiscard]] ExecPlan make_plan(const ExecOptions& options,
+                                 const std::optional<std::vector<std::string>>& command);
 
 }  // namespace rlock::cli

@@ -7,8 +7,6 @@
 #include "base/escape.hpp"
 #include "base/integer.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/commands/help.hpp"
-#include "cli/commands/literal_words.hpp"
 #include "cli/output/json.hpp"
 #include "cli/settings/key_format.hpp"
 #include "cli/terminal/message.hpp"

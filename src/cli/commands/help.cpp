@@ -1,10 +1,12 @@
-#include "cli/commands/help.hpp"
+// The layout of --help.
 
 #include <memory>
 #include <string>
 #include <utility>
 
 #include <CLI/CLI.hpp>
+
+#include "cli/commands/commands.hpp"
 
 namespace rlock::cli {
 namespace {

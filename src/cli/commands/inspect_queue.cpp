@@ -6,8 +6,6 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/commands/commands.hpp"
-#include "cli/commands/help.hpp"
-#include "cli/commands/literal_words.hpp"
 #include "cli/output/error_text.hpp"
 #include "cli/output/problem_text.hpp"
 #include "cli/output/remedy.hpp"
@@ -35,14 +33,13 @@ void inspect(const Globals& globals, const redis::ClientOptions& options, const 
 
 // Of several servers, each is looked at, also where another does not answer.
 int run_inspect_queue(const Globals& globals, const std::string& name) {
-  const auto servers = globals.clients_options(redis::k_large_reply);
+  const auto servers = globals.clients_options();
   int status = 0;
   for (const redis::ClientOptions& server : servers) {
     if (servers.size() > 1 && !globals.json) print("== " + server.endpoint.display() + "\n");
     try {
       inspect(globals, server, name);
     } catch (const Error& error) {
-      if (servers.size() == 1) throw;
       say(describe_error(error));
       status = static_cast<int>(error.status());
     }

@@ -10,8 +10,6 @@
 
 #include "base/escape.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/commands/help.hpp"
-#include "cli/commands/literal_words.hpp"
 #include "cli/output/list_row.hpp"
 #include "cli/taking/taking.hpp"
 #include "cli/terminal/message.hpp"
@@ -52,20 +50,17 @@ class List {
       while (!scan.is_done()) {
         const std::vector<std::string> names = scan.next();
         show(progress);
-        for (std::size_t from = 0; from < names.size(); from += lock::k_snapshots_at_once) {
-          const auto first = names.begin() + static_cast<std::ptrdiff_t>(from);
-          const auto count = std::min(lock::k_snapshots_at_once, names.size() - from);
-          add(lock::take_snapshots(client_, {first, first + static_cast<std::ptrdiff_t>(count)}));
+        lock::take_snapshots(client_, names, [&](const std::optional<Snapshot>& snapshot) {
+          add(snapshot);
           show(progress);
-        }
+        });
       }
     }
   }
 
   void print_all() {
     if (rows_.empty()) return;
-    std::sort(rows_.begin(), rows_.end(),
-              [](const ListRow& one, const ListRow& other) { return one.name < other.name; });
+    std::ranges::sort(rows_, {}, &ListRow::name);
     // A slot of a cluster that was moved meanwhile has been seen twice.
     const auto is_same = [](const ListRow& one, const ListRow& other) {
       return one.name == other.name;
@@ -100,13 +95,11 @@ class List {
     return is_stuck || (!options_.stuck && snapshot.kind != Snapshot::Kind::none);
   }
 
-  void add(const std::vector<std::optional<Snapshot>>& snapshots) {
-    for (const auto& snapshot : snapshots) {
-      if (!snapshot) {
-        ++refused_;
-      } else if (is_wanted(*snapshot)) {
-        rows_.push_back(ListRow(*snapshot));
-      }
+  void add(const std::optional<Snapshot>& snapshot) {
+    if (!snapshot) {
+      ++refused_;
+    } else if (is_wanted(*snapshot)) {
+      rows_.push_back(ListRow(*snapshot));
     }
   }
 
@@ -138,7 +131,7 @@ class List {
 };
 
 int run_list(const Globals& globals, const ListOptions& options) {
-  redis::ClientOptions client_options = globals.client_options("list", redis::k_large_reply);
+  redis::ClientOptions client_options = globals.client_options("list");
   process::Signals signals;
   client_options.wake_fd = signals.fd();
   redis::Client client(client_options);

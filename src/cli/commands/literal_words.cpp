@@ -1,8 +1,10 @@
-#include "cli/commands/literal_words.hpp"
+// Names of locks that CLI11 would misread.
 
 #include <algorithm>
 
 #include <CLI/CLI.hpp>
+
+#include "cli/commands/commands.hpp"
 
 namespace rlock::cli {
 namespace {
@@ -32,7 +34,7 @@ bool takes_next_word(const std::string& word, const CLI::App& app, const CLI::Ap
 
 void protect_positionals(std::vector<std::string>& words, const CLI::App& app,
                          const CLI::App& command) {
-  auto word = std::find(words.begin(), words.end(), command.get_name());
+  auto word = std::ranges::find(words, command.get_name());
   if (word == words.end()) return;
   bool only_names = false;
   for (++word; word != words.end(); ++word) {

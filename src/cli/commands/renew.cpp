@@ -7,12 +7,9 @@
 
 #include "base/escape.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/commands/help.hpp"
-#include "cli/commands/literal_words.hpp"
 #include "cli/settings/take_options.hpp"
 #include "cli/taking/own_hold.hpp"
 #include "cli/terminal/message.hpp"
-#include "lock/kinds/held_kind.hpp"
 #include "lock/make_lock.hpp"
 
 namespace rlock::cli {

@@ -10,8 +10,6 @@
 #include "base/duration.hpp"
 #include "base/escape.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/commands/help.hpp"
-#include "cli/commands/literal_words.hpp"
 #include "cli/output/error_text.hpp"
 #include "cli/output/holder_text.hpp"
 #include "cli/settings/key_format.hpp"
@@ -19,7 +17,6 @@
 #include "cli/terminal/message.hpp"
 #include "cli/terminal/question.hpp"
 #include "lock/inspection/breaking.hpp"
-#include "lock/kinds/held_kind.hpp"
 #include "lock/make_lock.hpp"
 
 namespace rlock::cli {
@@ -83,11 +80,8 @@ std::string describe_waiters(const FoundLock& found) {
 }
 
 bool is_to_be_broken(const std::string& name, const FoundLock& found) {
-  const std::string ttl = found.ttl_ms < 0
-                              ? "without an expiry"
-                              : "expires in " + format_duration(Milliseconds(found.ttl_ms));
-  return confirms(name + ": " + name_holders(found) + ", " + ttl + describe_waiters(found) +
-                  ". Break it?");
+  return confirms(name + ": " + name_holders(found) + ", " + describe_expiry(found.ttl_ms) +
+                  describe_waiters(found) + ". Break it?");
 }
 
 void tell_loss(const std::string& name, const FoundLock& found) {
@@ -118,26 +112,11 @@ lock::Breakable what_to_break(const UnlockOptions& options) {
   return options.kind == "simple" ? lock::Breakable::simple : lock::Breakable::lock;
 }
 
-// Has the server asked. Adds to a refusal the option that would break what is in the way.
-template <typename Ask>
-auto advised(const UnlockOptions& options, const Ask& ask) {
-  try {
-    return ask();
-  } catch (const lock::InUse& refusal) {
-    const bool is_breakable =
-        what_to_break(options) == lock::Breakable::lock && refusal.kind() == "string";
-    if (!is_breakable) throw;
-    throw Error(refusal.status(),
-                std::string(refusal.what()) + "; if that is a lock, --kind simple breaks it");
-  }
-}
-
 Leave ask_leave(const redis::ClientOptions& server, const UnlockOptions& options) {
   Leave leave;
   if (options.yes) return leave;
   redis::Client client(server);
-  const FoundLock found =
-      advised(options, [&] { return lock::look_at(client, options.name, what_to_break(options)); });
+  const FoundLock found = lock::look_at(client, options.name, what_to_break(options));
   leave.shown = lock::owners_of(found);
   leave.is_given =
       found.holders.empty() || is_to_be_broken(escape_for_terminal(options.name), found);
@@ -149,9 +128,8 @@ int break_lock(const Globals& globals, const redis::ClientOptions& server,
   const std::string name = escape_for_terminal(options.name);
   if (!leave.is_given) return not_held(globals, name + ": left as it is");
   redis::Client client(server);
-  const lock::Breaking result = advised(options, [&] {
-    return lock::break_lock(client, options.name, what_to_break(options), leave.shown);
-  });
+  const lock::Breaking result =
+      lock::break_lock(client, options.name, what_to_break(options), leave.shown);
   if (result.outcome == lock::Breaking::Outcome::held_by_others) {
     say(name + ": now " + name_holders(result.found) + "; left as it is");
     return static_cast<int>(ExitStatus::not_held);
@@ -166,17 +144,14 @@ int break_lock(const Globals& globals, const redis::ClientOptions& server,
   return 0;
 }
 
-// Breaks the lock on each of several servers, even if another server does not answer. Asks all
-// questions first: while a majority still has the lock, the holder's next renewal restores it.
+// Breaks the lock on each server, even if another server does not answer. Asks all questions first:
+// while a majority still has the lock, the holder's next renewal restores it.
 int break_everywhere(const Globals& globals, const UnlockOptions& options) {
   if (!options.yes && !can_ask()) {
     throw Error(ExitStatus::usage,
                 "unlock: --force asks before it breaks a lock, and there is no terminal: give -y");
   }
-  const auto servers = globals.clients_options(redis::k_large_reply);
-  if (servers.size() == 1) {
-    return break_lock(globals, servers.front(), options, ask_leave(servers.front(), options));
-  }
+  const auto servers = globals.clients_options();
   int status = static_cast<int>(ExitStatus::not_held);
   int failure = 0;
   const auto attempt = [&](const auto& action) {

@@ -14,8 +14,6 @@
 #include "base/escape.hpp"
 #include "base/wall_time.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/commands/help.hpp"
-#include "cli/commands/literal_words.hpp"
 #include "cli/settings/key_format.hpp"
 #include "cli/taking/taking.hpp"
 #include "cli/terminal/full_screen.hpp"
@@ -51,7 +49,7 @@ struct WatchPlan {
 WatchPlan make_plan(const WatchOptions& options, bool json) {
   WatchPlan plan;
   for (const std::string& name : options.key_format.keys_of(options.names)) {
-    const bool is_known = std::find(plan.names.begin(), plan.names.end(), name) != plan.names.end();
+    const bool is_known = std::ranges::find(plan.names, name) != plan.names.end();
     if (!is_known) plan.names.push_back(name);
   }
   if (!options.until.empty()) plan.until_held = options.until == "held";
@@ -107,7 +105,7 @@ class Watch {
   [[nodiscard]] std::optional<int> status_at_end() const {
     if (!was_seen_ || !lines_.empty()) return std::nullopt;
     const auto as_wanted = [&](std::optional<bool> held) { return held == plan_.until_held; };
-    if (plan_.until_held && std::all_of(states_.begin(), states_.end(), as_wanted)) return 0;
+    if (plan_.until_held && std::ranges::all_of(states_, as_wanted)) return 0;
     if (BootClock::now() < plan_.end) return std::nullopt;
     return static_cast<int>(plan_.until_held ? ExitStatus::timed_out : ExitStatus::ok);
   }
@@ -231,7 +229,7 @@ class Watch {
 
 int run_watch(const Globals& globals, const WatchOptions& options) {
   const WatchPlan plan = make_plan(options, globals.json);
-  redis::ClientOptions client = globals.client_options("watch", redis::k_large_reply);
+  redis::ClientOptions client = globals.client_options("watch");
   process::Signals signals;
   process::Signal signal;
   // Where a signal ends us, the terminal must have been given back before.

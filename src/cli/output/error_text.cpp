@@ -16,6 +16,8 @@ const char* advice(lock::Refused::Why why) {
       return "take it with -s or -x";
     case Why::is_string:
       return "if it is a lock, take it with --kind simple";
+    case Why::is_any_string:
+      return "if it is a lock, --kind simple breaks it";
     case Why::no_tokens:
       return "leave out --fence";
     case Why::no_token_drawn:

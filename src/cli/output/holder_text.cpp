@@ -6,20 +6,13 @@
 
 namespace rlock::cli {
 
-namespace {
-
-// A countdown goes by whole seconds.
-std::string time_left(TimePoint deadline) {
-  const auto left = std::chrono::ceil<std::chrono::seconds>(deadline - BootClock::now());
-  return left.count() <= 0 ? "0s" : format_duration(left);
-}
-
-}  // namespace
-
 std::string describe_wait(const lock::Busy& busy, Milliseconds waited, TimePoint deadline) {
   std::string text = "waiting ";
   if (waited.count() > 0) text += format_duration(waited) + " ";
-  if (deadline != TimePoint::max()) text += "(" + time_left(deadline) + " left) ";
+  if (deadline != TimePoint::max()) {
+    const auto left = std::chrono::ceil<std::chrono::seconds>(deadline - BootClock::now());
+    text += "(" + format_seconds(left) + " left) ";
+  }
   if (busy.place) text += "at position " + std::to_string(*busy.place + 1) + " ";
   text += "for ";
   const auto kept = describe_kept(busy.owner, busy.holder);
@@ -56,6 +49,14 @@ std::optional<std::string> describe_kept(const std::string& owner, const lock::A
 
 std::string describe_hold(const std::string& owner, const lock::About& about) {
   return describe_kept(owner, about).value_or("held by " + describe_holder(owner, about));
+}
+
+std::string describe_expiry(std::int64_t ttl_ms) {
+  return ttl_ms < 0 ? "without an expiry" : "expires in " + format_duration(Milliseconds(ttl_ms));
+}
+
+std::string describe_loss(const std::string& name, const std::string& why) {
+  return escape_for_terminal(name) + ": lock lost: " + why;
 }
 
 }  // namespace rlock::cli

@@ -1,6 +1,7 @@
 // Who holds a lock, and what a wait is for, in words.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -20,8 +21,8 @@ namespace rlock::cli {
 [[nodiscard]] std::string describe_holder(const std::string& owner, const lock::About& about);
 
 // Returns "kept until 2026-11-21T01:59:22.516Z after the run of web1 pid 4242 (backup) ended",
-// where
-// --at-least keeps the lock after its run; nothing where the run goes on. Harmless for a terminal.
+// where --at-least keeps the lock after its run; nothing where the run goes on. Harmless for a
+// terminal.
 [[nodiscard]] std::optional<std::string> describe_kept(const std::string& owner,
                                                        const lock::About& about);
 
@@ -30,5 +31,14 @@ inline constexpr const char* k_if_lock = "a string; if it is a lock, it is ";
 
 // Returns the same as describe_kept, or "held by web1 pid 4242 (backup)".
 [[nodiscard]] std::string describe_hold(const std::string& owner, const lock::About& about);
+
+// Returns "expires in 29s", or "without an expiry" if `ttl_ms` is negative.
+[[nodiscard]] std::string describe_expiry(std::int64_t ttl_ms);
+
+// Why a lock is lost that the server does not know as this run's any more.
+inline constexpr const char* k_not_ours = "it was deleted or evicted, or somebody else has it";
+
+// Returns "NAME: lock lost: WHY".
+[[nodiscard]] std::string describe_loss(const std::string& name, const std::string& why);
 
 }  // namespace rlock::cli

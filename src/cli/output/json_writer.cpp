@@ -57,7 +57,7 @@ void JsonWriter::name(std::string_view name) {
 }
 
 void JsonWriter::text(std::string_view value) {
-  if (std::all_of(value.begin(), value.end(), is_plain)) {
+  if (std::ranges::all_of(value, is_plain)) {
     separate();
     out_ += '"';
     out_ += value;
@@ -86,6 +86,15 @@ void JsonWriter::number_or_null(const std::optional<std::int64_t>& value) {
     number(*value);
   } else {
     null();
+  }
+}
+
+void JsonWriter::text_or_null(std::string_view key, std::string_view value) {
+  this->key(key);
+  if (value.empty()) {
+    null();
+  } else {
+    text(value);
   }
 }
 

@@ -33,6 +33,23 @@ class JsonWriter {
 
   void number_or_null(const std::optional<std::int64_t>& value);
 
+  // A whole member of an object.
+  void text(std::string_view key, std::string_view value) {
+    this->key(key);
+    text(value);
+  }
+  // Null if `value` is empty.
+  void text_or_null(std::string_view key, std::string_view value);
+  template <typename Number>
+  void number(std::string_view key, Number value) {
+    this->key(key);
+    number(value);
+  }
+  void number_or_null(std::string_view key, const std::optional<std::int64_t>& value) {
+    this->key(key);
+    number_or_null(value);
+  }
+
   // Makes room for so many bytes.
   void reserve(std::size_t size) { out_.reserve(size); }
 

@@ -5,6 +5,7 @@
 
 #include "base/duration.hpp"
 #include "base/escape.hpp"
+#include "base/words.hpp"
 #include "cli/output/holder_text.hpp"
 #include "cli/output/json.hpp"
 #include "cli/output/snapshot_json.hpp"
@@ -14,12 +15,6 @@
 
 namespace rlock::cli {
 namespace {
-
-std::string join(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
-  return text;
-}
 
 std::string describe_state(const ListRow& row) {
   const std::string state = row.held ? "held" : "free";
@@ -58,8 +53,8 @@ ListRow::ListRow(const lock::Snapshot& snapshot)
 
 std::string to_table(const std::vector<ListRow>& rows, std::optional<std::size_t> room,
                      const Paint& paint) {
-  const bool have_problems = std::any_of(rows.begin(), rows.end(),
-                                         [](const ListRow& row) { return !row.problems.empty(); });
+  const bool have_problems =
+      std::ranges::any_of(rows, [](const ListRow& row) { return !row.problems.empty(); });
   std::vector<Column> columns{{"NAME", Column::Align::left, Column::Width::flexible},
                               {"KIND"},
                               {"STATE"},
@@ -76,7 +71,7 @@ std::string to_table(const std::vector<ListRow>& rows, std::optional<std::size_t
         describe_ttl(row),
         describe_first_holder(row),
         row.waiters ? std::to_string(*row.waiters) : "-"};
-    if (have_problems) cells.push_back(paint(Tone::bad, join(row.problems)));
+    if (have_problems) cells.push_back(paint(Tone::bad, join(row.problems, ",")));
     table.add_row(std::move(cells));
   }
   return table.to_text(room);

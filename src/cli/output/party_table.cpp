@@ -52,23 +52,20 @@ std::string mode_cell(const Holder& holder) {
 
 template <typename Row>
 void add_about(Fields<Row>& fields) {
-  const auto text = [](std::string lock::About::*member) {
-    return [member](const Row& row) {
+  const auto add_text = [&](const char* title, std::string lock::About::*member) {
+    const auto cell = [member](const Row& row) {
       return row.about ? escape_for_terminal((*row.about).*member) : std::string();
     };
+    fields.push_back({{title, Column::Align::left, Column::Width::flexible}, cell});
   };
   const auto pid = [](const Row& row) {
     return row.about && row.about->pid != 0 ? std::to_string(row.about->pid) : std::string();
   };
-  fields.push_back(
-      {{"HOST", Column::Align::left, Column::Width::flexible}, text(&lock::About::host)});
+  add_text("HOST", &lock::About::host);
   fields.push_back({{"PID", Column::Align::right}, pid});
-  fields.push_back(
-      {{"PROGRAM", Column::Align::left, Column::Width::flexible}, text(&lock::About::command)});
-  fields.push_back(
-      {{"USER", Column::Align::left, Column::Width::flexible}, text(&lock::About::user)});
-  fields.push_back(
-      {{"NOTE", Column::Align::left, Column::Width::flexible}, text(&lock::About::note)});
+  add_text("PROGRAM", &lock::About::command);
+  add_text("USER", &lock::About::user);
+  add_text("NOTE", &lock::About::note);
 }
 
 // Returns the fields that are known of at least one row.
@@ -77,7 +74,7 @@ Fields<Row> known_fields(const Fields<Row>& fields, const std::vector<Row>& rows
   Fields<Row> known;
   for (const Field<Row>& field : fields) {
     const auto is_known = [&](const Row& row) { return !field.cell(row).empty(); };
-    if (std::any_of(rows.begin(), rows.end(), is_known)) known.push_back(field);
+    if (std::ranges::any_of(rows, is_known)) known.push_back(field);
   }
   return known;
 }

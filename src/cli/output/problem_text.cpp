@@ -1,7 +1,5 @@
 #include "cli/output/problem_text.hpp"
 
-#include <utility>
-
 #include "base/duration.hpp"
 #include "base/shell_quote.hpp"
 #include "base/wording.hpp"
@@ -9,22 +7,17 @@
 namespace rlock::cli {
 namespace {
 
-struct LockWords {
-  std::string detail;
-  Hint hint;
-};
-
 std::string named(const lock::Several& several) { return first_of(several.first, several.count); }
 
 Hint advice(const std::string& text) { return {Hint::Kind::advice, text}; }
 
-// The words of each problem of one lock.
+// The words of each problem of one lock, without its code.
 class LockWording {
  public:
   LockWording(const std::string& name, const Remedies& remedies)
       : name_(name), remedies_(remedies) {}
 
-  LockWords operator()(const lock::NoExpiry& it) const {
+  ProblemText operator()(const lock::NoExpiry& it) const {
     using Of = lock::NoExpiry::Of;
     const bool is_any = it.of == Of::any_string || it.of == Of::any_number;
     const bool is_number = it.of == Of::number || it.of == Of::any_number;
@@ -36,7 +29,7 @@ class LockWording {
                    : force(it.of == Of::lock ? "" : "--kind simple ", "if its holder is gone")};
   }
 
-  LockWords operator()(const lock::DeadHolder& it) const {
+  ProblemText operator()(const lock::DeadHolder& it) const {
     return {"the holder " + it.owner + ", process " + std::to_string(it.pid) +
                 " of this host, is dead; its command may go on until the lock ends" +
                 (it.left ? " in " + format_duration(*it.left) : ""),
@@ -44,18 +37,18 @@ class LockWording {
                   "only if its command is gone, too")};
   }
 
-  LockWords operator()(const lock::WrongKind& it) const {
+  ProblemText operator()(const lock::WrongKind& it) const {
     const bool is_hash_of_lock = it.key == name_ && it.type == "hash";
     return {it.key + " is a " + it.type + (is_hash_of_lock ? " that is not a lock" : ""),
             advice("no lock keeps such a value there; find out what wrote it")};
   }
 
-  LockWords operator()(const lock::MixedKinds& it) const {
+  ProblemText operator()(const lock::MixedKinds& it) const {
     return {describe(it), advice("use one kind for this name everywhere: locks of two kinds do not "
                                  "wake each other's waiters, and can release each other")};
   }
 
-  LockWords operator()(const lock::DeadHead& it) const {
+  ProblemText operator()(const lock::DeadHead& it) const {
     return {
         "the first waiter, " + it.owner + ", is dead" +
             (it.left ? "; waiters of Redisson wait for it for another " + format_duration(*it.left)
@@ -63,42 +56,42 @@ class LockWording {
         evict(it.owner)};
   }
 
-  LockWords operator()(const lock::DeadReaders& it) const {
+  ProblemText operator()(const lock::DeadReaders& it) const {
     return {"a reader is dead, because all keys of its holds have expired: " + named(it.readers),
             force("", "only if no reader is alive; otherwise the lock ends with the last one")};
   }
 
-  LockWords operator()(const lock::MembersWithoutScore& it) const {
+  ProblemText operator()(const lock::MembersWithoutScore& it) const {
     return {"in the queue without a deadline: " + named(it.members) +
                 "; Redisson does not get past it at the head",
             repair()};
   }
 
-  LockWords operator()(const lock::ScoresWithoutMember& it) const {
+  ProblemText operator()(const lock::ScoresWithoutMember& it) const {
     return {"a deadline of a waiter that is not in the queue: " + named(it.members) +
                 "; if it is alive, Redisson never grants it the lock",
             repair()};
   }
 
-  LockWords operator()(const lock::DeadlinesFarAhead& it) const {
+  ProblemText operator()(const lock::DeadlinesFarAhead& it) const {
     return {"a deadline that is too far ahead: " + named(it.waiters) +
                 "; the clock of its host may be wrong",
             evict(it.waiters.first, "if it is dead; otherwise set that clock")};
   }
 
-  LockWords operator()(const lock::BadToken& it) const {
+  ProblemText operator()(const lock::BadToken& it) const {
     return {it.key + " is not a number: the lock cannot be taken with a fencing token",
             remedies_.redis_cli("DEL " + shell_quote(it.key),
                                 "tokens then go on from the server's clock")};
   }
 
-  LockWords operator()(const lock::TokenExpires& it) const {
+  ProblemText operator()(const lock::TokenExpires& it) const {
     return {"the counter of fencing tokens expires in " + format_duration(it.left) +
                 ", and should never expire",
             remedies_.redis_cli("PERSIST " + shell_quote(it.key))};
   }
 
-  LockWords operator()(const lock::TokenBehind& it) const {
+  ProblemText operator()(const lock::TokenBehind& it) const {
     const std::string token = std::to_string(it.token);
     return {"the counter of fencing tokens (" + std::to_string(it.counter) +
                 ") is behind the token of the holder " + it.owner + " (" + token +
@@ -106,29 +99,29 @@ class LockWording {
             remedies_.rlock("fence " + shell_operands({name_}) + " " + token)};
   }
 
-  LockWords operator()(const lock::EndedPermits& it) const {
+  ProblemText operator()(const lock::EndedPermits& it) const {
     return {plural(it.count, "permit") + " ended without a release, the first " +
                 format_duration(it.first_ago) +
                 " ago; the next request for a permit gives them back",
             repair()};
   }
 
-  LockWords operator()(const lock::PermitsDiffer& it) const {
+  ProblemText operator()(const lock::PermitsDiffer& it) const {
     return {"there are " + std::to_string(it.total) + " permits, but rlock set " +
                 std::to_string(it.made_with) + ": another client has changed the number",
             advice("use the same number everywhere; the next run of rlock sets its own")};
   }
 
-  LockWords operator()(const lock::LeakedLatches& it) const {
+  ProblemText operator()(const lock::LeakedLatches& it) const {
     return {"remembers a request for ever, because it has no expiry: " + named(it.keys), repair()};
   }
 
-  LockWords operator()(const lock::LastingInfo& it) const {
+  ProblemText operator()(const lock::LastingInfo& it) const {
     return {"describes holders and waiters for ever, because it has no expiry: " + it.key,
             repair()};
   }
 
-  LockWords operator()(const lock::SleepingWaiter& it) const {
+  ProblemText operator()(const lock::SleepingWaiter& it) const {
     using Beside = lock::SleepingWaiter::Beside;
     const std::string others =
         ", but a client listens for its release: rlock watch, or a waiter that missed its call "
@@ -184,8 +177,9 @@ class LockWording {
 
 ProblemText describe_problem(const lock::Problem& problem, const std::string& name,
                              const Remedies& remedies) {
-  LockWords words = std::visit(LockWording(name, remedies), problem);
-  return {lock::code_of(problem), std::move(words.detail), std::move(words.hint)};
+  ProblemText text = std::visit(LockWording(name, remedies), problem);
+  text.code = lock::code_of(problem);
+  return text;
 }
 
 std::vector<ProblemText> describe_problems(const std::vector<lock::Problem>& problems,

@@ -12,9 +12,9 @@ namespace rlock::cli {
 
 // Texts can hold what others wrote: escape them for a terminal.
 struct ProblemText {
-  std::string code;
   std::string detail;
-  Hint hint;
+  Hint hint{};
+  std::string code{};
 };
 
 // Return what to say of problems of the lock `name`. Throw as Remedies::redis_cli.

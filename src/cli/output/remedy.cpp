@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/shell_quote.hpp"
+#include "base/words.hpp"
 #include "cli/settings/settings.hpp"
 #include "cli/settings/text_file.hpp"
-#include "cli/settings/words.hpp"
 
 namespace rlock::cli {
 namespace {
@@ -28,7 +28,7 @@ bool is_of_this_run(const Setting& setting) {
 bool has_password_in_url(const Globals& globals, const Endpoint& server) {
   const std::vector<std::string> urls =
       globals.redis.empty() ? words(globals.known->settings->get("redis").value) : globals.redis;
-  return std::any_of(urls.begin(), urls.end(), [&](const std::string& url) {
+  return std::ranges::any_of(urls, [&](const std::string& url) {
     const Endpoint named = redis::parse_url(url);
     return named.display() == server.display() && !named.credentials.password.empty();
   });

@@ -1,42 +1,37 @@
 #include "cli/output/server_problem_text.hpp"
 
 #include <chrono>
-#include <utility>
 
 #include "base/duration.hpp"
+#include "base/words.hpp"
 
 namespace rlock::cli {
 namespace {
 
-struct ServerWords {
-  std::string detail;
-  Hint hint{};
-};
-
-// The words of each problem of a server.
+// The words of each problem of a server, without its code.
 class ServerWording {
  public:
   explicit ServerWording(const Remedies& remedies) : remedies_(remedies) {}
 
-  ServerWords operator()(const lock::OldVersion& it) const {
+  ProblemText operator()(const lock::OldVersion& it) const {
     const bool is_redis = it.product == lock::OldVersion::Product::redis;
     return {std::string("the server is ") + (is_redis ? "Redis " : "Valkey ") + it.version +
             "; locks need Redis 6.2 or Valkey 7.2"};
   }
 
-  ServerWords operator()(const lock::Replica& it) const {
+  ProblemText operator()(const lock::Replica& it) const {
     return {"the server is a replica of " + it.master_host + ":" + std::to_string(it.master_port) +
                 ": it grants no locks, and what it shows may be out of date",
             remedies_.rlock_at(it.master_host, it.master_port, "doctor")};
   }
 
-  ServerWords operator()(const lock::OutOfMemory& it) const {
+  ProblemText operator()(const lock::OutOfMemory& it) const {
     return {"the server has reached its maxmemory of " + std::to_string(it.limit_bytes) +
                 " bytes: it grants no locks until there is room (releases and renewals work)",
             remedies_.redis_cli("CONFIG SET maxmemory BYTES", "or delete what nobody needs")};
   }
 
-  ServerWords operator()(const lock::Evicts& it) const {
+  ProblemText operator()(const lock::Evicts& it) const {
     const std::string policy = "maxmemory-policy is " + it.policy;
     const Hint hint = remedies_.redis_cli("CONFIG SET maxmemory-policy noeviction");
     if (it.limit_bytes <= 0) {
@@ -53,60 +48,58 @@ class ServerWording {
             hint};
   }
 
-  ServerWords operator()(const lock::PersistenceFails& it) const {
+  ProblemText operator()(const lock::PersistenceFails& it) const {
     return {
         "the server cannot save its data (" + it.state +
             ": err): it may refuse requests, and a restart forgets locks",
         remedies_.redis_cli("CONFIG GET dir", "is the disk full? what does the server's log say?")};
   }
 
-  ServerWords operator()(const lock::NoPersistence&) const {
+  ProblemText operator()(const lock::NoPersistence&) const {
     return {
         "appendonly is off: a server that crashes forgets who holds what; holders notice at their "
         "next renewal, and others may acquire their locks before",
         remedies_.redis_cli("CONFIG SET appendonly yes")};
   }
 
-  ServerWords operator()(const lock::FreshRestart& it) const {
+  ProblemText operator()(const lock::FreshRestart& it) const {
     return {"the server has been up for " + std::to_string(it.uptime_s) +
                 "s: it may have forgotten older locks, and their holders may not know that yet",
             remedies_.rlock("doctor", "again in a minute")};
   }
 
-  ServerWords operator()(const lock::ClusterDown&) const {
+  ProblemText operator()(const lock::ClusterDown&) const {
     return {"the cluster is down: it serves no requests", remedies_.redis_cli("CLUSTER NODES")};
   }
 
-  ServerWords operator()(const lock::OneOfCluster&) const {
+  ProblemText operator()(const lock::OneOfCluster&) const {
     return {
         "the server is one node of a cluster: it does not show the locks of other nodes "
         "(redis-cluster:// shows all)",
         remedies_.redis_cli("CLUSTER NODES")};
   }
 
-  ServerWords operator()(const lock::Failover& it) const {
+  ProblemText operator()(const lock::Failover& it) const {
     return {"the server has " + std::to_string(it.replicas) +
             " replicas: a failover forgets grants that have not reached them"};
   }
 
-  ServerWords operator()(const lock::ClockDiffers& it) const {
+  ProblemText operator()(const lock::ClockDiffers& it) const {
     return {"the server's clock is " + format_duration(std::chrono::abs(it.ahead)) +
                 (it.ahead.count() > 0 ? " ahead of" : " behind") +
                 " this host's: fair locks of Redisson lose their order",
             {Hint::Kind::command, "timedatectl set-ntp true  # on both hosts"}};
   }
 
-  ServerWords operator()(const lock::LacksRights& it) const {
-    std::string all;
-    for (const std::string& right : it.lacking) all += (all.empty() ? "" : " ") + right;
+  ProblemText operator()(const lock::LacksRights& it) const {
     return {(it.use == lock::LacksRights::Use::looks
                  ? "this user may look at locks, but not take them; it lacks "
                  : "this user lacks rights that locks need: ") +
-                all,
+                join(it.lacking, " "),
             {Hint::Kind::command, "man rlock  # its section \"Access control\" has them"}};
   }
 
-  ServerWords operator()(const lock::NotPermitted&) const {
+  ProblemText operator()(const lock::NotPermitted&) const {
     return {"this user may not run INFO: rlock cannot check the settings of the server",
             remedies_.redis_cli("ACL SETUSER USER +info")};
   }
@@ -118,8 +111,9 @@ class ServerWording {
 }  // namespace
 
 ProblemText describe_problem(const lock::ServerProblem& problem, const Remedies& remedies) {
-  ServerWords words = std::visit(ServerWording(remedies), problem);
-  return {lock::code_of(problem), std::move(words.detail), std::move(words.hint)};
+  ProblemText text = std::visit(ServerWording(remedies), problem);
+  text.code = lock::code_of(problem);
+  return text;
 }
 
 }  // namespace rlock::cli

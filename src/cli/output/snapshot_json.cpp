@@ -1,9 +1,7 @@
 #include "cli/output/snapshot_json.hpp"
 
-#include <string_view>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "base/escape.hpp"
 #include "cli/output/json_writer.hpp"
@@ -15,53 +13,40 @@ namespace {
 using lock::Holder;
 using lock::Snapshot;
 
-void write_text(JsonWriter& json, std::string_view key, const std::string* text) {
-  json.key(key);
-  if (text != nullptr && !text->empty()) {
-    json.text(*text);
-  } else {
-    json.null();
-  }
+// Returns nothing for 0, which means that nothing is known.
+std::optional<std::int64_t> unless_zero(std::int64_t number) {
+  return number == 0 ? std::nullopt : std::optional(number);
 }
 
 void write_about(JsonWriter& json, const lock::Party& party) {
-  const lock::About* about = party.about ? &*party.about : nullptr;
-  write_text(json, "host", about != nullptr ? &about->host : nullptr);
-  write_text(json, "user", about != nullptr ? &about->user : nullptr);
-  write_text(json, "command", about != nullptr ? &about->command : nullptr);
-  json.key("pid");
-  if (about != nullptr && about->pid != 0) {
-    json.number(std::int64_t{about->pid});
-  } else {
-    json.null();
-  }
-  json.key("since_ms");
-  json.number_or_null(party.since_ms);
-  write_text(json, "note", about != nullptr ? &about->note : nullptr);
+  static const lock::About k_unknown;
+  const lock::About& about = party.about ? *party.about : k_unknown;
+  json.text_or_null("host", about.host);
+  json.text_or_null("user", about.user);
+  json.text_or_null("command", about.command);
+  json.number_or_null("pid", unless_zero(about.pid));
+  json.number_or_null("since_ms", party.since_ms);
+  json.text_or_null("note", about.note);
 }
 
 // Writes the rest of `end_ms`, a time of the server's clock.
 void write_expiry(JsonWriter& json, const Snapshot& snapshot,
                   const std::optional<std::int64_t>& end_ms) {
-  json.key("expires_in_ms");
-  json.number_or_null(end_ms ? std::optional(*end_ms - snapshot.time_ms) : std::nullopt);
+  json.number_or_null("expires_in_ms",
+                      end_ms ? std::optional(*end_ms - snapshot.time_ms) : std::nullopt);
 }
 
 void write_holders(JsonWriter& json, const Snapshot& snapshot) {
   json.begin_array();
   for (const Holder& holder : snapshot.holders) {
     json.begin_object();
-    json.key("owner");
-    json.text(holder.owner);
-    json.key("count");
-    json.number(holder.count);
-    json.key("mode");
-    json.text(lock::mode_name(holder.mode));
+    json.text("owner", holder.owner);
+    json.number("count", holder.count);
+    json.text("mode", lock::mode_name(holder.mode));
     if (snapshot.permits) write_expiry(json, snapshot, holder.ends_ms);
     write_about(json, holder);
-    const std::int64_t kept_until = holder.about ? holder.about->kept_until_ms : 0;
-    json.key("kept_until_ms");
-    json.number_or_null(kept_until != 0 ? std::optional(kept_until) : std::nullopt);
+    json.number_or_null("kept_until_ms",
+                        unless_zero(holder.about ? holder.about->kept_until_ms : 0));
     json.end_object();
   }
   json.end_array();
@@ -72,12 +57,9 @@ void write_waiters(JsonWriter& json, const Snapshot& snapshot) {
   std::int64_t position = 0;
   for (const lock::Waiter& waiter : snapshot.waiters) {
     json.begin_object();
-    json.key("position");
-    json.number(++position);
-    json.key("owner");
-    json.text(waiter.owner);
-    json.key("deadline_ms");
-    json.number_or_null(waiter.deadline_ms);
+    json.number("position", ++position);
+    json.text("owner", waiter.owner);
+    json.number_or_null("deadline_ms", waiter.deadline_ms);
     write_expiry(json, snapshot, waiter.deadline_ms);
     json.key("alive");
     if (waiter.alive) {
@@ -116,10 +98,8 @@ void write_scores(JsonWriter& json, const std::vector<std::pair<std::string, dou
   json.begin_array();
   for (const auto& [member, score] : scores) {
     json.begin_object();
-    json.key("member");
-    json.text(member);
-    json.key("score");
-    json.number(score);
+    json.text("member", member);
+    json.number("score", score);
     json.end_object();
   }
   json.end_array();
@@ -127,10 +107,8 @@ void write_scores(JsonWriter& json, const std::vector<std::pair<std::string, dou
 
 void write_permits(JsonWriter& json, const Snapshot::Permits& permits) {
   json.begin_object();
-  json.key("total");
-  json.number(permits.total);
-  json.key("available");
-  json.number(permits.available);
+  json.number("total", permits.total);
+  json.number("available", permits.available);
   json.end_object();
 }
 
@@ -155,12 +133,9 @@ void write_problems(JsonWriter& json, const std::vector<ProblemText>& problems) 
   json.begin_array();
   for (const ProblemText& problem : problems) {
     json.begin_object();
-    json.key("code");
-    json.text(problem.code);
-    json.key("detail");
-    json.text(problem.detail);
-    json.key("hint");
-    json.text(problem.hint.text);
+    json.text("code", problem.code);
+    json.text("detail", problem.detail);
+    json.text("hint", problem.hint.text);
     json.end_object();
   }
   json.end_array();
@@ -193,28 +168,18 @@ std::string to_json(const Snapshot& snapshot, const std::string& server,
   JsonWriter json;
   json.reserve(1024 + 400 * snapshot.waiters.size());
   json.begin_object();
-  json.key("name");
-  json.text(snapshot.name);
-  json.key("server");
-  json.text(server);
-  json.key("time_ms");
-  json.number(snapshot.time_ms);
-  json.key("state");
-  json.text(snapshot.held ? "held" : "free");
-  const std::string kind = kind_name(snapshot.kind);
-  write_text(json, "kind", &kind);
-  json.key("ttl_ms");
-  json.number_or_null(snapshot.ttl_ms);
-  json.key("token");
-  json.number_or_null(snapshot.token);
+  json.text("name", snapshot.name);
+  json.text("server", server);
+  json.number("time_ms", snapshot.time_ms);
+  json.text("state", snapshot.held ? "held" : "free");
+  json.text_or_null("kind", kind_name(snapshot.kind));
+  json.number_or_null("ttl_ms", snapshot.ttl_ms);
+  json.number_or_null("token", snapshot.token);
   json.key("holders");
   write_holders(json, snapshot);
   json.key("waiters");
   write_waiters(json, snapshot);
-  json.key("listening");
-  json.number_or_null(snapshot.listening
-                          ? std::optional(static_cast<std::int64_t>(*snapshot.listening))
-                          : std::nullopt);
+  json.number_or_null("listening", snapshot.listening);
   if (snapshot.permits) {
     json.key("permits");
     write_permits(json, *snapshot.permits);

@@ -3,11 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <string_view>
-#include <utility>
-#include <vector>
 
-#include "base/duration.hpp"
 #include "base/escape.hpp"
 #include "base/text_width.hpp"
 #include "base/wording.hpp"
@@ -30,10 +26,9 @@ std::string fit_line(const std::string& line, Room room) {
 std::string describe_state(const Snapshot& snapshot) {
   const std::string permits = snapshot.permits ? describe_permits(*snapshot.permits) : "";
   if (!snapshot.held) return permits.empty() ? "free" : "free (semaphore), " + permits;
-  const std::int64_t ttl = snapshot.ttl_ms.value_or(-1);
   return (snapshot.is_any_string ? k_if_lock : std::string()) + "held (" +
          kind_name(snapshot.kind) + "), " + (permits.empty() ? "" : permits + ", ") +
-         (ttl < 0 ? "without an expiry" : "expires in " + format_duration(Milliseconds(ttl)));
+         describe_expiry(snapshot.ttl_ms.value_or(-1));
 }
 
 // The state must be seen, so it is the name that is cut.
@@ -45,8 +40,8 @@ std::string first_line(const Snapshot& snapshot, Room room) {
 }
 
 std::string describe_waiters(const Snapshot& snapshot) {
-  const auto dead = std::count_if(snapshot.waiters.begin(), snapshot.waiters.end(),
-                                  [](const lock::Waiter& waiter) { return waiter.alive == false; });
+  const auto dead = std::ranges::count_if(
+      snapshot.waiters, [](const lock::Waiter& waiter) { return waiter.alive == false; });
   return plural(snapshot.waiters.size(), "waiter") +
          (dead > 0 ? ", " + std::to_string(dead) + " dead" : "");
 }

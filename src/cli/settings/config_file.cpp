@@ -9,9 +9,9 @@
 #include "base/error.hpp"
 #include "base/escape.hpp"
 #include "base/nearest.hpp"
+#include "base/words.hpp"
 #include "cli/settings/text_file.hpp"
 #include "cli/settings/toml.hpp"
-#include "cli/settings/words.hpp"
 #include "redis/url.hpp"
 
 namespace rlock::cli {
@@ -28,14 +28,12 @@ std::string user_file() {
 
 // Returns what is wrong with a setting, or nothing.
 std::string complaint(const TomlEntry& entry) {
-  if (std::find(k_keys.begin(), k_keys.end(), entry.key) == k_keys.end()) {
+  if (std::ranges::find(k_keys, entry.key) == k_keys.end()) {
     const std::string what = "unknown setting '" + repeated(entry.key) + "'; ";
     if (const auto meant = nearest_word(entry.key, k_keys)) {
       return what + "is '" + std::string(*meant) + "' meant?";
     }
-    std::string all;
-    for (const std::string_view key : k_keys) all += (all.empty() ? "" : ", ") + std::string(key);
-    return what + "there are " + all;
+    return what + "there are " + join({k_keys.begin(), k_keys.end()}, ", ");
   }
   using Type = TomlEntry::Type;
   if (entry.type == Type::text || (entry.type == Type::number && entry.key == "timeout") ||
@@ -54,7 +52,7 @@ std::string complaint(const TomlEntry& entry) {
 // A URL that makes no sense may still have a password in it.
 bool has_password(const std::string& servers) {
   const std::vector<std::string> urls = words(servers);
-  return std::any_of(urls.begin(), urls.end(), [](const std::string& url) {
+  return std::ranges::any_of(urls, [](const std::string& url) {
     try {
       return !redis::parse_url(url).credentials.password.empty();
     } catch (const Error&) {
@@ -66,28 +64,24 @@ bool has_password(const std::string& servers) {
 enum class Missing { fine, error };
 
 void read_into(Config& config, const std::string& path, Missing missing) {
-  const auto fail = [&](const std::string& why) {
-    throw Error(ExitStatus::config, repeated(path) + ": " + why);
-  };
   const auto file = read_text_file(path, Extent::all);
   if (!file) {
-    if (missing == Missing::error) fail("there is no such file");
+    if (missing == Missing::error) refuse_file(path, "there is no such file");
     config.missing.push_back(path);
     return;
   }
   // Nobody writes to this pipe; taken for no settings, another server than meant would be asked.
-  if (S_ISFIFO(file->mode) && file->text.empty()) fail("nothing came out of the pipe");
+  if (S_ISFIFO(file->mode) && file->text.empty()) refuse_file(path, "nothing came out of the pipe");
   std::vector<TomlEntry> entries;
   try {
     entries = parse_toml(file->text);
   } catch (const Error& error) {
-    fail(error.what());
+    refuse_file(path, error.what());
   }
   for (const TomlEntry& entry : entries) {
     const std::string wrong = complaint(entry);
-    if (!wrong.empty()) fail("line " + std::to_string(entry.line) + ": " + wrong);
-    std::string value;
-    for (const std::string& text : entry.values) value += (value.empty() ? "" : " ") + text;
+    if (!wrong.empty()) refuse_file(path, "line " + std::to_string(entry.line) + ": " + wrong);
+    const std::string value = join(entry.values, " ");
     if (entry.key == "redis" && has_password(value)) refuse_if_exposed(*file);
     config.settings[entry.key] = {value, path, static_cast<std::size_t>(entry.line)};
   }

@@ -10,9 +10,9 @@
 #include "base/duration.hpp"
 #include "base/error.hpp"
 #include "base/escape.hpp"
+#include "base/words.hpp"
 #include "cli/settings/settings.hpp"
 #include "cli/settings/text_file.hpp"
-#include "cli/settings/words.hpp"
 #include "cli/terminal/message.hpp"
 #include "redis/likeness.hpp"
 
@@ -29,15 +29,12 @@ std::string naming(const Setting& setting) {
 }
 
 std::string read_password(const std::string& path) {
-  const auto fail = [&](const std::string& why) {
-    throw Error(ExitStatus::config, repeated(path) + ": " + why);
-  };
   const auto file = read_text_file(path, Extent::first_line);
-  if (!file) fail("there is no such file");
+  if (!file) refuse_file(path, "there is no such file");
   refuse_if_exposed(*file);
   std::string password = file->text.substr(0, file->text.find('\n'));
   if (password.ends_with('\r')) password.pop_back();
-  if (file->text.empty()) fail("has no password in its first line");
+  if (file->text.empty()) refuse_file(path, "has no password in its first line");
   return password;
 }
 
@@ -125,16 +122,12 @@ std::vector<redis::Endpoint> parse_servers(const std::vector<std::string>& urls,
 }
 
 Milliseconds find_timeout(const Setting& setting) {
-  const auto timeout = parse_duration(setting.value);
-  if (!timeout) {
-    throw Error(setting.blame(), setting.label() + ": '" + repeated(setting.value) +
-                                     "' is not a duration; expected " +
-                                     std::string(k_duration_syntax));
-  }
-  if (*timeout <= Milliseconds(0)) {
+  const Milliseconds timeout =
+      parse_duration_option(setting.label(), setting.value, setting.blame());
+  if (timeout <= Milliseconds(0)) {
     throw Error(setting.blame(), setting.label() + ": must be longer than 0");
   }
-  return *timeout;
+  return timeout;
 }
 
 void check_color(const Setting& setting) {
@@ -148,49 +141,41 @@ void check_color(const Setting& setting) {
 }  // namespace
 
 void Globals::add_to(CLI::App& app) {
-  const std::string group = "Global options";
+  const std::string group_of_others = app.option_defaults()->get_group();
+  app.option_defaults()->group("Global options");
   app.add_option("-r,--redis", redis,
                  "URL of the server. Give it again for each of several servers "
                  "[env RLOCK_REDIS; redis://127.0.0.1:6379]")
       ->type_name("URL")
-      ->allow_extra_args(false)
-      ->group(group);
+      ->allow_extra_args(false);
   app.add_option("--timeout", timeout,
                  "Time limit for connecting and one request together [env RLOCK_TIMEOUT; 3s]")
-      ->type_name("DUR")
-      ->group(group);
-  app.add_option("--user", user, "User of the server [env RLOCK_USER]")
-      ->type_name("NAME")
-      ->group(group);
+      ->type_name("DUR");
+  app.add_option("--user", user, "User of the server [env RLOCK_USER]")->type_name("NAME");
   app.add_option("--password-file", password_file,
                  "File with the password [env RLOCK_PASSWORD, REDISCLI_AUTH]")
-      ->type_name("FILE")
-      ->group(group);
+      ->type_name("FILE");
   app.add_option("--tls-ca", tls_ca,
                  "Trusted authorities or certificates (PEM) for rediss:// [env RLOCK_TLS_CA; the "
                  "system's]")
-      ->type_name("FILE")
-      ->group(group);
+      ->type_name("FILE");
   app.add_option("--tls-cert", tls_cert,
                  "Certificate chain of the client (PEM) [env RLOCK_TLS_CERT]")
-      ->type_name("FILE")
-      ->group(group);
+      ->type_name("FILE");
   app.add_option("--tls-key", tls_key,
                  "Private key of the client (PEM, not encrypted) [env RLOCK_TLS_KEY]")
-      ->type_name("FILE")
-      ->group(group);
+      ->type_name("FILE");
   app.add_option("--config", config,
                  "Read settings from this file only [env RLOCK_CONFIG; /etc/rlock.toml and the "
                  "user's file]")
-      ->type_name("FILE")
-      ->group(group);
-  app.add_flag("--json", json, "Print JSON, one value a line")->group(group);
-  app.add_flag("-q,--quiet", quiet, "Say less on stderr")->group(group);
-  app.add_flag("-v,--verbose", verbose, "Say more on stderr")->group(group);
+      ->type_name("FILE");
+  app.add_flag("--json", json, "Print JSON, one value a line");
+  app.add_flag("-q,--quiet", quiet, "Say less on stderr");
+  app.add_flag("-v,--verbose", verbose, "Say more on stderr");
   app.add_option("--color", color, "When to print in colour [env NO_COLOR; auto]")
       ->type_name("WHEN")
-      ->check(CLI::IsMember({"auto", "always", "never"}))
-      ->group(group);
+      ->check(CLI::IsMember({"auto", "always", "never"}));
+  app.option_defaults()->group(group_of_others);
 }
 
 lock::SessionOptions Globals::session_options() const { return session_options(Settings(*this)); }
@@ -224,20 +209,19 @@ lock::SessionOptions Globals::session_options(const Settings& settings) const {
   return options;
 }
 
-std::vector<redis::ClientOptions> Globals::clients_options(std::size_t reply_limit) const {
+std::vector<redis::ClientOptions> Globals::clients_options() const {
   const lock::SessionOptions options = session_options();
   std::vector<redis::ClientOptions> clients;
   for (const redis::Endpoint& server : options.servers) {
     redis::ClientOptions& client = clients.emplace_back(options.client);
     client.endpoint = server;
-    client.reply_limit = reply_limit;
+    client.reply_limit = redis::k_large_reply;
   }
   return clients;
 }
 
-redis::ClientOptions Globals::client_options(const std::string& command,
-                                             std::size_t reply_limit) const {
-  const auto clients = clients_options(reply_limit);
+redis::ClientOptions Globals::client_options(const std::string& command) const {
+  const auto clients = clients_options();
   if (clients.size() > 1) {
     throw Error(ExitStatus::usage, command + ": looks at one server; use -r to choose one of the " +
                                        std::to_string(clients.size()) + " (" +
@@ -252,12 +236,12 @@ std::vector<std::string> Globals::news_of_absentees() const {
   return absentees->news(verbose ? Which::all : Which::lasting);
 }
 
-Milliseconds parse_duration_option(const std::string& option, const std::string& text) {
+Milliseconds parse_duration_option(const std::string& option, const std::string& text,
+                                   ExitStatus blame) {
   const auto duration = parse_duration(text);
   if (!duration) {
-    throw Error(ExitStatus::usage, option + ": '" + repeated(text) +
-                                       "' is not a duration; expected " +
-                                       std::string(k_duration_syntax));
+    throw Error(blame, option + ": '" + repeated(text) + "' is not a duration; expected " +
+                           std::string(k_duration_syntax));
   }
   return *duration;
 }

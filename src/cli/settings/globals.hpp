@@ -1,12 +1,12 @@
 // The global options, which every command has.
 #pragma once
 
-#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/exit_status.hpp"
 #include "lock/servers/session.hpp"
 
 namespace CLI {
@@ -47,24 +47,22 @@ struct Globals {
   [[nodiscard]] lock::SessionOptions session_options() const;
   [[nodiscard]] lock::SessionOptions session_options(const Settings& settings) const;
 
-  // Returns how to reach each server, for a command that looks at one server after the other.
-  // `reply_limit`: as in redis::ClientOptions. Throws as session_options.
-  [[nodiscard]] std::vector<redis::ClientOptions> clients_options(
-      std::size_t reply_limit = redis::k_small_reply) const;
+  // Returns how to reach each server, for a command that looks at one server after the other. What
+  // such a command asks for may be large. Throws as session_options.
+  [[nodiscard]] std::vector<redis::ClientOptions> clients_options() const;
 
   // Returns how to reach the server, for a `command` that looks at one server only. Throws Error
   // (usage) if several are configured, even in a file. The user then chooses one with -r.
-  [[nodiscard]] redis::ClientOptions client_options(
-      const std::string& command, std::size_t reply_limit = redis::k_small_reply) const;
+  [[nodiscard]] redis::ClientOptions client_options(const std::string& command) const;
 
   // Returns the messages about servers of a quorum that take no part in it, one line each. Returns
   // no message twice. With -q, returns nothing. Only with -v, also reports servers that are down.
   [[nodiscard]] std::vector<std::string> news_of_absentees() const;
 };
 
-// Parses the duration that was given to `option`. Throws Error (usage) that names the accepted
+// Parses the duration that was given to `option`. Throws Error (`blame`) that names the accepted
 // forms.
-[[nodiscard]] Milliseconds parse_duration_option(const std::string& option,
-                                                 const std::string& text);
+[[nodiscard]] Milliseconds parse_duration_option(const std::string& option, const std::string& text,
+                                                 ExitStatus blame = ExitStatus::usage);
 
 }  // namespace rlock::cli

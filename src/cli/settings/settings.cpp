@@ -6,6 +6,7 @@
 
 #include "base/environment.hpp"
 #include "base/escape.hpp"
+#include "base/words.hpp"
 #include "cli/settings/globals.hpp"
 
 namespace rlock::cli {
@@ -34,9 +35,7 @@ constexpr std::array k_options = {
 std::optional<std::string> given(const Globals& globals, const Option& option) {
   if (option.flag != nullptr) return globals.*option.flag;
   if (globals.redis.empty()) return std::nullopt;
-  std::string urls;
-  for (const std::string& url : globals.redis) urls += (urls.empty() ? "" : " ") + url;
-  return urls;
+  return join(globals.redis, " ");
 }
 
 }  // namespace
@@ -89,16 +88,13 @@ Settings::Settings(const Globals& globals)
   if (get("password-file").from == From::flag) {
     password_ = {};
   } else if (!password_.value.empty()) {
-    const auto file = std::find_if(all_.begin(), all_.end(), [](const Setting& setting) {
-      return setting.name == "password-file";
-    });
+    const auto file = std::ranges::find(all_, "password-file", &Setting::name);
     *file = {"password-file", "", From::fallback, "default"};
   }
 }
 
 const Setting& Settings::get(const std::string& name) const {
-  return *std::find_if(all_.begin(), all_.end(),
-                       [&](const Setting& setting) { return setting.name == name; });
+  return *std::ranges::find(all_, name, &Setting::name);
 }
 
 }  // namespace rlock::cli

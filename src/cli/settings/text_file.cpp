@@ -19,14 +19,10 @@ namespace {
 
 constexpr std::size_t k_limit = 1024UL * 1024UL;
 
-[[noreturn]] void fail(const std::string& path, const std::string& why) {
-  throw Error(ExitStatus::config, repeated(path) + ": " + why);
-}
-
 [[noreturn]] void fail_to_read(const std::string& path, int error) {
   const std::string why = "cannot be read: " + errno_text(error);
   if (is_lack(error)) throw Error(ExitStatus::unavailable, repeated(path) + ": " + why);
-  fail(path, why);
+  refuse_file(path, why);
 }
 
 // Opens the file without waiting for a writer. Returns an invalid descriptor if there is none.
@@ -53,19 +49,23 @@ std::string read_all(int fd, const std::string& path, Extent extent, Millisecond
     if (count > 0) {
       text.append(buffer.data(), static_cast<std::size_t>(count));
       if (extent == Extent::first_line && text.find('\n') != std::string::npos) return text;
-      if (text.size() > k_limit) fail(path, "is larger than 1 MiB");
+      if (text.size() > k_limit) refuse_file(path, "is larger than 1 MiB");
       continue;
     }
     if (errno == EINTR) continue;
     if (errno != EAGAIN) fail_to_read(path, errno);
     pollfd polled{fd, POLLIN, 0};
     if (poll_until({&polled, 1}, after(BootClock::now(), patience)) == 0) {
-      fail(path, "nothing came out of it for too long");
+      refuse_file(path, "nothing came out of it for too long");
     }
   }
 }
 
 }  // namespace
+
+void refuse_file(const std::string& path, const std::string& why) {
+  throw Error(ExitStatus::config, repeated(path) + ": " + why);
+}
 
 std::string absolute_path(const std::string& path) {
   std::error_code failure;  // our directory was removed: the relative path is as good as any
@@ -79,7 +79,7 @@ std::optional<TextFile> read_text_file(const std::string& path, Extent extent,
   if (!fd.valid()) return std::nullopt;
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) fail_to_read(path, errno);
-  if (S_ISDIR(status.st_mode)) fail(path, "is a directory");
+  if (S_ISDIR(status.st_mode)) refuse_file(path, "is a directory");
   return TextFile{path, read_all(fd.get(), path, extent, patience), S_ISREG(status.st_mode),
                   status.st_uid, status.st_mode};
 }
@@ -88,13 +88,14 @@ void refuse_if_exposed(const TextFile& file) {
   if (!file.is_regular) return;
   const bool is_ours = file.owner == ::geteuid();
   if (!is_ours && file.owner != 0) {
-    fail(file.path, "holds a password, and belongs to another user: give it to this one, or root");
+    refuse_file(file.path,
+                "holds a password, and belongs to another user: give it to this one, or root");
   }
   if ((file.mode & (S_IROTH | S_IWOTH)) != 0) {
     // Of root's file we are one of the group, or soon none who may read it.
-    fail(file.path, std::string("holds a password, and everybody may ") +
-                        ((file.mode & S_IROTH) != 0 ? "read" : "change") + " it: chmod " +
-                        (is_ours ? "600 " : "640 ") + shell_quote(file.path));
+    refuse_file(file.path, std::string("holds a password, and everybody may ") +
+                               ((file.mode & S_IROTH) != 0 ? "read" : "change") + " it: chmod " +
+                               (is_ours ? "600 " : "640 ") + shell_quote(file.path));
   }
 }
 

@@ -30,6 +30,9 @@ enum class Extent { all, first_line };
 [[nodiscard]] std::optional<TextFile> read_text_file(const std::string& path, Extent extent,
                                                      Milliseconds patience = Milliseconds(10'000));
 
+// Throws Error (config) that the file `path` cannot be used.
+[[noreturn]] void refuse_file(const std::string& path, const std::string& why);
+
 // Checks a file with a password. Throws Error (config) if others than its owner and its group can
 // read or change it, or if it belongs neither to this user nor to root. Accepts all pipes and
 // devices.

@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/escape.hpp"
-#include "base/utf8.hpp"
+#include "base/integer.hpp"
 
 namespace rlock::cli {
 namespace {
@@ -15,6 +15,28 @@ namespace {
 constexpr std::string_view k_digits = "0123456789";
 constexpr std::string_view k_bare_key =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+
+// Appends the character with the number `c` as UTF-8. Returns false and appends nothing if `c` is
+// NUL or no character's number.
+bool append_utf8(std::string& text, std::uint32_t c) {
+  if (c == 0 || c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF)) return false;
+  const auto put = [&](std::uint32_t byte) { text += static_cast<char>(byte); };
+  const auto follow = [&](unsigned shift) { put(0x80 | ((c >> shift) & 0x3F)); };
+  if (c < 0x80) {
+    put(c);
+  } else if (c < 0x800) {
+    put(0xC0 | (c >> 6));
+  } else if (c < 0x10000) {
+    put(0xE0 | (c >> 12));
+    follow(6);
+  } else {
+    put(0xF0 | (c >> 18));
+    follow(12);
+    follow(6);
+  }
+  if (c >= 0x80) follow(0);
+  return true;
+}
 
 class Reader {
  public:
@@ -48,7 +70,7 @@ class Reader {
     const std::string_view all = rest_;
     while (!rest_.empty()) {
       const std::string_view line = rest_.substr(0, rest_.find('\n'));
-      const bool has_control = std::any_of(line.begin(), line.end(), [&](const char& c) {
+      const bool has_control = std::ranges::any_of(line, [&](const char& c) {
         const bool ends_line = c == '\r' && &c == &line.back();
         return (static_cast<unsigned char>(c) < 0x20 && c != '\t' && !ends_line) || c == 0x7F;
       });
@@ -215,16 +237,9 @@ class Reader {
     }
     const std::size_t digits = letter == 'u' ? 4 : letter == 'U' ? 8 : 0;
     if (digits != 0) {
-      std::uint32_t value = 0;
       const std::string_view number = rest_.substr(1, digits);
-      for (const char c : number) {
-        const std::size_t digit =
-            std::string_view("0123456789abcdef")
-                .find(static_cast<char>(c >= 'A' && c <= 'F' ? c - 'A' + 'a' : c));
-        if (digit == std::string_view::npos) fail("a bad \\ in a text in double quotes");
-        value = value * 16 + static_cast<std::uint32_t>(digit);
-      }
-      if (number.size() == digits && append_utf8(text, value)) {
+      const auto value = parse_integer<std::uint32_t>(number, 16);
+      if (value && number.size() == digits && append_utf8(text, *value)) {
         rest_.remove_prefix(1 + digits);
         return;
       }

@@ -26,10 +26,10 @@ void set_owner(std::vector<Request>& requests, const std::string& owner) {
   for (Request& request : requests) {
     lock::Wish& wish = request.wish;
     if (wish.value != lock::Value::fresh) continue;
-    const bool is_second = wish.name.starts_with('{') &&
-                           std::any_of(requests.begin(), requests.end(), [&](const Request& other) {
-                             return lock::twin_of(wish.name) == other.wish.name;
-                           });
+    const bool is_second =
+        wish.name.starts_with('{') && std::ranges::any_of(requests, [&](const Request& other) {
+          return lock::twin_of(wish.name) == other.wish.name;
+        });
     wish.owner = is_second ? lock::with_fresh_uuid(owner) : owner;
   }
 }

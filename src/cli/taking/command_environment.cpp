@@ -1,9 +1,11 @@
 #include "cli/taking/command_environment.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <unistd.h>
 
+#include "base/environment.hpp"
 #include "base/error.hpp"
 #include "lock/words/held.hpp"
 #include "lock/words/kind.hpp"
@@ -11,15 +13,12 @@
 namespace rlock::cli {
 namespace {
 
-constexpr std::string_view k_token = "RLOCK_TOKEN=";
-constexpr std::array<std::string_view, 4> k_others = {
-    "RLOCK_NAME=", "RLOCK_OWNER=", "RLOCK_KIND=", "RLOCK_HELD="};
+constexpr std::array<std::string_view, 5> k_ours = {
+    "RLOCK_NAME=", "RLOCK_OWNER=", "RLOCK_KIND=", "RLOCK_HELD=", "RLOCK_TOKEN="};
 
 bool is_ours(std::string_view entry) {
-  for (const std::string_view name : k_others) {
-    if (entry.starts_with(name)) return true;
-  }
-  return entry.starts_with(k_token);
+  return std::ranges::any_of(k_ours,
+                             [&](std::string_view name) { return entry.starts_with(name); });
 }
 
 }  // namespace
@@ -37,18 +36,10 @@ void check_room(const std::vector<std::string>& names, const std::string& owner,
 
 std::vector<std::string> make_environment(const HeldLocks& locks, const std::string& run) {
   std::vector<std::string> result;
-  std::string held;
-  std::string token;
-  std::string previous_name;
-  std::string previous_owner;
   for (char** place = ::environ; *place != nullptr; ++place) {
-    const std::string_view entry = *place;
-    if (entry.starts_with("RLOCK_HELD=")) held = *place + sizeof "RLOCK_HELD";
-    if (entry.starts_with("RLOCK_NAME=")) previous_name = entry;
-    if (entry.starts_with("RLOCK_OWNER=")) previous_owner = entry;
-    if (entry.starts_with(k_token)) token = entry;
-    if (!is_ours(entry)) result.emplace_back(entry);
+    if (!is_ours(*place)) result.emplace_back(*place);
   }
+  std::string held = from_environment(lock::k_held_variable).value_or("");
   std::string names;
   std::string owner;
   std::string kind;
@@ -68,12 +59,11 @@ std::vector<std::string> make_environment(const HeldLocks& locks, const std::str
   result.push_back("RLOCK_OWNER=" + owner);
   result.push_back("RLOCK_KIND=" + kind);
   result.push_back("RLOCK_HELD=" + held);
-  if (!tokens.empty()) {
-    result.push_back(std::string(k_token) + tokens);
-  } else if (!token.empty() && are_reentered && previous_name == "RLOCK_NAME=" + names &&
-             previous_owner == "RLOCK_OWNER=" + owner) {
-    result.push_back(token);  // of this very hold, which a run above us has
-  }
+  const bool is_same = are_reentered && from_environment("RLOCK_NAME") == names &&
+                       from_environment("RLOCK_OWNER") == owner;
+  // A run above us may have drawn one for this very hold.
+  if (is_same && tokens.empty()) tokens = from_environment("RLOCK_TOKEN").value_or("");
+  if (!tokens.empty()) result.push_back("RLOCK_TOKEN=" + tokens);
   return result;
 }
 

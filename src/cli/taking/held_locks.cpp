@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/escape.hpp"
+#include "cli/output/holder_text.hpp"
 #include "cli/terminal/message.hpp"
 
 namespace rlock::cli {
@@ -14,9 +15,8 @@ HeldLocks::HeldLocks(lock::Session& session, Options options)
 
 void HeldLocks::add(HeldLock held) {
   const std::lock_guard guard(mutex_);
-  const auto next = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
-    return entry.lock->name() > held.lock->name();
-  });
+  const auto next = std::ranges::find_if(
+      entries_, [&](const Entry& entry) { return entry.lock->name() > held.lock->name(); });
   entries_.insert(next, {std::move(held)});
   options_.on_end_moved(first_end());
 }
@@ -60,8 +60,7 @@ void HeldLocks::ask() {
 bool HeldLocks::is_lost() const {
   if (watchdog_ && watchdog_->verdict()) return true;
   const std::lock_guard guard(mutex_);
-  return std::any_of(entries_.begin(), entries_.end(),
-                     [&](const Entry& entry) { return is_too_late(entry); });
+  return std::ranges::any_of(entries_, [&](const Entry& entry) { return is_too_late(entry); });
 }
 
 bool HeldLocks::is_too_late(const Entry& entry) const {
@@ -100,7 +99,8 @@ void HeldLocks::report_loss(const std::string& otherwise) const {
   const auto verdict = watchdog_ ? watchdog_->verdict() : std::nullopt;
   const auto reason = [&](const Entry& entry) -> std::optional<std::string> {
     if (verdict && (verdict->lock == nullptr || verdict->lock == entry.lock.get())) {
-      return verdict->reason;
+      const bool is_lost = verdict->kind == lock::Watchdog::Verdict::Kind::lost;
+      return is_lost ? k_not_ours : verdict->reason;
     }
     const std::lock_guard guard(mutex_);
     const bool is_renewed = options_.renew && entry.is_kept;
@@ -109,18 +109,15 @@ void HeldLocks::report_loss(const std::string& otherwise) const {
     }
     return failure_.empty() ? "its lease has ended" : failure_;
   };
-  const auto tell = [](const Entry& entry, const std::string& why) {
-    say(escape_for_terminal(entry.lock->name()) + ": lock lost: " + why);
-  };
   bool told = false;
   for (const Entry& entry : entries_) {
     if (const auto why = reason(entry)) {
-      tell(entry, *why);
+      say(describe_loss(entry.lock->name(), *why));
       told = true;
     }
   }
   if (told) return;
-  for (const Entry& entry : entries_) tell(entry, otherwise);
+  for (const Entry& entry : entries_) say(describe_loss(entry.lock->name(), otherwise));
 }
 
 std::vector<std::string> HeldLocks::release(Milliseconds keep) noexcept {

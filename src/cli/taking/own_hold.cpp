@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "base/environment.hpp"
+#include "base/words.hpp"
 #include "lock/make_lock.hpp"
 
 namespace rlock::cli {
@@ -21,17 +22,17 @@ std::optional<OwnHold> find_own_hold(const std::string& name,
 
 std::string living_runs(const std::string& name, const lock::HeldEntry& entry,
                         lock::Session& session) {
-  std::string living;
-  for (const std::string_view run : lock::split_runs(entry.runs)) {
+  std::vector<std::string> living;
+  for (const std::string_view run : split(entry.runs, '/')) {
     const auto holds = lock::holds_among(run, entry.owner);  // none where it is a run of exec
     if (!holds.empty()) {
       lock::Wish wish{name, entry.owner, {}};
       wish.hold = holds.front();
       if (lock::make_lock(wish, session)->has_ended(session)) continue;
     }
-    living += (living.empty() ? "" : "/") + std::string(run);
+    living.emplace_back(run);
   }
-  return living;
+  return join(living, "/");
 }
 
 }  // namespace rlock::cli

@@ -4,7 +4,7 @@
 #include "base/escape.hpp"
 #include "base/shell_quote.hpp"
 #include "cli/taking/own_hold.hpp"
-#include "lock/kinds/held_kind.hpp"
+#include "lock/make_lock.hpp"
 #include "lock/words/held.hpp"
 #include "lock/words/kind.hpp"
 

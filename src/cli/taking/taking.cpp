@@ -45,6 +45,18 @@ std::optional<HeldLock> reenter(const Request& request, lock::Session& session,
 
 }  // namespace
 
+Request make_request(const TakeOptions& options, const lock::About& about) {
+  const lock::Wish wish{"",
+                        options.owner(),
+                        options.tell(about),
+                        options.terms(),
+                        options.lock_kind(),
+                        options.fair_wait_length(),
+                        options.value(),
+                        options.permit_count()};
+  return {wish, options.wait_deadline(), options.conflict_exit_status()};
+}
+
 std::optional<HeldLock> take(const Request& request, const Globals& globals,
                              lock::Session& session) {
   WaitReport report(request, globals);

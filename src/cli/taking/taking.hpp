@@ -4,10 +4,9 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <string>
-#include <variant>
 
 #include "cli/settings/globals.hpp"
+#include "cli/settings/take_options.hpp"
 #include "lock/make_lock.hpp"
 #include "process/signals.hpp"
 
@@ -29,6 +28,10 @@ struct Request {
   TimePoint patience = TimePoint::max();  // as in lock::WaitOptions. Its end is not reported
   bool server_was_there = false;          // as in lock::WaitOptions
 };
+
+// Returns the request that the options ask for, without the lock's name. `about`: the owner. Throws
+// Error (usage).
+[[nodiscard]] Request make_request(const TakeOptions& options, const lock::About& about);
 
 // Takes one lock. Returns nothing if it was not free in time. A message then names its holder, see
 // `conflict`. Throws as lock::wait_for_lock.

@@ -41,9 +41,7 @@ std::string describe_dead(const lock::Busy& busy) {
 WaitReport::WaitReport(const Request& request, const Globals& globals)
     : request_(request),
       globals_(globals),
-      status_line_(request.wish.name,
-                   globals.quiet ? StatusLine::Show::never : StatusLine::Show::on_terminal,
-                   request.deadline) {}
+      status_line_(globals.quiet ? TransientLine::Show::never : TransientLine::Show::on_terminal) {}
 
 void WaitReport::warn(const std::string& text) {
   if (globals_.quiet) return;
@@ -52,9 +50,7 @@ void WaitReport::warn(const std::string& text) {
 }
 
 void WaitReport::tell_outage(const Error& error) {
-  if (!globals_.verbose) return;
-  status_line_.clear();
-  say(escape_for_terminal(request_.wish.name) + ": still waiting: " + error.what());
+  if (globals_.verbose) warn(std::string("still waiting: ") + error.what());
 }
 
 void WaitReport::tell_absentees() {
@@ -69,7 +65,9 @@ void WaitReport::tell_wait(const lock::Lock& lock, const lock::Busy& busy) {
   warn_of_lasting(busy);
   warn_of_mix(lock);
   tell_absentees();
-  status_line_.update(busy);
+  if (!status_line_.is_due()) return;
+  status_line_.show(escape_for_terminal(request_.wish.name) + ": " +
+                    describe_wait(busy, status_line_.waited(), request_.deadline));
 }
 
 // There may be no terminal.

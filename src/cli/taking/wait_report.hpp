@@ -1,13 +1,12 @@
 // The messages on stderr while rlock waits for a lock, and when it does not get the lock.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 
-#include "cli/output/status_line.hpp"
 #include "cli/settings/globals.hpp"
 #include "cli/taking/taking.hpp"
+#include "cli/terminal/transient_line.hpp"
 #include "lock/kinds/lock.hpp"
 
 namespace rlock::cli {
@@ -37,7 +36,7 @@ class WaitReport {
 
   const Request& request_;
   const Globals& globals_;
-  StatusLine status_line_;
+  TransientLine status_line_;       // on a terminal: what the wait is for
   std::optional<TimePoint> begin_;  // of the wait, if -v reports it
   TimePoint next_ = TimePoint::min();
   std::string dead_;  // identity of a holder's process that has ended

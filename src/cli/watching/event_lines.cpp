@@ -1,6 +1,5 @@
 #include "cli/watching/event_lines.hpp"
 
-#include "base/duration.hpp"
 #include "base/escape.hpp"
 #include "base/wall_time.hpp"
 #include "cli/output/holder_text.hpp"
@@ -38,8 +37,7 @@ std::string describe_event(const LockEvent& event, const Snapshot& snapshot) {
     text += " by an unknown owner";
   }
   const std::int64_t ttl = snapshot.ttl_ms.value_or(0);
-  if (!is_of_queue && ttl > 0) text += ", expires in " + format_duration(Milliseconds(ttl));
-  if (!is_of_queue && ttl < 0) text += ", without an expiry";
+  if (!is_of_queue && ttl != 0) text += ", " + describe_expiry(ttl);
   if (what == "queued") text += ", position " + std::to_string(event.position);
   if (is_of_queue) {
     text += ", " + std::to_string(snapshot.waiting().value_or(0)) + " waiting";

@@ -1,7 +1,6 @@
 #include "cli/watching/lock_follower.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <unordered_set>
 #include <utility>
 
@@ -104,8 +103,8 @@ std::vector<LockEvent> LockFollower::look(SnapshotPtr now, const std::string& me
   const auto start = static_cast<std::ptrdiff_t>(events.size());
   if (last_) add_changes(events, *last_, *now, heard_);
   const auto is_release = [](const LockEvent& event) { return event.what == "released"; };
-  const std::size_t unseen = take_unseen(
-      static_cast<std::size_t>(std::count_if(events.begin(), events.end(), is_release)));
+  const std::size_t unseen =
+      take_unseen(static_cast<std::size_t>(std::ranges::count_if(events, is_release)));
   if (last_) {  // behind the ends that were seen, before what is there now
     const auto place = std::find_if(events.begin() + start, events.end(), [](const auto& event) {
       return event.what != "released" && event.what != "expired";

@@ -6,6 +6,7 @@
 #include "base/duration.hpp"
 #include "base/escape.hpp"
 #include "base/text_width.hpp"
+#include "base/wording.hpp"
 #include "cli/output/holder_text.hpp"
 #include "cli/output/snapshot_json.hpp"
 #include "cli/watching/event_lines.hpp"
@@ -15,13 +16,6 @@ namespace rlock::cli {
 namespace {
 
 constexpr std::size_t k_shortest_name = 8;  // that a narrow terminal leaves of a name
-
-// A countdown goes by whole seconds.
-std::string elapsed_text(std::int64_t ms) {
-  return ms < 1000 ? "0s" : format_duration(Milliseconds(ms));
-}
-
-std::string remaining_text(std::int64_t ms) { return elapsed_text(ms + 999); }
 
 std::string who(const lock::Party& party) {
   std::string text = describe_holder(party.owner, party.about.value_or(lock::About{}));
@@ -81,9 +75,7 @@ std::string LockView::state() const {
     text += ttl < 0 ? ", without an expiry" : ", expires in " + until(snapshot_.time_ms + ttl);
   }
   text += describe_waiting(snapshot_);
-  if (const std::size_t count = problems_.size(); count > 0) {
-    text += ", " + std::to_string(count) + (count == 1 ? " problem" : " problems");
-  }
+  if (!problems_.empty()) text += ", " + plural(problems_.size(), "problem");
   return text;
 }
 
@@ -135,11 +127,12 @@ std::string LockView::problem(std::size_t index) const {
 std::string LockView::since(const lock::Party& party) const {
   if (!party.since_ms) return "";
   const std::int64_t span = snapshot_.time_ms + age_.count() - *party.since_ms;
-  return ", for " + elapsed_text(std::max<std::int64_t>(span, 0));
+  return ", for " + format_seconds(Milliseconds(span));
 }
 
 std::string LockView::until(std::int64_t time_ms) const {
-  return remaining_text(std::max<std::int64_t>(time_ms - snapshot_.time_ms - age_.count(), 0));
+  const Milliseconds left(time_ms - snapshot_.time_ms - age_.count());
+  return format_seconds(std::chrono::ceil<std::chrono::seconds>(left));
 }
 
 }  // namespace rlock::cli

@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <iterator>
 #include <poll.h>
+#include <string_view>
 #include <utility>
 
 #include "base/duration.hpp"
 #include "base/quiet_thread.hpp"
 #include "cli/output/remedy.hpp"
-#include "cli/watching/notifications.hpp"
 #include "lock/words/key_names.hpp"
-#include "redis/run_id.hpp"
 #include "redis/server_error.hpp"
 
 namespace rlock::cli {
@@ -22,9 +21,20 @@ constexpr Milliseconds k_interval_with_notifications{5000};
 constexpr Milliseconds k_pause_in_outage{1000};
 constexpr Milliseconds k_before_end{100};
 
-redis::ClientOptions stopped_by(redis::ClientOptions options, const Event& stop) {
-  options.wake_fd = stop.fd();
-  return options;
+// Returns whether the server publishes every change of a lock's keys (notify-keyspace-events with
+// K, and with A or g, h, x, l and z). Returns false if the user may not ask for this setting.
+bool notifies_of_locks(redis::Client& client) {
+  const redis::Reply reply = client.command({"CONFIG", "GET", "notify-keyspace-events"});
+  if (reply.type != redis::Reply::Type::array || reply.items.size() < 2) return false;
+  const std::string& flags = reply.items[1].text;
+  const auto has = [&](char flag) { return flags.find(flag) != std::string::npos; };
+  constexpr std::string_view k_needed = "ghxlz";
+  return has('K') && (has('A') || std::ranges::all_of(k_needed, has));
+}
+
+// Returns the channel on which the changes of `key` are published.
+std::string key_channel(int database, const std::string& key) {
+  return "__keyspace@" + std::to_string(database) + "__:" + key;
 }
 
 // `is_group`: other servers can replace this server.
@@ -41,9 +51,9 @@ std::string describe_return(TimePoint since, const std::string& before, const st
 
 }  // namespace
 
-LockWatcher::LockWatcher(Options options)
-    : options_(std::move(options)), client_(stopped_by(options_.client, stop_)) {
+LockWatcher::LockWatcher(Options options) : options_(std::move(options)), client_(options_.client) {
   options_.client.wake_fd = stop_.fd();
+  client_.set_wake_fd(stop_.fd());
   for (const std::string& name : options_.names) {
     const lock::KeyNames keys(name);
     const std::size_t index = locks_.size();

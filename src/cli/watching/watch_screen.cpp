@@ -56,10 +56,8 @@ std::string WatchScreen::status(TimePoint now) const {
     text = clock_text(latest->snapshot->time_ms + age(latest->taken, now).count()) + "  ";
   }
   if (!away_since_) return text + "connected to " + server_;
-  const auto span = std::chrono::floor<std::chrono::seconds>(age(*away_since_, now));
-  return text +
-         paint_(Tone::bad, "server away for " + (span.count() == 0 ? "0s" : format_duration(span)) +
-                               ": " + away_why_);
+  const std::string span = format_seconds(age(*away_since_, now));
+  return text + paint_(Tone::bad, "server away for " + span + ": " + away_why_);
 }
 
 std::vector<std::string> WatchScreen::body(std::size_t rows, std::size_t columns,

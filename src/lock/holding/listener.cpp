@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <poll.h>
 
-#include "lock/servers/ballot.hpp"
 #include "lock/servers/tally.hpp"
 #include "redis/server_error.hpp"
 
@@ -80,8 +79,8 @@ bool Listener::hears() {
     }
     if (has_called_[i]) ++calls;
   }
-  const auto left = std::count_if(subscribed_.begin(), subscribed_.end(),
-                                  [](const Subscribed& one) { return one != nullptr; });
+  const auto left =
+      std::ranges::count_if(subscribed_, [](const Subscribed& one) { return one != nullptr; });
   if (loss && static_cast<std::size_t>(left) < needed_) std::rethrow_exception(loss);
   if (calls >= needed_) return true;
   const TimePoint now = BootClock::now();

@@ -109,10 +109,9 @@ std::optional<Watchdog::Verdict> Watchdog::renew(Kept& kept, Session& session) {
   try {
     // Half of the time is left for the renewal.
     hear_of_failovers(session, hold.lease / 10, now + (deadline - now) / 2);
-    if (request(kept, session, deadline) == Renewal::lost) {
-      return Verdict{Verdict::Kind::lost, kept.lock,
-                     "it was deleted or evicted, or somebody else has it"};
-    }
+    const Renewal answer =
+        options_.renews ? kept.lock->renew(session, &deadline) : kept.lock->ask(session);
+    if (answer == Renewal::lost) return Verdict{Verdict::Kind::lost, kept.lock, ""};
     if (options_.renews) {
       hold.deadline = deadline;
       options_.on_renewed(*kept.lock, deadline);
@@ -141,10 +140,6 @@ void Watchdog::hear_of_failovers(Session& session, Milliseconds bound, TimePoint
   }
 }
 
-Renewal Watchdog::request(const Kept& kept, Session& session, TimePoint& deadline) const {
-  return options_.renews ? kept.lock->renew(session, &deadline) : kept.lock->ask(session);
-}
-
 void Watchdog::note_answer(Kept& kept, TimePoint sent) {
   {
     const std::lock_guard guard(mutex_);
@@ -154,7 +149,7 @@ void Watchdog::note_answer(Kept& kept, TimePoint sent) {
       return;
     }
     kept.asked.reset();
-    if (std::any_of(kept_.begin(), kept_.end(), [](const Kept& one) { return one.asked; })) return;
+    if (std::ranges::any_of(kept_, [](const Kept& one) { return one.asked.has_value(); })) return;
   }
   options_.on_checked();
 }
@@ -177,9 +172,7 @@ Watchdog::Kept& Watchdog::next() {
 }
 
 Watchdog::Kept& Watchdog::set_alarm() {
-  Kept& next =
-      *std::min_element(kept_.begin(), kept_.end(),
-                        [](const Kept& one, const Kept& other) { return one.due < other.due; });
+  Kept& next = *std::ranges::min_element(kept_, {}, &Kept::due);
   alarm_.set(next.due);
   return next;
 }

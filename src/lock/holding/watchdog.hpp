@@ -2,7 +2,6 @@
 // own.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <list>
 #include <mutex>
@@ -17,12 +16,12 @@ namespace rlock::lock {
 
 class Watchdog {
  public:
-  // Which lock cannot be counted on any longer, and why.
+  // Which lock cannot be counted on any longer. lost: the server does not know it as ours any more.
   struct Verdict {
     enum class Kind { lost, expiring };
     Kind kind;
     const Lock* lock;
-    std::string reason;
+    std::string reason;  // why it is expiring
   };
 
   struct Options {
@@ -80,7 +79,6 @@ class Watchdog {
   [[nodiscard]] Kept& next();
   [[nodiscard]] TimePoint next_renewal(const Lock& lock, const Hold& hold, TimePoint last) const;
   static void hear_of_failovers(Session& session, Milliseconds bound, TimePoint deadline);
-  [[nodiscard]] Renewal request(const Kept& kept, Session& session, TimePoint& deadline) const;
   void set_due(Kept& kept, TimePoint when);
   // The lock is ours: a request that was sent at `sent` has said so.
   void note_answer(Kept& kept, TimePoint sent);

@@ -6,6 +6,7 @@
 #include "lock/servers/question.hpp"
 #include "lock/words/key_names.hpp"
 #include "lock/words/owner_info.hpp"
+#include "lock/words/refused.hpp"
 #include "lua_scripts.hpp"
 
 namespace rlock::lock {
@@ -77,6 +78,11 @@ Party make_party(const std::string& owner, const std::string& told) {
   return party;
 }
 
+[[noreturn]] void refuse(const std::string& name, const std::string& kind, Refused::Why why) {
+  throw Refused(why, escape_for_terminal(name) + ": the name is in use by something else (" +
+                         escape_for_terminal(kind) + ")");
+}
+
 Holder::Mode mode_of(const std::string& mode, const std::string& owner) {
   if (mode.empty()) return Holder::Mode::exclusive;
   return owner.ends_with(":write") ? Holder::Mode::write : Holder::Mode::read;
@@ -93,7 +99,10 @@ Breaking request(redis::Client& client, const std::string& name, Breakable what,
     answer = break_semaphore(client, keys, task, expected, unanswered);
     other = std::get_if<lua::breaking::InUse>(&answer);
   }
-  if (other != nullptr) throw InUse(name, other->kind);
+  if (other != nullptr) {
+    const bool is_breakable = what == Breakable::lock && other->kind == "string";
+    refuse(name, other->kind, is_breakable ? Refused::Why::is_any_string : Refused::Why::is_other);
+  }
   const auto& reply = std::get<lua::breaking::Found>(answer);
   Breaking breaking;
   breaking.outcome = reply.outcome == "broken" ? Breaking::Outcome::broken
@@ -120,12 +129,6 @@ Breaking request(redis::Client& client, const std::string& name, Breakable what,
 }
 
 }  // namespace
-
-InUse::InUse(const std::string& name, const std::string& kind)
-    : Error(ExitStatus::wrong_kind, escape_for_terminal(name) +
-                                        ": the name is in use by something else (" +
-                                        escape_for_terminal(kind) + ")"),
-      kind_(kind) {}
 
 Words owners_of(const FoundLock& found) {
   Words owners;
@@ -168,7 +171,9 @@ std::optional<Eviction> evict(redis::Client& client, const std::string& name,
                               .memory = memory_of(client),
                               .waiter = waiter};
   const auto answer = lua::evict::read(run_once(client, call, latch, unanswered));
-  if (const auto* other = std::get_if<lua::evict::InUse>(&answer)) throw InUse(name, other->kind);
+  if (const auto* other = std::get_if<lua::evict::InUse>(&answer)) {
+    refuse(name, other->kind, Refused::Why::is_other);
+  }
   const auto* evicted = std::get_if<lua::evict::Evicted>(&answer);
   if (evicted == nullptr) return std::nullopt;
   Eviction eviction;

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "base/error.hpp"
 #include "lock/inspection/snapshot.hpp"
 #include "redis/client.hpp"
 
@@ -32,20 +31,9 @@ struct Breaking {
   FoundLock found;  // before the lock was broken
 };
 
-// The name is in use for something else (wrong_kind).
-class InUse : public Error {
- public:
-  InUse(const std::string& name, const std::string& kind);
-
-  // Returns what it is: "string", say.
-  [[nodiscard]] const std::string& kind() const noexcept { return kind_; }
-
- private:
-  std::string kind_;
-};
-
 // All functions throw redis::Unavailable, redis::ServerError, redis::ProtocolError,
-// redis::Interrupted and InUse. They need a client for large replies: a lock can have many readers.
+// redis::Interrupted, and Refused for what is not a lock. They need a client for large replies: a
+// lock can have many readers.
 
 // Returns who holds the lock; changes nothing.
 [[nodiscard]] FoundLock look_at(redis::Client& client, const std::string& name, Breakable what);

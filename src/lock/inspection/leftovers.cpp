@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/glob.hpp"
 #include "lock/words/key_names.hpp"
 #include "lua_scripts.hpp"
 
@@ -13,16 +14,6 @@ constexpr std::int64_t k_keys_at_once = 1000;
 constexpr std::string_view k_latch = "redisson_unlock_latch:";
 constexpr std::string_view k_info_prefix = "rlock_info:";
 constexpr std::string_view k_braced_info_prefix = "rlock_info_braced:";
-
-// Returns a glob pattern that only `text` matches.
-std::string literally(const std::string& text) {
-  std::string pattern;
-  for (const char c : text) {
-    if (std::string_view("*?[]\\^-").find(c) != std::string_view::npos) pattern += '\\';
-    pattern += c;
-  }
-  return pattern;
-}
 
 }  // namespace
 
@@ -57,7 +48,7 @@ Leftovers find_leftovers(redis::Client& client, const std::optional<std::string>
                                     std::string(k_braced_info_prefix) + "*"};
   if (name) {
     const KeyNames keys(*name);
-    patterns = {literally(keys.latch_prefix) + "*", literally(keys.info)};
+    patterns = {literal_glob(keys.latch_prefix) + "*", literal_glob(keys.info)};
   }
   std::vector<std::string> cursors(patterns.size(), "0");
   Leftovers leftovers;
@@ -76,15 +67,15 @@ Leftovers find_leftovers(redis::Client& client, const std::optional<std::string>
           key.as_text() == names.info || key.as_text().starts_with(names.latch_prefix);
       if (!is_ours) continue;
       auto& keys = leftovers[lock];
-      if (std::find(keys.begin(), keys.end(), key.as_text()) == keys.end()) {
+      if (std::ranges::find(keys, key.as_text()) == keys.end()) {
         keys.push_back(key.as_text());
       }
     }
     const auto& next = items[0].as_array(patterns.size());
     std::transform(next.begin(), next.end(), cursors.begin(),
                    [](const redis::Reply& cursor) { return cursor.as_text(); });
-    const bool is_done = std::all_of(cursors.begin(), cursors.end(),
-                                     [](const std::string& cursor) { return cursor.empty(); });
+    const bool is_done =
+        std::ranges::all_of(cursors, [](const std::string& cursor) { return cursor.empty(); });
     if (is_done) return leftovers;
   }
 }

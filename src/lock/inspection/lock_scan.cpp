@@ -36,8 +36,8 @@ std::vector<std::string> LockScan::next() {
   for (const redis::Reply& cursor : items[lua::find_locks::k_cursors].as_array()) {
     cursors_.push_back(cursor.as_text());
   }
-  is_done_ = std::all_of(cursors_.begin(), cursors_.end(),
-                         [](const std::string& cursor) { return cursor.empty(); });
+  is_done_ =
+      std::ranges::all_of(cursors_, [](const std::string& cursor) { return cursor.empty(); });
   ++steps_;
   unread_ += items[lua::find_locks::k_unread].as_integer();
   if (!items[lua::find_locks::k_total].is_nil())

@@ -1,7 +1,6 @@
 // Finds the locks on a server, a step at a time.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -1,4 +1,4 @@
-// What can be wrong with a lock: the facts. cli/output/lock_problem_text has the sentences and the
+// What can be wrong with a lock: the facts. cli/output/problem_text has the sentences and the
 // commands. `k_code` is the published name of a problem (rlock-inspect-queue(1), rlock-doctor(1)).
 #pragma once
 

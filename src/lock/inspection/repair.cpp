@@ -16,7 +16,7 @@ constexpr const char* k_garbage_codes[] = {
     LeakedLatches::k_code, LastingInfo::k_code,         EndedPermits::k_code};
 
 Garbage to_garbage(const std::string& code) {
-  const auto* const found = std::find(std::begin(k_garbage_codes), std::end(k_garbage_codes), code);
+  const auto* const found = std::ranges::find(k_garbage_codes, code);
   if (found == std::end(k_garbage_codes)) throw redis::ProtocolError("repair: " + code);
   return static_cast<Garbage>(found - std::begin(k_garbage_codes));
 }

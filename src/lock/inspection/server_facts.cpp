@@ -1,7 +1,6 @@
 #include "lock/inspection/server_facts.hpp"
 
 #include <chrono>
-#include <cstdint>
 #include <sstream>
 
 #include "base/integer.hpp"

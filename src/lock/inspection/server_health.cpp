@@ -117,7 +117,7 @@ void check_clock(Findings& findings, const ServerFacts& facts) {
 void check_rights(Findings& findings, const std::vector<std::string>& lacking) {
   if (lacking.empty()) return;
   const auto lacks = [&](const char* right) {
-    return std::find(lacking.begin(), lacking.end(), right) != lacking.end();
+    return std::ranges::find(lacking, right) != lacking.end();
   };
   const bool only_looks = lacks("hset") && lacks("del") && lacks("pexpire") && !lacks("hgetall");
   using Use = LacksRights::Use;
@@ -138,8 +138,7 @@ std::vector<Finding> find_server_problems(const ServerFacts& facts) {
   check_clock(findings, facts);
   check_rights(findings, facts.lacking);
   if (info.empty()) add(findings, Level::note, NotPermitted{});
-  std::stable_sort(findings.begin(), findings.end(),
-                   [](const Finding& a, const Finding& b) { return a.level < b.level; });
+  std::ranges::stable_sort(findings, {}, &Finding::level);
   return findings;
 }
 

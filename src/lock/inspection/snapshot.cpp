@@ -9,7 +9,6 @@
 #include "lock/inspection/snapshot_permits.hpp"
 #include "lock/inspection/snapshot_problems.hpp"
 #include "lock/inspection/snapshot_request.hpp"
-#include "lock/inspection/token_problems.hpp"
 #include "lock/words/key_names.hpp"
 #include "lock/words/owner_info.hpp"
 #include "redis/server_error.hpp"
@@ -18,6 +17,8 @@ namespace rlock::lock {
 namespace {
 
 using Replies = std::vector<redis::Reply>;
+
+constexpr std::size_t k_at_once = 50;  // snapshots, in one round trip
 
 std::int64_t to_time(double score) {
   constexpr auto k_limit = static_cast<double>(k_furthest_ms);
@@ -111,11 +112,9 @@ Snapshot::Kind find_kind(const std::string& type, const Snapshot& snapshot) {
   if (is_fair) return Snapshot::Kind::fair;
   if (type == "none") return Snapshot::Kind::none;
   // An application's hash, beside which there happens to be a side key.
-  const bool is_lock =
-      std::all_of(snapshot.hash.begin(), snapshot.hash.end(), [](const auto& pair) {
-        return pair.first.find(':') != std::string::npos &&
-               parse_integer<std::int64_t>(pair.second);
-      });
+  const bool is_lock = std::ranges::all_of(snapshot.hash, [](const auto& pair) {
+    return pair.first.find(':') != std::string::npos && parse_integer<std::int64_t>(pair.second);
+  });
   return is_lock ? Snapshot::Kind::reentrant : Snapshot::Kind::unknown;
 }
 
@@ -232,22 +231,24 @@ Snapshot take_snapshot(redis::Client& client, const std::string& name, Ears ears
   return read_snapshot(name, request_snapshot(client, name), ears);
 }
 
-std::vector<std::optional<Snapshot>> take_snapshots(redis::Client& client,
-                                                    const std::vector<std::string>& names) {
-  Replies replies = request_snapshots(client, names);
-  std::vector<std::optional<Snapshot>> snapshots;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (replies[i].type != redis::Reply::Type::error) {
-      snapshots.emplace_back(read_snapshot(names[i], std::move(replies[i]), Ears::none));
-      continue;
+void take_snapshots(redis::Client& client, const std::vector<std::string>& names,
+                    const std::function<void(const std::optional<Snapshot>&)>& use) {
+  for (std::size_t from = 0; from < names.size(); from += k_at_once) {
+    const auto first = names.begin() + static_cast<std::ptrdiff_t>(from);
+    const std::size_t count = std::min(k_at_once, names.size() - from);
+    const std::vector<std::string> some(first, first + static_cast<std::ptrdiff_t>(count));
+    Replies replies = request_snapshots(client, some);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (replies[i].type != redis::Reply::Type::error) {
+        use(read_snapshot(some[i], std::move(replies[i]), Ears::none));
+        continue;
+      }
+      const redis::ServerError error(client.options().endpoint.display(), replies[i].text);
+      // The keys of a name such as "a{b" lie in several slots of a cluster.
+      if (error.status() != ExitStatus::permission && error.code() != "CROSSSLOT") throw error;
+      use(std::nullopt);
     }
-    const redis::ServerError error(client.options().endpoint.display(), replies[i].text);
-    // The keys of a name such as "a{b" lie in several slots of a cluster.
-    const bool is_of_lock = error.status() == ExitStatus::permission || error.code() == "CROSSSLOT";
-    if (!is_of_lock) throw error;
-    snapshots.emplace_back();
   }
-  return snapshots;
 }
 
 }  // namespace rlock::lock

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -25,10 +26,9 @@ struct Holder : Party {
   enum class Mode { exclusive, read, write };
   std::int64_t count = 1;
   Mode mode = Mode::exclusive;
-  std::optional<Kind> kind;           // of the lock, as the holder uses it
-  std::optional<std::int64_t> token;  // the fencing token that it has drawn
-  std::optional<std::int64_t>
-      ends_ms;  // of the permit of a semaphore; nothing: never, or no permit
+  std::optional<Kind> kind;             // of the lock, as the holder uses it
+  std::optional<std::int64_t> token;    // the fencing token that it has drawn
+  std::optional<std::int64_t> ends_ms;  // of a semaphore's permit; nothing: never, or no permit
 };
 
 struct Waiter : Party {
@@ -86,11 +86,10 @@ enum class Ears { none, release, every_release };
 [[nodiscard]] Snapshot take_snapshot(redis::Client& client, const std::string& name,
                                      Ears ears = Ears::none);
 
-constexpr std::size_t k_snapshots_at_once = 50;  // for one round trip
-
-// Reads many locks in one round trip, each at an instant of its own. Returns a snapshot for each
-// name, or nothing where no script may read the lock's keys. Throws as take_snapshot.
-[[nodiscard]] std::vector<std::optional<Snapshot>> take_snapshots(
-    redis::Client& client, const std::vector<std::string>& names);
+// Reads many locks, some of them in one round trip, each at an instant of its own. Calls `use` with
+// the snapshot of each name in turn, or with nothing where no script may read the lock's keys.
+// Throws as take_snapshot.
+void take_snapshots(redis::Client& client, const std::vector<std::string>& names,
+                    const std::function<void(const std::optional<Snapshot>&)>& use);
 
 }  // namespace rlock::lock

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <unordered_map>
 
+#include "base/escape.hpp"
 #include "base/integer.hpp"
 #include "lock/inspection/snapshot_request.hpp"
 #include "lock/words/owner_info.hpp"
@@ -21,14 +22,7 @@ constexpr std::int64_t k_longest_unnoticed_ms = 60'000;
 
 // Returns a permit as people know it: Redisson shows its bytes as digits.
 std::string shown(const std::string& permit) {
-  if (permit.size() != k_redisson_id_bytes) return permit;
-  constexpr const char* k_digits = "0123456789abcdef";
-  std::string text;
-  for (const char c : permit) {
-    const auto byte = static_cast<unsigned char>(c);
-    text += {k_digits[byte / 16], k_digits[byte % 16]};
-  }
-  return text;
+  return permit.size() == k_redisson_id_bytes ? to_hex(permit) : permit;
 }
 
 void add_holder(Snapshot& snapshot, const std::string& permit, double end, const Infos& infos) {

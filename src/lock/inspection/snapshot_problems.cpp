@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <optional>
 #include <string_view>
 #include <unordered_set>
 
@@ -85,7 +84,7 @@ void find_wrong_kinds(std::vector<Problem>& problems, const Snapshot& snapshot,
                                                {"string", "none"}};
   for (std::size_t i = 0; i < types.size(); ++i) {
     const auto& allowed = expected[i];
-    if (std::find(allowed.begin(), allowed.end(), types[i].type) != allowed.end()) continue;
+    if (std::ranges::find(allowed, types[i].type) != allowed.end()) continue;
     problems.push_back(WrongKind{types[i].key, types[i].type});
   }
 }
@@ -94,12 +93,10 @@ void find_wrong_kinds(std::vector<Problem>& problems, const Snapshot& snapshot,
 // with what precedes ":write" in its field.
 std::vector<std::string> strangers(const Snapshot& snapshot) {
   const std::pair<std::string, std::string> writing("mode", "write");
-  const auto writer =
-      std::find_if(snapshot.holders.begin(), snapshot.holders.end(),
-                   [](const Holder& holder) { return holder.mode == Holder::Mode::write; });
+  const auto writer = std::ranges::find(snapshot.holders, Holder::Mode::write, &Holder::mode);
   std::vector<std::string> found;
   if (writer == snapshot.holders.end() ||
-      std::find(snapshot.hash.begin(), snapshot.hash.end(), writing) == snapshot.hash.end()) {
+      std::ranges::find(snapshot.hash, writing) == snapshot.hash.end()) {
     return found;
   }
   const std::string own = writer->owner.substr(0, writer->owner.rfind(':'));
@@ -156,6 +153,22 @@ std::vector<Problem> find_problems(const Snapshot& snapshot, const std::vector<K
   });
   if (const auto all = several(far)) problems.push_back(DeadlinesFarAhead{*all});
   return problems;
+}
+
+void find_token_problems(Snapshot& snapshot, const std::string& key,
+                         const std::optional<std::string>& value, std::int64_t ttl_ms) {
+  constexpr std::int64_t k_no_key = -2;
+  if (!value && ttl_ms != k_no_key) return;  // a key of the wrong kind
+  if (value && !snapshot.token) {
+    snapshot.problems.push_back(BadToken{key});
+    return;
+  }
+  if (ttl_ms >= 0) snapshot.problems.push_back(TokenExpires{key, Milliseconds(ttl_ms)});
+  const std::int64_t highest = snapshot.token.value_or(0);
+  for (const Holder& holder : snapshot.holders) {
+    if (!holder.token || *holder.token <= highest) continue;
+    snapshot.problems.push_back(TokenBehind{highest, holder.owner, *holder.token});
+  }
 }
 
 }  // namespace rlock::lock

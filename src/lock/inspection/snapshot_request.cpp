@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "lock/words/key_names.hpp"
-#include "lua_scripts.hpp"
 
 namespace rlock::lock {
 namespace {

@@ -1,7 +1,6 @@
 // How a lock's state is asked for.
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <vector>
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <utility>
 
 #include "base/error.hpp"
 #include "base/escape.hpp"
@@ -10,7 +9,6 @@
 #include "base/random.hpp"
 #include "lock/servers/fencing.hpp"
 #include "lock/servers/refusals.hpp"
-#include "lock/servers/restart.hpp"
 #include "lock/words/owner_info.hpp"
 #include "lock/words/refused.hpp"
 #include "lock/words/token.hpp"
@@ -177,7 +175,7 @@ std::variant<Hold, Busy> SingleServerLock::request(redis::Client& client, Join j
     refuse_counter(name(), none->why);
   }
   if (const auto* restarted = std::get_if<lua::taking::Restarted>(&answer)) {
-    if (!forgets_nothing(client)) refuse_vote(client, Milliseconds(restarted->up), terms);
+    check_restart(client, Milliseconds(restarted->up), terms);
     return request(client, join, without_delay(terms));
   }
   throw redis::ProtocolError("unexpected reply to a request for the lock");

@@ -1,20 +1,50 @@
 // A question to several servers at once, whose answers come in one by one.
 #pragma once
 
+#include <algorithm>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <poll.h>
 #include <utility>
 #include <vector>
 
 #include "base/fd.hpp"
 #include "lock/servers/session.hpp"
-#include "lock/servers/vote.hpp"
 #include "redis/server_error.hpp"
 #include "redis/socket.hpp"
 
 namespace rlock::lock {
+
+// What came of asking one server: nothing yet, an answer, or what went wrong.
+template <typename Answer>
+struct Vote {
+  std::optional<Answer> answer{};
+  std::exception_ptr failure{};
+
+  [[nodiscard]] bool is_in() const { return answer || failure; }
+};
+
+template <typename Votes, typename Matches>
+[[nodiscard]] std::size_t count_votes(const Votes& votes, Matches matches) {
+  return static_cast<std::size_t>(std::ranges::count_if(votes, matches));
+}
+
+template <typename Answer>
+[[nodiscard]] std::size_t count_answers(const std::vector<Vote<Answer>>& votes, Answer answer) {
+  return count_votes(votes, [&](const auto& vote) { return vote.answer == answer; });
+}
+
+template <typename Answer>
+[[nodiscard]] std::vector<std::exception_ptr> failures_of(const std::vector<Vote<Answer>>& votes) {
+  std::vector<std::exception_ptr> failures;
+  for (const auto& vote : votes) {
+    if (vote.failure) failures.push_back(vote.failure);
+  }
+  return failures;
+}
 
 template <typename Answer>
 class Ballot {

@@ -45,7 +45,7 @@ TokenCheck ask_all(Session& session, const std::string& name, std::int64_t token
       [&](const auto& votes) {
         refuse_twins(session);
         if (is_stale(votes, majority)) {
-          return *std::find_if(votes.begin(), votes.end(), [](const auto& vote) {
+          return *std::ranges::find_if(votes, [](const auto& vote) {
                     return vote.answer && vote.answer->verdict == Verdict::stale;
                   })->answer;
         }

@@ -1,22 +1,11 @@
 #include "lock/servers/node.hpp"
 
 #include <system_error>
-#include <utility>
 
 #include "base/quiet_thread.hpp"
 #include "redis/server_error.hpp"
 
 namespace rlock::lock {
-namespace {
-
-redis::ClientOptions with_wake_fd(redis::ClientOptions options, int fd) {
-  options.wake_fd = fd;
-  return options;
-}
-
-}  // namespace
-
-Node::Node(redis::ClientOptions options) : client_(with_wake_fd(std::move(options), stop_.fd())) {}
 
 Node::~Node() {
   stop();

@@ -6,6 +6,7 @@
 #include <functional>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "base/fd.hpp"
 #include "redis/client.hpp"
@@ -18,7 +19,7 @@ class Node {
   using Job = std::function<void(redis::Client&)>;
 
   // Connects to nobody yet. The descriptor that interrupts `options` is replaced.
-  explicit Node(redis::ClientOptions options);
+  explicit Node(redis::ClientOptions options) : client_(std::move(options)) {}
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
   // Interrupts the job that runs; those that are queued run to their end, each interrupted as soon

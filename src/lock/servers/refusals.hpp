@@ -14,7 +14,9 @@ namespace rlock::lock {
 // Throws Error (usage): a process above this one reads, and this one is to write.
 [[noreturn]] void refuse_upgrade(const std::string& name);
 
-// Throws Unavailable: a server that was up for `up` may have forgotten a lock that is still held.
-[[noreturn]] void refuse_vote(const redis::Client& client, Milliseconds up, const Terms& terms);
+// Throws Unavailable if a server that was up for `up` may have forgotten a lock that is still held.
+// It has not if it tells that it writes each change to the disk before it answers (appendfsync
+// always, no-appendfsync-on-rewrite no). Throws as redis::Client::commands.
+void check_restart(redis::Client& client, Milliseconds up, const Terms& terms);
 
 }  // namespace rlock::lock

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <utility>
 
 #include "redis/server_error.hpp"
 
@@ -18,14 +17,12 @@ bool ends_sooner(const Busy& one, const Busy& other) {
 }  // namespace
 
 Refusal add_up(std::vector<Busy> refusals, std::size_t granted, Majority majority) {
-  std::sort(refusals.begin(), refusals.end(), ends_sooner);
+  std::ranges::sort(refusals, ends_sooner);
   std::map<std::string, std::size_t> votes;
   for (const Busy& busy : refusals) ++votes[busy.owner];
-  const auto most = std::max_element(
-      votes.begin(), votes.end(),
-      [](const auto& one, const auto& other) { return one.second < other.second; });
-  const auto of_most = std::find_if(refusals.begin(), refusals.end(),
-                                    [&](const Busy& busy) { return busy.owner == most->first; });
+  const auto most =
+      std::ranges::max_element(votes, {}, [](const auto& vote) { return vote.second; });
+  const auto of_most = std::ranges::find(refusals, most->first, &Busy::owner);
   Refusal refusal{*of_most, most->second < majority.needed()};
   const std::size_t missing = majority.needed() - std::min(granted, majority.needed() - 1);
   refusal.busy.ttl = refusals[std::min(missing, refusals.size()) - 1].ttl;

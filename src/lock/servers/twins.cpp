@@ -3,7 +3,6 @@
 #include <string>
 
 #include "lock/words/refused.hpp"
-#include "redis/run_id.hpp"
 #include "redis/server_error.hpp"
 
 namespace rlock::lock {

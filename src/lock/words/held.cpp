@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/percent.hpp"
+#include "base/words.hpp"
 #include "lock/words/key_names.hpp"
 
 namespace rlock::lock {
@@ -24,10 +25,9 @@ bool is_plausible(const std::optional<std::string>& text) {
 }
 
 bool are_runs(std::string_view text) {
-  return !text.empty() && text.front() != '/' &&
-         std::all_of(text.begin(), text.end(), [](unsigned char byte) {
-           return (byte < 0x80 && std::isalnum(byte) != 0) || byte == '/';
-         });
+  return !text.empty() && text.front() != '/' && std::ranges::all_of(text, [](unsigned char byte) {
+    return (byte < 0x80 && std::isalnum(byte) != 0) || byte == '/';
+  });
 }
 
 std::optional<Entry> parse_entry(std::string_view text) {
@@ -44,10 +44,8 @@ std::optional<Entry> parse_entry(std::string_view text) {
 std::vector<Entry> entries(std::string_view held) {
   std::vector<Entry> found;
   if (held.size() > k_longest_held) return found;
-  while (!held.empty()) {
-    const std::size_t end = std::min(held.find(' '), held.size());
-    if (auto entry = parse_entry(held.substr(0, end))) found.push_back(std::move(*entry));
-    held.remove_prefix(std::min(end + 1, held.size()));
+  for (const std::string_view text : split(held, ' ')) {
+    if (auto entry = parse_entry(text)) found.push_back(std::move(*entry));
   }
   return found;
 }

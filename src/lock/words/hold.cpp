@@ -1,8 +1,9 @@
 #include "lock/words/hold.hpp"
 
-#include <algorithm>
 #include <array>
 #include <utility>
+
+#include "base/words.hpp"
 
 namespace rlock::lock {
 namespace {
@@ -48,19 +49,9 @@ std::string run_of(const Hold& hold) {
   return run + hold.id;
 }
 
-std::vector<std::string_view> split_runs(std::string_view runs) {
-  std::vector<std::string_view> all;
-  while (!runs.empty()) {
-    const std::size_t end = std::min(runs.find('/'), runs.size());
-    all.push_back(runs.substr(0, end));
-    runs.remove_prefix(std::min(end + 1, runs.size()));
-  }
-  return all;
-}
-
 std::vector<Hold> holds_among(std::string_view runs, const std::string& owner) {
   std::vector<Hold> holds;
-  for (const std::string_view run : split_runs(runs)) {
+  for (const std::string_view run : split(runs, '/')) {
     if (auto hold = parse_hold(run, owner)) holds.push_back(std::move(*hold));
   }
   return holds;

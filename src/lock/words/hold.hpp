@@ -41,9 +41,6 @@ struct Hold {
 // Returns the standing, the side and the identifier as a run of an entry of RLOCK_HELD.
 [[nodiscard]] std::string run_of(const Hold& hold);
 
-// Returns the runs of an entry of RLOCK_HELD, the innermost last. They are views of `runs`.
-[[nodiscard]] std::vector<std::string_view> split_runs(std::string_view runs);
-
 // Returns the holds of `owner` among the runs of his entry of RLOCK_HELD, the innermost last.
 [[nodiscard]] std::vector<Hold> holds_among(std::string_view runs, const std::string& owner);
 

@@ -7,19 +7,19 @@
 namespace rlock::lock {
 namespace {
 
-constexpr std::array<std::pair<Kind, std::string_view>, 6> k_kind_names = {
-    {{Kind::reentrant, "reentrant"},
-     {Kind::fair, "fair"},
-     {Kind::simple, "simple"},
-     {Kind::read, "read"},
-     {Kind::write, "write"},
-     {Kind::semaphore, "semaphore"}}};
+using Name = std::pair<Kind, std::string_view>;
+
+constexpr std::array<Name, 6> k_kind_names = {{{Kind::reentrant, "reentrant"},
+                                               {Kind::fair, "fair"},
+                                               {Kind::simple, "simple"},
+                                               {Kind::read, "read"},
+                                               {Kind::write, "write"},
+                                               {Kind::semaphore, "semaphore"}}};
 
 }  // namespace
 
 std::string kind_name(Kind kind) {
-  const auto* const found = std::find_if(k_kind_names.begin(), k_kind_names.end(),
-                                         [&](const auto& pair) { return pair.first == kind; });
+  const auto* const found = std::ranges::find(k_kind_names, kind, &Name::first);
   return std::string(found->second);
 }
 
@@ -31,8 +31,7 @@ std::vector<std::string> kind_names() {
 }
 
 std::optional<Kind> kind_of(std::string_view name) {
-  const auto* const found = std::find_if(k_kind_names.begin(), k_kind_names.end(),
-                                         [&](const auto& pair) { return pair.second == name; });
+  const auto* const found = std::ranges::find(k_kind_names, name, &Name::second);
   if (found == k_kind_names.end()) return std::nullopt;
   return found->first;
 }

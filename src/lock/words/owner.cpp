@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cstdint>
-#include <fstream>
 #include <pwd.h>
 #include <unistd.h>
 
 #include "base/environment.hpp"
 #include "base/process_identity.hpp"
+#include "base/process_stat.hpp"
 #include "base/random.hpp"
 
 namespace rlock::lock {
@@ -54,7 +53,7 @@ bool looks_like_owner(std::string_view value) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '+' || c == '/';
   };
   // redis-py and node-redlock: 16 bytes in hexadecimal; redsync: in Base64.
-  if (value.size() == 32 && std::all_of(value.begin(), value.end(), is_hex)) return true;
+  if (value.size() == 32 && std::ranges::all_of(value, is_hex)) return true;
   if (value.size() == 24 && value.ends_with("==") &&
       std::all_of(value.begin(), value.end() - 2, is_base64)) {
     return true;
@@ -94,8 +93,7 @@ About about_calling_process() {
 About about_process(pid_t pid) {
   About about = about_this_host();
   about.pid = pid;
-  std::ifstream name("/proc/" + std::to_string(pid) + "/comm");
-  std::getline(name, about.command);
+  if (const auto stat = read_process_stat(pid)) about.command = stat->name;
   about.process = process_identity(pid);
   return about;
 }

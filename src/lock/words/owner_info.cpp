@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <string>
 #include <string_view>
 
 #include <nlohmann/json.hpp>
@@ -85,7 +84,7 @@ class PlainObject {
       return c == '"' || c == '\\' || byte < 0x20 || byte >= 0x80;
     };
     const auto read_plain = [&] {
-      const auto end = std::find_if(rest_.begin(), rest_.end(), is_special);
+      const auto end = std::ranges::find_if(rest_, is_special);
       const std::string_view text(rest_.data(), static_cast<std::size_t>(end - rest_.begin()));
       rest_.remove_prefix(text.size());
       return text;

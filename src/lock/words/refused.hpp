@@ -1,4 +1,4 @@
-// A request for a lock that is refused, however long one waits.
+// A request about a lock that is refused, however long one waits.
 #pragma once
 
 #include <string>
@@ -16,6 +16,7 @@ class Refused : public Error {
     is_plain,       // as a plain or a fair lock
     is_read_write,  // as a read/write lock
     is_string,      // as a string, which may be a lock of another kind
+    is_any_string,  // as a string, which nobody has called a lock
     is_other,       // as something else
     // The lock cannot be had in this way (usage):
     no_tokens,          // its kind has no fencing tokens
