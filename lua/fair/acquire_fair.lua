@@ -219,6 +219,6 @@ if wait > 0 and not has_more then
   ask_after, overheard = refresh(me, place, before, is_free)
 end
 local answer, holders_kind = busy()
-answer[k_busy_marks] = (holders_kind == 'reentrant' and 1 or 0) + twin_mark()
+answer[k_busy_marks], answer[k_busy_waiters] = (holders_kind == 'reentrant' and 1 or 0) + twin_mark(), 0
 answer[k_busy_place], answer[k_busy_ask_after], answer[k_busy_overheard] = place, ask_after, overheard
 return answer

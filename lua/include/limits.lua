@@ -8,5 +8,7 @@ local k_our_wait = 15000               --#ms  that a waiter of rlock's adds to d
 local k_peer_wait = 300000             --#ms  that one of Redisson's adds, as a rule
 local k_far = 3600000                  --#ms  no such wait is so long, unless a clock was wrong
 local k_longest_sleep = 5000           --#ms  between two requests of a waiter near the head
+local k_taken = 2                      --#count  the message that a lock which was told to be free is taken again
+local k_none_left = 0                  --#count  the same of the permits of a semaphore
 local k_for_ever = 100000000000000     --#ms  Redisson's permits without a lease end later than in so long
 local k_furthest = 9000000000000000    --#ms  no moment and no span is so far

@@ -8,6 +8,7 @@
 --#arg about_json text  what to tell of the owner, or nothing
 --#arg most count  how many may have a permit at once
 --#arg channel key
+--#arg is_called flag  he heard that there are permits
 -- For its replies see include/taking.lua: busy has the pttl of the permit that ends first, and the
 -- holder who has its own for longest.
 if redis.call('exists', latch) == 1 then return {k_ended} end
@@ -18,6 +19,7 @@ if redis.call('exists', latch) == 1 then return {k_ended} end
 --#include taking.lua
 --#include publish.lua
 --#include semaphore.lua
+--#include crowd.lua
 local is_new = redis.call('exists', lock) == 0
 local kind = other_use() or not is_new and count_out() > 0 and twin_use()
 if kind then return {k_in_use, kind} end
@@ -34,7 +36,8 @@ local function busy(out)
   local answer = held_by(longest or first[1])
   answer[k_busy_pttl] = left > k_for_ever and -1 or left
   answer[k_busy_owner] = shown(answer[k_busy_owner])
-  answer[k_busy_marks], answer[k_busy_place], answer[k_busy_ask_after] = twin_mark(), -1, 0
+  answer[k_busy_marks], answer[k_busy_waiters] = twin_mark(), count_waiters()
+  answer[k_busy_place], answer[k_busy_ask_after] = -1, 0
   answer[k_busy_overheard], answer[k_busy_permits] = '', out
   return answer
 end
@@ -50,7 +53,10 @@ if not is_ours and total ~= most then
 end
 -- An earlier sending of this request may have taken a permit: then it is not counted again.
 local holds = redis.call('zscore', permits, owner)
-if not holds and out >= most then return busy(out) end
+if not holds and out >= most then
+  tell_taken(k_none_left)
+  return busy(out)
+end
 
 -- Of what fails on the way, nothing stays for ever. ZADD is tried first: it does nothing here, and
 -- fails without memory, too. Without its number in the side key, rlock's own semaphore has no end.
@@ -78,4 +84,5 @@ elseif about_json ~= '' then
 end
 if not is_new or out > 1 then keep_alive() end
 if most - out > math.max(before, 0) then announce(most - out) end
+if out == most then tell_taken(k_none_left) end
 return {k_granted, 1, twin_mark(), ''}
