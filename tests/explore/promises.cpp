@@ -282,8 +282,10 @@ void check_repaired(const Layout& layout, const World& before, const World& worl
 
 void check_taken(const Layout& layout, const World& world) {
   const Store& store = world.store;
-  const std::string taken = std::to_string(is_semaphore(layout.kind) ? lua::k_none_left : lua::k_taken);
-  if (std::find(store.messages.begin(), store.messages.end(), taken) == store.messages.end()) return;
+  const std::string taken =
+      std::to_string(is_semaphore(layout.kind) ? lua::k_none_left : lua::k_taken);
+  if (std::find(store.messages.begin(), store.messages.end(), taken) == store.messages.end())
+    return;
   const std::size_t most = is_semaphore(layout.kind) ? static_cast<std::size_t>(layout.permits) : 1;
   if (layout.holders(store).size() < most)
     throw Violation{"those who wait were told that the lock is taken, and it is free"};

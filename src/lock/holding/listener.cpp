@@ -15,8 +15,7 @@ constexpr Milliseconds k_between_calls{5};
 
 }  // namespace
 
-Listener::Listener(Session& session, const Channel& channel)
-    : session_(session) {
+Listener::Listener(Session& session, const Channel& channel) : session_(session) {
   if (channel.taken) taken_ = std::to_string(*channel.taken);
   const std::vector<std::string> channels = {channel.name};
   if (session.nodes().empty()) {
@@ -83,7 +82,8 @@ bool Listener::hears() {
   std::exception_ptr loss;
   for (std::size_t i = 0; i < subscribed_.size(); ++i) {
     try {
-      const auto messages = subscribed_[i] ? subscribed_[i]->drain() : std::vector<redis::Message>();
+      const auto messages =
+          subscribed_[i] ? subscribed_[i]->drain() : std::vector<redis::Message>();
       if (!messages.empty()) has_called_[i] = messages.back().text != taken_;
     } catch (const Error&) {
       loss = std::current_exception();

@@ -26,14 +26,14 @@ class Listener {
   // redis::Unavailable, redis::ProtocolError.
   [[nodiscard]] bool overhear(const std::string& channel);
 
-  // Sleeps until it hears that the lock is free, at most `until`; of several servers, until a majority
-  // says so, or a moment after the first. Calls `tick` once a second. Returns whether it heard so. Throws
-  // redis::Interrupted, and where too few connections are left redis::Unavailable or
-  // redis::ProtocolError.
+  // Sleeps until it hears that the lock is free, at most `until`; of several servers, until a
+  // majority says so, or a moment after the first. Calls `tick` once a second. Returns whether it
+  // heard so. Throws redis::Interrupted, and where too few connections are left redis::Unavailable
+  // or redis::ProtocolError.
   [[nodiscard]] bool sleep(TimePoint until, const std::function<void()>& tick);
 
-  // After `sleep` returned true: waits until it hears that the lock is taken again, at most `until`. Returns
-  // whether it heard so. Not for several servers. Throws as sleep.
+  // After `sleep` returned true: waits until it hears that the lock is taken again, at most
+  // `until`. Returns whether it heard so. Not for several servers. Throws as sleep.
   [[nodiscard]] bool hears_taken(TimePoint until);
 
  private:
@@ -41,16 +41,17 @@ class Listener {
 
   // Takes over the connections to further servers that have been made.
   void adopt();
-  // Takes the messages that have come. Returns whether enough of the last ones say that the lock is free.
+  // Takes the messages that have come. Returns whether enough of the last ones say that the lock is
+  // free.
   [[nodiscard]] bool hears();
   // Waits until something can have come. Returns false when `until` has passed.
   [[nodiscard]] bool wait(TimePoint until) const;
 
   Session& session_;
-  std::optional<std::string> taken_;  // the message that the lock is taken again
+  std::optional<std::string> taken_;          // the message that the lock is taken again
   std::optional<Ballot<Subscribed>> ballot_;  // of several servers
   std::vector<Subscribed> subscribed_;
-  std::vector<bool> has_called_;     // each one's last message said that the lock is free
+  std::vector<bool> has_called_;  // each one's last message said that the lock is free
   std::optional<TimePoint> first_call_;
   std::size_t needed_ = 1;
   std::string overheard_;

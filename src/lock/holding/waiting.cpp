@@ -18,8 +18,8 @@ constexpr int k_most_late = 3;
 // Messages that have a waiter ask at once; each time that it may ask is one more, up to as many.
 constexpr int k_most_at_once = 50;
 constexpr Milliseconds k_between_messages{50};
-// Between two waiters that ask one after the other, at the least: the first one's request and the message that the lock is
-// taken again are to come in between.
+// Between two waiters that ask one after the other, at the least: the first one's request and the
+// message that the lock is taken again are to come in between.
 constexpr std::chrono::microseconds k_shortest_turn{500};
 // For so long the sentinels' word counts of who is the master: a usual request asks them once.
 constexpr Milliseconds k_age_of_word{500};
@@ -128,8 +128,8 @@ class Wait {
                              format_duration(lock_.lease()));
   }
 
-  // Returns when it is time to ask again, and how: at once after subscribing, since the lock may have
-  // become free before the server had confirmed that.
+  // Returns when it is time to ask again, and how: at once after subscribing, since the lock may
+  // have become free before the server had confirmed that.
   Join sleep(const Busy& busy) {
     options_.on_wait(busy);
     const TimePoint asleep = BootClock::now();
@@ -159,8 +159,8 @@ class Wait {
     return Join::yes;
   }
 
-  // Returns when one of so many waiters that hear at the same moment that the lock is free is to ask: on average, one does so at
-  // once, and then one in each time that a request takes.
+  // Returns when one of so many waiters that hear at the same moment that the lock is free is to
+  // ask: on average, one does so at once, and then one in each time that a request takes.
   [[nodiscard]] TimePoint turn(int waiters) const {
     const auto each = std::max<BootClock::duration>(round_trip_, k_shortest_turn);
     const auto place = static_cast<int>(random_below(static_cast<unsigned>(waiters) * 1000));
@@ -181,7 +181,7 @@ class Wait {
   const WaitOptions& options_;
   TimePoint used_up_;  // when as many messages as may come at once have a waiter ask at once again
   Outage outage_;
-  Outage silence_;  // of all sentinels
+  Outage silence_;                    // of all sentinels
   BootClock::duration round_trip_{};  // of the last request
   int late_ = 0;
   bool has_doubted_ = false;

@@ -13,15 +13,17 @@
 
 namespace rlock::lock {
 
-// Whether the owner waits for a lock that is busy: in the queue of a fair lock, and as one of those whose number
-// Busy::waiters has. A waiter that does not subscribe first can be called before it listens. `called`: it waits, and asks because
-// it heard that the lock is free; the others then hear that the lock is taken again.
+// Whether the owner waits for a lock that is busy: in the queue of a fair lock, and as one of those
+// whose number Busy::waiters has. A waiter that does not subscribe first can be called before it
+// listens. `called`: it waits, and asks because it heard that the lock is free; the others then
+// hear that the lock is taken again.
 enum class Join { no, yes, called };
 
 // Where a waiter hears of a lock.
 struct Channel {
   std::string name;
-  std::optional<std::int64_t> taken{};  // the message that the lock is taken again; all others say that it is free
+  std::optional<std::int64_t>
+      taken{};  // the message that the lock is taken again; all others say that it is free
 };
 
 enum class Renewal { renewed, lost };

@@ -9,7 +9,8 @@ Layout semaphore_layout(const std::string& name, int permits) {
   layout.channel = {layout.keys.semaphore_channel, lua::k_none_left};
   layout.no_fencing =
       "a semaphore has no fencing tokens: the newest one would shut out the other holders";
-  layout.acquire = [permits](const Asker& asker, const Terms& terms, Join join) -> redis::ScriptCall {
+  layout.acquire = [permits](const Asker& asker, const Terms& terms,
+                             Join join) -> redis::ScriptCall {
     const KeyNames& keys = asker.keys;
     return lua::acquire_semaphore::Call{.lock = keys.lock,
                                         .info = keys.info,
