@@ -82,7 +82,7 @@ class Wait {
       try {
         const TimePoint asked = BootClock::now();
         auto answer = lock_.try_acquire(session_, join);
-        round_trip_ = BootClock::now() - asked;
+        round_trip_ = std::min(round_trip_, BootClock::now() - asked);
         outage_.over();
         return answer;
       } catch (const Error& error) {
@@ -160,7 +160,7 @@ class Wait {
   }
 
   // Returns when one of so many waiters that hear at the same moment that the lock is free is to
-  // ask: on average, one does so at once, and then one in each time that a request takes.
+  // ask: on average, one does so at once, and then one in the time that a request takes.
   [[nodiscard]] TimePoint turn(int waiters) const {
     const auto each = std::max<BootClock::duration>(round_trip_, k_shortest_turn);
     const auto place = static_cast<int>(random_below(static_cast<unsigned>(waiters) * 1000));
@@ -182,7 +182,7 @@ class Wait {
   TimePoint used_up_;  // when as many messages as may come at once have a waiter ask at once again
   Outage outage_;
   Outage silence_;                    // of all sentinels
-  BootClock::duration round_trip_{};  // of the last request
+  BootClock::duration round_trip_ = BootClock::duration::max();  // of the quickest request
   int late_ = 0;
   bool has_doubted_ = false;
   std::optional<Listener> listener_;
