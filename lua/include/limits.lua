@@ -11,5 +11,6 @@ local k_short_lease = 7000             --#ms  who waits asks again within such a
 local k_longest_silence = 60000        --#ms  of rlock's waiters, at least
 local k_far = 3600000                  --#ms  no such wait is so long, unless a clock was wrong
 local k_longest_sleep = 5000           --#ms  between two requests of a waiter near the head
+local k_idle = 86400000                --#ms  how long a semaphore of rlock's outlives its last permit, at the most
 local k_for_ever = 100000000000000     --#ms  Redisson's permits without a lease end later than in so long
 local k_furthest = 9000000000000000    --#ms  no moment and no span is so far
