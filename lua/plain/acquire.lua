@@ -15,20 +15,14 @@
 --#include now.lua
 --#include twin.lua
 --#include about.lua
+--#include making.lua
 --#include publish.lua
 --#include crowd.lua
 -- First the two common cases, without what only the others need: there is nothing yet, or the lock is
 -- somebody else's, and nothing else is there.
 local found = redis.pcall('exists', latch, lock, info, queue, twin_name() or latch)
 if found == 0 and fencing == 'off' and not restart_delay then
-  redis.call('set', latch, 'entered', 'xx', 'px', lease)  -- as ask_for_memory
-  redis.call('pexpire', lock, lease)                      -- as try_to_end, also for the side key
-  redis.call('hset', lock, owner, 1)
-  redis.call('pexpire', lock, lease)
-  if about_json ~= '' then
-    redis.pcall('hset', info, owner, about_text('reentrant'))
-    redis.pcall('pexpire', info, lease)
-  end
+  make('reentrant', owner, owner, 1)
   tell_taken(k_taken)
   return {k_granted, 1, 0, '', ''}
 end

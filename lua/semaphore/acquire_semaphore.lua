@@ -11,13 +11,29 @@
 --#arg is_called flag  he heard that there are permits
 -- For its replies see include/taking.lua: busy has the pttl of the permit that ends first, and the
 -- holder who has its own for longest.
-if redis.call('exists', latch) == 1 then return {k_ended} end
 --#include now.lua
+--#include twin.lua
+--#include about.lua
+--#include publish.lua
+-- First the common case, without what only others need: there is nothing yet. The steps are those below.
+if redis.pcall('exists', latch, lock, permits, info, twin_name() or latch) == 0 then
+  redis.call('zadd', permits, 'xx', 'gt', 0, owner)
+  redis.call('pexpire', permits, lease)
+  redis.call('hset', info, 'permits', most)
+  redis.call('pexpire', info, lease + k_idle)
+  redis.call('hexists', info, 'permits')
+  redis.call('set', lock, most - 1, 'px', lease + k_idle)
+  redis.call('zadd', permits, 'gt', now + lease, owner)
+  redis.call('pexpire', permits, lease + k_idle)
+  if about_json ~= '' then redis.pcall('hset', info, owner, about_text('semaphore')) end
+  if most > 1 then publish(channel, string.format('%.0f', most - 1)) end
+  return {k_granted, 1, 0, ''}
+end
+
+if redis.call('exists', latch) == 1 then return {k_ended} end
 --#include info.lua
 --#include prolong_info.lua
---#include twin.lua
 --#include taking.lua
---#include publish.lua
 --#include semaphore.lua
 --#include crowd.lua
 local is_new = redis.call('exists', lock) == 0

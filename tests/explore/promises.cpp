@@ -202,6 +202,8 @@ void check_grant(const Layout& layout, World& world, Client& client, const Reply
       throw Violation{"a token did not grow"};
     if (is_repeated && token == world.last_token) return;
     world.last_token = token;
+  } else if (is_repeated) {
+    return;  // nothing tells whether it is a new grant
   }
   if (layout.kind != Kind::fair || !layout.lacks.empty()) return;
   for (const Client& other : world.clients) {
