@@ -24,6 +24,7 @@ struct Behind {
 struct Invocation {
   Globals globals;
   Behind behind;
+  bool has_options = true;  // a word before `--` starts with '-'
 };
 
 // Runs a command. Returns the status to exit with. Throws Error.
