@@ -181,7 +181,7 @@ class Wait {
   const WaitOptions& options_;
   TimePoint used_up_;  // when as many messages as may come at once have a waiter ask at once again
   Outage outage_;
-  Outage silence_;                    // of all sentinels
+  Outage silence_;                                               // of all sentinels
   BootClock::duration round_trip_ = BootClock::duration::max();  // of the quickest request
   int late_ = 0;
   bool has_doubted_ = false;
