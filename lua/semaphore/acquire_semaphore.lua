@@ -41,6 +41,7 @@ local kind = other_use() or not is_new and count_out() > 0 and twin_use()
 if kind then return {k_in_use, kind} end
 
 local function busy(out)
+  tell_taken(k_none_left)
   local first = redis.call('zrange', permits, 0, k_most_looked_at - 1, 'withscores')
   local left = math.max(tonumber(first[2]) - now, 0)
   local longest, since
@@ -69,10 +70,7 @@ if not is_ours and total ~= most then
 end
 -- An earlier sending of this request may have taken a permit: then it is not counted again.
 local holds = redis.call('zscore', permits, owner)
-if not holds and out >= most then
-  tell_taken(k_none_left)
-  return busy(out)
-end
+if not holds and out >= most then return busy(out) end
 
 -- Of what fails on the way, nothing stays for ever. ZADD is tried first: it does nothing here, and
 -- fails without memory, too. Without its number in the side key, rlock's own semaphore has no end.
