@@ -53,7 +53,6 @@ class Growth:
         self.redis = bench.redis
         self.rows = []
         self.runs = 100 if quick else 500
-        self.waiters = 20 if quick else 50
         self.requests = 20000 if quick else 200000
 
     def rlock(self, command, *words):
@@ -170,18 +169,18 @@ class Growth:
 
     # --- many waiters ---
 
-    def measure_handover(self, kind, flags):
+    def measure_handover(self, kind, flags, number):
         self.redis.command("FLUSHALL")
         owner = self.run(*self.rlock("acquire", "--no-watchdog", "--lease", "10m", *flags), "job")
         before = self.memory()
         waiters = [self.bench.start(self.rlock("exec", *flags, "job", "--", "true"))
-                   for _ in range(self.waiters)]
+                   for _ in range(number)]
 
         def all_wait():
             if kind == "fair":
-                return self.redis.command("LLEN", "redisson_lock_queue:{job}") == self.waiters
-            return self.redis.waiters("job") == self.waiters
-        wait_until("all wait", all_wait, 30)
+                return self.redis.command("LLEN", "redisson_lock_queue:{job}") == number
+            return self.redis.waiters("job") == number
+        wait_until("all wait", all_wait, 120)
         time.sleep(4)  # the server takes buffers back that were not used
         memory = sum(self.memory_of(key % "job") for key in QUEUE_KEYS)
         held = self.memory() - before
@@ -189,15 +188,15 @@ class Growth:
         start = time.monotonic()
         self.run(*self.rlock("unlock", "--owner", owner), "job")
         for waiter in waiters:
-            if waiter.wait(60) != 0:
+            if waiter.wait(120) != 0:
                 raise Broken("a waiter failed")
             self.bench.children.remove(waiter)
-        took = (time.monotonic() - start) / self.waiters
+        took = (time.monotonic() - start) / number
         calls, us = self.script_time()
-        self.add(f"{kind}, {self.waiters} waiters: requests, server time, time of a handover",
-                 f"{calls / self.waiters:.1f}, {us / self.waiters:.0f} us, {took * 1000:.1f} ms")
+        self.add(f"{kind}, {number:,} waiters: requests, server time, time of a handover",
+                 f"{calls / number:.1f}, {us / number:.0f} us, {took * 1000:.1f} ms")
         self.add(f"{kind}: server memory of a waiter, in keys and with connections",
-                 f"{memory / self.waiters:.0f}, {held / self.waiters:,.0f} bytes")
+                 f"{memory / number:.0f}, {held / number:,.0f} bytes")
 
     def measure_wake_up(self):
         for number in (0, 100, 1000):
@@ -225,8 +224,9 @@ def measure_growth(bench, options):
     growth = Growth(bench, options.quick)
     growth.measure_locks()
     growth.measure_capacity()
-    growth.measure_handover("plain", [])
-    growth.measure_handover("fair", ["--fair"])
+    for number in (10, 50) if options.quick else (10, 100, 1000):
+        growth.measure_handover("plain", [], number)
+    growth.measure_handover("fair", ["--fair"], 20 if options.quick else 50)
     growth.measure_wake_up()
     growth.measure_connections()
     print(f"{bench.rlock} with {server}, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}\n")

@@ -15,22 +15,7 @@ local function as_waiter(about)
   return about and about.due and about or nil
 end
 
--- Sets a field of the side key, which then lasts for so long (ms) at the least. What could not end
--- is not written: so the right to set the end is tried before there is a key. Returns nothing, or
--- the server's error.
-local function put(field, text, span)
-  local left = redis.pcall('pttl', info)
-  if type(left) == 'table' then return left end
-  local is_new = left == -2
-  if left < span then
-    local reply = redis.pcall('pexpire', info, span)
-    if type(reply) == 'table' then return reply end
-  end
-  local reply = redis.pcall('hset', info, field, text)
-  if type(reply) == 'table' then return reply end
-  if is_new then redis.pcall('pexpire', info, span) end
-end
-
+--#include put.lua
 -- Who holds or wants the lock is a courtesy: trouble with its key must not leave the rest half done.
 -- Returns as put.
 local function tell(of, about, span) return put(of, cjson.encode(about), span) end

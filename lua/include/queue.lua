@@ -12,13 +12,10 @@
 -- One of ours refreshes its own deadline, which counts the waits of Redisson's before it, but not
 -- those of ours: so its coming and going concerns only those of Redisson's directly behind it.
 
-local k_time_to_come = 8000
 local k_patience = 15000         -- with one that listens: a thread may have left its subscription
-local k_longest_silence = 60000  -- of rlock's waiters, at least
 local k_most_dropped = 100000    -- in one script
 local k_queue_ttl = 300000       -- where all waiters are rlock's, who extend it
 local k_near = 100               -- places of a queue that are looked at one by one
-local k_short_lease = 7000       -- who waits asks again within such a time anyway
 
 local function is_list() return redis.call('type', queue).ok == 'list' end
 

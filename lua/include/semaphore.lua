@@ -6,7 +6,6 @@
 -- A semaphore that rlock made has its number in the side key, as `permits`. Its keys expire, and
 -- they go with the last permit. One that Redisson made stays as it is.
 
-local k_idle = 86400000         -- how long what rlock made outlives its last permit, at the most
 local k_most_looked_at = 16     -- holders, to find one to tell of
 local k_most_at_once = 1000
 

@@ -1,10 +1,10 @@
 -- What the scripts that take a lock have in common. Needs the locals lock, owner, lease (ms), now (ms),
 -- latch (of this hold) and about_json (what to tell of the owner, or nothing), include/info.lua and
 -- include/twin.lua. Their replies:
---#reply 0 busy pttl:int owner about_json now marks:int place:int? ask_after:int? overheard? permits:int?
+--#reply 0 busy pttl:int owner about_json now marks:int waiters:int? place:int? ask_after:int? overheard? permits:int?
 --   held by that owner (pttl -1: no expiry; no owner among several fields), of whom that is told.
 --   marks: the sum of 1 where the name is used as a plain and as a fair lock, and 2 where its twin is
---   in use (include/twin.lua). place: in the queue (0 is the head; -1: not queued; -2: there is more
+--   in use (include/twin.lua). waiters: see include/crowd.lua. place: in the queue (0 is the head; -1: not queued; -2: there is more
 --   to sweep, ask again at once). ask_after: how many ms. overheard: for the first of ours behind
 --   Redisson's waiters the head, to overhear how it is called. permits: how many are out.
 --#reply 1 granted count:int marks:int token run?  token: or nothing; run: which one of the server

@@ -9,22 +9,21 @@
 --#arg about_json text  what to tell of the owner; empty: it is not to be known
 --#arg fencing off|draw|peek  peek: tell which token would be drawn
 --#arg restart_delay ms?  see include/restart.lua
+--#arg channel key?  on which the owner waits; empty: he does not wait
+--#arg is_called flag  he heard that the lock is free
 -- For its replies see include/taking.lua.
 --#include now.lua
 --#include twin.lua
 --#include about.lua
+--#include making.lua
+--#include publish.lua
+--#include crowd.lua
 -- First the two common cases, without what only the others need: there is nothing yet, or the lock is
 -- somebody else's, and nothing else is there.
 local found = redis.pcall('exists', latch, lock, info, queue, twin_name() or latch)
 if found == 0 and fencing == 'off' and not restart_delay then
-  redis.call('set', latch, 'entered', 'xx', 'px', lease)  -- as ask_for_memory
-  redis.call('pexpire', lock, lease)                      -- as try_to_end, also for the side key
-  redis.call('hset', lock, owner, 1)
-  redis.call('pexpire', lock, lease)
-  if about_json ~= '' then
-    redis.pcall('hset', info, owner, about_text('reentrant'))
-    redis.pcall('pexpire', info, lease)
-  end
+  make('reentrant', owner, owner, 1)
+  tell_taken(k_taken)
   return {k_granted, 1, 0, '', ''}
 end
 if (found == 1 or found == 2) and not restart_delay and redis.pcall('hlen', lock) == 1 then
@@ -33,7 +32,8 @@ if (found == 1 or found == 2) and not restart_delay and redis.pcall('hlen', lock
   local is_lock = holder ~= owner and holder:find(':', 1, true) and count:find('^%d+$')
   if is_lock and type(told) ~= 'table' and found == (told and 2 or 1) then
     local marks = told and told:find('"kind":"fair"', 1, true) and 1 or 0
-    return {k_busy, redis.call('pttl', lock), holder, told or '', string.format('%.0f', now), marks}
+    tell_taken(k_taken)
+    return {k_busy, redis.call('pttl', lock), holder, told or '', string.format('%.0f', now), marks, count_waiters()}
   end
 end
 
@@ -60,7 +60,8 @@ end
 local holds = not is_free and redis.call('hexists', lock, owner) == 1
 if not is_free and not holds then
   local answer, holders_kind = busy()
-  answer[k_busy_marks] = (holders_kind == 'fair' and 1 or mixed) + twin
+  answer[k_busy_marks], answer[k_busy_waiters] = (holders_kind == 'fair' and 1 or mixed) + twin, count_waiters()
+  tell_taken(k_taken)
   return answer
 end
 extend_lock(left)
@@ -73,4 +74,5 @@ if run ~= '' then
   if holds and not seen then count = redis.call('hincrby', lock, owner, 1) end
   redis.call('set', latch, 'entered', 'px', 2 * lease)
 end
+tell_taken(k_taken)
 return {k_granted, count, mixed + twin, drawn or '', run}

@@ -14,15 +14,31 @@
 --#arg wakes flag  those who wait
 --#arg is_shared flag  other processes know of the hold
 --#include publish.lua
--- Mostly, it is the only hold, nothing is noted, and nobody queues: what only other cases need is left for
--- later.
-if standing == 'granted' and keep == 0 and not is_shared and redis.pcall('exists', latch, queue) == 0 then
-  local told = redis.pcall('hmget', info, owner, 'holder')
-  local has_notes = told.err or told[2] or told[1] and told[1]:sub(1, 2) ~= '{ '
-  if not has_notes and redis.pcall('hget', lock, owner) == '1' then
+-- Mostly, it is the only hold, nothing is noted, and nobody queues, or the head of the queue is a waiter of
+-- rlock's who listens: what only other cases need is left for later.
+local found = standing == 'granted' and keep == 0 and not is_shared and redis.pcall('exists', latch, queue)
+local head = found == 1 and wakes and wait > 0 and redis.pcall('lindex', queue, 0)
+if found == 0 or type(head) == 'string' then
+  local told = redis.pcall('hmget', info, owner, 'holder', head or owner, 'called')
+  local is_usual = not told.err and (told[2] or owner) == owner and (not told[1] or told[1]:sub(1, 2) == '{ ')
+  local call  -- see the function of this name
+  if is_usual and head then
+    --#include now.lua
+    call = cjson.encode({owner = head, at = now})
+    local heard = redis.pcall('pubsub', 'numsub', channel .. ':' .. head)[2]
+    is_usual = not told[4] and told[3] and told[3]:find('"due":%d') and heard and heard > 0
+  end
+  if is_usual and redis.pcall('hget', lock, owner) == '1' then
     redis.call('hdel', lock, owner)
-    if told[1] then redis.pcall('hdel', info, owner) end
-    if wakes and redis.call('exists', lock) == 0 then publish(channel, '0') end
+    if told[1] or told[2] then redis.pcall('hdel', info, owner, told[2] and 'holder' or owner) end
+    if wakes and redis.call('exists', lock) == 0 then
+      if head then
+        --#include put.lua
+        put('called', call, k_longest_silence)
+        publish(channel .. ':' .. head, '0')
+      end
+      publish(channel, '0')
+    end
     redis.pcall('set', latch, k_freed, 'px', memory)
     return {k_freed}
   end

@@ -8,10 +8,19 @@
 --#arg about_json text  what to tell of the owner, or nothing
 --#arg prefix text  what the names of the readers' keys start with
 -- For its replies see include/taking.lua.
-if redis.call('exists', latch) == 1 then return {k_ended} end
 --#include now.lua
---#include info.lua
 --#include twin.lua
+--#include about.lua
+--#include making.lua
+-- First the common case, without what only others need: there is nothing yet.
+if redis.pcall('exists', latch, lock, info, twin_name() or latch) == 0 then
+  redis.call('set', prefix .. owner .. ':rwlock_timeout:1', '1', 'px', lease)
+  make('read', owner, 'mode', 'read', owner, 1)
+  return {k_granted, 1, 0, ''}
+end
+
+if redis.call('exists', latch) == 1 then return {k_ended} end
+--#include info.lua
 --#include taking.lua
 --#include read_write.lua
 local other = other_kind()

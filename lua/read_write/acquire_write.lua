@@ -10,10 +10,18 @@
 --#arg fencing off|draw|peek
 --#arg prefix text  what the names of the readers' keys start with
 -- For its replies see include/taking.lua.
-if redis.call('exists', latch) == 1 then return {k_ended} end
 --#include now.lua
---#include info.lua
 --#include twin.lua
+--#include about.lua
+--#include making.lua
+-- First the common case, without what only others need: there is nothing yet.
+if fencing == 'off' and redis.pcall('exists', latch, lock, info, twin_name() or latch) == 0 then
+  make('write', owner .. ':write', 'mode', 'write', owner .. ':write', 1)
+  return {k_granted, 1, 0, ''}
+end
+
+if redis.call('exists', latch) == 1 then return {k_ended} end
+--#include info.lua
 --#include taking.lua
 --#include fence.lua
 --#include read_write.lua

@@ -8,21 +8,40 @@
 --#arg about_json text  what to tell of the owner, or nothing
 --#arg most count  how many may have a permit at once
 --#arg channel key
+--#arg is_called flag  he heard that there are permits
 -- For its replies see include/taking.lua: busy has the pttl of the permit that ends first, and the
 -- holder who has its own for longest.
-if redis.call('exists', latch) == 1 then return {k_ended} end
 --#include now.lua
+--#include twin.lua
+--#include about.lua
+--#include publish.lua
+-- First the common case, without what only others need: there is nothing yet. The steps are those below.
+if redis.pcall('exists', latch, lock, permits, info, twin_name() or latch) == 0 then
+  redis.call('zadd', permits, 'xx', 'gt', 0, owner)
+  redis.call('pexpire', permits, lease)
+  redis.call('hset', info, 'permits', most)
+  redis.call('pexpire', info, lease + k_idle)
+  redis.call('hexists', info, 'permits')
+  redis.call('set', lock, most - 1, 'px', lease + k_idle)
+  redis.call('zadd', permits, 'gt', now + lease, owner)
+  redis.call('pexpire', permits, lease + k_idle)
+  if about_json ~= '' then redis.pcall('hset', info, owner, about_text('semaphore')) end
+  if most > 1 then publish(channel, string.format('%.0f', most - 1)) end
+  return {k_granted, 1, 0, ''}
+end
+
+if redis.call('exists', latch) == 1 then return {k_ended} end
 --#include info.lua
 --#include prolong_info.lua
---#include twin.lua
 --#include taking.lua
---#include publish.lua
 --#include semaphore.lua
+--#include crowd.lua
 local is_new = redis.call('exists', lock) == 0
 local kind = other_use() or not is_new and count_out() > 0 and twin_use()
 if kind then return {k_in_use, kind} end
 
 local function busy(out)
+  tell_taken(k_none_left)
   local first = redis.call('zrange', permits, 0, k_most_looked_at - 1, 'withscores')
   local left = math.max(tonumber(first[2]) - now, 0)
   local longest, since
@@ -34,7 +53,8 @@ local function busy(out)
   local answer = held_by(longest or first[1])
   answer[k_busy_pttl] = left > k_for_ever and -1 or left
   answer[k_busy_owner] = shown(answer[k_busy_owner])
-  answer[k_busy_marks], answer[k_busy_place], answer[k_busy_ask_after] = twin_mark(), -1, 0
+  answer[k_busy_marks], answer[k_busy_waiters] = twin_mark(), count_waiters()
+  answer[k_busy_place], answer[k_busy_ask_after] = -1, 0
   answer[k_busy_overheard], answer[k_busy_permits] = '', out
   return answer
 end
@@ -78,4 +98,5 @@ elseif about_json ~= '' then
 end
 if not is_new or out > 1 then keep_alive() end
 if most - out > math.max(before, 0) then announce(most - out) end
+if out == most then tell_taken(k_none_left) end
 return {k_granted, 1, twin_mark(), ''}

@@ -120,6 +120,43 @@ std::string version() {
          " TLS)";
 }
 
+// Returns whether `command` has every option in `words`. May return false for a word like -w5s.
+bool has_all_options(const CLI::App& command, const std::vector<std::string>& words) {
+  const auto is_known = [&](const std::string& name) {
+    return command.get_option_no_throw(name) != nullptr;
+  };
+  return std::all_of(words.begin(), words.end(), [&](const std::string& word) {
+    if (word.starts_with("--")) return is_known(word.substr(0, word.find('=')));
+    if (!word.starts_with('-')) return true;
+    return std::all_of(word.begin() + 1, word.end(),
+                       [&](char letter) { return is_known(std::string("-") + letter); });
+  });
+}
+
+// Sets up the commands and options that `words` can mean. Setting up all of them would take a
+// twentieth of the time of a short run (bench/run). Returns the actions of the commands.
+std::map<std::string, Action> set_up(CLI::App& app, Invocation& invocation,
+                                     std::vector<std::string>& words, const std::string& chosen) {
+  invocation.has_options = std::any_of(
+      words.begin(), words.end(), [](const std::string& word) { return word.starts_with('-'); });
+  // If so, nobody asks for the help text of rlock itself, which names all commands.
+  const bool starts_with_command = !chosen.empty() && words.front() == chosen;
+  std::map<std::string, Action> actions;
+  CLI::App* chosen_command = nullptr;
+  for (const Entry& entry : k_commands) {
+    const bool is_mentioned = std::find(words.begin(), words.end(), entry.name) != words.end();
+    if (starts_with_command && !is_mentioned) continue;
+    CLI::App* command = app.add_subcommand(entry.name, entry.description);
+    if (*entry.description == '\0') command->group("");
+    if (is_mentioned) actions[entry.name] = entry.set_up(*command, invocation);
+    if (chosen == entry.name) chosen_command = command;
+  }
+  const bool is_only_command = starts_with_command && actions.size() == 1;
+  if (!is_only_command || !has_all_options(*chosen_command, words)) invocation.globals.add_to(app);
+  if (chosen_command != nullptr) protect_positionals(words, app, *chosen_command);
+  return actions;
+}
+
 Action print_later(const std::string& text) {
   return [text] {
     print(text);
@@ -139,7 +176,6 @@ std::function<int()> parse(int argc, const char* const* argv) {
 
   // The action refers to the invocation, so they live and die together.
   const auto invocation = std::make_shared<Invocation>();
-  invocation->globals.add_to(app);
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   if (!words.empty() && words[0] == "help") {  // "rlock help exec" is "rlock exec --help"
     words.erase(words.begin());
@@ -148,15 +184,7 @@ std::function<int()> parse(int argc, const char* const* argv) {
   const std::string chosen = find_command(words);
   // For another command, "exec" may be a lock's name.
   if (chosen == "exec") invocation->command = split_command(words);
-  std::map<std::string, Action> actions;
-  for (const Entry& entry : k_commands) {
-    CLI::App* command = app.add_subcommand(entry.name, entry.description);
-    if (*entry.description == '\0') command->group("");
-    // Setting up options takes time, so only mentioned commands do it.
-    if (std::ranges::find(words, entry.name) == words.end()) continue;
-    actions[entry.name] = entry.set_up(*command, *invocation);
-    if (chosen == entry.name) protect_positionals(words, app, *command);
-  }
+  const auto actions = set_up(app, *invocation, words, chosen);
   if (words.empty()) {
     write_stderr(app.help());
     return [] { return static_cast<int>(ExitStatus::usage); };

@@ -133,7 +133,9 @@ Sent Layout::take(const std::string& owner, const Hold& hold) const {
                                             .fencing = fencing,
                                             .restart_delay = std::nullopt,
                                             .is_unique = kind == Kind::simple,
-                                            .permits = k_permits});
+                                            .permits = k_permits,
+                                            .channel = k_channel,
+                                            .is_called = true});
     case Kind::read_write:
       if (hold.writes) {
         return sent(lua::acquire_write::Call{.lock = k_lock,
@@ -163,7 +165,8 @@ Sent Layout::take(const std::string& owner, const Hold& hold) const {
                                                .owner = owner,
                                                .about_json = k_about,
                                                .most = permits,
-                                               .channel = k_semaphore_channel});
+                                               .channel = k_semaphore_channel,
+                                               .is_called = true});
   }
   return sent(lua::acquire::Call{.lock = k_lock,
                                  .info = k_info,
@@ -174,7 +177,9 @@ Sent Layout::take(const std::string& owner, const Hold& hold) const {
                                  .owner = owner,
                                  .about_json = k_about,
                                  .fencing = fencing,
-                                 .restart_delay = std::nullopt});
+                                 .restart_delay = std::nullopt,
+                                 .channel = k_channel,
+                                 .is_called = true});
 }
 
 Sent Layout::reenter(const std::string& owner, const Hold& hold) const {

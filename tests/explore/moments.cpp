@@ -219,6 +219,7 @@ std::string normalise(World& world) {
   rank_arrivals(world);
   Store& store = world.store;
   store.published.clear();
+  store.messages.clear();
   store.channels.clear();
 
   std::string text;

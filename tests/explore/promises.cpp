@@ -4,6 +4,7 @@
 #include <set>
 
 #include "explore/keeping.hpp"
+#include "lua_limits.hpp"
 
 namespace rlock::explore {
 namespace {
@@ -201,6 +202,8 @@ void check_grant(const Layout& layout, World& world, Client& client, const Reply
       throw Violation{"a token did not grow"};
     if (is_repeated && token == world.last_token) return;
     world.last_token = token;
+  } else if (is_repeated) {
+    return;  // nothing tells whether it is a new grant
   }
   if (layout.kind != Kind::fair || !layout.lacks.empty()) return;
   for (const Client& other : world.clients) {
@@ -277,6 +280,17 @@ void check_repaired(const Layout& layout, const World& before, const World& worl
   if (layout.holders(world.store).empty() &&
       std::find(told.begin(), told.end(), layout.channel(head)) == told.end())
     throw Violation{"doctor --repair did not call who is first now"};
+}
+
+void check_taken(const Layout& layout, const World& world) {
+  const Store& store = world.store;
+  const std::string taken =
+      std::to_string(is_semaphore(layout.kind) ? lua::k_none_left : lua::k_taken);
+  if (std::find(store.messages.begin(), store.messages.end(), taken) == store.messages.end())
+    return;
+  const std::size_t most = is_semaphore(layout.kind) ? static_cast<std::size_t>(layout.permits) : 1;
+  if (layout.holders(store).size() < most)
+    throw Violation{"those who wait were told that the lock is taken, and it is free"};
 }
 
 // Messages are hints, but who waits asks only every few seconds.

@@ -24,6 +24,9 @@ void check_gone(const Layout& layout, const World& world, const Client& client, 
 // What holds after a request has arrived late whose run had given everything back before.
 void check_still_gone(const Layout& layout, const World& world, const Flight& flight);
 
+// What holds after every request: those who wait are told that the lock is taken only if it is.
+void check_taken(const Layout& layout, const World& world);
+
 // What holds after a release that has freed something.
 void check_woken(const Layout& layout, const World& world, const Client& client);
 

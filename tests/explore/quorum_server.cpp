@@ -163,7 +163,9 @@ Servers::Sent Servers::sent(const Request& request) const {
           .owner = owner,
           .about_json = k_about,
           .fencing = "off",
-          .restart_delay = Milliseconds(request.what == What::take ? delay_ms_ : 0)});
+          .restart_delay = Milliseconds(request.what == What::take ? delay_ms_ : 0),
+          .channel = std::nullopt,
+          .is_called = false});
     case What::renew:
       return of(lua::renew::Call{
           .lock = k_lock, .lease = lease, .owner = owner, .info = k_info, .latch = latch});

@@ -702,6 +702,7 @@ std::int64_t count_of(const Words& channels, const std::string& name) {
 
 Reply publish(Store& store, const Words& words) {
   store.published.push_back(words[1]);
+  store.messages.push_back(words[2]);
   return Reply::number(count_of(store.channels, words[1]));
 }
 

@@ -64,6 +64,7 @@ class Store {
   std::map<std::string, Value> keys;
   Words channels, shard_channels;       // that somebody listens to
   Words published, published_in_shard;  // since they were cleared: channels
+  Words messages;                       // and what was published there
   std::int64_t now_ms = k_now_ms;
   std::string run_id = std::string(40, '0');
 };

@@ -90,6 +90,7 @@ World first_world(const Layout& layout, int clients, int faults) {
 Reply Rules::send(World& world, const Sent& sent, bool is_lost) {
   world.store.channels.clear();
   world.store.published.clear();
+  world.store.messages.clear();
   for (const Client& client : world.clients) {
     if (client.listens()) world.store.channels.push_back(layout_.channel(client.owner));
   }
@@ -100,6 +101,7 @@ Reply Rules::send(World& world, const Sent& sent, bool is_lost) {
     if (is_refusal) return reply;
     throw Violation{"a script failed: " + reply.text};
   }
+  check_taken(layout_, world);
   if (sent.script.starts_with("redisson/")) return Layout::as_ours(sent, reply);
   // A request that is sent again at once, as after a lost reply, changes nothing but what it
   // prolongs. A waiter that asks again may have its turn.

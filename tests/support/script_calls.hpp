@@ -22,7 +22,9 @@ inline lua::acquire::Call acquire_call(const std::string& owner, const std::stri
           .owner = owner,
           .about_json = "",
           .fencing = "off",
-          .restart_delay = std::nullopt};
+          .restart_delay = std::nullopt,
+          .channel = std::nullopt,
+          .is_called = false};
 }
 
 inline lua::acquire_simple::Call acquire_simple_call(const std::string& owner,
@@ -37,7 +39,9 @@ inline lua::acquire_simple::Call acquire_simple_call(const std::string& owner,
           .fencing = "off",
           .restart_delay = std::nullopt,
           .is_unique = true,
-          .permits = k_job.permits};
+          .permits = k_job.permits,
+          .channel = std::nullopt,
+          .is_called = false};
 }
 
 inline lua::reenter::Call reenter_call(const std::string& owner, const std::string& id) {

@@ -49,6 +49,7 @@ TEST_CASE("global options stand before or behind the command's name") {
   CHECK(complaint({"-r", "redis://h", "--json", "inspect-queue", "job"}).empty());
   CHECK(complaint({"inspect-queue", "job", "-r", "redis://h", "--json"}).empty());
   CHECK(complaint({"exec", "--timeout", "1s", "job", "-q", "--", "true"}).empty());
+  CHECK(complaint({"exec", "-nqw5s", "job", "--", "true"}).empty());
   CHECK(complaint({"-r", "redis://a", "-r", "redis://b", "inspect-queue", "job"}).empty());
 }
 

@@ -188,31 +188,35 @@ constexpr const char* k_examples =
     "  At most three encoders at once, for two hours at the most.\n"
     "    rlock exec --permits 3 --at-most 2h encode -- ./encode film.mkv\n";
 
+void add_options(CLI::App& command, ExecOptions& options) {
+  options.take.add_to(command);
+  command.option_defaults()->group("The command");
+  command.add_option("-c", options.shell, "Run /bin/sh -c STRING instead of '-- CMD'")
+      ->type_name("STRING");
+  command
+      .add_option("--on-lost", options.on_lost, "What happens to CMD when the lock is lost [term]")
+      ->type_name("ACTION")
+      ->check(CLI::IsMember({"term", "kill", "ignore"}));
+  command
+      .add_option("--kill-after", options.kill_after,
+                  "Time from SIGTERM to SIGKILL when rlock ends CMD [5s, at most a third of the "
+                  "lease]")
+      ->type_name("DUR");
+  command
+      .add_option("--at-least", options.at_least,
+                  "Keep the lock for at least this time, even if CMD ends sooner")
+      ->type_name("DUR");
+  command.add_option("--at-most", options.at_most, "End CMD after this time, with status 124")
+      ->type_name("DUR");
+}
+
 }  // namespace
 
 Action set_up_exec(CLI::App& command, const Invocation& invocation) {
   const auto options = std::make_shared<ExecOptions>();
   set_usage(command, "rlock exec [OPTIONS] NAME... -- CMD [ARG...]", k_examples);
   unprotect(*command.add_option("NAME", options->names, "Names of the locks")->required());
-  options->take.add_to(command);
-  command.option_defaults()->group("The command");
-  command.add_option("-c", options->shell, "Run /bin/sh -c STRING instead of '-- CMD'")
-      ->type_name("STRING");
-  command
-      .add_option("--on-lost", options->on_lost, "What happens to CMD when the lock is lost [term]")
-      ->type_name("ACTION")
-      ->check(CLI::IsMember({"term", "kill", "ignore"}));
-  command
-      .add_option("--kill-after", options->kill_after,
-                  "Time from SIGTERM to SIGKILL when rlock ends CMD [5s, at most a third of the "
-                  "lease]")
-      ->type_name("DUR");
-  command
-      .add_option("--at-least", options->at_least,
-                  "Keep the lock for at least this time, even if CMD ends sooner")
-      ->type_name("DUR");
-  command.add_option("--at-most", options->at_most, "End CMD after this time, with status 124")
-      ->type_name("DUR");
+  if (invocation.has_options) add_options(command, *options);
   return [&invocation, options] {
     return run_exec(invocation.globals, *options, make_plan(*options, invocation.command));
   };

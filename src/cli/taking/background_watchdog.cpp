@@ -72,7 +72,7 @@ void wait_for_end(const lock::Lock& lock, lock::Session& session) {
   std::optional<lock::Listener> listener;
   while (true) {
     try {
-      if (may_listen && !listener) listener.emplace(session, lock.channel());
+      if (may_listen && !listener) listener.emplace(session, lock::Channel{lock.channel().name});
     } catch (const Error&) {  // then by asking alone
     }
     if (is_over(lock, session)) return;
@@ -81,7 +81,7 @@ void wait_for_end(const lock::Lock& lock, lock::Session& session) {
     const TimePoint next = after(BootClock::now(), interval);
     try {
       if (listener) {
-        listener->sleep(next, [] {});
+        (void)listener->sleep(next, [] {});
         continue;
       }
     } catch (const Error&) {

@@ -15,8 +15,9 @@ constexpr Milliseconds k_between_calls{5};
 
 }  // namespace
 
-Listener::Listener(Session& session, const std::string& channel) : session_(session) {
-  const std::vector<std::string> channels = {channel};
+Listener::Listener(Session& session, const Channel& channel) : session_(session) {
+  if (channel.taken) taken_ = std::to_string(*channel.taken);
+  const std::vector<std::string> channels = {channel.name};
   if (session.nodes().empty()) {
     subscribed_.push_back(
         std::make_unique<redis::Subscription>(session.client().options(), channels));
@@ -54,16 +55,25 @@ bool Listener::overhear(const std::string& channel) {
   return subscribed_[0]->overhear(channel) && !channel.empty();
 }
 
-void Listener::sleep(TimePoint until, const std::function<void()>& tick) {
+bool Listener::sleep(TimePoint until, const std::function<void()>& tick) {
   while (!hears()) {
     const TimePoint now = BootClock::now();
-    if (now >= until) return;
+    if (now >= until) return false;
     TimePoint next = std::min(until, after(now, k_tick));
     if (first_call_) next = std::min(next, after(*first_call_, k_between_calls));
     if (!wait(next) && next != until && !first_call_) tick();
   }
   first_call_.reset();
   has_called_.assign(subscribed_.size(), false);
+  return true;
+}
+
+bool Listener::hears_taken(TimePoint until) {
+  has_called_[0] = true;
+  while (hears() && BootClock::now() < until) (void)wait(until);
+  const bool is_free = has_called_[0];
+  has_called_[0] = false;
+  return !is_free;
 }
 
 bool Listener::hears() {
@@ -72,7 +82,9 @@ bool Listener::hears() {
   std::exception_ptr loss;
   for (std::size_t i = 0; i < subscribed_.size(); ++i) {
     try {
-      if (subscribed_[i] && !subscribed_[i]->drain().empty()) has_called_[i] = true;
+      const auto messages =
+          subscribed_[i] ? subscribed_[i]->drain() : std::vector<redis::Message>();
+      if (!messages.empty()) has_called_[i] = messages.back().text != taken_;
     } catch (const Error&) {
       loss = std::current_exception();
       subscribed_[i].reset();

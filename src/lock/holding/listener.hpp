@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "lock/kinds/lock.hpp"
 #include "lock/servers/ballot.hpp"
 #include "lock/servers/session.hpp"
 #include "redis/subscription.hpp"
@@ -15,9 +16,9 @@ namespace rlock::lock {
 
 class Listener {
  public:
-  // Listens to `channel` on the server, or on a majority of them at the least. Throws
+  // Listens to a channel on the server, or on a majority of them at the least. Throws
   // redis::Unavailable, redis::ServerError, redis::ProtocolError, redis::Interrupted.
-  Listener(Session& session, const std::string& channel);
+  Listener(Session& session, const Channel& channel);
 
   // Hears messages on one more channel of the server, too, instead of the one given before; without
   // being counted as its listener. Empty: on none. Returns whether that is new: then messages may
@@ -25,25 +26,32 @@ class Listener {
   // redis::Unavailable, redis::ProtocolError.
   [[nodiscard]] bool overhear(const std::string& channel);
 
-  // Sleeps until somebody calls, at most `until`; of several servers, until a majority has, or a
-  // moment after the first. Calls `tick` once a second. Throws redis::Interrupted, and where too
-  // few connections are left redis::Unavailable or redis::ProtocolError.
-  void sleep(TimePoint until, const std::function<void()>& tick);
+  // Sleeps until it hears that the lock is free, at most `until`; of several servers, until a
+  // majority says so, or a moment after the first. Calls `tick` once a second. Returns whether it
+  // heard so. Throws redis::Interrupted, and where too few connections are left redis::Unavailable
+  // or redis::ProtocolError.
+  [[nodiscard]] bool sleep(TimePoint until, const std::function<void()>& tick);
+
+  // After `sleep` returned true: waits until it hears that the lock is taken again, at most
+  // `until`. Returns whether it heard so. Not for several servers. Throws as sleep.
+  [[nodiscard]] bool hears_taken(TimePoint until);
 
  private:
   using Subscribed = std::unique_ptr<redis::Subscription>;
 
   // Takes over the connections to further servers that have been made.
   void adopt();
-  // Takes the messages that have come. Returns whether there were enough.
+  // Takes the messages that have come. Returns whether enough of the last ones say that the lock is
+  // free.
   [[nodiscard]] bool hears();
   // Waits until something can have come. Returns false when `until` has passed.
   [[nodiscard]] bool wait(TimePoint until) const;
 
   Session& session_;
+  std::optional<std::string> taken_;          // the message that the lock is taken again
   std::optional<Ballot<Subscribed>> ballot_;  // of several servers
   std::vector<Subscribed> subscribed_;
-  std::vector<bool> has_called_;
+  std::vector<bool> has_called_;  // each one's last message said that the lock is free
   std::optional<TimePoint> first_call_;
   std::size_t needed_ = 1;
   std::string overheard_;

@@ -18,6 +18,9 @@ constexpr int k_most_late = 3;
 // Messages that have a waiter ask at once; each time that it may ask is one more, up to as many.
 constexpr int k_most_at_once = 50;
 constexpr Milliseconds k_between_messages{50};
+// Between two waiters that ask one after the other, at the least: the first one's request and the
+// message that the lock is taken again are to come in between.
+constexpr std::chrono::microseconds k_shortest_turn{500};
 // For so long the sentinels' word counts of who is the master: a usual request asks them once.
 constexpr Milliseconds k_age_of_word{500};
 
@@ -63,7 +66,8 @@ class Wait {
         options_.on_refusal(std::get<Busy>(answer));
         return std::nullopt;
       } else {
-        sleep(std::get<Busy>(answer));
+        answer = ask_through_outages(sleep(std::get<Busy>(answer)));
+        continue;
       }
       answer = ask_through_outages(Join::yes);
     }
@@ -76,7 +80,9 @@ class Wait {
   std::variant<Hold, Busy> ask_through_outages(Join join) {
     while (true) {
       try {
+        const TimePoint asked = BootClock::now();
         auto answer = lock_.try_acquire(session_, join);
+        round_trip_ = std::min(round_trip_, BootClock::now() - asked);
         outage_.over();
         return answer;
       } catch (const Error& error) {
@@ -122,29 +128,43 @@ class Wait {
                              format_duration(lock_.lease()));
   }
 
-  // Returns when it is time to ask again: at once after subscribing, since the lock may have become
-  // free before the server had confirmed that.
-  void sleep(const Busy& busy) {
+  // Returns when it is time to ask again, and how: at once after subscribing, since the lock may
+  // have become free before the server had confirmed that.
+  Join sleep(const Busy& busy) {
     options_.on_wait(busy);
     const TimePoint asleep = BootClock::now();
     const TimePoint until = std::min(after(asleep, sleep_length(busy)), end());
     try {
       if (!listener_) {
         listener_.emplace(session_, lock_.channel());
-        return;
+        return Join::yes;
       }
-      if (listener_->overhear(busy.overheard)) return;
-      listener_->sleep(until, [&] {
+      if (listener_->overhear(busy.overheard)) return Join::yes;
+      const bool is_crowd = lock_.channel().taken && busy.waiters > 1;
+      const auto tick = [&] {
         Busy now = busy;
         const auto slept = std::chrono::floor<Milliseconds>(BootClock::now() - asleep);
         if (now.held_for) *now.held_for += slept;
         options_.on_wait(now);
-      });
-      heed_message(until);
+      };
+      while (listener_->sleep(until, tick)) {
+        if (is_crowd && listener_->hears_taken(std::min(turn(busy.waiters), until))) continue;
+        heed_message(until);
+        return is_crowd ? Join::called : Join::yes;
+      }
     } catch (const Error& error) {
       listener_.reset();
       outage_.bear(error, session_.wake_fd());
     }
+    return Join::yes;
+  }
+
+  // Returns when one of so many waiters that hear at the same moment that the lock is free is to
+  // ask: on average, one does so at once, and then one in the time that a request takes.
+  [[nodiscard]] TimePoint turn(int waiters) const {
+    const auto each = std::max<BootClock::duration>(round_trip_, k_shortest_turn);
+    const auto place = static_cast<int>(random_below(static_cast<unsigned>(waiters) * 1000));
+    return BootClock::now() + std::max(place - 1000, 0) * each / 1000;
   }
 
   // Somebody has called. Where a great many calls were in vain, waits a moment, `until` at the
@@ -161,7 +181,8 @@ class Wait {
   const WaitOptions& options_;
   TimePoint used_up_;  // when as many messages as may come at once have a waiter ask at once again
   Outage outage_;
-  Outage silence_;  // of all sentinels
+  Outage silence_;                                               // of all sentinels
+  BootClock::duration round_trip_ = BootClock::duration::max();  // of the quickest request
   int late_ = 0;
   bool has_doubted_ = false;
   std::optional<Listener> listener_;

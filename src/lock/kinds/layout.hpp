@@ -33,7 +33,7 @@ struct Asker {
 struct Layout {
   Kind kind = Kind::reentrant;
   KeyNames keys;
-  std::string channel{};  // where a release is told
+  Channel channel{};  // where a release is told
 
   std::string_view owner_ending{};  // that an owner's field may have, and is not part of it
   bool queues = false;              // waiters have places, and each is called on its own channel

@@ -13,9 +13,18 @@
 
 namespace rlock::lock {
 
-// Whether to queue for a fair lock that is busy. A waiter that does not subscribe first can be
-// called before it listens.
-enum class Join { no, yes };
+// Whether the owner waits for a lock that is busy: in the queue of a fair lock, and as one of those
+// whose number Busy::waiters has. A waiter that does not subscribe first can be called before it
+// listens. `called`: it waits, and asks because it heard that the lock is free; the others then
+// hear that the lock is taken again.
+enum class Join { no, yes, called };
+
+// Where a waiter hears of a lock.
+struct Channel {
+  std::string name;
+  std::optional<std::int64_t>
+      taken{};  // the message that the lock is taken again; all others say that it is free
+};
 
 enum class Renewal { renewed, lost };
 enum class Release { freed, still_held, not_held };
@@ -37,7 +46,7 @@ class Lock {
   // Returns how often the lease is to be renewed.
   [[nodiscard]] virtual Milliseconds renewal_interval() const noexcept { return lease() / 3; }
   // Returns the channel on which a waiter is called.
-  [[nodiscard]] virtual std::string channel() const = 0;
+  [[nodiscard]] virtual Channel channel() const = 0;
   // Returns whether a request has found the name in use for plain and fair locks at once.
   [[nodiscard]] bool is_mixed() const noexcept { return (marks() & 1) != 0; }
   // Returns whether a request has found the name's twin in use: see twin_of.

@@ -77,8 +77,8 @@ Milliseconds SingleServerLock::renewal_interval() const noexcept {
   return std::min(Lock::renewal_interval(), layout_.longest_renewal_interval);
 }
 
-std::string SingleServerLock::channel() const {
-  return layout_.queues ? layout_.keys.waiter_channel(owner_) : layout_.channel;
+Channel SingleServerLock::channel() const {
+  return layout_.queues ? Channel{layout_.keys.waiter_channel(owner_)} : layout_.channel;
 }
 
 bool SingleServerLock::is_latched() const noexcept {
@@ -131,6 +131,7 @@ Busy SingleServerLock::explain(const lua::taking::Busy& reply) const {
     busy.is_any_string = !busy.held_for && !looks_like_owner(busy.owner);
     if (busy.is_any_string) busy.owner = start_of(busy.owner);
   }
+  busy.waiters = static_cast<int>(reply.waiters.value_or(0));
   if (reply.permits) busy.permits = static_cast<int>(*reply.permits);
   // Nobody tells the first of rlock's waiters that one of Redisson's before it takes the lock.
   const std::string head = reply.overheard.value_or("");
@@ -139,7 +140,7 @@ Busy SingleServerLock::explain(const lua::taking::Busy& reply) const {
 }
 
 std::variant<Hold, Busy> SingleServerLock::try_acquire(redis::Client& client, Join join) {
-  has_queued_ = has_queued_ || join == Join::yes;
+  has_queued_ = has_queued_ || join != Join::no;
   while (true) {
     auto answer = request(client, join, terms_);
     const Busy* busy = std::get_if<Busy>(&answer);

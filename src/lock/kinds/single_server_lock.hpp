@@ -27,7 +27,7 @@ class SingleServerLock final : public Lock {
   [[nodiscard]] Milliseconds lease() const noexcept override { return terms_.lease; }
   [[nodiscard]] Milliseconds renewal_interval() const noexcept override;
   [[nodiscard]] Kind kind() const noexcept override { return layout_.kind; }
-  [[nodiscard]] std::string channel() const override;
+  [[nodiscard]] Channel channel() const override;
   [[nodiscard]] int marks() const noexcept override { return marks_; }
 
   [[nodiscard]] std::variant<Hold, Busy> try_acquire(Session& session, Join join) override {

@@ -21,7 +21,7 @@ Layout fair_layout(const std::string& name, Milliseconds wait) {
                                    .about_json = asker.about,
                                    .fencing = fencing_word(terms.fencing),
                                    .channel = keys.channel,
-                                   .wait = join == Join::yes ? wait : Milliseconds(0)};
+                                   .wait = join == Join::no ? Milliseconds(0) : wait};
   };
   layout.release = plain_release(wait);
   return layout;

@@ -1,5 +1,6 @@
 #include "lock/kinds/plain/plain.hpp"
 
+#include "lua_limits.hpp"
 #include "lua_scripts.hpp"
 
 namespace rlock::lock {
@@ -12,6 +13,10 @@ decltype(lua::reenter::Call::fencing) reentry_word(Fencing fencing) {
 }
 
 }  // namespace
+
+std::optional<Key> waiting_channel(const KeyNames& keys, Join join) {
+  return join == Join::no ? std::nullopt : std::optional(keys.channel);
+}
 
 ReleaseCall plain_release(Milliseconds added_wait) {
   return [added_wait](const Asker& asker, Milliseconds memory, Milliseconds keep,
@@ -35,8 +40,8 @@ ReleaseCall plain_release(Milliseconds added_wait) {
 
 Layout plain_layout(const std::string& name) {
   Layout layout{.keys = KeyNames(name)};
-  layout.channel = layout.keys.channel;
-  layout.acquire = [](const Asker& asker, const Terms& terms, Join) -> redis::ScriptCall {
+  layout.channel = {layout.keys.channel, lua::k_taken};
+  layout.acquire = [](const Asker& asker, const Terms& terms, Join join) -> redis::ScriptCall {
     const KeyNames& keys = asker.keys;
     return lua::acquire::Call{.lock = keys.lock,
                               .info = keys.info,
@@ -47,7 +52,9 @@ Layout plain_layout(const std::string& name) {
                               .owner = asker.owner,
                               .about_json = asker.about,
                               .fencing = fencing_word(terms.fencing),
-                              .restart_delay = terms.restart_delay};
+                              .restart_delay = terms.restart_delay,
+                              .channel = waiting_channel(keys, join),
+                              .is_called = join == Join::called};
   };
   layout.reenter = [](const Asker& asker, Milliseconds memory) -> redis::ScriptCall {
     const KeyNames& keys = asker.keys;

@@ -31,7 +31,7 @@ class QuorumLock final : public Lock {
   // Often enough that of servers that forget it, one after the other, each has it again in time.
   [[nodiscard]] Milliseconds renewal_interval() const noexcept override;
   [[nodiscard]] Kind kind() const noexcept override { return front().kind(); }
-  [[nodiscard]] std::string channel() const override { return front().channel(); }
+  [[nodiscard]] Channel channel() const override { return {front().channel().name}; }
   [[nodiscard]] int marks() const noexcept override;
 
   // Tries a few times where several who came at once have some votes each. Throws Unavailable where

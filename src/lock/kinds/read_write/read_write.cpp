@@ -35,7 +35,7 @@ redis::ScriptCall acquire_write(const Asker& asker, const Terms& terms, Join /*j
 
 Layout read_write_layout(const std::string& name, Kind side) {
   Layout layout{.kind = side, .keys = KeyNames(name)};
-  layout.channel = layout.keys.read_write_channel;
+  layout.channel = {layout.keys.read_write_channel};
   layout.owner_ending = ":write";
   if (side == Kind::read) {
     layout.longest_renewal_interval = k_longest_reader_interval;

@@ -1,13 +1,16 @@
 #include "lock/kinds/semaphore/semaphore.hpp"
 
+#include "lua_limits.hpp"
+
 namespace rlock::lock {
 
 Layout semaphore_layout(const std::string& name, int permits) {
   Layout layout{.kind = Kind::semaphore, .keys = KeyNames(name)};
-  layout.channel = layout.keys.semaphore_channel;
+  layout.channel = {layout.keys.semaphore_channel, lua::k_none_left};
   layout.no_fencing =
       "a semaphore has no fencing tokens: the newest one would shut out the other holders";
-  layout.acquire = [permits](const Asker& asker, const Terms& terms, Join) -> redis::ScriptCall {
+  layout.acquire = [permits](const Asker& asker, const Terms& terms,
+                             Join join) -> redis::ScriptCall {
     const KeyNames& keys = asker.keys;
     return lua::acquire_semaphore::Call{.lock = keys.lock,
                                         .info = keys.info,
@@ -17,7 +20,8 @@ Layout semaphore_layout(const std::string& name, int permits) {
                                         .owner = asker.owner,
                                         .about_json = asker.about,
                                         .most = permits,
-                                        .channel = keys.semaphore_channel};
+                                        .channel = keys.semaphore_channel,
+                                        .is_called = join == Join::called};
   };
   layout.reenter = [](const Asker& asker, Milliseconds memory) -> redis::ScriptCall {
     const KeyNames& keys = asker.keys;

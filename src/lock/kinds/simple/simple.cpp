@@ -9,7 +9,7 @@ Layout simple_layout(const std::string& name, Value value) {
   layout.kind = Kind::simple;
   layout.is_string = true;
   layout.is_owner_shared = value == Value::given;
-  layout.acquire = [value](const Asker& asker, const Terms& terms, Join) -> redis::ScriptCall {
+  layout.acquire = [value](const Asker& asker, const Terms& terms, Join join) -> redis::ScriptCall {
     const KeyNames& keys = asker.keys;
     return lua::acquire_simple::Call{.lock = keys.lock,
                                      .info = keys.info,
@@ -21,7 +21,9 @@ Layout simple_layout(const std::string& name, Value value) {
                                      .fencing = fencing_word(terms.fencing),
                                      .restart_delay = terms.restart_delay,
                                      .is_unique = value == Value::fresh,
-                                     .permits = keys.permits};
+                                     .permits = keys.permits,
+                                     .channel = waiting_channel(keys, join),
+                                     .is_called = join == Join::called};
   };
   return layout;
 }

@@ -1,0 +1,96 @@
+// Where many wait for one lock, they ask one after the other when it becomes free.
+#include <deque>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "cli/foreign_lock.hpp"
+#include "support/looks.hpp"
+#include "support/process.hpp"
+#include "support/server.hpp"
+#include "support/waiters.hpp"
+#include "support/words.hpp"
+
+using namespace rlock::test;
+
+namespace {
+
+const std::string k_channel = "redisson_lock__channel:{job}";
+
+// Connections that listen, too: with them each waiter knows from the first that it is one of many.
+class Crowd {
+ public:
+  Crowd(const Server& server, const std::string& channel, int count) {
+    for (int i = 0; i < count; ++i) {
+      members_.push_back(server.connect());
+      members_.back().call({"SUBSCRIBE", channel});
+    }
+  }
+
+  // Returns the next message that they have heard.
+  std::string heard() { return members_.front().call({"PING"}).at(2); }
+
+ private:
+  std::deque<RespClient> members_;
+};
+
+}  // namespace
+
+TEST_CASE("stampede: waiters who hear that the lock is taken again do not ask") {
+  Server server;
+  hold(server);
+  Crowd crowd(server, k_channel, 200);
+  std::deque<Process> waiters;
+  for (int i = 0; i < 3; ++i) {
+    waiters.emplace_back(rlock_argv("exec", "-r", server.unix_url(), "job", "--", "true"));
+  }
+  REQUIRE(comes_to_wait(server, "job", 203));
+  const long before = scripts_in(server.command({"INFO", "commandstats"}));
+  for (int i = 0; i < 200; ++i) {
+    server.command(
+        {"EVAL", "redis.call('publish', KEYS[1], '0') return redis.call('publish', KEYS[1], '2')",
+         "1", k_channel});
+  }
+  // Each of them asks every 5 s in any case, and sometimes before the second message has come.
+  CHECK(scripts_in(server.command({"INFO", "commandstats"})) - before < 60);
+  release(server);
+  for (Process& waiter : waiters) CHECK(waiter.wait().status == 0);
+}
+
+TEST_CASE("stampede: a waiter who was called tells the others that the lock is taken again") {
+  struct Case {
+    std::string channel, taken;
+    Words options;
+  };
+  const std::vector<Case> cases = {{k_channel, "2", {}},
+                                   {k_channel, "2", {"--kind", "simple"}},
+                                   {"redisson_sc:{job}", "0", {"--permits", "1"}}};
+  for (const Case& each : cases) {
+    CAPTURE(each.channel);
+    CAPTURE(each.options.size());
+    Server server;
+    const auto argv_of = [&](const Words& command) {
+      Words argv = rlock_argv("exec", "-r", server.unix_url());
+      argv.insert(argv.end(), each.options.begin(), each.options.end());
+      for (const char* word : {"job", "--"}) argv.emplace_back(word);
+      argv.insert(argv.end(), command.begin(), command.end());
+      return argv;
+    };
+    Process holder(argv_of({"sh", "-c", "echo held; cat"}), {.hold_stdin = true});
+    holder.wait_for_stdout("held");
+    const long before = scripts_in(server.command({"INFO", "commandstats"}));
+    Crowd crowd(server, each.channel, 5);
+    Process waiter(argv_of({"true"}));
+    REQUIRE(wait_until([&] { return listeners(server, each.channel) == 6; }));
+    REQUIRE(wait_until([&] {
+      return scripts_in(server.command({"INFO", "commandstats"})) == before + 2;
+    }));
+    holder.close_stdin();
+    CHECK(holder.wait().status == 0);
+    CHECK(waiter.wait().status == 0);
+    const std::string free = each.taken == "0" ? "1" : "0";
+    CHECK(crowd.heard() == free);
+    CHECK(crowd.heard() == each.taken);
+    CHECK(crowd.heard() == free);
+  }
+}
