@@ -26,7 +26,7 @@ lock::Busy Waiter::join(redis::Client& client, const redis::ClientOptions& liste
   const std::lock_guard guard(mutex_);
   auto answer = lock_.try_acquire(client, lock::Join::no);
   if (std::holds_alternative<lock::Busy>(answer)) {
-    subscription_.emplace(listening, std::vector{lock_.channel()});
+    subscription_.emplace(listening, std::vector{lock_.channel().name});
     answer = lock_.try_acquire(client, lock::Join::yes);
   }
   const lock::Busy* busy = std::get_if<lock::Busy>(&answer);
