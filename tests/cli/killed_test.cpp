@@ -108,6 +108,17 @@ TEST_CASE("S7: a daemon without its environment is ended, too, if it has lived f
   CHECK(wait_until([&] { return family.alive().empty(); }));
 }
 
+TEST_CASE("S7: who has neither the command's group nor its environment is found by its parent") {
+  Server server;
+  const std::string mark = "bare-" + server.directory();
+  Process rlock(rlock_argv("exec", "-r", server.unix_url(), "--lease", "5s", "job", "--", "sh",
+                           "-c", "setsid env -i MARK=$0 sh -c 'echo started; sleep 1000; :' & wait",
+                           mark));
+  rlock.wait_for_stdout("started");
+  rlock.signal(SIGKILL);
+  CHECK(wait_until([&] { return processes_with(mark).empty(); }));
+}
+
 TEST_CASE("S7: with --on-lost ignore, too, a dead rlock leaves nothing behind") {
   Job job;
   Process rlock(job.argv({"--lease", "1s", "--on-lost", "ignore"}), job.options());
