@@ -16,7 +16,7 @@
 --#include twin.lua
 --#include about.lua
 -- First the common case, without what only others need: the lock is free, the owner is the head or there is
--- no queue, all waiters are rlock's, and nothing is to be put in order. Then the grant concerns only the next.
+-- no queue, all waiters are rlock's, and nothing is to be put in order. Then only the next waiter's deadline changes.
 local is_usual = fencing == 'off' and lease >= k_short_lease
 is_usual = is_usual and redis.pcall('exists', latch, lock, twin_name() or latch) == 0
 local near = is_usual and redis.pcall('lrange', queue, 0, 1) or {err = ''}

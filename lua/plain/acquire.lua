@@ -10,7 +10,7 @@
 --#arg fencing off|draw|peek  peek: tell which token would be drawn
 --#arg restart_delay ms?  see include/restart.lua
 --#arg channel key?  on which the owner waits; empty: he does not wait
---#arg is_called flag  he heard that the lock is free
+--#arg taken text  see include/crowd.lua
 -- For its replies see include/taking.lua.
 --#include now.lua
 --#include twin.lua
@@ -23,7 +23,7 @@
 local found = redis.pcall('exists', latch, lock, info, queue, twin_name() or latch)
 if found == 0 and fencing == 'off' and not restart_delay then
   make('reentrant', owner, owner, 1)
-  tell_taken(k_taken)
+  tell_taken(lease)
   return {k_granted, 1, 0, '', ''}
 end
 if (found == 1 or found == 2) and not restart_delay and redis.pcall('hlen', lock) == 1 then
@@ -32,8 +32,9 @@ if (found == 1 or found == 2) and not restart_delay and redis.pcall('hlen', lock
   local is_lock = holder ~= owner and holder:find(':', 1, true) and count:find('^%d+$')
   if is_lock and type(told) ~= 'table' and found == (told and 2 or 1) then
     local marks = told and told:find('"kind":"fair"', 1, true) and 1 or 0
-    tell_taken(k_taken)
-    return {k_busy, redis.call('pttl', lock), holder, told or '', string.format('%.0f', now), marks, count_waiters()}
+    local left = redis.call('pttl', lock)
+    tell_taken(left)
+    return {k_busy, left, holder, told or '', string.format('%.0f', now), marks, count_waiters()}
   end
 end
 
@@ -61,7 +62,7 @@ local holds = not is_free and redis.call('hexists', lock, owner) == 1
 if not is_free and not holds then
   local answer, holders_kind = busy()
   answer[k_busy_marks], answer[k_busy_waiters] = (holders_kind == 'fair' and 1 or mixed) + twin, count_waiters()
-  tell_taken(k_taken)
+  tell_taken(left)
   return answer
 end
 extend_lock(left)
@@ -74,5 +75,5 @@ if run ~= '' then
   if holds and not seen then count = redis.call('hincrby', lock, owner, 1) end
   redis.call('set', latch, 'entered', 'px', 2 * lease)
 end
-tell_taken(k_taken)
+tell_taken(lease)
 return {k_granted, count, mixed + twin, drawn or '', run}

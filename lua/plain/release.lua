@@ -14,14 +14,14 @@
 --#arg wakes flag  those who wait
 --#arg is_shared flag  other processes know of the hold
 --#include publish.lua
--- Mostly, it is the only hold, nothing is noted, and nobody queues, or the head of the queue is a waiter of
--- rlock's who listens: what only other cases need is left for later.
+-- The common case: it is the only hold, and nothing is noted; either nobody queues, or the head of the queue
+-- is a waiter of rlock's who listens. What only other cases need is left for later.
 local found = standing == 'granted' and keep == 0 and not is_shared and redis.pcall('exists', latch, queue)
 local head = found == 1 and wakes and wait > 0 and redis.pcall('lindex', queue, 0)
 if found == 0 or type(head) == 'string' then
   local told = redis.pcall('hmget', info, owner, 'holder', head or owner, 'called')
   local is_usual = not told.err and (told[2] or owner) == owner and (not told[1] or told[1]:sub(1, 2) == '{ ')
-  local call  -- see the function of this name
+  local call  -- as call() of include/queue.lua notes it
   if is_usual and head then
     --#include now.lua
     call = cjson.encode({owner = head, at = now})

@@ -8,7 +8,7 @@
 --#arg about_json text  what to tell of the owner, or nothing
 --#arg most count  how many may have a permit at once
 --#arg channel key
---#arg is_called flag  he heard that there are permits
+--#arg taken text  see include/crowd.lua
 -- For its replies see include/taking.lua: busy has the pttl of the permit that ends first, and the
 -- holder who has its own for longest.
 --#include now.lua
@@ -41,9 +41,9 @@ local kind = other_use() or not is_new and count_out() > 0 and twin_use()
 if kind then return {k_in_use, kind} end
 
 local function busy(out)
-  tell_taken(k_none_left)
   local first = redis.call('zrange', permits, 0, k_most_looked_at - 1, 'withscores')
   local left = math.max(tonumber(first[2]) - now, 0)
+  if out == most then tell_taken(left) end  -- else others may have more than this run
   local longest, since
   for i = 1, #first, 2 do
     local about = known(first[i])
@@ -98,5 +98,5 @@ elseif about_json ~= '' then
 end
 if not is_new or out > 1 then keep_alive() end
 if most - out > math.max(before, 0) then announce(most - out) end
-if out == most then tell_taken(k_none_left) end
+if out == most then tell_taken(lease) end
 return {k_granted, 1, twin_mark(), ''}

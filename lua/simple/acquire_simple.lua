@@ -11,7 +11,7 @@
 --#arg is_unique flag  nobody else can have this owner's value
 --#arg permits key  of a semaphore (who uses none may have no right to that key)
 --#arg channel key?  on which the owner waits; empty: he does not wait
---#arg is_called flag  he heard that the lock is free
+--#arg taken text  see include/crowd.lua
 -- For its replies see include/taking.lua: of a foreign value that is long, the start is the owner.
 local entered = redis.call('get', latch)
 if entered and entered ~= 'entered' then return {k_ended} end
@@ -44,7 +44,7 @@ if value and (value ~= owner or not is_unique and not entered) then
   local answer = held_by(value)
   answer[k_busy_owner], answer[k_busy_marks] = value:sub(1, k_longest_value), twin_mark()
   answer[k_busy_waiters] = count_waiters()
-  tell_taken(k_taken)
+  tell_taken(answer[k_busy_pttl])
   return answer
 end
 local drawn, refusal = fence(owner, value, fencing)
@@ -59,5 +59,5 @@ if not is_unique then redis.call('set', latch, 'entered', 'px', math.max(redis.c
 local noted = fencing == 'draw' and drawn or nil
 if noted or about_json ~= '' then tell_of_holder(owner, about_owner('simple', noted), value) end
 if not is_unique and not value then note(owner, 'latches', latch:match('.*:(.*)'), lease) end
-tell_taken(k_taken)
+tell_taken(lease)
 return {k_granted, 1, twin_mark(), drawn or '', run}

@@ -175,6 +175,25 @@ TEST_CASE("watch tells each release of which a message comes, once, however shor
   CHECK(releases(watch.wait().out) == count);
 }
 
+TEST_CASE("watch takes the message that a lock is taken again for no release") {
+  Server server;
+  const std::string channel = "redisson_lock__channel:{job}";
+  Process watch(rlock_argv("watch", "--json", "-r", server.unix_url(), "job"));
+  watch.wait_for_stdout(event("job", "state"));
+  acquire(server, "job");
+  watch.wait_for_stdout(event("job", "held"));
+  server.command({"EVAL",
+                  "redis.call('del', 'job') redis.call('publish', ARGV[1], '0') "
+                  "redis.call('hset', 'job', ARGV[2], 1) redis.call('pexpire', 'job', 600000) "
+                  "return redis.call('publish', ARGV[1], '2')",
+                  "0", channel, k_foreign_owner});
+  watch.wait_for_stdout("\"owner\":\"" + k_foreign_owner + "\"");
+  const std::string out = watch.out();
+  const std::size_t first = out.find(event("job", "released"));
+  CHECK(first != std::string::npos);
+  CHECK(out.find(event("job", "released"), first + 1) == std::string::npos);
+}
+
 TEST_CASE("watch tells people of a release that it did not see, and by whom one was that it saw") {
   Server server;
   Process watch(rlock_argv("watch", "-r", server.unix_url(), "job"));

@@ -135,7 +135,7 @@ Sent Layout::take(const std::string& owner, const Hold& hold) const {
                                             .is_unique = kind == Kind::simple,
                                             .permits = k_permits,
                                             .channel = k_channel,
-                                            .is_called = true});
+                                            .taken = "2"});
     case Kind::read_write:
       if (hold.writes) {
         return sent(lua::acquire_write::Call{.lock = k_lock,
@@ -166,7 +166,7 @@ Sent Layout::take(const std::string& owner, const Hold& hold) const {
                                                .about_json = k_about,
                                                .most = permits,
                                                .channel = k_semaphore_channel,
-                                               .is_called = true});
+                                               .taken = "0"});
   }
   return sent(lua::acquire::Call{.lock = k_lock,
                                  .info = k_info,
@@ -179,7 +179,7 @@ Sent Layout::take(const std::string& owner, const Hold& hold) const {
                                  .fencing = fencing,
                                  .restart_delay = std::nullopt,
                                  .channel = k_channel,
-                                 .is_called = true});
+                                 .taken = "2"});
 }
 
 Sent Layout::reenter(const std::string& owner, const Hold& hold) const {

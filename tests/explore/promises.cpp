@@ -4,7 +4,6 @@
 #include <set>
 
 #include "explore/keeping.hpp"
-#include "lua_limits.hpp"
 
 namespace rlock::explore {
 namespace {
@@ -284,8 +283,7 @@ void check_repaired(const Layout& layout, const World& before, const World& worl
 
 void check_taken(const Layout& layout, const World& world) {
   const Store& store = world.store;
-  const std::string taken =
-      std::to_string(is_semaphore(layout.kind) ? lua::k_none_left : lua::k_taken);
+  const std::string taken = is_semaphore(layout.kind) ? "0" : "2";
   if (std::find(store.messages.begin(), store.messages.end(), taken) == store.messages.end())
     return;
   const std::size_t most = is_semaphore(layout.kind) ? static_cast<std::size_t>(layout.permits) : 1;

@@ -165,7 +165,7 @@ Servers::Sent Servers::sent(const Request& request) const {
           .fencing = "off",
           .restart_delay = Milliseconds(request.what == What::take ? delay_ms_ : 0),
           .channel = std::nullopt,
-          .is_called = false});
+          .taken = ""});
     case What::renew:
       return of(lua::renew::Call{
           .lock = k_lock, .lease = lease, .owner = owner, .info = k_info, .latch = latch});

@@ -24,7 +24,7 @@ inline lua::acquire::Call acquire_call(const std::string& owner, const std::stri
           .fencing = "off",
           .restart_delay = std::nullopt,
           .channel = std::nullopt,
-          .is_called = false};
+          .taken = ""};
 }
 
 inline lua::acquire_simple::Call acquire_simple_call(const std::string& owner,
@@ -41,7 +41,7 @@ inline lua::acquire_simple::Call acquire_simple_call(const std::string& owner,
           .is_unique = true,
           .permits = k_job.permits,
           .channel = std::nullopt,
-          .is_called = false};
+          .taken = ""};
 }
 
 inline lua::reenter::Call reenter_call(const std::string& owner, const std::string& id) {

@@ -181,6 +181,7 @@ void LockWatcher::follow() {
 
 void LockWatcher::listen() {
   for (const redis::Message& message : subscription_->drain()) {
+    if (lock::tells_of_taking(message.channel, message.text)) continue;
     const auto [first, last] = listeners_.equal_range(message.channel);
     for (auto listener = first; listener != last; ++listener) {
       const auto [source, index] = listener->second;

@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include "lock/servers/tally.hpp"
+#include "lock/words/key_names.hpp"
 #include "redis/server_error.hpp"
 
 namespace rlock::lock {
@@ -15,8 +16,8 @@ constexpr Milliseconds k_between_calls{5};
 
 }  // namespace
 
-Listener::Listener(Session& session, const Channel& channel) : session_(session) {
-  if (channel.taken) taken_ = std::to_string(*channel.taken);
+Listener::Listener(Session& session, const Channel& channel)
+    : session_(session), taken_(channel.taken) {
   const std::vector<std::string> channels = {channel.name};
   if (session.nodes().empty()) {
     subscribed_.push_back(
@@ -56,12 +57,17 @@ bool Listener::overhear(const std::string& channel) {
 }
 
 bool Listener::sleep(TimePoint until, const std::function<void()>& tick) {
+  TimePoint next_tick = after(BootClock::now(), k_tick);
   while (!hears()) {
     const TimePoint now = BootClock::now();
     if (now >= until) return false;
-    TimePoint next = std::min(until, after(now, k_tick));
+    if (now >= next_tick) {
+      tick();
+      next_tick = after(now, k_tick);
+    }
+    TimePoint next = std::min(until, next_tick);
     if (first_call_) next = std::min(next, after(*first_call_, k_between_calls));
-    if (!wait(next) && next != until && !first_call_) tick();
+    wait(next);
   }
   first_call_.reset();
   has_called_.assign(subscribed_.size(), false);
@@ -70,7 +76,7 @@ bool Listener::sleep(TimePoint until, const std::function<void()>& tick) {
 
 bool Listener::hears_taken(TimePoint until) {
   has_called_[0] = true;
-  while (hears() && BootClock::now() < until) (void)wait(until);
+  while (hears() && BootClock::now() < until) wait(until);
   const bool is_free = has_called_[0];
   has_called_[0] = false;
   return !is_free;
@@ -84,7 +90,10 @@ bool Listener::hears() {
     try {
       const auto messages =
           subscribed_[i] ? subscribed_[i]->drain() : std::vector<redis::Message>();
-      if (!messages.empty()) has_called_[i] = messages.back().text != taken_;
+      for (const redis::Message& message : messages) {
+        const bool is_taking = tells_of_taking(message.channel, message.text);
+        if (!is_taking || message.text == taken_) has_called_[i] = !is_taking;
+      }
     } catch (const Error&) {
       loss = std::current_exception();
       subscribed_[i].reset();
@@ -100,15 +109,15 @@ bool Listener::hears() {
   return first_call_ && now >= after(*first_call_, k_between_calls);
 }
 
-bool Listener::wait(TimePoint until) const {
+void Listener::wait(TimePoint until) const {
   std::vector<pollfd> polled = {{session_.wake_fd(), POLLIN, 0}};
   for (const Subscribed& one : subscribed_) {
     if (one) polled.push_back({one->fd(), POLLIN, 0});
   }
   const int ready = poll_until(polled, until);
-  if (ready == 0) return false;
+  if (ready == 0) return;
   // A message counts first: a signal that comes with it must not keep it from being used.
-  if (polled[0].revents == 0 || ready > 1) return true;
+  if (polled[0].revents == 0 || ready > 1) return;
   throw redis::Interrupted();
 }
 

@@ -41,14 +41,14 @@ class Listener {
 
   // Takes over the connections to further servers that have been made.
   void adopt();
-  // Takes the messages that have come. Returns whether enough of the last ones say that the lock is
-  // free.
+  // Takes the messages that have come. Returns whether the last message of enough servers says that
+  // the lock is free.
   [[nodiscard]] bool hears();
-  // Waits until something can have come. Returns false when `until` has passed.
-  [[nodiscard]] bool wait(TimePoint until) const;
+  // Waits until something can have come, at most `until`.
+  void wait(TimePoint until) const;
 
   Session& session_;
-  std::optional<std::string> taken_;          // the message that the lock is taken again
+  std::string taken_;                         // the message that the lock is taken again, or empty
   std::optional<Ballot<Subscribed>> ballot_;  // of several servers
   std::vector<Subscribed> subscribed_;
   std::vector<bool> has_called_;  // each one's last message said that the lock is free

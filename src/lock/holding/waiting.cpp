@@ -21,6 +21,8 @@ constexpr Milliseconds k_between_messages{50};
 // Between two waiters that ask one after the other, at the least: the first one's request and the
 // message that the lock is taken again are to come in between.
 constexpr std::chrono::microseconds k_shortest_turn{500};
+// Most of those who waited a moment ago may have gone.
+constexpr Milliseconds k_longest_turn{1000};
 // For so long the sentinels' word counts of who is the master: a usual request asks them once.
 constexpr Milliseconds k_age_of_word{500};
 
@@ -140,7 +142,7 @@ class Wait {
         return Join::yes;
       }
       if (listener_->overhear(busy.overheard)) return Join::yes;
-      const bool is_crowd = lock_.channel().taken && busy.waiters > 1;
+      const bool is_crowd = !lock_.channel().taken.empty() && busy.waiters > 1;
       const auto tick = [&] {
         Busy now = busy;
         const auto slept = std::chrono::floor<Milliseconds>(BootClock::now() - asleep);
@@ -164,7 +166,8 @@ class Wait {
   [[nodiscard]] TimePoint turn(int waiters) const {
     const auto each = std::max<BootClock::duration>(round_trip_, k_shortest_turn);
     const auto place = static_cast<int>(random_below(static_cast<unsigned>(waiters) * 1000));
-    return BootClock::now() + std::max(place - 1000, 0) * each / 1000;
+    const auto span = std::max(place - 1000, 0) * each / 1000;
+    return BootClock::now() + std::min<BootClock::duration>(span, k_longest_turn);
   }
 
   // Somebody has called. Where a great many calls were in vain, waits a moment, `until` at the

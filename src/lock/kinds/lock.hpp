@@ -13,17 +13,18 @@
 
 namespace rlock::lock {
 
-// Whether the owner waits for a lock that is busy: in the queue of a fair lock, and as one of those
-// whose number Busy::waiters has. A waiter that does not subscribe first can be called before it
-// listens. `called`: it waits, and asks because it heard that the lock is free; the others then
-// hear that the lock is taken again.
-enum class Join { no, yes, called };
+// Whether the owner waits if the lock is busy.
+enum class Join {
+  no,
+  yes,  // in the queue of a fair lock. Who does not subscribe first can be called before it listens
+  called,  // as yes. It asks because it heard that the lock is free, and the others hear that it
+           // asks
+};
 
 // Where a waiter hears of a lock.
 struct Channel {
   std::string name;
-  std::optional<std::int64_t>
-      taken{};  // the message that the lock is taken again; all others say that it is free
+  std::string taken{};  // the message that the lock is taken again; empty if there is none
 };
 
 enum class Renewal { renewed, lost };

@@ -117,6 +117,7 @@ redis::Reply SingleServerLock::run(redis::Client& client, const redis::ScriptCal
 Busy SingleServerLock::explain(const lua::taking::Busy& reply) const {
   constexpr std::int64_t k_no_expiry = -1;
   constexpr std::int64_t k_no_place = -1;
+  constexpr std::int64_t k_most_waiters = 1'000'000;
   Busy busy;
   if (reply.pttl != k_no_expiry) busy.ttl = Milliseconds(std::max<std::int64_t>(reply.pttl, 0));
   busy.owner = reply.owner;
@@ -131,7 +132,8 @@ Busy SingleServerLock::explain(const lua::taking::Busy& reply) const {
     busy.is_any_string = !busy.held_for && !looks_like_owner(busy.owner);
     if (busy.is_any_string) busy.owner = start_of(busy.owner);
   }
-  busy.waiters = static_cast<int>(reply.waiters.value_or(0));
+  busy.waiters =
+      static_cast<int>(std::clamp<std::int64_t>(reply.waiters.value_or(0), 0, k_most_waiters));
   if (reply.permits) busy.permits = static_cast<int>(*reply.permits);
   // Nobody tells the first of rlock's waiters that one of Redisson's before it takes the lock.
   const std::string head = reply.overheard.value_or("");

@@ -68,6 +68,13 @@ std::optional<std::string> twin_of(const std::string& name) {
   return in_braces(name);
 }
 
+std::string taken_message(const std::string& name) { return is_braced(name) ? "3" : "2"; }
+
+bool tells_of_taking(std::string_view channel, std::string_view message) {
+  if (channel.starts_with("redisson_sc:")) return message == k_none_left_message;
+  return message == "2" || message == "3";
+}
+
 KeyNames::KeyNames(const std::string& name)
     : lock(name),
       channel(prefixed("redisson_lock__channel", name)),

@@ -23,6 +23,17 @@ void check_name(std::string_view name);
 // the same, except the lock itself. Returns the other of two such names, or nothing.
 [[nodiscard]] std::optional<std::string> twin_of(const std::string& name);
 
+// Returns the message on the channel of a lock's releases that the lock is taken again. Twins share
+// the channel.
+[[nodiscard]] std::string taken_message(const std::string& name);
+
+// The same for a semaphore: no permit is left.
+inline constexpr const char* k_none_left_message = "0";
+
+// Returns whether a message on a channel of releases is one of these, and says nothing of a
+// release.
+[[nodiscard]] bool tells_of_taking(std::string_view channel, std::string_view message);
+
 struct KeyNames {
   explicit KeyNames(const std::string& name);
 

@@ -1,6 +1,5 @@
 #include "lock/kinds/plain/plain.hpp"
 
-#include "lua_limits.hpp"
 #include "lua_scripts.hpp"
 
 namespace rlock::lock {
@@ -40,7 +39,7 @@ ReleaseCall plain_release(Milliseconds added_wait) {
 
 Layout plain_layout(const std::string& name) {
   Layout layout{.keys = KeyNames(name)};
-  layout.channel = {layout.keys.channel, lua::k_taken};
+  layout.channel = {layout.keys.channel, taken_message(name)};
   layout.acquire = [](const Asker& asker, const Terms& terms, Join join) -> redis::ScriptCall {
     const KeyNames& keys = asker.keys;
     return lua::acquire::Call{.lock = keys.lock,
@@ -54,7 +53,7 @@ Layout plain_layout(const std::string& name) {
                               .fencing = fencing_word(terms.fencing),
                               .restart_delay = terms.restart_delay,
                               .channel = waiting_channel(keys, join),
-                              .is_called = join == Join::called};
+                              .taken = join == Join::called ? taken_message(keys.lock) : ""};
   };
   layout.reenter = [](const Asker& asker, Milliseconds memory) -> redis::ScriptCall {
     const KeyNames& keys = asker.keys;

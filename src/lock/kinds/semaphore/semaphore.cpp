@@ -1,12 +1,10 @@
 #include "lock/kinds/semaphore/semaphore.hpp"
 
-#include "lua_limits.hpp"
-
 namespace rlock::lock {
 
 Layout semaphore_layout(const std::string& name, int permits) {
   Layout layout{.kind = Kind::semaphore, .keys = KeyNames(name)};
-  layout.channel = {layout.keys.semaphore_channel, lua::k_none_left};
+  layout.channel = {layout.keys.semaphore_channel, k_none_left_message};
   layout.no_fencing =
       "a semaphore has no fencing tokens: the newest one would shut out the other holders";
   layout.acquire = [permits](const Asker& asker, const Terms& terms,
@@ -21,7 +19,7 @@ Layout semaphore_layout(const std::string& name, int permits) {
                                         .about_json = asker.about,
                                         .most = permits,
                                         .channel = keys.semaphore_channel,
-                                        .is_called = join == Join::called};
+                                        .taken = join == Join::called ? k_none_left_message : ""};
   };
   layout.reenter = [](const Asker& asker, Milliseconds memory) -> redis::ScriptCall {
     const KeyNames& keys = asker.keys;

@@ -23,7 +23,7 @@ Layout simple_layout(const std::string& name, Value value) {
                                      .is_unique = value == Value::fresh,
                                      .permits = keys.permits,
                                      .channel = waiting_channel(keys, join),
-                                     .is_called = join == Join::called};
+                                     .taken = join == Join::called ? taken_message(keys.lock) : ""};
   };
   return layout;
 }
