@@ -46,6 +46,8 @@ bool is_command(const std::string& word) {
   return std::ranges::any_of(k_commands, [&](const Entry& entry) { return word == entry.name; });
 }
 
+bool is_option(const std::string& word) { return word.starts_with('-'); }
+
 // Returns the first word that is a command's name, or nothing.
 std::string find_command(const std::vector<std::string>& words) {
   const auto command = std::ranges::find_if(words, is_command);
@@ -99,7 +101,6 @@ std::string in_words(const std::string& text) {
   const CLI::App& chosen = commands.empty() ? app : *commands.front();
   const std::string help = commands.empty() ? "" : " " + chosen.get_name();
   const auto extras = app.remaining(true);
-  const auto is_option = [](const std::string& word) { return word.starts_with('-'); };
   const auto extra = commands.empty() ? extras.begin() : std::ranges::find_if(extras, is_option);
   if (extra != extras.end()) {
     throw Error(ExitStatus::usage, std::string("unknown ") +
@@ -125,9 +126,9 @@ bool has_all_options(const CLI::App& command, const std::vector<std::string>& wo
   const auto is_known = [&](const std::string& name) {
     return command.get_option_no_throw(name) != nullptr;
   };
-  return std::all_of(words.begin(), words.end(), [&](const std::string& word) {
+  return std::ranges::all_of(words, [&](const std::string& word) {
     if (word.starts_with("--")) return is_known(word.substr(0, word.find('=')));
-    if (!word.starts_with('-')) return true;
+    if (!is_option(word)) return true;
     return std::all_of(word.begin() + 1, word.end(),
                        [&](char letter) { return is_known(std::string("-") + letter); });
   });
@@ -137,14 +138,13 @@ bool has_all_options(const CLI::App& command, const std::vector<std::string>& wo
 // twentieth of the time of a short run (bench/run). Returns the actions of the commands.
 std::map<std::string, Action> set_up(CLI::App& app, Invocation& invocation,
                                      std::vector<std::string>& words, const std::string& chosen) {
-  invocation.has_options = std::any_of(
-      words.begin(), words.end(), [](const std::string& word) { return word.starts_with('-'); });
+  invocation.has_options = std::ranges::any_of(words, is_option);
   // If so, nobody asks for the help text of rlock itself, which names all commands.
   const bool starts_with_command = !chosen.empty() && words.front() == chosen;
   std::map<std::string, Action> actions;
   CLI::App* chosen_command = nullptr;
   for (const Entry& entry : k_commands) {
-    const bool is_mentioned = std::find(words.begin(), words.end(), entry.name) != words.end();
+    const bool is_mentioned = std::ranges::find(words, entry.name) != words.end();
     if (starts_with_command && !is_mentioned) continue;
     CLI::App* command = app.add_subcommand(entry.name, entry.description);
     if (*entry.description == '\0') command->group("");

@@ -18,9 +18,12 @@ inline long scripts_in(const std::string& stats) {
   return sum;
 }
 
-// Returns how many snapshots the server has given, where nobody runs any other script.
-inline long looks(const Server& server) {
+// The same of a server.
+inline long scripts_run(const Server& server) {
   return scripts_in(server.command({"INFO", "commandstats"}));
 }
+
+// Returns how many snapshots the server has given, where nobody runs any other script.
+inline long looks(const Server& server) { return scripts_run(server); }
 
 }  // namespace rlock::test

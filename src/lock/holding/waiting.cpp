@@ -49,6 +49,7 @@ class Wait {
     auto answer = options_.server_was_there ? ask_through_outages(Join::no)
                                             : lock_.try_acquire(session_, Join::no);
     while (true) {
+      Join join = Join::yes;
       if (const Hold* hold = std::get_if<Hold>(&answer)) {
         // One of a master of old is none, nor is one that nobody confirms or that ended on its way
         // here: ask again, which extends it if it is ours.
@@ -68,10 +69,9 @@ class Wait {
         options_.on_refusal(std::get<Busy>(answer));
         return std::nullopt;
       } else {
-        answer = ask_through_outages(sleep(std::get<Busy>(answer)));
-        continue;
+        join = sleep(std::get<Busy>(answer));
       }
-      answer = ask_through_outages(Join::yes);
+      answer = ask_through_outages(join);
     }
   }
 
@@ -142,7 +142,7 @@ class Wait {
         return Join::yes;
       }
       if (listener_->overhear(busy.overheard)) return Join::yes;
-      const bool is_crowd = !lock_.channel().taken.empty() && busy.waiters > 1;
+      const bool is_crowd = busy.waiters > 1;
       const auto tick = [&] {
         Busy now = busy;
         const auto slept = std::chrono::floor<Milliseconds>(BootClock::now() - asleep);

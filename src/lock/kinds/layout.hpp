@@ -27,6 +27,7 @@ struct Asker {
   Fencing fencing;
   bool is_unproven;  // only the latch proves this hold: the owner may have the lock by another one
   bool is_known;     // to other processes, which may give this hold back, too
+  const std::string& taken;  // as Channel::taken
 };
 
 // The scripts of every layout have the same replies.
@@ -69,6 +70,16 @@ using StandingWord = decltype(lua::release::Call::standing);
 // Returns the key of the token, unless there is to be none: no other run needs a right to it.
 [[nodiscard]] inline std::optional<Key> token_key(const KeyNames& keys, Fencing fencing) {
   return fencing == Fencing::off ? std::nullopt : std::optional(keys.token);
+}
+
+// Returns the channel on which the owner waits, or nothing if it does not wait.
+[[nodiscard]] inline std::optional<Key> waiting_channel(const KeyNames& keys, Join join) {
+  return join == Join::no ? std::nullopt : std::optional(keys.channel);
+}
+
+// Returns what a request tells the others who wait, or nothing.
+[[nodiscard]] inline std::string taken_word(const Asker& asker, Join join) {
+  return join == Join::called ? asker.taken : "";
 }
 
 }  // namespace rlock::lock

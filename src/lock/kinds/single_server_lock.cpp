@@ -86,8 +86,8 @@ bool SingleServerLock::is_latched() const noexcept {
 }
 
 Asker SingleServerLock::asker() const {
-  return {layout_.keys, owner_,         latch(),      about_,   standing_,
-          terms_.lease, terms_.fencing, is_unproven_, is_known_};
+  return {layout_.keys, owner_,         latch(),      about_,    standing_,
+          terms_.lease, terms_.fencing, is_unproven_, is_known_, layout_.channel.taken};
 }
 
 Hold SingleServerLock::hold(Milliseconds lease, TimePoint asked, std::int64_t count,

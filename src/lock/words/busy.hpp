@@ -20,7 +20,7 @@ struct Busy {
   std::optional<Milliseconds> ask_after;  // if so, when to ask again although nobody calls
   std::string overheard;                  // another's channel that tells more, if not empty
   std::optional<int> permits;             // of a semaphore, that are out
-  int waiters = 0;  // clients that listen for a release; 0 where that is unknown
+  int waiters = 0;  // that take turns: clients that listen for a release; 0 where unknown
 
   // Whether only others' turns are in the way.
   [[nodiscard]] bool is_free() const { return ttl == Milliseconds(0) && owner.empty(); }

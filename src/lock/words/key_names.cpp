@@ -38,6 +38,9 @@ bool is_reader_key(std::string_view name) {
 }
 
 // Returns whether a name is another in braces, "{a}".
+constexpr const char* k_taken = "2";
+constexpr const char* k_braced_taken = "3";
+
 bool is_braced(const std::string& name) {
   return name.size() > 2 && name.starts_with('{') && name.ends_with('}') &&
          name.find('{', 1) == std::string::npos;
@@ -68,11 +71,13 @@ std::optional<std::string> twin_of(const std::string& name) {
   return in_braces(name);
 }
 
-std::string taken_message(const std::string& name) { return is_braced(name) ? "3" : "2"; }
+std::string taken_message(const std::string& name) {
+  return is_braced(name) ? k_braced_taken : k_taken;
+}
 
 bool tells_of_taking(std::string_view channel, std::string_view message) {
   if (channel.starts_with("redisson_sc:")) return message == k_none_left_message;
-  return message == "2" || message == "3";
+  return message == k_taken || message == k_braced_taken;
 }
 
 KeyNames::KeyNames(const std::string& name)

@@ -13,10 +13,6 @@ decltype(lua::reenter::Call::fencing) reentry_word(Fencing fencing) {
 
 }  // namespace
 
-std::optional<Key> waiting_channel(const KeyNames& keys, Join join) {
-  return join == Join::no ? std::nullopt : std::optional(keys.channel);
-}
-
 ReleaseCall plain_release(Milliseconds added_wait) {
   return [added_wait](const Asker& asker, Milliseconds memory, Milliseconds keep,
                       Wake wake) -> redis::ScriptCall {
@@ -53,7 +49,7 @@ Layout plain_layout(const std::string& name) {
                               .fencing = fencing_word(terms.fencing),
                               .restart_delay = terms.restart_delay,
                               .channel = waiting_channel(keys, join),
-                              .taken = join == Join::called ? taken_message(keys.lock) : ""};
+                              .taken = taken_word(asker, join)};
   };
   layout.reenter = [](const Asker& asker, Milliseconds memory) -> redis::ScriptCall {
     const KeyNames& keys = asker.keys;

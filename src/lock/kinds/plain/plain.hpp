@@ -9,9 +9,6 @@ namespace rlock::lock {
 
 [[nodiscard]] Layout plain_layout(const std::string& name);
 
-// Returns the channel on which the owner waits, or nothing if it does not wait.
-[[nodiscard]] std::optional<Key> waiting_channel(const KeyNames& keys, Join join);
-
 // How a plain lock is released, where `added_wait` is what its owner adds to the deadlines of those
 // that queue behind it. For layouts that are released by the same script.
 using ReleaseCall = decltype(Layout::release);

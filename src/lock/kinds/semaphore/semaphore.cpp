@@ -19,7 +19,7 @@ Layout semaphore_layout(const std::string& name, int permits) {
                                         .about_json = asker.about,
                                         .most = permits,
                                         .channel = keys.semaphore_channel,
-                                        .taken = join == Join::called ? k_none_left_message : ""};
+                                        .taken = taken_word(asker, join)};
   };
   layout.reenter = [](const Asker& asker, Milliseconds memory) -> redis::ScriptCall {
     const KeyNames& keys = asker.keys;

@@ -23,7 +23,7 @@ Layout simple_layout(const std::string& name, Value value) {
                                      .is_unique = value == Value::fresh,
                                      .permits = keys.permits,
                                      .channel = waiting_channel(keys, join),
-                                     .taken = join == Join::called ? taken_message(keys.lock) : ""};
+                                     .taken = taken_word(asker, join)};
   };
   return layout;
 }
