@@ -186,6 +186,24 @@ TEST_CASE("S8: a command that stops itself stops the job") {
   CHECK(shell.clean());
 }
 
+TEST_CASE("S8: a command in the background that stops itself stops rlock, not the rest of its job") {
+  Shell shell;
+  shell.line(
+      "sh -c 'echo $$ >$DIR/rlock; exec $RLOCK exec job -- sh -c \"kill -STOP \\$\\$\"' | "
+      "sh -c 'echo $$ >$DIR/reader; exec cat' &");
+  const auto pid = [&](const std::string& name) {
+    const std::string text = shell.read(name);
+    return text.empty() ? 0 : std::stoi(text);
+  };
+  REQUIRE(wait_until([&] { return pid("reader") > 0 && pid("rlock") > 0; }));
+  CHECK(wait_until([&] { return stopped(pid("rlock")); }));
+  CHECK_FALSE(stopped(pid("reader")));
+  shell.line("kill -CONT $(cat $DIR/rlock); wait");
+  shell.expect("ready> ");
+  shell.expect_status(0);
+  CHECK(shell.clean());
+}
+
 TEST_CASE("C1: Ctrl-C reaches the command exactly once, and so does Ctrl-backslash") {
   Shell shell;
   // It waits for no child in the background: a signal that comes right before goes

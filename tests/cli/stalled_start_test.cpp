@@ -91,6 +91,39 @@ TEST_CASE("S2: a command that the system starts too late does not run") {
   CHECK(wait_until([&] { return processes_with(stalled.mark).empty(); }));
 }
 
+TEST_CASE("S7: the guardian has its name from the start, and rlock keeps its own") {
+  if (!can_trace()) return;
+  const Server server;
+  // An outer run would take a guardian without its name for a part of its command.
+  Process strace({"strace", "-f", "-o", "/dev/null", "-e", "trace=setsid", "-e",
+                  "inject=setsid:delay_enter=2000000", rlock_program(), "exec", "-r",
+                  server.unix_url(), "job", "--", "sh", "-c", "echo started; read line"},
+                 {.stdin_text = "", .hold_stdin = true});
+  const auto child_of = [](pid_t parent) {
+    pid_t found = 0;
+    for (const pid_t pid : processes_in_group(::getpgid(parent))) {
+      const auto stat = process_stat(pid);
+      if (stat && stat->parent == parent) found = pid;
+    }
+    return found;
+  };
+  const auto name = [](pid_t pid) {
+    return contents("/proc/" + std::to_string(pid) + "/comm");
+  };
+  pid_t rlock = 0;
+  pid_t guardian = 0;
+  REQUIRE(wait_until([&] {
+    rlock = child_of(strace.pid());
+    guardian = rlock > 0 ? child_of(rlock) : 0;
+    return guardian > 0;
+  }));
+  CHECK(name(guardian) == "lock-guardian\n");
+  strace.wait_for_stdout("started");
+  CHECK(name(rlock) == "rlock\n");
+  strace.close_stdin();
+  CHECK(strace.wait().status == 1);
+}
+
 TEST_CASE("S7: no command starts before its guardian is out of reach of what kills rlock's group") {
   if (!can_trace()) return;
   const Server server;

@@ -35,6 +35,7 @@ struct Guarded {
     how.reserve = [reserve] { return reserve; };
     how.on_renewed = [this](const lock::Lock&, TimePoint) { ++renewals; };
     how.on_verdict = [this] { ++verdicts; };
+    how.on_checked = [this] { ++checks; };
     watchdog.emplace(std::move(how));
     watchdog->keep(lock, std::get<lock::Hold>(answer));
   }
@@ -42,6 +43,7 @@ struct Guarded {
   lock::SingleServerLock lock;
   std::atomic<int> renewals = 0;
   std::atomic<int> verdicts = 0;
+  std::atomic<int> checks = 0;
   std::optional<Watchdog> watchdog;
 };
 
@@ -125,10 +127,32 @@ TEST_CASE("watchdog: one keeps several locks, also those that come later, and na
 TEST_CASE("watchdog: renews sooner where most of the lease is reserved for ending the command") {
   test::Server server;
   const Milliseconds lease(60'000);
+  Milliseconds reserve{};
+  SUBCASE("nothing is left before the time to give up: each twentieth of the lease") {
+    reserve = lease;
+  }
+  SUBCASE("a little is left: after two thirds of it") { reserve = Milliseconds(54'000); }
   Guarded usual(server.unix_url(), lease);
-  // Nothing is left between a renewal and the time to give up: each twentieth of the lease.
-  Guarded sooner(server.unix_url(), lease, lease);
+  Guarded sooner(server.unix_url(), lease, reserve);
   CHECK(test::wait_until([&] { return sooner.renewals >= 2; }));
   CHECK(usual.renewals == 0);  // a third of the lease
   CHECK(sooner.verdicts == 0);
+}
+
+TEST_CASE("S8: watchdog: a check is over once, when the server has answered for every lock") {
+  test::Server server;
+  Guarded guarded(server.unix_url(), Milliseconds(60'000));
+  lock::SingleServerLock other(lock::plain_layout("other"), "u:1", {}, Milliseconds(60'000));
+  redis::ClientOptions options;
+  options.endpoint = redis::parse_url(server.unix_url());
+  redis::Client client(options);
+  const auto answer = other.try_acquire(client, lock::Join::no);
+  guarded.watchdog->keep(other, std::get<lock::Hold>(answer));
+  guarded.watchdog->check();
+  CHECK(test::wait_until([&] { return guarded.checks == 1; }));
+  CHECK(guarded.renewals == 2);
+  guarded.watchdog->check();
+  CHECK(test::wait_until([&] { return guarded.checks == 2; }));
+  CHECK(guarded.renewals == 4);
+  CHECK(guarded.verdicts == 0);
 }
