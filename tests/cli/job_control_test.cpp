@@ -129,6 +129,30 @@ TEST_CASE("S8: Ctrl-Z stops the whole job, and fg lets it go on while the lock i
   CHECK(shell.clean());
 }
 
+TEST_CASE("S8: after each stop the server is asked once") {
+  Shell shell;
+  const auto requests = [&](int stops) {
+    shell.server.command({"CONFIG", "RESETSTAT"});
+    shell.line("$RLOCK exec --lease 10m job -- sh $DIR/beat.sh");
+    shell.wait_for_beats();
+    for (int i = 0; i < stops; ++i) {
+      shell.stop_with_ctrl_z();
+      shell.line("fg");
+      shell.wait_for_beats();
+    }
+    shell.keys("\x03");
+    shell.expect("ready> ");
+    const std::string calls = "cmdstat_evalsha:calls=";
+    const std::string stats = shell.server.command({"INFO", "commandstats"});
+    return std::stoi(stats.substr(stats.find(calls) + calls.size()));
+  };
+  requests(0);  // the server comes to know the scripts
+  const int first = requests(1);
+  CHECK(requests(2) == first + 1);
+  CHECK(requests(4) == first + 3);
+  CHECK(shell.clean());
+}
+
 TEST_CASE("S8: bg lets the job go on as well") {
   Shell shell;
   shell.line("$RLOCK exec job -- sh $DIR/beat.sh");
@@ -186,7 +210,8 @@ TEST_CASE("S8: a command that stops itself stops the job") {
   CHECK(shell.clean());
 }
 
-TEST_CASE("S8: a command in the background that stops itself stops rlock, not the rest of its job") {
+TEST_CASE(
+    "S8: a command in the background that stops itself stops rlock, not the rest of its job") {
   Shell shell;
   shell.line(
       "sh -c 'echo $$ >$DIR/rlock; exec $RLOCK exec job -- sh -c \"kill -STOP \\$\\$\"' | "

@@ -11,6 +11,7 @@
 
 #include "cli/beats.hpp"
 #include "cli/family.hpp"
+#include "cli/tracing.hpp"
 #include "support/contents.hpp"
 #include "support/process.hpp"
 #include "support/processes.hpp"
@@ -117,6 +118,23 @@ TEST_CASE("S7: who has neither the command's group nor its environment is found 
   rlock.wait_for_stdout("started");
   rlock.signal(SIGKILL);
   CHECK(wait_until([&] { return processes_with(mark).empty(); }));
+}
+
+TEST_CASE("S7: a guardian that the system denies descriptors for a while still ends the command") {
+  if (!can_trace()) return;
+  Job job;
+  Process rlock(job.argv({"--lease", "60s", "--kill-after", "100ms"}), job.options());
+  job.wait_until_all_beat();
+  const auto guardians = processes_with("lock-guardian of " + std::to_string(rlock.pid()));
+  REQUIRE(guardians.size() == 1);
+  const std::string guardian = std::to_string(guardians[0]);
+  const Process strace({"strace", "-o", "/dev/null", "-e", "trace=openat", "-e",
+                        "inject=openat:error=ENFILE:when=1..40", "-p", guardian});
+  REQUIRE(wait_until([&] {
+    return contents("/proc/" + guardian + "/status").find("TracerPid:\t0\n") == std::string::npos;
+  }));
+  rlock.signal(SIGKILL);
+  CHECK(wait_until([&] { return job.all_gone(); }));
 }
 
 TEST_CASE("S7: with --on-lost ignore, too, a dead rlock leaves nothing behind") {

@@ -145,6 +145,19 @@ TEST_CASE("Redlock: any two of five may fail before the lock is released") {
   }
 }
 
+TEST_CASE("Redlock: a release waits until a majority that is slow has answered") {
+  Quorum quorum(3);
+  Process holder(quorum.rlock("exec", k_until_told), {.stdin_text = "", .hold_stdin = true});
+  holder.wait_for_stdout("in");
+  CHECK(wait_until([&] { return quorum.having("job") == 3; }));
+  for (int i = 0; i < 3; ++i) quorum.proxy(i).set_delay(700ms);
+  holder.close_stdin();
+  const Result result = holder.wait();
+  CHECK(result.status == 0);
+  CHECK(result.err.empty());
+  CHECK(quorum.becomes_free_of("job"));
+}
+
 TEST_CASE("Redlock: without a majority nothing is taken, and nothing is left anywhere") {
   for (const Faults& faults : k_majorities) {
     CAPTURE(name_of(faults));

@@ -9,17 +9,11 @@
 
 #include "cli/beats.hpp"
 #include "cli/family.hpp"
+#include "cli/tracing.hpp"
 
 using namespace rlock::test;
 
 namespace {
-
-// Returns whether strace works here.
-bool can_trace() {
-  const bool works = run({"sh", "-c", "strace -o /dev/null true"}).status == 0;
-  if (!works) MESSAGE("skipped: strace is missing, or may not trace");
-  return works;
-}
 
 // rlock with a lease of 1 s, whose command the system starts 2.5 s late.
 struct Stalled {
@@ -107,9 +101,7 @@ TEST_CASE("S7: the guardian has its name from the start, and rlock keeps its own
     }
     return found;
   };
-  const auto name = [](pid_t pid) {
-    return contents("/proc/" + std::to_string(pid) + "/comm");
-  };
+  const auto name = [](pid_t pid) { return contents("/proc/" + std::to_string(pid) + "/comm"); };
   pid_t rlock = 0;
   pid_t guardian = 0;
   REQUIRE(wait_until([&] {
