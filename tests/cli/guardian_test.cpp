@@ -68,6 +68,36 @@ TEST_CASE("S7: a guardian that was killed is replaced") {
   CHECK(processes_with(mark).empty());
 }
 
+TEST_CASE("the guardian keeps no pipe, terminal or directory of others open") {
+  Server server;
+  Process rlock(
+      rlock_argv("exec", "-r", server.unix_url(), "job", "--", "sh", "-c", until_go(server, 0)),
+      {.stdin_text = "", .hold_stdin = true, .cwd = server.directory()});
+  rlock.wait_for_stdout("started");
+  const std::filesystem::path proc("/proc");
+  const std::filesystem::path its = proc / std::to_string(guardian_of(rlock.pid()));
+  const auto opened = [](const std::filesystem::path& process) {
+    std::vector<std::string> found{std::filesystem::read_symlink(process / "cwd").string()};
+    for (const char* fd : {"0", "1", "2"}) {
+      found.push_back(std::filesystem::read_symlink(process / "fd" / fd).string());
+    }
+    return found;
+  };
+  const auto others = opened(proc / std::to_string(rlock.pid()));
+  CHECK(wait_until([&] {  // it has time for that
+    std::vector<std::string> kept{std::filesystem::read_symlink(its / "cwd").string()};
+    for (const auto& fd : std::filesystem::directory_iterator(its / "fd")) {
+      std::error_code closed;
+      kept.push_back(std::filesystem::read_symlink(fd.path(), closed).string());
+    }
+    return std::ranges::none_of(kept, [&](const std::string& target) {
+      return std::ranges::find(others, target) != others.end();
+    });
+  }));
+  say_go(server);
+  CHECK(rlock.wait().status == 0);
+}
+
 TEST_CASE("rlock does not end processes that it has not started") {
   Server server;
   const std::string out = server.directory() + "/out";
