@@ -64,6 +64,27 @@ struct Job {
   [[nodiscard]] bool all_gone() const { return processes_with(mark).empty(); }
 };
 
+// Returns the guardian of rlock, once it has looked for all processes of the command. It does so
+// every few seconds, and sleeps in between.
+pid_t guardian_that_has_looked(pid_t rlock) {
+  const auto guardians = processes_with("lock-guardian of " + std::to_string(rlock));
+  REQUIRE(guardians.size() == 1);
+  const auto sleeps = [&] {
+    std::ifstream status("/proc/" + std::to_string(guardians[0]) + "/status");
+    std::string word;
+    long count = 0;
+    while (status >> word && word != "voluntary_ctxt_switches:") {
+    }
+    status >> count;
+    return count;
+  };
+  for (int i = 0; i < 2; ++i) {
+    const long before = sleeps();
+    REQUIRE(wait_until([&] { return sleeps() > before; }));
+  }
+  return guardians[0];
+}
+
 }  // namespace
 
 TEST_CASE("S7: after kill -9 of rlock, nothing of the command lives longer than the lease") {
@@ -89,22 +110,7 @@ TEST_CASE("S7: after kill -9 of rlock, nothing of the command lives longer than 
 TEST_CASE("S7: a daemon without its environment is ended, too, if it has lived for a while") {
   Server server;
   Family family(server, server.unix_url(), {"--lease", "30s", "--kill-after", "100ms"});
-  const auto guardians = processes_with("lock-guardian of " + std::to_string(family.rlock().pid()));
-  REQUIRE(guardians.size() == 1);
-  // It looks for them every few seconds, and sleeps in between.
-  const auto sleeps = [&] {
-    std::ifstream status("/proc/" + std::to_string(guardians[0]) + "/status");
-    std::string word;
-    long count = 0;
-    while (status >> word && word != "voluntary_ctxt_switches:") {
-    }
-    status >> count;
-    return count;
-  };
-  for (int i = 0; i < 2; ++i) {
-    const long before = sleeps();
-    REQUIRE(wait_until([&] { return sleeps() > before; }));
-  }
+  guardian_that_has_looked(family.rlock().pid());
   family.rlock().signal(SIGKILL);
   CHECK(wait_until([&] { return family.alive().empty(); }));
 }
@@ -112,9 +118,10 @@ TEST_CASE("S7: a daemon without its environment is ended, too, if it has lived f
 TEST_CASE("S7: who has neither the command's group nor its environment is found by its parent") {
   Server server;
   const std::string mark = "bare-" + server.directory();
-  Process rlock(rlock_argv("exec", "-r", server.unix_url(), "--lease", "5s", "job", "--", "sh",
-                           "-c", "setsid env -i MARK=$0 sh -c 'echo started; sleep 1000; :' & wait",
-                           mark));
+  Process rlock(
+      rlock_argv("exec", "-r", server.unix_url(), "--lease", "5s", "job", "--", "sh", "-c",
+                 "setsid env -i MARK=$0 sh -c 'sleep 1000 & echo started; wait' & wait", mark));
+  // What is forked between the guardian's search and its signal is nobody's child afterwards.
   rlock.wait_for_stdout("started");
   rlock.signal(SIGKILL);
   CHECK(wait_until([&] { return processes_with(mark).empty(); }));
@@ -122,19 +129,16 @@ TEST_CASE("S7: who has neither the command's group nor its environment is found 
 
 TEST_CASE("S7: a guardian that the system denies descriptors for a while still ends the command") {
   if (!can_trace()) return;
-  Job job;
-  Process rlock(job.argv({"--lease", "60s", "--kill-after", "100ms"}), job.options());
-  job.wait_until_all_beat();
-  const auto guardians = processes_with("lock-guardian of " + std::to_string(rlock.pid()));
-  REQUIRE(guardians.size() == 1);
-  const std::string guardian = std::to_string(guardians[0]);
+  Server server;
+  Family family(server, server.unix_url(), {"--lease", "60s", "--kill-after", "100ms"});
+  const std::string guardian = std::to_string(guardian_that_has_looked(family.rlock().pid()));
   const Process strace({"strace", "-o", "/dev/null", "-e", "trace=openat", "-e",
                         "inject=openat:error=ENFILE:when=1..40", "-p", guardian});
   REQUIRE(wait_until([&] {
     return contents("/proc/" + guardian + "/status").find("TracerPid:\t0\n") == std::string::npos;
   }));
-  rlock.signal(SIGKILL);
-  CHECK(wait_until([&] { return job.all_gone(); }));
+  family.rlock().signal(SIGKILL);
+  CHECK(wait_until([&] { return family.alive().empty(); }));
 }
 
 TEST_CASE("S7: with --on-lost ignore, too, a dead rlock leaves nothing behind") {
