@@ -1,10 +1,9 @@
 // The bare peers of a handover: what publish, subscribe and EVAL cost by themselves.
 //
-//   handover loop SOCKET ROUNDS [COMMAND...]
-//     A waiter process, subscribed and asleep, is woken ROUNDS times by a releaser process (EVAL:
-//     del + publish) and takes the lock (EVAL: set nx px). Prints a line a round: nanoseconds from
-//     before the release was sent until the lock was taken; or until COMMAND, spawned then, says
-//     that it runs (it prints CLOCK_MONOTONIC in nanoseconds).
+//   handover wait SOCKET KEY CHANNEL [COMMAND...]
+//     A subscriber that sleeps until the first message, and takes the lock (EVAL: set nx px).
+//     Prints when it had the lock, or what COMMAND prints, which it spawns then: CLOCK_MONOTONIC in
+//     ns.
 //   handover release SOCKET KEY CHANNEL
 //     Connects, prints a line, waits for the end of stdin, then deletes KEY and publishes "0" as
 //     Redisson's release does; prints the time from before it was sent.
@@ -28,9 +27,6 @@ using Context = std::unique_ptr<redisContext, decltype(&redisFree)>;
 constexpr const char* k_release =
     "redis.call('del', KEYS[1]); redis.call('publish', KEYS[2], '0'); return 1";
 constexpr const char* k_take = "return redis.call('set', KEYS[1], ARGV[1], 'nx', 'px', 30000)";
-constexpr const char* k_key = "bench:bare";
-constexpr const char* k_channel = "bench:bare:channel";
-constexpr useconds_t k_pause_us = 20'000;  // until the waiter sleeps, as a real one does
 
 [[noreturn]] void fail(const char* why) {
   std::fprintf(stderr, "handover: %s\n", why);
@@ -59,8 +55,8 @@ void release(redisContext* context, const char* key, const char* channel) {
   check(redisCommand(context, "EVAL %s 2 %s %s", k_release, key, channel));
 }
 
-void take(redisContext* context) {
-  const Reply reply = check(redisCommand(context, "EVAL %s 1 %s waiter", k_take, k_key));
+void take(redisContext* context, const char* key) {
+  const Reply reply = check(redisCommand(context, "EVAL %s 1 %s waiter", k_take, key));
   if (reply->type != REDIS_REPLY_STATUS) fail("the lock was not free");
 }
 
@@ -81,51 +77,18 @@ long long run(char** command) {
   return std::atoll(text);
 }
 
-// Writes the time at which it had the lock (or its command ran) to `out`, each round.
-void wait_for_lock(const char* socket, int rounds, char** command, int out) {
+// Waits for one release, and prints the time at which it had the lock (or its command ran).
+int wait_once(const char* socket, const char* key, const char* channel, char** command) {
   const Context messages = connect(socket);
   const Context requests = connect(socket);
-  check(redisCommand(messages.get(), "SUBSCRIBE %s", k_channel));
-  long long time = 0;
-  ::dprintf(out, "%lld\n", time);
-  for (int round = 0; round < rounds; ++round) {
-    void* message = nullptr;
-    if (redisGetReply(messages.get(), &message) != REDIS_OK) fail("no message");
-    check(message);
-    take(requests.get());
-    time = *command == nullptr ? now_ns() : run(command);
-    ::dprintf(out, "%lld\n", time);
-  }
-}
-
-long long read_time(int in) {
-  char text[32] = {};
-  if (::read(in, text, sizeof text - 1) <= 0) fail("the waiter has gone");
-  return std::atoll(text);
-}
-
-int loop(const char* socket, int rounds, char** command) {
-  int ends[2];
-  if (::pipe(ends) != 0) fail("pipe");
-  const pid_t waiter = ::fork();
-  if (waiter < 0) fail("fork");
-  if (waiter == 0) {
-    ::close(ends[0]);
-    wait_for_lock(socket, rounds, command, ends[1]);
-    ::_exit(0);
-  }
-  ::close(ends[1]);
-  const Context context = connect(socket);
-  check(redisCommand(context.get(), "SET %s holder", k_key));
-  read_time(ends[0]);
-  for (int round = 0; round < rounds; ++round) {
-    ::usleep(k_pause_us);
-    const long long sent = now_ns();
-    release(context.get(), k_key, k_channel);
-    std::printf("%lld\n", read_time(ends[0]) - sent);
-  }
-  check(redisCommand(context.get(), "DEL %s", k_key));
-  ::waitpid(waiter, nullptr, 0);
+  check(redisCommand(requests.get(), "PING"));
+  check(redisCommand(messages.get(), "SUBSCRIBE %s", channel));
+  void* message = nullptr;
+  if (redisGetReply(messages.get(), &message) != REDIS_OK) fail("no message");
+  check(message);
+  take(requests.get(), key);
+  ::dprintf(STDOUT_FILENO, "%lld\n", *command == nullptr ? now_ns() : run(command));
+  check(redisCommand(requests.get(), "DEL %s", key));
   return 0;
 }
 
@@ -145,11 +108,11 @@ int release_once(const char* socket, const char* key, const char* channel) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc >= 4 && std::strcmp(argv[1], "loop") == 0) {
-    return loop(argv[2], std::atoi(argv[3]), argv + 4);
+  if (argc >= 5 && std::strcmp(argv[1], "wait") == 0) {
+    return wait_once(argv[2], argv[3], argv[4], argv + 5);
   }
   if (argc == 5 && std::strcmp(argv[1], "release") == 0) {
     return release_once(argv[2], argv[3], argv[4]);
   }
-  fail("usage: handover loop SOCKET ROUNDS [COMMAND...] | release SOCKET KEY CHANNEL");
+  fail("usage: handover wait SOCKET KEY CHANNEL [COMMAND...] | release SOCKET KEY CHANNEL");
 }
