@@ -3,6 +3,7 @@
 #include <chrono>
 #include <csignal>
 #include <fstream>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -85,6 +86,17 @@ pid_t guardian_that_has_looked(pid_t rlock) {
   return guardians[0];
 }
 
+// Returns a strace that does this to the system calls of a process, and already traces it.
+std::unique_ptr<Process> hampered(pid_t pid, const std::string& how) {
+  auto strace = std::make_unique<Process>(std::vector<std::string>{
+      "strace", "-o", "/dev/null", "-e", "inject=" + how, "-p", std::to_string(pid)});
+  REQUIRE(wait_until([&] {
+    const std::string status = contents("/proc/" + std::to_string(pid) + "/status");
+    return status.find("TracerPid:\t0\n") == std::string::npos;
+  }));
+  return strace;
+}
+
 }  // namespace
 
 TEST_CASE("S7: after kill -9 of rlock, nothing of the command lives longer than the lease") {
@@ -131,14 +143,26 @@ TEST_CASE("S7: a guardian that the system denies descriptors for a while still e
   if (!can_trace()) return;
   Server server;
   Family family(server, server.unix_url(), {"--lease", "60s", "--kill-after", "100ms"});
-  const std::string guardian = std::to_string(guardian_that_has_looked(family.rlock().pid()));
-  const Process strace({"strace", "-o", "/dev/null", "-e", "trace=openat", "-e",
-                        "inject=openat:error=ENFILE:when=1..40", "-p", guardian});
-  REQUIRE(wait_until([&] {
-    return contents("/proc/" + guardian + "/status").find("TracerPid:\t0\n") == std::string::npos;
-  }));
+  const pid_t guardian = guardian_that_has_looked(family.rlock().pid());
+  const auto strace = hampered(guardian, "openat:error=ENFILE:when=1..40");
   family.rlock().signal(SIGKILL);
   CHECK(wait_until([&] { return family.alive().empty(); }));
+}
+
+TEST_CASE("S7: a guardian whose searches become slow still ends the command within its lease") {
+  if (!can_trace()) return;
+  Job job;
+  Process rlock(job.argv({"--no-watchdog", "--lease", "24s", "--kill-after", "8s"}), job.options());
+  job.wait_until_all_beat();
+  const pid_t guardian = guardian_that_has_looked(rlock.pid());
+  const auto strace = hampered(guardian, "getdents64:delay_enter=1500000");
+  // Soon, rlock itself would end the command: the lease ends before the time of --kill-after.
+  REQUIRE(wait_until([&] { return std::stol(job.server.command({"PTTL", "job"})) < 9'500; }));
+  rlock.signal(SIGKILL);
+  rlock.wait_exit();
+  const double lease_end = job.lease_end();
+  CHECK(wait_until([&] { return job.all_gone(); }));
+  CHECK(job.last_beat() < lease_end);
 }
 
 TEST_CASE("S7: with --on-lost ignore, too, a dead rlock leaves nothing behind") {
