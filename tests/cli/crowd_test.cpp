@@ -13,6 +13,8 @@
 #include <doctest/doctest.h>
 
 #include "cli/beats.hpp"
+#include "cli/guardians.hpp"
+#include "cli/tracing.hpp"
 #include "support/process.hpp"
 #include "support/processes.hpp"
 
@@ -108,17 +110,11 @@ struct Job {
 
 // The guardian measured its searches before the machine became so slow.
 TEST_CASE("S7: a search that has become slow when rlock is killed does not outlast the lease") {
-  if (run({"sh", "-c", "strace -o /dev/null true"}).status != 0) {
-    MESSAGE("skipped: strace is missing, or may not trace");
-    return;
-  }
+  if (!can_trace()) return;
   Job job("9s", "3s");
-  const auto guardians = processes_with("lock-guardian of " + std::to_string(job.rlock.pid()));
-  REQUIRE(guardians.size() == 1);
   // Each search reads the list of all processes, in two calls.
-  Process strace({"strace", "-o", "/dev/null", "-p", std::to_string(guardians[0]), "-e",
-                  "inject=getdents64:delay_enter=1200000"});
-  strace.wait_for_stderr("attached");
+  const auto strace =
+      hampered(wait_for_guardian_of(job.rlock.pid()), "getdents64:delay_enter=1200000");
   wait_for_renewal(job.server);
   job.rlock.signal(SIGKILL);
   const double lease_end = job.lease_end();

@@ -12,24 +12,14 @@
 
 #include "cli/beats.hpp"
 #include "cli/family.hpp"
+#include "cli/guardians.hpp"
 
 using namespace rlock::test;
 
 namespace {
 
-// Returns the guardian of a process; -1 while there is none.
-pid_t guardian_of(pid_t rlock) {
-  const auto found = processes_with("lock-guardian of " + std::to_string(rlock));
-  const auto guardian = std::find_if(found.begin(), found.end(), [&](pid_t pid) {
-    const auto stat = process_stat(pid);
-    return stat && stat->parent == rlock;
-  });
-  return guardian == found.end() ? -1 : *guardian;
-}
-
 pid_t kill_guardian_of(pid_t rlock) {
-  pid_t guardian = -1;
-  REQUIRE(wait_until([&] { return (guardian = guardian_of(rlock)) > 0; }));
+  const pid_t guardian = wait_for_guardian_of(rlock);
   ::kill(guardian, SIGKILL);
   REQUIRE(wait_until([&] { return !alive(guardian); }));
   return guardian;
@@ -75,7 +65,7 @@ TEST_CASE("the guardian keeps no pipe, terminal or directory of others open") {
       {.stdin_text = "", .hold_stdin = true, .cwd = server.directory()});
   rlock.wait_for_stdout("started");
   const std::filesystem::path proc("/proc");
-  const std::filesystem::path its = proc / std::to_string(guardian_of(rlock.pid()));
+  const std::filesystem::path its = proc / std::to_string(wait_for_guardian_of(rlock.pid()));
   const auto opened = [](const std::filesystem::path& process) {
     std::vector<std::string> found{std::filesystem::read_symlink(process / "cwd").string()};
     for (const char* fd : {"0", "1", "2"}) {

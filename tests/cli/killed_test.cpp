@@ -3,7 +3,6 @@
 #include <chrono>
 #include <csignal>
 #include <fstream>
-#include <memory>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -12,6 +11,7 @@
 
 #include "cli/beats.hpp"
 #include "cli/family.hpp"
+#include "cli/guardians.hpp"
 #include "cli/tracing.hpp"
 #include "support/contents.hpp"
 #include "support/process.hpp"
@@ -68,10 +68,9 @@ struct Job {
 // Returns the guardian of rlock, once it has looked for all processes of the command. It does so
 // every few seconds, and sleeps in between.
 pid_t guardian_that_has_looked(pid_t rlock) {
-  const auto guardians = processes_with("lock-guardian of " + std::to_string(rlock));
-  REQUIRE(guardians.size() == 1);
+  const pid_t guardian = wait_for_guardian_of(rlock);
   const auto sleeps = [&] {
-    std::ifstream status("/proc/" + std::to_string(guardians[0]) + "/status");
+    std::ifstream status("/proc/" + std::to_string(guardian) + "/status");
     std::string word;
     long count = 0;
     while (status >> word && word != "voluntary_ctxt_switches:") {
@@ -83,18 +82,7 @@ pid_t guardian_that_has_looked(pid_t rlock) {
     const long before = sleeps();
     REQUIRE(wait_until([&] { return sleeps() > before; }));
   }
-  return guardians[0];
-}
-
-// Returns a strace that does this to the system calls of a process, and already traces it.
-std::unique_ptr<Process> hampered(pid_t pid, const std::string& how) {
-  auto strace = std::make_unique<Process>(std::vector<std::string>{
-      "strace", "-o", "/dev/null", "-e", "inject=" + how, "-p", std::to_string(pid)});
-  REQUIRE(wait_until([&] {
-    const std::string status = contents("/proc/" + std::to_string(pid) + "/status");
-    return status.find("TracerPid:\t0\n") == std::string::npos;
-  }));
-  return strace;
+  return guardian;
 }
 
 }  // namespace

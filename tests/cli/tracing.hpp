@@ -1,6 +1,10 @@
 // Faults of system calls, which strace makes.
 #pragma once
 
+#include <memory>
+#include <string>
+#include <vector>
+
 #include <doctest/doctest.h>
 
 #include "support/process.hpp"
@@ -12,6 +16,14 @@ inline bool can_trace() {
   const bool works = run({"sh", "-c", "strace -o /dev/null true"}).status == 0;
   if (!works) MESSAGE("skipped: strace is missing, or may not trace");
   return works;
+}
+
+// Returns a strace that does this to the system calls of a process, and already traces it.
+inline std::unique_ptr<Process> hampered(pid_t pid, const std::string& how) {
+  auto strace = std::make_unique<Process>(std::vector<std::string>{
+      "strace", "-o", "/dev/null", "-p", std::to_string(pid), "-e", "inject=" + how});
+  strace->wait_for_stderr("attached");
+  return strace;
 }
 
 }  // namespace rlock::test

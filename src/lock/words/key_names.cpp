@@ -37,10 +37,10 @@ bool is_reader_key(std::string_view name) {
                                      "' " + why + "; choose another name");
 }
 
-// Returns whether a name is another in braces, "{a}".
 constexpr const char* k_taken = "2";
 constexpr const char* k_braced_taken = "3";
 
+// Returns whether a name is another in braces, "{a}".
 bool is_braced(const std::string& name) {
   return name.size() > 2 && name.starts_with('{') && name.ends_with('}') &&
          name.find('{', 1) == std::string::npos;
