@@ -11,14 +11,16 @@ capacity     requests a second that redis-benchmark gets from one server, with 5
              same requests that rlock sends. redis-benchmark needs a processor itself.
 handover     N waiters of one lock get it one after the other. The figures are the requests that all
              waiters send for each handover, and the wait of the last waiter, divided by N.
+fairness     N clients want one lock, over and over: how often each gets it.
 
-Takes half a minute. Needs redis-benchmark.
+Takes about a minute. Needs redis-benchmark.
 """
 
 import argparse
 import os
 import re
 import subprocess
+import threading
 import time
 
 from figures import mebibytes
@@ -198,6 +200,22 @@ class Growth:
         self.add(f"{kind}: server memory of a waiter, in keys and with connections",
                  f"{memory / number:.0f}, {held / number:,.0f} bytes")
 
+    def measure_fairness(self, kind, flags, number, seconds):
+        grants = [0] * number
+        end = time.monotonic() + seconds
+
+        def work(index):
+            while time.monotonic() < end:
+                self.run(*self.rlock("exec", *flags, "job", "--", "true"))
+                grants[index] += 1
+        workers = [threading.Thread(target=work, args=(index,)) for index in range(number)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        self.add(f"{kind}, {number} clients for {seconds} s: grants a client, fewest to most",
+                 f"{sum(grants) / number:.0f}, {min(grants)} to {max(grants)}")
+
     def measure_wake_up(self):
         for number in (0, 100, 1000):
             listeners = [Redis(self.bench.socket) for _ in range(number)]
@@ -227,6 +245,8 @@ def measure_growth(bench, options):
     for number in (10, 50) if options.quick else (10, 100, 1000):
         growth.measure_handover("plain", [], number)
     growth.measure_handover("fair", ["--fair"], 20 if options.quick else 50)
+    for kind, flags in (("plain", []), ("fair", ["--fair"])):
+        growth.measure_fairness(kind, flags, 20, 3 if options.quick else 10)
     growth.measure_wake_up()
     growth.measure_connections()
     print(f"{bench.rlock} with {server}, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}\n")

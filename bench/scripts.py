@@ -31,15 +31,14 @@ import statistics
 import subprocess
 import time
 
-from fair import ROOT, compile_java, redisson_version
+from fair import redisson_version
 from figures import Table, ratio_text
+from redisson_peer import LEASE, WATCHDOG, Redisson, start_redisson
 from server import Broken, Redis, recorded, wait_until
 
 NAME = "lock-000000"  # while recording
 CALLS = 20  # in a block
 SIZES = (1, 10, 1000)
-WATCHDOG, LEASE = b"3000", b"600000"  # ms; the first is renewed while it is recorded, and is not sent again
-FAIR_WAIT = "300000"  # ms, Redisson's default
 KINDS = {"plain": [], "fair": ["--fair", "--fair-wait", "1h"], "read": ["-s"], "write": ["-x"],
          "semaphore": ["--kind", "semaphore", "--permits", "3"]}
 NESTED = ("take", "enter again", "release an inner hold", "renew", "release")
@@ -120,39 +119,8 @@ class RlockRuns:
         return joining, leaving
 
 
-class RedissonThreads:
+class RedissonThreads(Redisson):
     """What Redisson sends: two threads of one client."""
-
-    def __init__(self, bench, classpath):
-        self.redis = bench.redis
-        with open(bench.path("redisson.log"), "wb") as log:
-            self.peer = bench.start(
-                ["java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", classpath, "Peer",
-                 f"redis://127.0.0.1:{bench.port}", WATCHDOG.decode(), FAIR_WAIT], text=True,
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
-        if not self.peer.stdout.readline().startswith("ready"):
-            raise Broken("the peer with Redisson does not start")
-        self.serial = itertools.count()
-        self.answers = {}
-
-    def send(self, thread, *words):
-        number = str(next(self.serial))
-        self.peer.stdin.write(" ".join((number, thread, *words)) + "\n")
-        self.peer.stdin.flush()
-        return number
-
-    def answer(self, number):
-        while number not in self.answers:
-            words = self.peer.stdout.readline().split()
-            if len(words) < 2 or words[1] != "ok":
-                raise Broken(f"Redisson: {' '.join(words)}")
-            self.answers[words[0]] = words[2]
-        return self.answers.pop(number)
-
-    def ask(self, *words):
-        answer = self.answer(self.send(*words))
-        time.sleep(0.05)  # it removes the latch afterwards
-        return answer
 
     def nested(self):
         def act():
@@ -237,6 +205,13 @@ def start_a_process():
     os.waitpid(os.posix_spawn("/bin/true", ["true"], {}), 0)
 
 
+def filled(request, name, serial):
+    """Returns the words of a recorded request, for another lock and another owner."""
+    return [round(time.time() * 1000) + word if isinstance(word, int) else
+            DIFFERS.sub(lambda match: name if match[0] == NAME.encode() else b"%08x" % serial,
+                        LEASE if word == WATCHDOG else word) for word in request]
+
+
 class Side:
     """Does the acts of rlock, or of Redisson, for locks and owners of its own."""
 
@@ -260,9 +235,7 @@ class Side:
         return int(re.search("usec=([0-9]+)", stats)[1])
 
     def send(self, request, name, serial):
-        words = [round(time.time() * 1000) + word if isinstance(word, int) else
-                 DIFFERS.sub(lambda match: name if match[0] == NAME.encode() else b"%08x" % serial,
-                             LEASE if word == WATCHDOG else word) for word in request]
+        words = filled(request, name, serial)
         if words[0] in (b"SUBSCRIBE", b"UNSUBSCRIBE"):
             reply = self.listener.command(*words)
             while reply[0] != words[0].decode().lower():  # a message
@@ -394,23 +367,12 @@ class Results:
         return str(self.table)
 
 
-def start_redisson(bench):
-    """Returns Redisson, or None and why it is not there."""
-    out = os.path.join(ROOT, "build", "bench", "peer")
-    try:
-        return RedissonThreads(bench, compile_java(
-            os.path.join(ROOT, "tests", "interop", "peer", "pom.xml"), out,
-            f"-Dpeer.build={out}", f"-Dredisson.version={redisson_version().split()[1]}")), None
-    except Broken as error:
-        return None, f"Redisson was not measured: {error}"
-
-
 def measure_scripts(bench, options):
     """Measures with `bench`, which has children and a server, and prints the table."""
     bench.options = options
     rlock = bench.build()
     server = bench.start_server()
-    redisson, note = start_redisson(bench)
+    redisson, note = start_redisson(bench, RedissonThreads)
     sides = []
     for number, program in enumerate((RlockRuns(bench, rlock), redisson)):
         if program:

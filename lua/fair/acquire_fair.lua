@@ -56,6 +56,8 @@ if redis.call('exists', latch) == 1 then return {k_ended} end
 --#include queue.lua
 --#include fence.lua
 
+local k_most_swept = 50  -- waiters in one script, which others have to wait for
+
 -- Makes order at an end of the queue (0 or -1): Redisson's script can fail on a member without score.
 local function drop_scoreless(at, pop)
   for _ = 1, k_most_dropped do
@@ -214,7 +216,7 @@ end
 local me = about_owner('fair')
 local before = as_waiter(known(owner))
 local head, has_more = nil, false
-if is_free then head, has_more = live_head(before and before.due >= now) end
+if is_free then head, has_more = live_head(before and before.due >= now, k_most_swept) end
 local holds = not is_free and redis.call('hexists', lock, owner) == 1
 if (is_free and (head or owner) == owner) or holds then
   extend_lock(left)

@@ -143,13 +143,14 @@ end
 -- behind it.
 local function wait_of(entry) return entry and tonumber(entry.wait) or k_our_wait end
 
--- Returns the first waiter that lives, or nil, and whether there was too much to sweep. The lock
--- must be free. Without the right to look, there is no queue.
-local function live_head(in_time)
+-- Returns the first waiter that lives, or nil, and whether there was more to sweep: than about `most`,
+-- where somebody sweeps step by step. The lock must be free. Without the right to look, there is no queue.
+local function live_head(in_time, most)
+  most = most or k_most_dropped
   if not is_list() then return nil, false end
   local called = last_call()
   local dropped, size, last, only_ours, added = 0, 1, now, true, 0
-  while dropped < k_most_dropped do
+  while true do
     local heads = redis.pcall('lrange', queue, 0, size - 1)
     if heads.err then return nil, false end
     if #heads == 0 then
@@ -175,14 +176,14 @@ local function live_head(in_time)
       set_queue_end(type(left) == 'number' and count_ours() >= left)
     end
     dropped = dropped + dead
-    if dead < #heads then
+    local lives = heads[dead + 1]
+    if lives or dropped >= most then
       -- The deadlines behind count from that of the last that is gone.
       if last > now then shorten_deadlines(math.min(last - now, added), 0, only_ours) end
-      return heads[dead + 1], false
+      return lives or redis.pcall('lindex', queue, 0) or nil, not lives
     end
-    size = math.min(size * 10, 1000)
+    size = math.min(size * 10, 1000, most)
   end
-  return redis.pcall('lindex', queue, 0) or nil, true
 end
 
 -- Returns the waiters near the head for whom nobody listens, if it is one of them and this server

@@ -11,7 +11,7 @@ namespace rlock::lock {
 namespace {
 
 // Keys that one step looks at, about.
-constexpr std::int64_t k_keys_a_step = 500;
+constexpr std::int64_t k_keys_a_step = 100;
 
 }  // namespace
 
