@@ -355,7 +355,7 @@ TEST_CASE("list: a connection that breaks is mended, and the search goes on") {
   for (const std::string& name : locks) hold(server, name);
   Proxy proxy(server.unix_path());
   proxy.set_delay(5ms);
-  SUBCASE("while it searches") { proxy.cut_after_next_request("500"); }
+  SUBCASE("while it searches") { proxy.cut_after_next_request("\r\n100\r\n"); }
   SUBCASE("while it looks at what it found") {
     proxy.cut_after_next_request("redisson_lock_token:{");
   }

@@ -37,11 +37,16 @@ void note_kept(const Layout& layout, World& world, const std::string& owner, con
   const bool is_counted = !hold.is_outer && counted(layout, world, owner, hold) == before;
   if (Kept* kept = kept_of(world, owner, hold.writes)) {
     kept->left_ms = std::max(kept->left_ms, keep_ms);
+    kept->was_reentered = kept->was_reentered || kept->is_counted;
     kept->is_counted = kept->is_counted || is_counted;
     kept->is_sure = kept->is_sure && is_sure;
     return;
   }
-  world.kept.push_back({owner, hold.writes, is_counted, is_sure, keep_ms});
+  world.kept.push_back({.owner = owner,
+                        .writes = hold.writes,
+                        .is_counted = is_counted,
+                        .is_sure = is_sure,
+                        .left_ms = keep_ms});
   std::sort(world.kept.begin(), world.kept.end());
 }
 
@@ -93,7 +98,7 @@ void check_kept_end(const Layout& layout, const World& world, const std::string&
   }
   for (const Kept& kept : world.kept) {
     // A writer's lasts as long as it was reading, too.
-    if (kept.owner == owner && !kept.writes &&
+    if (kept.owner == owner && !kept.writes && !kept.was_reentered &&
         layout.left(world.store, owner, as_hold(kept)) > last)
       throw Violation{"a lock is kept for longer than was asked"};
   }

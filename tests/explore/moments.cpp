@@ -238,7 +238,7 @@ std::string normalise(World& world) {
   for (const Flight& flight : world.flights) add(text_of(flight));
   for (const Kept& kept : world.kept)
     add("kept " + kept.owner + (kept.writes ? "w" : "") + (kept.is_counted ? "c" : "") +
-        (kept.is_sure ? "s" : "") + std::to_string(kept.left_ms));
+        (kept.is_sure ? "s" : "") + (kept.was_reentered ? "r" : "") + std::to_string(kept.left_ms));
   add(std::to_string(world.last_token) + " " + std::to_string(world.faults) +
       (world.looked_foreign ? "f" : ""));
   return text;

@@ -80,8 +80,9 @@ struct Flight {
 struct Kept {
   std::string owner;
   bool writes = false;
-  bool is_counted = false;  // nobody gives it back any more
-  bool is_sure = true;      // the lock did not end in the very millisecond
+  bool is_counted = false;     // nobody gives it back any more
+  bool is_sure = true;         // the lock did not end in the very millisecond
+  bool was_reentered = false;  // and may have a lease that another hold had
   std::int64_t left_ms = 0;
 
   auto operator<=>(const Kept&) const = default;

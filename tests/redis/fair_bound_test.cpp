@@ -186,3 +186,25 @@ TEST_CASE("fair deadlines: a grant takes its wait from each of thousands of Redi
                           "1", k_scores, first,
                           std::to_string(lock::k_default_fair_wait.count())}) == "2500");
 }
+
+// Each step is a script of its own: nobody else waits for the whole.
+TEST_CASE(
+    "W5: a thousand dead waiters are swept step by step, and those behind lose no time by it") {
+  test::FairFixture f;
+  test::hold_by_other(f.server, Milliseconds(k_lease));
+  f.line_up({"u:1"});
+  Peer peer(f.server, "r:1");
+  CHECK_FALSE(peer.acquire());
+  // They have waited for long, and nobody listens for them.
+  f.server.command({"EVAL",
+                    "for i = 1, 1000 do redis.call('lpush', KEYS[1], 'dead:' .. i) "
+                    "redis.call('zadd', KEYS[2], ARGV[1] - i, 'dead:' .. i) end",
+                    "2", test::k_queue, k_scores, std::to_string(test::server_time(f.server))});
+  f.expire();
+  const long before = test::script_calls(f.server);
+  REQUIRE(f.asks(f.locks.front()));
+  CHECK(test::script_calls(f.server) - before >= 10);
+  CHECK(queue(f.server) == Words{"r:1"});
+  CHECK(test::deadline_ahead(f.server, "r:1") > Peer::k_wait.count());
+  CHECK(test::deadline_ahead(f.server, "r:1") <= k_lease + Peer::k_wait.count() + k_slack);
+}
