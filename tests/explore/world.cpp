@@ -63,6 +63,25 @@ void await(Client& client, Pending what, int hold) {
   client.left_ms = std::min<std::int64_t>(client.left_ms, 0);  // its command has ended
 }
 
+// Of the reply busy, see lua/include/taking.lua.
+constexpr std::size_t k_place = 7;
+constexpr std::size_t k_ask_after = 8;
+
+// Whether a client whose request for a fair lock was answered so asks again at once.
+bool has_more_to_sweep(const Reply& reply) {
+  return reply.items.size() > k_place && reply.items[0].integer == 0 &&
+         reply.items[k_place].integer == -2;
+}
+
+// The client has a place in the queue, as it is told by the reply busy.
+void note_place(World& world, Client& client, const Reply& reply) {
+  const std::int64_t ask_after = reply.items.at(k_ask_after).integer;
+  if (reply.items[k_place].integer < 0 || ask_after <= 0)
+    throw Violation{"a waiter has no place, or is not told when to ask again"};
+  if (client.arrival == 0) client.arrival = ++world.arrivals;
+  client.ask_within_ms = ask_after * 6 / 5;
+}
+
 bool Client::writes() const {
   for (std::size_t i = 0; i < holds.size(); ++i) {
     if (holds[i].writes && counts_on(static_cast<int>(i))) return true;
@@ -239,7 +258,10 @@ void Rules::forget(World& world, const Hold& hold) {
 void Rules::acquire(World& world, Client& client, Fate fate) {
   const Sent request = layout_.take(client.owner, client.holds[0]);
   if (fate == Fate::late) return depart(world, client, Pending::acquire, 0, request);
-  const Reply reply = this->request(world, client, request, fate);
+  Reply reply = this->request(world, client, request, fate);
+  while (fate == Fate::answered && has_more_to_sweep(reply)) {
+    reply = this->request(world, client, request, fate);
+  }
   if (reply.type == Reply::Type::error) return refused(world, client, Pending::acquire, 0);
   const std::int64_t code = reply.items.at(0).integer;
   if (code == 1) {
@@ -252,10 +274,9 @@ void Rules::acquire(World& world, Client& client, Fate fate) {
       client.ask_within_ms = std::max<std::int64_t>(reply.items.at(1).integer, 1);
       if (reply.items.at(1).integer < 0) throw Violation{"Redisson is told to wait for ever"};
     }
-    if (is_fair(layout_.kind) && !client.is_redisson) {
-      if (client.arrival == 0) client.arrival = ++world.arrivals;
+    if (is_fair(layout_.kind) && !client.is_redisson && !has_more_to_sweep(reply)) {
+      note_place(world, client, reply);
       client.is_late = false;
-      client.ask_within_ms = reply.items.at(7).integer * 6 / 5;
     }
   } else if (code != 2) {
     throw Violation{"the lock is refused: " + reply.items.at(1).text};
@@ -466,9 +487,8 @@ void Rules::arrive(World& world, int index) {
     check_grant(layout_, world, is_same ? client : gone, reply);
   }
   if (flight.what == Pending::acquire && code == 0 && is_same && is_fair(layout_.kind)) {
-    if (client.arrival == 0) client.arrival = ++world.arrivals;
+    note_place(world, client, reply);
     if (client.pending != Pending::release) client.is_late = false;
-    client.ask_within_ms = reply.items.at(7).integer * 6 / 5;
   }
   if (flight.what == Pending::release && had_it && code == 1) check_woken(layout_, world, client);
   if (flight.what == Pending::release && had_it && code != 2 && !flight.is_over &&
