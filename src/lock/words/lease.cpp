@@ -12,8 +12,8 @@ TimePoint kill_time(TimePoint deadline, Milliseconds length) {
   return deadline - std::min<Nanoseconds>(Milliseconds(300), Nanoseconds(length) / 20);
 }
 
-TimePoint last_moment(TimePoint deadline, Milliseconds length, Milliseconds kill_after) {
-  return kill_time(deadline, length) - kill_after;
+TimePoint last_moment(TimePoint deadline, Milliseconds length, Milliseconds reserve) {
+  return kill_time(deadline, length) - reserve;
 }
 
 }  // namespace rlock::lock
