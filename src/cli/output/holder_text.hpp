@@ -1,20 +1,13 @@
-// Who holds a lock, and what a wait is for, in words.
+// Who holds a lock, in words.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 
-#include "base/clock.hpp"
-#include "lock/words/busy.hpp"
 #include "lock/words/owner.hpp"
 
 namespace rlock::cli {
-
-// Returns what a wait is for, such as "waiting 3s (27s left) for web1 pid 4242 (backup)"; without
-// the time left where `deadline` is TimePoint::max(). Harmless for a terminal.
-[[nodiscard]] std::string describe_wait(const lock::Busy& busy, Milliseconds waited,
-                                        TimePoint deadline);
 
 // Returns who holds a lock, for people: `web1 pid 4242 (backup) "note"`, or the owner where no more
 // is known. Harmless for a terminal.
@@ -28,9 +21,6 @@ namespace rlock::cli {
 
 // What stands before a statement on a string of which nothing tells that it is a lock.
 inline constexpr const char* k_if_lock = "a string; if it is a lock, it is ";
-
-// Returns the same as describe_kept, or "held by web1 pid 4242 (backup)".
-[[nodiscard]] std::string describe_hold(const std::string& owner, const lock::About& about);
 
 // Returns "expires in 29s", or "without an expiry" if `ttl_ms` is negative.
 [[nodiscard]] std::string describe_expiry(std::int64_t ttl_ms);

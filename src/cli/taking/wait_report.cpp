@@ -15,13 +15,41 @@ namespace {
 
 constexpr Milliseconds k_interval{60'000};  // between two lines of -v about the same wait
 
+// Returns what the wait is for, such as "waiting 3s (27s left) for web1 pid 4242 (backup)"; without
+// the time left where `deadline` is TimePoint::max().
+std::string describe_wait(const lock::Busy& busy, Milliseconds waited, TimePoint deadline) {
+  std::string text = "waiting ";
+  if (waited.count() > 0) text += format_duration(waited) + " ";
+  if (deadline != TimePoint::max()) {
+    const auto left = std::chrono::ceil<std::chrono::seconds>(deadline - BootClock::now());
+    text += "(" + format_seconds(left) + " left) ";
+  }
+  if (busy.place) text += "at position " + std::to_string(*busy.place + 1) + " ";
+  text += "for ";
+  const auto kept = describe_kept(busy.owner, busy.holder);
+  text += busy.is_free() ? "its turn"
+          : kept         ? "a lock that is " + *kept
+                         : describe_holder(busy.owner, busy.holder);
+  if (!kept && busy.held_for && busy.held_for->count() >= 0) {
+    text += ", which has held it for " + format_duration(*busy.held_for);
+  }
+  if (busy.permits.value_or(1) > 1) {
+    const int others = *busy.permits - 1;
+    text += others == 1 ? ", or another holder"
+                        : ", or one of " + std::to_string(others) + " more holders";
+  }
+  if (!busy.ttl) text += ", without an expiry";
+  return text;
+}
+
 // Returns why the lock was not acquired.
 std::string describe_refusal(const lock::Busy& busy) {
   if (busy.is_free()) return "not acquired: others are first";
   const int permits = busy.permits.value_or(1);
   std::string text = std::string("not acquired: ") + (busy.is_any_string ? k_if_lock : "");
   if (permits > 1) text += "all " + std::to_string(permits) + " permits are ";
-  text += describe_hold(busy.owner, busy.holder);
+  text += describe_kept(busy.owner, busy.holder)
+              .value_or("held by " + describe_holder(busy.owner, busy.holder));
   if (busy.holder.kept_until_ms == 0 && busy.held_for && busy.held_for->count() >= 0) {
     text += " for " + format_duration(*busy.held_for);
   }
