@@ -35,7 +35,7 @@ declare -A allowed=(
     [base]=""
 )
 # Only these files of cli see processes.
-sees_processes='^cli/(commands/(exec|exec_plan|list|watch|acquire)|taking/(background_watchdog|taking))\.[ch]pp$'
+sees_processes='^cli/(commands/(exec|list|watch|acquire)|taking/(background_watchdog|taking))\.[ch]pp$'
 longest_file=400
 longest_function=70
 
@@ -81,7 +81,7 @@ check_include() {
         # Another file: what it loads.
         echo "$file: \"$header\": of tls, only module.hpp is for others"
     elif [[ $target == process && ! $file =~ $sees_processes ]]; then
-        echo "$file: \"$header\": only exec, exec_plan, list, watch, acquire, background_watchdog and taking may include process"
+        echo "$file: \"$header\": only exec, list, watch, acquire, background_watchdog and taking may include process"
     fi
 }
 

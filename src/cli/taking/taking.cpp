@@ -81,12 +81,18 @@ std::optional<HeldLock> take(const Request& request, const Globals& globals,
   return HeldLock{std::move(lock), std::move(*hold)};
 }
 
-void warn_of_even_number(const lock::SessionOptions& servers, const Globals& globals) {
+lock::SessionOptions servers_for(const Globals& globals, const TakeOptions& options,
+                                 lock::Terms& terms, Milliseconds at_least) {
+  lock::SessionOptions servers = globals.session_options();
+  options.fit_to_servers(servers, terms, at_least);
+  if (options.no_info) servers.client.name = "rlock";
   const std::size_t count = servers.servers.size();
-  if (globals.quiet || count < 2 || count % 2 == 1) return;
-  say("--redis: " + std::to_string(count) + " servers bear " +
-      (count == 2 ? "no failure" : "no more failures than " + std::to_string(count - 1)) +
-      ": use an odd number (3 bear one, 5 bear two)");
+  if (!globals.quiet && count >= 2 && count % 2 == 0) {
+    say("--redis: " + std::to_string(count) + " servers bear " +
+        (count == 2 ? "no failure" : "no more failures than " + std::to_string(count - 1)) +
+        ": use an odd number (3 bear one, 5 bear two)");
+  }
+  return servers;
 }
 
 std::optional<process::Signal> signal_to_end(process::Signals& signals) {
