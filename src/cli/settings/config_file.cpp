@@ -83,12 +83,30 @@ void read_into(Config& config, const std::string& path, Missing missing) {
     if (!wrong.empty()) refuse_file(path, "line " + std::to_string(entry.line) + ": " + wrong);
     const std::string value = join(entry.values, " ");
     if (entry.key == "redis" && has_password(value)) refuse_if_exposed(*file);
-    config.settings[entry.key] = {value, path, static_cast<std::size_t>(entry.line)};
+    config.settings[entry.key] = {entry.key, value, Setting::From::file, path, entry.line};
   }
   config.read.push_back(path);
 }
 
 }  // namespace
+
+std::string Setting::label() const {
+  switch (from) {
+    case From::flag:
+      return "--" + name;
+    case From::environment:
+      return source;
+    case From::file:
+      return repeated(source) + ": line " + std::to_string(line) + ": " + name;
+    case From::fallback:
+      break;
+  }
+  return repeated(source) + ": " + name;
+}
+
+ExitStatus Setting::blame() const noexcept {
+  return from == From::file ? ExitStatus::config : ExitStatus::usage;
+}
 
 Config read_config(const std::optional<std::string>& file) {
   Config config;

@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "base/environment.hpp"
-#include "base/escape.hpp"
 #include "base/words.hpp"
 #include "cli/settings/globals.hpp"
 
@@ -40,24 +39,6 @@ std::optional<std::string> given(const Globals& globals, const Option& option) {
 
 }  // namespace
 
-std::string Setting::label() const {
-  switch (from) {
-    case From::flag:
-      return "--" + name;
-    case From::environment:
-      return source;
-    case From::file:
-      return repeated(source) + ": line " + std::to_string(line) + ": " + name;
-    case From::fallback:
-      break;
-  }
-  return repeated(source) + ": " + name;
-}
-
-ExitStatus Setting::blame() const noexcept {
-  return from == From::file ? ExitStatus::config : ExitStatus::usage;
-}
-
 Settings::Settings(const Globals& globals)
     : files_(read_config(globals.config ? globals.config : from_environment("RLOCK_CONFIG"))) {
   for (const char* variable : {"REDISCLI_AUTH", "RLOCK_PASSWORD"}) {
@@ -77,8 +58,7 @@ Settings::Settings(const Globals& globals)
     } else if (name == "color" && from_environment("NO_COLOR")) {
       setting = {name, "never", From::environment, "NO_COLOR"};
     } else if (in_file != files_.settings.end()) {
-      setting = {name, in_file->second.value, From::file, in_file->second.file,
-                 in_file->second.line};
+      setting = in_file->second;
     } else {
       setting = {name, option.fallback, From::fallback, "default"};
     }

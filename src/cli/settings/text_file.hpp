@@ -13,9 +13,8 @@ namespace rlock::cli {
 struct TextFile {
   std::string path;
   std::string text;
-  bool is_regular = false;  // otherwise a pipe, such as <(command), or a device
   uid_t owner = 0;
-  mode_t mode = 0;
+  mode_t mode = 0;  // of a file, a pipe such as <(command), or a device
 };
 
 // Returns the absolute path of a file. Each connection reads its files anew, and a background
