@@ -14,7 +14,6 @@
 #include "cli/commands/commands.hpp"
 #include "cli/output/error_text.hpp"
 #include "cli/taking/shell_export.hpp"
-#include "cli/terminal/message.hpp"
 #include "redis/tls_module.hpp"
 
 namespace rlock::cli {

@@ -18,7 +18,6 @@
 #include "cli/taking/background_watchdog.hpp"
 #include "cli/taking/shell_export.hpp"
 #include "cli/taking/taking.hpp"
-#include "cli/terminal/message.hpp"
 #include "lock/words/kind.hpp"
 #include "redis/server_error.hpp"
 

@@ -8,7 +8,6 @@
 #include "cli/commands/commands.hpp"
 #include "cli/output/json.hpp"
 #include "cli/settings/settings.hpp"
-#include "cli/terminal/message.hpp"
 
 namespace rlock::cli {
 namespace {

@@ -14,7 +14,6 @@
 #include "cli/output/json.hpp"
 #include "cli/output/paint.hpp"
 #include "cli/output/problem_text.hpp"
-#include "cli/terminal/message.hpp"
 #include "cli/terminal/terminal_size.hpp"
 #include "lock/inspection/leftovers.hpp"
 #include "lock/inspection/listened.hpp"

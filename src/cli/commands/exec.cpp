@@ -17,7 +17,6 @@
 #include "cli/taking/command_environment.hpp"
 #include "cli/taking/held_locks.hpp"
 #include "cli/taking/taking.hpp"
-#include "cli/terminal/message.hpp"
 #include "process/guardian.hpp"
 #include "process/supervisor.hpp"
 #include "redis/server_error.hpp"

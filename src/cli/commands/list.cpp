@@ -12,7 +12,6 @@
 #include "cli/commands/commands.hpp"
 #include "cli/output/list_row.hpp"
 #include "cli/taking/taking.hpp"
-#include "cli/terminal/message.hpp"
 #include "cli/terminal/terminal_size.hpp"
 #include "cli/terminal/transient_line.hpp"
 #include "lock/inspection/lock_scan.hpp"

@@ -14,7 +14,6 @@
 #include "cli/output/holder_text.hpp"
 #include "cli/settings/key_format.hpp"
 #include "cli/taking/own_hold.hpp"
-#include "cli/terminal/message.hpp"
 #include "cli/terminal/question.hpp"
 #include "lock/inspection/breaking.hpp"
 #include "lock/make_lock.hpp"
@@ -35,11 +34,6 @@ struct UnlockOptions {
   bool force = false;
   bool yes = false;
 };
-
-int not_held(const Globals& globals, const std::string& text) {
-  if (!globals.quiet) say(text);
-  return static_cast<int>(ExitStatus::not_held);
-}
 
 std::optional<std::string> held_for(const FoundLock& found, const Holder& holder) {
   if (!holder.since_ms) return std::nullopt;

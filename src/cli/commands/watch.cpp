@@ -17,7 +17,6 @@
 #include "cli/settings/key_format.hpp"
 #include "cli/taking/taking.hpp"
 #include "cli/terminal/full_screen.hpp"
-#include "cli/terminal/message.hpp"
 #include "cli/watching/event_lines.hpp"
 #include "cli/watching/lock_watcher.hpp"
 #include "cli/watching/watch_screen.hpp"
