@@ -24,8 +24,6 @@ class FullScreen {
   FullScreen& operator=(const FullScreen&) = delete;
   ~FullScreen() { leave(); }
 
-  [[nodiscard]] static TerminalSize size();
-
   // Draws lines in one write. The lines must fit into `size`. The first call takes the terminal.
   // Does nothing while another job is in the foreground. Throws Error if the terminal is gone.
   void draw(const std::vector<std::string>& lines, const TerminalSize& size);

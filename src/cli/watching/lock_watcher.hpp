@@ -23,7 +23,7 @@ struct Looked {
   std::size_t lock = 0;  // the index of its name
   SnapshotPtr snapshot;
   std::vector<ProblemText> problems;  // of the snapshot
-  TimePoint at;                       // when the snapshot came
+  TimePoint at{};                     // when the snapshot came
   std::vector<LockEvent> events;
 };
 

@@ -30,11 +30,6 @@ WatchScreen::WatchScreen(const std::vector<std::string>& names, std::string serv
                          std::string hint, const Paint& paint)
     : server_(std::move(server)), hint_(std::move(hint)), paint_(paint), locks_(names.size()) {}
 
-void WatchScreen::show(std::size_t lock, SnapshotPtr snapshot, std::vector<ProblemText> problems,
-                       TimePoint taken) {
-  locks_[lock] = {std::move(snapshot), std::move(problems), taken};
-}
-
 void WatchScreen::add_event(std::int64_t time_ms, const std::string& text) {
   events_.push_back("  " + clock_text(time_ms) + "  " + text);
   if (events_.size() > k_most_events) events_.pop_front();
@@ -47,13 +42,13 @@ void WatchScreen::set_away(TimePoint since, const std::string& why) {
 
 // The server's clock goes on by itself between two snapshots.
 std::string WatchScreen::status(TimePoint now) const {
-  const Entry* latest = nullptr;
-  for (const Entry& entry : locks_) {
-    if (entry.snapshot && (latest == nullptr || entry.taken > latest->taken)) latest = &entry;
+  const Looked* latest = nullptr;
+  for (const Looked& entry : locks_) {
+    if (entry.snapshot && (latest == nullptr || entry.at > latest->at)) latest = &entry;
   }
   std::string text;
   if (latest != nullptr) {
-    text = clock_text(latest->snapshot->time_ms + age(latest->taken, now).count()) + "  ";
+    text = clock_text(latest->snapshot->time_ms + age(latest->at, now).count()) + "  ";
   }
   if (!away_since_) return text + "connected to " + server_;
   const std::string span = format_seconds(age(*away_since_, now));
@@ -63,9 +58,9 @@ std::string WatchScreen::status(TimePoint now) const {
 std::vector<std::string> WatchScreen::body(std::size_t rows, std::size_t columns,
                                            TimePoint now) const {
   std::vector<LockView> views;
-  for (const Entry& entry : locks_) {
+  for (const Looked& entry : locks_) {
     if (!entry.snapshot) continue;
-    views.emplace_back(*entry.snapshot, entry.problems, age(entry.taken, now), paint_);
+    views.emplace_back(*entry.snapshot, entry.problems, age(entry.at, now), paint_);
   }
   std::vector<std::string> lines;
   const std::size_t shown =

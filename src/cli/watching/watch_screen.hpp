@@ -9,9 +9,8 @@
 
 #include "base/clock.hpp"
 #include "cli/output/paint.hpp"
-#include "cli/output/problem_text.hpp"
 #include "cli/terminal/terminal_size.hpp"
-#include "cli/watching/lock_follower.hpp"
+#include "cli/watching/lock_watcher.hpp"
 
 namespace rlock::cli {
 
@@ -22,9 +21,8 @@ class WatchScreen {
   WatchScreen(const std::vector<std::string>& names, std::string server, std::string hint,
               const Paint& paint = Paint());
 
-  // Shows a lock and its `problems` as they were at `taken`.
-  void show(std::size_t lock, SnapshotPtr snapshot, std::vector<ProblemText> problems,
-            TimePoint taken);
+  // Shows a lock and its problems.
+  void show(const Looked& looked) { locks_[looked.lock] = looked; }
   // Adds a line to the events. The text must be harmless for a terminal. `time_ms`: since 1970.
   void add_event(std::int64_t time_ms, const std::string& text);
   // Shows that the server has been away since `since`, and why. `set_back` shows that it is back.
@@ -36,12 +34,6 @@ class WatchScreen {
   [[nodiscard]] std::vector<std::string> lines(const TerminalSize& size, TimePoint now) const;
 
  private:
-  struct Entry {
-    SnapshotPtr snapshot;
-    std::vector<ProblemText> problems;
-    TimePoint taken;
-  };
-
   [[nodiscard]] std::string status(TimePoint now) const;
   [[nodiscard]] std::vector<std::string> body(std::size_t rows, std::size_t columns,
                                               TimePoint now) const;
@@ -49,7 +41,7 @@ class WatchScreen {
   std::string server_;
   std::string hint_;
   Paint paint_;
-  std::vector<Entry> locks_;
+  std::vector<Looked> locks_;  // the last of each
   std::deque<std::string> events_;
   std::optional<TimePoint> away_since_;
   std::string away_why_;
