@@ -67,9 +67,7 @@ std::string describe_dead(const lock::Busy& busy) {
 }  // namespace
 
 WaitReport::WaitReport(const Request& request, const Globals& globals)
-    : request_(request),
-      globals_(globals),
-      status_line_(globals.quiet ? TransientLine::Show::never : TransientLine::Show::on_terminal) {}
+    : request_(request), globals_(globals), status_line_(globals.quiet) {}
 
 void WaitReport::warn(const std::string& text) {
   if (globals_.quiet) return;

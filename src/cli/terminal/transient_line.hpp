@@ -11,9 +11,8 @@ namespace rlock::cli {
 // destructor removes it.
 class TransientLine {
  public:
-  enum class Show { never, on_terminal };
-
-  explicit TransientLine(Show show);
+  // Shows nothing if `is_quiet`.
+  explicit TransientLine(bool is_quiet);
   TransientLine(const TransientLine&) = delete;
   TransientLine& operator=(const TransientLine&) = delete;
   ~TransientLine() { clear(); }
