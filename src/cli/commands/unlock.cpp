@@ -14,7 +14,6 @@
 #include "cli/output/holder_text.hpp"
 #include "cli/settings/key_format.hpp"
 #include "cli/taking/own_hold.hpp"
-#include "cli/terminal/question.hpp"
 #include "lock/inspection/breaking.hpp"
 #include "lock/make_lock.hpp"
 

@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <poll.h>
 #include <sys/uio.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "base/error.hpp"
@@ -81,6 +82,25 @@ void write_parts(std::initializer_list<std::string_view> texts) noexcept {
   throw Error(ExitStatus::unavailable, "stdout: " + errno_text(error));
 }
 
+constexpr std::size_t k_longest_answer = 4096;
+
+// Returns what is typed before the end of the line.
+std::string read_line() {
+  std::string line;
+  char c = 0;
+  while (line.size() < k_longest_answer) {
+    const ssize_t count = ::read(STDIN_FILENO, &c, 1);
+    if (count < 0 && errno == EINTR) continue;
+    if (count != 1) {
+      write_stderr("\n");
+      return "";  // a line that was not finished is no answer
+    }
+    if (c == '\n') return line;
+    line += c;
+  }
+  return "";
+}
+
 }  // namespace
 
 void write_stderr(std::string_view text) noexcept { write_parts({text}); }
@@ -107,6 +127,15 @@ void print_or_throw(const std::string& text) {
     OwnSignals::take(error);
     refuse_stdout(error);
   }
+}
+
+bool can_ask() noexcept { return ::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1; }
+
+bool confirms(const std::string& question) {
+  ::tcflush(STDIN_FILENO, TCIFLUSH);
+  write_stderr("rlock: " + question + " [y/N] ");
+  const std::string answer = read_line();
+  return answer == "y" || answer == "Y" || answer == "yes";
 }
 
 }  // namespace rlock::cli

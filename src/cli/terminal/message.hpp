@@ -1,4 +1,4 @@
-// What rlock says on stdout and stderr.
+// What rlock says on stdout and stderr, and its questions to the user.
 #pragma once
 
 #include <string>
@@ -24,5 +24,13 @@ void print_or_throw(const std::string& text);
 // Ends the process like `print` if nobody can read stdout any more. So `rlock watch job | head -1`
 // does not wait for the next event.
 void end_if_unread() noexcept;
+
+// Returns whether a user can be asked: stdin and stderr are terminals.
+[[nodiscard]] bool can_ask() noexcept;
+
+// Writes `rlock: <question> [y/N] ` to stderr and waits for a line. Ignores what was typed before
+// the question. `question` must already be harmless for a terminal. Returns true for y, Y and yes,
+// and false for all other lines. Ctrl-C ends the process.
+[[nodiscard]] bool confirms(const std::string& question);
 
 }  // namespace rlock::cli
