@@ -16,7 +16,7 @@
 #include "cli/output/json.hpp"
 #include "cli/settings/take_options.hpp"
 #include "cli/taking/background_watchdog.hpp"
-#include "cli/taking/shell_export.hpp"
+#include "cli/taking/exported.hpp"
 #include "cli/taking/taking.hpp"
 #include "lock/words/kind.hpp"
 #include "redis/server_error.hpp"

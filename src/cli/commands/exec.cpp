@@ -14,7 +14,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/output/holder_text.hpp"
 #include "cli/taking/all_or_none.hpp"
-#include "cli/taking/command_environment.hpp"
+#include "cli/taking/exported.hpp"
 #include "cli/taking/held_locks.hpp"
 #include "cli/taking/taking.hpp"
 #include "process/guardian.hpp"

@@ -1,11 +1,24 @@
-// Shell code for `eval` that exports a lock to a shell.
+// Held locks in the environment: of a command, and of a shell by code for its `eval`.
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "cli/taking/held_locks.hpp"
 #include "cli/taking/taking.hpp"
 
 namespace rlock::cli {
+
+// Throws Error (usage) if RLOCK_HELD has no room for entries of the locks `names`, with `owner` and
+// `run`. Without the entries, a nested run would wait for these locks for ever.
+void check_room(const std::vector<std::string>& names, const std::string& owner,
+                const std::string& run);
+
+// Returns this process's environment as NAME=value, with RLOCK_NAME, RLOCK_OWNER, RLOCK_KIND,
+// RLOCK_HELD and RLOCK_TOKEN set for `locks`. `run` identifies this run among the runs that hold
+// the same locks. An inherited RLOCK_TOKEN stays only if it belongs to the same hold.
+[[nodiscard]] std::vector<std::string> make_environment(const HeldLocks& locks,
+                                                        const std::string& run);
 
 enum class Shell { posix, fish };  // posix: sh, bash, dash, ksh and zsh
 
