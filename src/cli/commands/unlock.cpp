@@ -72,11 +72,6 @@ std::string describe_waiters(const FoundLock& found) {
   return text;
 }
 
-bool is_to_be_broken(const std::string& name, const FoundLock& found) {
-  return confirms(name + ": " + name_holders(found) + ", " + describe_expiry(found.ttl_ms) +
-                  describe_waiters(found) + ". Break it?");
-}
-
 void tell_loss(const std::string& name, const FoundLock& found) {
   for (const Holder& holder : found.holders) {
     const bool is_over = holder.about && holder.about->kept_until_ms != 0;
@@ -112,7 +107,9 @@ Leave ask_leave(const redis::ClientOptions& server, const UnlockOptions& options
   const FoundLock found = lock::look_at(client, options.name, what_to_break(options));
   leave.shown = lock::owners_of(found);
   leave.is_given =
-      found.holders.empty() || is_to_be_broken(escape_for_terminal(options.name), found);
+      found.holders.empty() ||
+      confirms(escape_for_terminal(options.name) + ": " + name_holders(found) + ", " +
+               describe_expiry(found.ttl_ms) + describe_waiters(found) + ". Break it?");
   return leave;
 }
 
