@@ -183,7 +183,7 @@ plant redis/url_hint.cpp 'f("a", -x, "give -r");\n' '"give -r": only cli names o
 plant process/caller.cpp 'f("give --pid");\n' '"give --pid": only cli names options'
 plant process/child.cpp '#include "lock/words/lease.hpp"\n' '"lock/words/lease.hpp": process may not'
 plant main.cpp '#include "lock/words/lease.hpp"\n' '"lock/words/lease.hpp": main may not include lock/words'
-plant cli/output/table.cpp '#include "cli/watching/lock_view.hpp"\n' '"cli/watching/lock_view.hpp": cli/output may not include cli/watching'
+plant cli/output/table.cpp '#include "cli/watching/watch_screen.hpp"\n' '"cli/watching/watch_screen.hpp": cli/output may not include cli/watching'
 plant cli/settings/toml.cpp '#include "cli/output/table.hpp"\n' '"cli/output/table.hpp": cli/settings may not include cli/output'
 plant cli/commands/renew.cpp '#include "process/child.hpp"\n' '"process/child.hpp": only exec,'
 plant cli/commands/renew.cpp '#include <hiredis/hiredis.h>\n' '<hiredis/hiredis.h> belongs to src/redis'

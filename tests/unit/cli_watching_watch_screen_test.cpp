@@ -4,7 +4,6 @@
 #include <doctest/doctest.h>
 
 #include "base/text_width.hpp"
-#include "cli/watching/lock_view.hpp"
 #include "cli/watching/watch_screen.hpp"
 
 using namespace rlock;
