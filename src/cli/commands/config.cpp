@@ -35,8 +35,7 @@ std::string to_toml_list(std::vector<std::string> texts) {
   return texts.size() == 1 ? texts.front() : "[" + join(texts, ", ") + "]";
 }
 
-// Returns a line of a configuration file. A setting that is not set, or cannot be set in a file, is
-// a comment.
+// Returns a line of a configuration file: a comment if the setting has no value, or no place there.
 std::string to_line(const Setting& setting) {
   if (setting.value.empty() && setting.from == Setting::From::fallback) {
     return "# " + setting.name + ": none\n";

@@ -9,9 +9,8 @@
 
 namespace rlock::cli {
 
-// Return a table, without the columns of which nothing is known.
-// No line is wider than `room` columns, if that is given. The owner is what people paste into
-// another command: it is whole, below the rest where it finds no room beside it.
+// Return a table without the columns of which nothing is known, at most `room` columns wide if that
+// is given. People paste the owner: where it finds no room, it stands below the rest, in full.
 [[nodiscard]] std::string holders_table(const lock::Snapshot& snapshot,
                                         std::optional<std::size_t> room);
 [[nodiscard]] std::string waiters_table(const lock::Snapshot& snapshot,

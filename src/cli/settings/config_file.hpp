@@ -33,9 +33,9 @@ struct Config {
   std::string named;  // the absolute path of the file that the user has named; empty: none
 };
 
-// Reads `file`. Without `file`, reads /etc/rlock.toml and then the user's rlock.toml, which
-// overrides it. These default files need not exist. Throws Error (config) for a file that cannot be
-// read, that has unknown settings, or that contains a password and is accessible to everybody.
+// Reads `file`, or /etc/rlock.toml and then the user's rlock.toml, which overrides it and, like it,
+// need not exist. Throws Error (config) for a file that cannot be read, has unknown settings, or
+// has a password and is open to everybody.
 [[nodiscard]] Config read_config(const std::optional<std::string>& file);
 
 }  // namespace rlock::cli

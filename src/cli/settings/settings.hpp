@@ -1,5 +1,4 @@
-// The values of the global options that can also be set in files and the environment, and the
-// source of each value.
+// The global options that files and the environment can set: their values and the sources of these.
 #pragma once
 
 #include <string>

@@ -18,8 +18,7 @@ constexpr std::string_view k_digits = "0123456789";
 constexpr std::string_view k_bare_key =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
 
-// Appends the character with the number `c` as UTF-8. Returns false and appends nothing if `c` is
-// NUL or no character's number.
+// Appends the character with the number `c` as UTF-8, or returns false if there is none, or NUL.
 bool append_utf8(std::string& text, std::uint32_t c) {
   if (c == 0 || c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF)) return false;
   // A path converts numbers of characters to UTF-8, in every locale.

@@ -29,8 +29,7 @@ bool is_told(const std::string& name, const std::string& owner) {
   return from_environment("RLOCK_NAME") == name && from_environment("RLOCK_OWNER") == owner;
 }
 
-// In fish, eval joins the lines of a substitution with spaces. So each statement ends with a
-// semicolon.
+// In fish, eval joins the lines of a substitution with spaces: each statement needs a semicolon.
 std::string assignment(const std::string& name, const std::string& value, Shell shell) {
   if (shell == Shell::fish) return "set -gx " + name + " " + fish_quote(value) + ";\n";
   return "export " + name + "=" + posix_quote(value) + "\n";

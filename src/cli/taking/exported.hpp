@@ -22,10 +22,9 @@ void check_room(const std::vector<std::string>& names, const std::string& owner,
 
 enum class Shell { posix, fish };  // posix: sh, bash, dash, ksh and zsh
 
-// Returns the value of RLOCK_HELD without the holds of the wished lock that were given back. A
-// shell that runs for long would collect them. If there is no room for one more hold, also removes
-// other locks that were given back, as the server says. Throws Error (usage) if there is still no
-// room, and as lock::Lock.
+// Returns RLOCK_HELD without the holds of the wished lock that were given back, which a shell would
+// collect. If that leaves no room for one more hold, asks the server which other locks were given
+// back, too. Throws Error (usage) if there is still no room, and as lock::Lock.
 [[nodiscard]] std::string held_to_export(const lock::Wish& wish, lock::Session& session);
 
 // Returns shell code that exports RLOCK_NAME, RLOCK_OWNER, RLOCK_KIND, RLOCK_HELD, and RLOCK_TOKEN

@@ -29,8 +29,7 @@ struct Request {
   bool server_was_there = false;          // as in lock::WaitOptions
 };
 
-// Returns the request that the options ask for, without the lock's name. `about`: the owner. Throws
-// Error (usage).
+// Returns the request that the options make, without the lock's name. Throws Error (usage).
 [[nodiscard]] Request make_request(const TakeOptions& options, const lock::About& about);
 
 // Takes one lock. Returns nothing if it was not free in time. A message then names its holder, see

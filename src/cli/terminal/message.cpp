@@ -17,8 +17,7 @@ namespace {
 
 // While this object lives, signals that a write of this thread raises neither end nor stop the
 // process: SIGPIPE (nobody reads), SIGXFSZ (ulimit -f), and SIGTTOU (a background job writes to a
-// terminal with tostop). No such signal stays pending, where rlock would read it as a request to
-// end.
+// terminal with tostop). None stays pending: rlock would read it as a request to end.
 class OwnSignals {
  public:
   OwnSignals() noexcept {
@@ -29,9 +28,8 @@ class OwnSignals {
   OwnSignals& operator=(const OwnSignals&) = delete;
   ~OwnSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
-  // Takes the signal of a write that failed with `error`, if such a write raises one. A signal from
-  // another process stays: it is pending for the process, and the thread's own signal is taken
-  // first.
+  // Takes the signal, if any, of a write that failed with `error`. One from another process stays:
+  // it is pending for the process, and the thread's own is taken first.
   static void take(int error) noexcept {
     if (error != EPIPE && error != EFBIG) return;
     const sigset_t set = set_of({error == EPIPE ? SIGPIPE : SIGXFSZ});

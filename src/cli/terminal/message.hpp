@@ -7,8 +7,7 @@
 namespace rlock::cli {
 
 // Writes `rlock: <text>` and a newline to stderr. `text` must already be harmless for a terminal.
-// If stderr is closed or full, or this is a background job, the text is lost. No signal stops or
-// ends the process then.
+// If stderr is closed or full, or this is a background job, it is lost, and no signal acts.
 void say(std::string_view text) noexcept;
 
 // Writes `text` to stderr unchanged, in one write. Failures have no effect, as with `say`.

@@ -7,8 +7,8 @@
 
 namespace rlock::cli {
 
-// Shows a line on stderr, if that is a terminal, from a second after the object was made. The
-// destructor removes it.
+// Shows a line on stderr, if that is a terminal. The line waits for a second, and the destructor
+// removes it.
 class TransientLine {
  public:
   // Shows nothing if `is_quiet`.

@@ -45,8 +45,7 @@ std::string owner(const lock::Party& party) {
   return is_told ? "" : ", owner " + escape_for_terminal(party.owner);
 }
 
-// Adds `rows` of the `size` lines that `line` makes. If lines are left out, the last line says how
-// many.
+// Adds `rows` of the `size` lines that `line` makes. The last says how many are left out, if any.
 void add_some(std::vector<std::string>& lines, std::size_t rows, std::size_t size,
               const std::string& more, const std::function<std::string(std::size_t)>& line) {
   if (rows == 0) return;

@@ -15,28 +15,24 @@
 
 namespace rlock::cli {
 
-// Distributes `rows` among parts. Each part gets at most the rows that it wants. Parts that want
-// more than there is get equally many, and the first parts get the remainder. Returns how many each
-// gets.
+// Returns how many of the `rows` each part gets: at most what it wants. Parts that want more than
+// there is get equally many, and the first parts get the remainder.
 [[nodiscard]] std::vector<std::size_t> share_rows(std::size_t rows,
                                                   const std::vector<std::size_t>& wanted);
 
-// Makes lines that are harmless for a terminal. They may be too wide for it. `problems`: of the
-// snapshot. `age`: the time since the snapshot was taken. The times that are shown count it. The
-// snapshot and the problems must outlive this object.
+// Makes lines that are harmless for a terminal, but may be too wide. `age`: the time since the
+// snapshot, which the times that are shown count. Snapshot and problems must outlive this object.
 class LockView {
  public:
   LockView(const lock::Snapshot& snapshot, const std::vector<ProblemText>& problems,
            Milliseconds age, const Paint& paint = Paint())
       : snapshot_(snapshot), problems_(problems), age_(age), paint_(paint) {}
 
-  // Returns the name and the state in at most `columns` columns. If they do not fit, the name is
-  // cut first.
+  // Returns the name and the state in at most `columns` columns. The name is cut first.
   [[nodiscard]] std::string title(std::size_t columns) const;
   // Returns how many lines show all details.
   [[nodiscard]] std::size_t detail_rows() const;
-  // Returns these lines. If there are more than `rows`, returns `rows` lines that count what is
-  // left out.
+  // Returns these lines, or `rows` lines that count what is left out.
   [[nodiscard]] std::vector<std::string> details(std::size_t rows) const;
 
  private:
@@ -55,8 +51,7 @@ class LockView {
 
 class WatchScreen {
  public:
-  // `server`: its URL without secrets. `hint`: a text for the end of the last line, if there is
-  // room.
+  // `server`: its URL without secrets. `hint`: for the end of the last line, if there is room.
   WatchScreen(const std::vector<std::string>& names, std::string server, std::string hint,
               const Paint& paint = Paint());
 
@@ -68,8 +63,7 @@ class WatchScreen {
   void set_away(TimePoint since, const std::string& why);
   void set_back() { away_since_.reset(); }
 
-  // Returns exactly `size.rows` lines that are harmless for a terminal. No line is wider than
-  // `size.columns`.
+  // Returns exactly `size.rows` lines, harmless for a terminal, of at most `size.columns` columns.
   [[nodiscard]] std::vector<std::string> lines(const TerminalSize& size, TimePoint now) const;
 
  private:
