@@ -13,8 +13,7 @@
 #include "base/nearest.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/output/error_text.hpp"
-#include "cli/taking/shell_export.hpp"
-#include "cli/terminal/message.hpp"
+#include "cli/taking/exported.hpp"
 #include "redis/tls_module.hpp"
 
 namespace rlock::cli {

@@ -35,7 +35,7 @@ declare -A allowed=(
     [base]=""
 )
 # Only these files of cli see processes.
-sees_processes='^cli/(commands/(exec|exec_plan|list|watch|acquire)|taking/(background_watchdog|taking))\.[ch]pp$'
+sees_processes='^cli/(commands/(exec|list|watch|acquire)|taking/(background_watchdog|taking))\.[ch]pp$'
 longest_file=400
 longest_function=70
 
@@ -81,7 +81,7 @@ check_include() {
         # Another file: what it loads.
         echo "$file: \"$header\": of tls, only module.hpp is for others"
     elif [[ $target == process && ! $file =~ $sees_processes ]]; then
-        echo "$file: \"$header\": only exec, exec_plan, list, watch, acquire, background_watchdog and taking may include process"
+        echo "$file: \"$header\": only exec, list, watch, acquire, background_watchdog and taking may include process"
     fi
 }
 
@@ -183,7 +183,7 @@ plant redis/url_hint.cpp 'f("a", -x, "give -r");\n' '"give -r": only cli names o
 plant process/caller.cpp 'f("give --pid");\n' '"give --pid": only cli names options'
 plant process/child.cpp '#include "lock/words/lease.hpp"\n' '"lock/words/lease.hpp": process may not'
 plant main.cpp '#include "lock/words/lease.hpp"\n' '"lock/words/lease.hpp": main may not include lock/words'
-plant cli/output/table.cpp '#include "cli/watching/lock_view.hpp"\n' '"cli/watching/lock_view.hpp": cli/output may not include cli/watching'
+plant cli/output/table.cpp '#include "cli/watching/watch_screen.hpp"\n' '"cli/watching/watch_screen.hpp": cli/output may not include cli/watching'
 plant cli/settings/toml.cpp '#include "cli/output/table.hpp"\n' '"cli/output/table.hpp": cli/settings may not include cli/output'
 plant cli/commands/renew.cpp '#include "process/child.hpp"\n' '"process/child.hpp": only exec,'
 plant cli/commands/renew.cpp '#include <hiredis/hiredis.h>\n' '<hiredis/hiredis.h> belongs to src/redis'

@@ -14,13 +14,13 @@ namespace {
 
 std::string text_of(std::string_view value) {
   JsonWriter json;
-  json.text(value);
+  json.value(value);
   return json.take();
 }
 
 std::string number_of(double value) {
   JsonWriter json;
-  json.number(value);
+  json.value(value);
   return json.take();
 }
 
@@ -28,26 +28,26 @@ std::string number_of(double value) {
 
 TEST_CASE("objects and arrays have their commas, however they are nested") {
   JsonWriter json;
-  json.begin_object();
+  json.begin('{');
   json.key("empty");
-  json.begin_array();
-  json.end_array();
+  json.begin('[');
+  json.end(']');
   json.key("list");
-  json.begin_array();
-  json.begin_object();
-  json.end_object();
-  json.number(std::int64_t{-7});
-  json.null();
-  json.begin_array();
-  json.boolean(true);
-  json.boolean(false);
-  json.end_array();
-  json.end_array();
-  json.name("a\"b");
-  json.number_or_null(std::nullopt);
+  json.begin('[');
+  json.begin('{');
+  json.end('}');
+  json.value(std::int64_t{-7});
+  json.value(std::optional<bool>());
+  json.begin('[');
+  json.value(true);
+  json.value(false);
+  json.end(']');
+  json.end(']');
+  json.key("a\"b");
+  json.value(std::optional<std::string>());
   json.key("last");
-  json.text("x");
-  json.end_object();
+  json.value("x");
+  json.end('}');
   CHECK(json.take() == R"({"empty":[],"list":[{},-7,null,[true,false]],"a\"b":null,"last":"x"})");
 }
 
@@ -70,9 +70,9 @@ TEST_CASE("numbers are whole where they are, and null where JSON has no word for
   CHECK(number_of(std::numeric_limits<double>::infinity()) == "null");
   CHECK(number_of(std::numeric_limits<double>::quiet_NaN()) == "null");
   JsonWriter json;
-  json.begin_array();
-  json.number(std::numeric_limits<std::int64_t>::min());
-  json.number(std::numeric_limits<std::int64_t>::max());
-  json.end_array();
+  json.begin('[');
+  json.value(std::numeric_limits<std::int64_t>::min());
+  json.value(std::numeric_limits<std::int64_t>::max());
+  json.end(']');
   CHECK(json.take() == "[-9223372036854775808,9223372036854775807]");
 }

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "cli/output/server_problem_text.hpp"
+#include "cli/output/problem_text.hpp"
 #include "unit/problem_text_fixture.hpp"
 
 using namespace rlock;

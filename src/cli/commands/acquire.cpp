@@ -16,9 +16,8 @@
 #include "cli/output/json.hpp"
 #include "cli/settings/take_options.hpp"
 #include "cli/taking/background_watchdog.hpp"
-#include "cli/taking/shell_export.hpp"
+#include "cli/taking/exported.hpp"
 #include "cli/taking/taking.hpp"
-#include "cli/terminal/message.hpp"
 #include "lock/words/kind.hpp"
 #include "redis/server_error.hpp"
 
@@ -107,12 +106,9 @@ std::variant<int, process::Signal> acquire(const Globals& globals, const Acquire
   about.listens = caller && listens_for_release(options.take.lock_kind());
   Request request = make_request(options.take, about);
   request.wish.name = name;
-  lock::SessionOptions session_options = globals.session_options();
-  options.take.fit_to_servers(session_options, request.wish.terms);
-  warn_of_even_number(session_options, globals);
+  lock::SessionOptions session_options = servers_for(globals, options.take, request.wish.terms);
   process::Signals signals;
   session_options.client.wake_fd = signals.fd();
-  if (options.take.no_info) session_options.client.name = "rlock";
   std::optional<BackgroundWatchdog> watchdog;
   std::optional<Either> wake;
   if (caller) {

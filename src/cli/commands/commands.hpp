@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "cli/settings/globals.hpp"
+#include "cli/terminal/message.hpp"
 
 namespace CLI {
 class App;
@@ -39,6 +40,12 @@ using Action = std::function<int()>;
 [[nodiscard]] Action set_up_watch(CLI::App& command, const Invocation& invocation);
 [[nodiscard]] Action set_up_config(CLI::App& command, const Invocation& invocation);
 [[nodiscard]] Action set_up_complete(CLI::App& command, const Invocation& invocation);
+
+// Says `text`, unless -q is given. Returns the exit status for a lock that is not held.
+[[nodiscard]] inline int not_held(const Globals& globals, const std::string& text) {
+  if (!globals.quiet) say(text);
+  return static_cast<int>(ExitStatus::not_held);
+}
 
 // Sets the usage line of `command`'s help, such as "rlock exec [OPTIONS] NAME... -- CMD", and the
 // examples at its end. Each line of `examples` must end with '\n'.

@@ -11,7 +11,6 @@
 #include "base/glob.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/settings/settings.hpp"
-#include "cli/terminal/message.hpp"
 #include "lock/inspection/lock_scan.hpp"
 #include "lock/inspection/snapshot.hpp"
 #include "redis/local_server.hpp"

@@ -8,7 +8,6 @@
 #include "cli/commands/commands.hpp"
 #include "cli/output/json.hpp"
 #include "cli/settings/settings.hpp"
-#include "cli/terminal/message.hpp"
 
 namespace rlock::cli {
 namespace {
@@ -36,8 +35,7 @@ std::string to_toml_list(std::vector<std::string> texts) {
   return texts.size() == 1 ? texts.front() : "[" + join(texts, ", ") + "]";
 }
 
-// Returns a line of a configuration file. A setting that is not set, or cannot be set in a file, is
-// a comment.
+// Returns a line of a configuration file: a comment if the setting has no value, or no place there.
 std::string to_line(const Setting& setting) {
   if (setting.value.empty() && setting.from == Setting::From::fallback) {
     return "# " + setting.name + ": none\n";

@@ -1,5 +1,7 @@
 // rlock doctor: finds problems of a server and the locks on it, and repairs some of them.
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <set>
@@ -14,9 +16,6 @@
 #include "cli/output/json.hpp"
 #include "cli/output/paint.hpp"
 #include "cli/output/problem_text.hpp"
-#include "cli/output/remedy.hpp"
-#include "cli/output/server_problem_text.hpp"
-#include "cli/terminal/message.hpp"
 #include "cli/terminal/terminal_size.hpp"
 #include "lock/inspection/leftovers.hpp"
 #include "lock/inspection/listened.hpp"
@@ -106,7 +105,8 @@ class Doctor {
         names.insert(name);
         leftovers[name].insert(leftovers[name].end(), keys.begin(), keys.end());
       }
-      listened_.merge(lock::listened_locks(*master, options_.name, reach()));
+      const auto reach = is_cluster() ? lock::Reach::shards : lock::Reach::server;
+      listened_.merge(lock::listened_locks(*master, options_.name, reach));
       if (options_.name) continue;
       for (lock::LockScan scan(*master, {}); !scan.is_done();) {
         for (const std::string& name : scan.next()) names.insert(name);
@@ -128,10 +128,6 @@ class Doctor {
     return client_.options().endpoint.transport == redis::Endpoint::Transport::cluster;
   }
 
-  [[nodiscard]] lock::Reach reach() const {
-    return is_cluster() ? lock::Reach::shards : lock::Reach::server;
-  }
-
   // Of a cluster, this is one of its masters.
   void examine_server(redis::Client& server) {
     const lock::ServerFacts facts = lock::read_server_facts(server, options_.name);
@@ -151,9 +147,7 @@ class Doctor {
   void examine(const lock::Snapshot& snapshot, const std::vector<std::string>& leftovers) {
     const std::string& name = snapshot.name;
     std::vector<lock::Problem> problems = snapshot.problems;
-    for (lock::Problem& problem : lock::find_leftover_problems(name, leftovers)) {
-      problems.push_back(std::move(problem));
-    }
+    std::ranges::move(lock::find_leftover_problems(name, leftovers), std::back_inserter(problems));
     if ((options_.repair || options_.dry_run) && !problems.empty()) {
       const auto mode = options_.dry_run ? lock::Repair::look : lock::Repair::repair;
       const auto fixes = lock::repair(client_, name, leftovers, mode);

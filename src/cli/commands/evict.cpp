@@ -10,7 +10,6 @@
 #include "cli/commands/commands.hpp"
 #include "cli/output/holder_text.hpp"
 #include "cli/output/json.hpp"
-#include "cli/terminal/message.hpp"
 #include "lock/inspection/breaking.hpp"
 #include "lock/inspection/snapshot.hpp"
 #include "lock/words/key_names.hpp"
@@ -67,9 +66,8 @@ int run_evict(const Globals& globals, const EvictOptions& options) {
     if (shown) eviction = lock::evict(client, options.name, *shown);
   }
   if (!eviction) {
-    if (!globals.quiet)
-      say(name + ": " + escape_for_terminal(options.owner) + " is not waiting for this lock");
-    return static_cast<int>(ExitStatus::not_held);
+    return not_held(globals, name + ": " + escape_for_terminal(options.owner) +
+                                 " is not waiting for this lock");
   }
   if (globals.json) {
     print(eviction_json(options.name, *eviction) + "\n");

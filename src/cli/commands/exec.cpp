@@ -12,13 +12,11 @@
 #include "base/random.hpp"
 #include "base/wording.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/commands/exec_plan.hpp"
 #include "cli/output/holder_text.hpp"
 #include "cli/taking/all_or_none.hpp"
-#include "cli/taking/command_environment.hpp"
+#include "cli/taking/exported.hpp"
 #include "cli/taking/held_locks.hpp"
 #include "cli/taking/taking.hpp"
-#include "cli/terminal/message.hpp"
 #include "process/guardian.hpp"
 #include "process/supervisor.hpp"
 #include "redis/server_error.hpp"
@@ -33,6 +31,72 @@ constexpr Milliseconds k_answer_bound{1000};  // of servers that are asked after
 constexpr const char* k_unconfirmed = "it was not confirmed in time";
 constexpr const char* k_stood_still =
     "rlock stood still until the lease had nearly ended, so its guardian ended the command";
+
+// The options as the user typed them.
+struct ExecOptions {
+  std::vector<std::string> names;
+  TakeOptions take;
+  std::optional<std::string> shell;
+  std::string on_lost = "term";
+  std::optional<std::string> kill_after;
+  std::optional<std::string> at_least;
+  std::optional<std::string> at_most;
+};
+
+// ExecOptions with every text understood.
+struct ExecPlan {
+  std::vector<std::string> names;  // sorted, so that runs with the same names do not deadlock
+  std::vector<std::string> command;
+  Request request;  // for each of the names
+  bool renew;
+  Supervisor::OnLost on_lost;
+  Milliseconds grace;
+  Milliseconds at_least{};
+  std::optional<Milliseconds> at_most;
+  bool is_quiet = false;
+
+  [[nodiscard]] Milliseconds lease() const { return request.wish.terms.lease; }
+};
+
+// `command`: the words after `--`. Throws Error (usage).
+ExecPlan make_plan(const ExecOptions& options,
+                   const std::optional<std::vector<std::string>>& command) {
+  ExecPlan plan;
+  plan.names = options.take.keys_of(options.names);
+  std::ranges::sort(plan.names);
+  plan.names.erase(std::unique(plan.names.begin(), plan.names.end()), plan.names.end());
+  if (options.shell) {
+    if (command) throw Error(ExitStatus::usage, "exec: -c takes the place of '-- CMD'");
+    plan.command = {"/bin/sh", "-c", *options.shell};
+  } else if (!command) {
+    throw Error(ExitStatus::usage,
+                "exec: '--' is missing; expected rlock exec NAME -- CMD [ARG...]");
+  } else if (command->empty()) {
+    throw Error(ExitStatus::usage, "exec: no command after '--'");
+  } else {
+    plan.command = *command;
+  }
+  plan.request = make_request(options.take, lock::about_this_process(plan.command[0]));
+  plan.renew = !options.take.no_watchdog;
+  plan.on_lost = options.on_lost == "kill"     ? Supervisor::OnLost::kill
+                 : options.on_lost == "ignore" ? Supervisor::OnLost::ignore
+                                               : Supervisor::OnLost::term;
+  plan.grace = std::min(Milliseconds(5000), plan.lease() / 3);
+  if (options.kill_after) {
+    plan.grace = parse_duration_option("--kill-after", *options.kill_after);
+    if (plan.grace > plan.lease() / 3) {
+      throw Error(ExitStatus::usage, "--kill-after: at most a third of the lease (" +
+                                         format_duration(plan.lease() / 3) + ")");
+    }
+  }
+  if (options.at_least) plan.at_least = parse_duration_option("--at-least", *options.at_least);
+  if (options.at_most) plan.at_most = parse_duration_option("--at-most", *options.at_most);
+  if (plan.at_most == Milliseconds(0)) plan.at_most.reset();  // as timeout(1) has it
+  if (plan.at_most && plan.at_least > *plan.at_most) {
+    throw Error(ExitStatus::usage, "--at-least: it is longer than --at-most");
+  }
+  return plan;
+}
 
 int status_of(const Supervisor::Result& result) {
   if (result.ended == Supervisor::Ended::by_time) return static_cast<int>(ExitStatus::timed_out);
@@ -135,13 +199,11 @@ int run_command(const ExecPlan& plan, HeldLocks& locks, lock::Session& session,
 
 int run_exec(const Globals& globals, const ExecOptions& options, ExecPlan plan) {
   plan.is_quiet = globals.quiet;
-  lock::SessionOptions session_options = globals.session_options();
-  options.take.fit_to_servers(session_options, plan.request.wish.terms, plan.at_least);
-  warn_of_even_number(session_options, globals);
+  lock::SessionOptions session_options =
+      servers_for(globals, options.take, plan.request.wish.terms, plan.at_least);
   process::Signals signals;
   const auto strangers = process::children_of_this_process();
   session_options.client.wake_fd = signals.fd();
-  if (options.take.no_info) session_options.client.name = "rlock";
   lock::Session session(session_options);
   const std::string run = random_hex(k_run_id_bytes);
   check_room(plan.names, plan.request.wish.owner, run);

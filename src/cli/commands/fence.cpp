@@ -9,7 +9,6 @@
 #include "cli/commands/commands.hpp"
 #include "cli/output/json.hpp"
 #include "cli/settings/key_format.hpp"
-#include "cli/terminal/message.hpp"
 #include "lock/servers/fencing.hpp"
 #include "lock/words/token.hpp"
 

@@ -12,7 +12,6 @@
 #include "cli/output/snapshot_json.hpp"
 #include "cli/output/snapshot_text.hpp"
 #include "cli/settings/key_format.hpp"
-#include "cli/terminal/message.hpp"
 #include "cli/terminal/terminal_size.hpp"
 #include "lock/inspection/snapshot.hpp"
 

@@ -12,7 +12,6 @@
 #include "cli/commands/commands.hpp"
 #include "cli/output/list_row.hpp"
 #include "cli/taking/taking.hpp"
-#include "cli/terminal/message.hpp"
 #include "cli/terminal/terminal_size.hpp"
 #include "cli/terminal/transient_line.hpp"
 #include "lock/inspection/lock_scan.hpp"
@@ -40,8 +39,7 @@ class List {
 
   // Reads all locks. If this throws, `print_all` prints the locks that were read until then.
   void read() {
-    TransientLine progress(globals_.quiet ? TransientLine::Show::never
-                                          : TransientLine::Show::on_terminal);
+    TransientLine progress(globals_.quiet);
     masters_.emplace(client_);
     for (redis::Client* master : masters_->clients()) {
       scans_.emplace_back(*master, lock::LockPatterns{options_.pattern, options_.simple});

@@ -9,7 +9,6 @@
 #include "cli/commands/commands.hpp"
 #include "cli/settings/take_options.hpp"
 #include "cli/taking/own_hold.hpp"
-#include "cli/terminal/message.hpp"
 #include "lock/make_lock.hpp"
 
 namespace rlock::cli {
@@ -30,10 +29,8 @@ int run_renew(const Globals& globals, const RenewOptions& options) {
   wish.kind = lock::held_kind(session, name, own->owner);
   const auto lock = lock::make_lock(wish, session);
   if (lock->renew(session, nullptr) == lock::Renewal::renewed) return 0;
-  if (!globals.quiet) {
-    say(escape_for_terminal(name) + ": not held by " + escape_for_terminal(own->owner));
-  }
-  return static_cast<int>(ExitStatus::not_held);
+  return not_held(globals,
+                  escape_for_terminal(name) + ": not held by " + escape_for_terminal(own->owner));
 }
 
 }  // namespace

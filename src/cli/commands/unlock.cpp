@@ -14,8 +14,6 @@
 #include "cli/output/holder_text.hpp"
 #include "cli/settings/key_format.hpp"
 #include "cli/taking/own_hold.hpp"
-#include "cli/terminal/message.hpp"
-#include "cli/terminal/question.hpp"
 #include "lock/inspection/breaking.hpp"
 #include "lock/make_lock.hpp"
 
@@ -35,11 +33,6 @@ struct UnlockOptions {
   bool force = false;
   bool yes = false;
 };
-
-int not_held(const Globals& globals, const std::string& text) {
-  if (!globals.quiet) say(text);
-  return static_cast<int>(ExitStatus::not_held);
-}
 
 std::optional<std::string> held_for(const FoundLock& found, const Holder& holder) {
   if (!holder.since_ms) return std::nullopt;
@@ -79,11 +72,6 @@ std::string describe_waiters(const FoundLock& found) {
   return text;
 }
 
-bool is_to_be_broken(const std::string& name, const FoundLock& found) {
-  return confirms(name + ": " + name_holders(found) + ", " + describe_expiry(found.ttl_ms) +
-                  describe_waiters(found) + ". Break it?");
-}
-
 void tell_loss(const std::string& name, const FoundLock& found) {
   for (const Holder& holder : found.holders) {
     const bool is_over = holder.about && holder.about->kept_until_ms != 0;
@@ -119,7 +107,9 @@ Leave ask_leave(const redis::ClientOptions& server, const UnlockOptions& options
   const FoundLock found = lock::look_at(client, options.name, what_to_break(options));
   leave.shown = lock::owners_of(found);
   leave.is_given =
-      found.holders.empty() || is_to_be_broken(escape_for_terminal(options.name), found);
+      found.holders.empty() ||
+      confirms(escape_for_terminal(options.name) + ": " + name_holders(found) + ", " +
+               describe_expiry(found.ttl_ms) + describe_waiters(found) + ". Break it?");
   return leave;
 }
 

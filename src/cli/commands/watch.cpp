@@ -17,7 +17,6 @@
 #include "cli/settings/key_format.hpp"
 #include "cli/taking/taking.hpp"
 #include "cli/terminal/full_screen.hpp"
-#include "cli/terminal/message.hpp"
 #include "cli/watching/event_lines.hpp"
 #include "cli/watching/lock_watcher.hpp"
 #include "cli/watching/watch_screen.hpp"
@@ -144,7 +143,7 @@ class Watch {
     if (terminal_.is_writing()) {
       terminal_.go_on();
     } else if (on_screen()) {
-      const TerminalSize size = FullScreen::size();
+      const TerminalSize size = terminal_size(STDOUT_FILENO).value_or(TerminalSize{});
       const TimePoint now = BootClock::now();
       terminal_.draw(screen_.lines(size, now), size);
       last_frame_ = now;
@@ -179,7 +178,7 @@ class Watch {
   void tell(const Looked& looked) {
     states_[looked.lock] = looked.snapshot->held;
     was_seen_ = true;
-    screen_.show(looked.lock, looked.snapshot, looked.problems, looked.at);
+    screen_.show(looked);
     for (const LockEvent& event : looked.events) {
       if (!on_screen()) {
         lines_ += plan_.output == WatchPlan::Output::json

@@ -7,8 +7,7 @@
 
 namespace rlock::cli {
 
-// Returns the message of an error. If the user can do something about it by an option, the message
-// names that option.
+// Returns the message of an error. It names the option by which the user can mend it, if any.
 [[nodiscard]] std::string describe_error(const Error& error);
 
 }  // namespace rlock::cli

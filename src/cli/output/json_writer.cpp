@@ -1,9 +1,8 @@
 #include "cli/output/json_writer.hpp"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
+#include <cstdint>
 
 #include <nlohmann/json.hpp>
 
@@ -43,58 +42,27 @@ void JsonWriter::literal(std::string_view value) {
 }
 
 void JsonWriter::key(std::string_view key) {
-  separate();
-  out_ += '"';
-  out_ += key;
-  out_ += "\":";
-  needs_comma_ = false;
-}
-
-void JsonWriter::name(std::string_view name) {
-  text(name);
+  value(key);
   out_ += ':';
   needs_comma_ = false;
 }
 
-void JsonWriter::text(std::string_view value) {
-  if (std::ranges::all_of(value, is_plain)) {
+void JsonWriter::value(std::string_view text) {
+  if (std::ranges::all_of(text, is_plain)) {
     separate();
     out_ += '"';
-    out_ += value;
+    out_ += text;
     out_ += '"';
   } else {
-    literal(nlohmann::json(to_utf8(value)).dump());
+    literal(nlohmann::json(to_utf8(text)).dump());
   }
 }
 
-void JsonWriter::number(std::int64_t value) {
-  std::array<char, 24> digits;  // NOLINT: to_chars fills it
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
-  literal({digits.data(), static_cast<std::size_t>(end - digits.data())});
-}
-
-void JsonWriter::number(double value) {
-  if (is_whole(value)) {
-    number(static_cast<std::int64_t>(value));
+void JsonWriter::value(double number) {
+  if (is_whole(number)) {
+    value(static_cast<std::int64_t>(number));
   } else {
-    literal(nlohmann::json(value).dump());
-  }
-}
-
-void JsonWriter::number_or_null(const std::optional<std::int64_t>& value) {
-  if (value) {
-    number(*value);
-  } else {
-    null();
-  }
-}
-
-void JsonWriter::text_or_null(std::string_view key, std::string_view value) {
-  this->key(key);
-  if (value.empty()) {
-    null();
-  } else {
-    text(value);
+    literal(nlohmann::json(number).dump());
   }
 }
 

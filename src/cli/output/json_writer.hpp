@@ -3,7 +3,7 @@
 // memory.
 #pragma once
 
-#include <cstdint>
+#include <concepts>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,43 +11,40 @@
 
 namespace rlock::cli {
 
-// Writes one value; whoever calls sees to it that what is begun is ended.
+// Writes one value. Whoever calls sees to it that what is begun is ended.
 class JsonWriter {
  public:
-  void begin_object() { begin('{'); }
-  void end_object() { end('}'); }
-  void begin_array() { begin('['); }
-  void end_array() { end(']'); }
+  // Begin and end an object, '{' and '}', or an array, '[' and ']'.
+  void begin(char bracket);
+  void end(char bracket);
 
-  // Starts a member of an object: its value comes next. A key needs no escaping, a name may.
+  // Starts a member of an object: its value comes next.
   void key(std::string_view key);
-  void name(std::string_view name);
 
-  // A string. Bytes that are not UTF-8 are written as to_utf8 does.
-  void text(std::string_view value);
-  void number(std::int64_t value);
+  // Bytes that are not UTF-8 are written as to_utf8 does.
+  void value(std::string_view text);
   // Whole where it is_whole; null where JSON has no word for it.
-  void number(double value);
-  void boolean(bool value) { literal(value ? "true" : "false"); }
-  void null() { literal("null"); }
-
-  void number_or_null(const std::optional<std::int64_t>& value);
-
-  // A whole member of an object.
-  void text(std::string_view key, std::string_view value) {
-    this->key(key);
-    text(value);
+  void value(double number);
+  template <std::integral Number>
+  void value(Number number) {
+    if constexpr (std::same_as<Number, bool>) {
+      literal(number ? "true" : "false");
+    } else {
+      literal(std::to_string(number));
+    }
   }
-  // Null if `value` is empty.
-  void text_or_null(std::string_view key, std::string_view value);
-  template <typename Number>
-  void number(std::string_view key, Number value) {
-    this->key(key);
-    number(value);
+  // Null if there is none.
+  template <typename Value>
+  void value(const std::optional<Value>& value) {
+    if (value) return this->value(*value);
+    literal("null");
   }
-  void number_or_null(std::string_view key, const std::optional<std::int64_t>& value) {
+
+  // Adds a whole member of an object.
+  template <typename Value>
+  void member(std::string_view key, const Value& value) {
     this->key(key);
-    number_or_null(value);
+    this->value(value);
   }
 
   // Makes room for so many bytes.
@@ -57,8 +54,6 @@ class JsonWriter {
   [[nodiscard]] std::string take() { return std::move(out_); }
 
  private:
-  void begin(char bracket);
-  void end(char bracket);
   void literal(std::string_view value);
   void separate();
 

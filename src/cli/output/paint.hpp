@@ -21,9 +21,8 @@ class Paint {
   bool is_on_;
 };
 
-// Returns the paint for stdout that --color, NO_COLOR or a file asks for; none with --json. Where
-// it is left to us, there is colour on a terminal that TERM says can show it. Throws Error
-// (config), as Settings.
+// Returns the paint for stdout that --color, NO_COLOR or a file asks for; none with --json. By
+// default, only a terminal that can show colour gets it (TERM). Throws Error (config).
 [[nodiscard]] Paint find_paint(const Globals& globals);
 
 }  // namespace rlock::cli

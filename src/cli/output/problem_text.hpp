@@ -1,4 +1,4 @@
-// What is wrong with a lock, in words.
+// What is wrong with a lock or a server, in words.
 #pragma once
 
 #include <string>
@@ -7,6 +7,7 @@
 #include "cli/output/remedy.hpp"
 #include "lock/inspection/problem.hpp"
 #include "lock/inspection/repair.hpp"
+#include "lock/inspection/server_health.hpp"
 
 namespace rlock::cli {
 
@@ -23,6 +24,10 @@ struct ProblemText {
 [[nodiscard]] std::vector<ProblemText> describe_problems(const std::vector<lock::Problem>& problems,
                                                          const std::string& name,
                                                          const Remedies& remedies);
+
+// Returns the same of a problem of the server that `remedies` act on.
+[[nodiscard]] ProblemText describe_problem(const lock::ServerProblem& problem,
+                                           const Remedies& remedies);
 
 // Returns what a repair has done, such as "given an expiry: KEY and 2 more".
 [[nodiscard]] std::string describe_fix(const lock::Fix& fix);

@@ -34,48 +34,44 @@ bool has_password_in_url(const Globals& globals, const Endpoint& server) {
   });
 }
 
-// The options of rlock that lead to `servers`; `comment` tells what they cannot have.
-struct Address {
-  std::string options;
-  std::string comment;
-};
+std::string with_comment(const std::string& command, const std::string& comment) {
+  return comment.empty() ? command : command + "  # " + comment;
+}
 
 // elsewhere: the command names the URL of another server, which is asked as these are.
 enum class Url { of_servers, elsewhere };
 
-Address address_of(const Globals& globals, const std::vector<Endpoint>& servers,
-                   Url url = Url::of_servers) {
+// Returns the command "rlock WORDS" with the options that lead to `servers`. Its comment also tells
+// what these options cannot have.
+std::string rlock_for(const Globals& globals, const std::vector<Endpoint>& servers,
+                      const std::string& words, std::string comment, Url url = Url::of_servers) {
   const Settings& settings = *globals.known->settings;
-  Address address;
-  address.options = option("--config", settings.files().named);
+  std::string options = option("--config", settings.files().named);
+  bool needs_password = false;
   const bool is_part = servers.size() < globals.known->servers.size();
   const bool needs_url = url == Url::elsewhere || is_part || is_of_this_run(settings.get("redis"));
   for (const Endpoint& server : servers) {
     if (!needs_url) break;
-    if (url == Url::of_servers) address.options += option("-r", server.display());
-    if (has_password_in_url(globals, server)) address.comment = "with RLOCK_PASSWORD set";
+    if (url == Url::of_servers) options += option("-r", server.display());
+    needs_password = needs_password || has_password_in_url(globals, server);
   }
   if (needs_url || is_of_this_run(settings.get("user"))) {
-    address.options += option("--user", servers.front().credentials.user);
+    options += option("--user", servers.front().credentials.user);
   }
   const Setting& password = settings.get("password-file");
   if (password.from == Setting::From::flag) {
-    address.options += option("--password-file", absolute_path(password.value));
+    options += option("--password-file", absolute_path(password.value));
   }
   const redis::TlsFiles& files = servers.front().tls_files;
   for (const auto& [name, file] : {std::pair("tls-ca", files.authorities),
                                    {"tls-cert", files.certificate},
                                    {"tls-key", files.key}}) {
-    if (is_of_this_run(settings.get(name)))
-      address.options += option(std::string("--") + name, file);
+    if (is_of_this_run(settings.get(name))) options += option(std::string("--") + name, file);
   }
-  return address;
-}
-
-std::string with_comments(const std::string& command, const std::string& one,
-                          const std::string& other) {
-  const std::string both = one + (one.empty() || other.empty() ? "" : "; ") + other;
-  return both.empty() ? command : command + "  # " + both;
+  if (needs_password) {
+    comment += std::string(comment.empty() ? "" : "; ") + "with RLOCK_PASSWORD set";
+  }
+  return with_comment("rlock " + options + words, comment);
 }
 
 std::string socket_of(const Endpoint& server) {
@@ -119,9 +115,7 @@ std::string redis_cli_for(const Globals& globals, const Endpoint& server, const 
 }  // namespace
 
 Hint Remedies::rlock(const std::string& words, const std::string& comment) const {
-  const Address found = address_of(globals_, {server_});
-  return {Hint::Kind::command,
-          with_comments("rlock " + found.options + words, comment, found.comment)};
+  return {Hint::Kind::command, rlock_for(globals_, {server_}, words, comment)};
 }
 
 Hint Remedies::rlock_at(const std::string& host, std::uint16_t port,
@@ -130,10 +124,8 @@ Hint Remedies::rlock_at(const std::string& host, std::uint16_t port,
   if (there.transport != Transport::tls) there.transport = Transport::tcp;
   there.host = host;
   there.port = port;
-  const Address found = address_of(globals_, {server_}, Url::elsewhere);
-  return {Hint::Kind::command,
-          with_comments("rlock " + found.options + option("-r", there.display()) + words, "",
-                        found.comment)};
+  return {Hint::Kind::command, rlock_for(globals_, {server_}, option("-r", there.display()) + words,
+                                         "", Url::elsewhere)};
 }
 
 Hint Remedies::redis_cli(const std::string& words, const std::string& comment) const {
@@ -141,12 +133,11 @@ Hint Remedies::redis_cli(const std::string& words, const std::string& comment) c
   const Endpoint node =
       asked.transport == Transport::sentinel ? node_.find_masters().front() : asked;
   return {Hint::Kind::command,
-          with_comments(redis_cli_for(globals_, server_, node) + words, comment, "")};
+          with_comment(redis_cli_for(globals_, server_, node) + words, comment)};
 }
 
 std::string rlock_for_all(const std::string& words, const Globals& globals) {
-  const Address found = address_of(globals, globals.known->servers);
-  return with_comments("rlock " + found.options + words, "", found.comment);
+  return rlock_for(globals, globals.known->servers, words, "");
 }
 
 }  // namespace rlock::cli

@@ -33,8 +33,7 @@ class Remedies {
   // The same for another server, at that host and port, that is asked as the node is.
   [[nodiscard]] Hint rlock_at(const std::string& host, std::uint16_t port,
                               const std::string& words) const;
-  // The same for "redis-cli WORDS". May ask sentinels for the master: throws as
-  // redis::Client::find_masters.
+  // The same for "redis-cli WORDS". Throws as redis::Client::find_masters, which may ask sentinels.
   [[nodiscard]] Hint redis_cli(const std::string& words, const std::string& comment = "") const;
 
  private:

@@ -1,9 +1,8 @@
-#include "cli/output/server_problem_text.hpp"
-
 #include <chrono>
 
 #include "base/duration.hpp"
 #include "base/words.hpp"
+#include "cli/output/problem_text.hpp"
 
 namespace rlock::cli {
 namespace {

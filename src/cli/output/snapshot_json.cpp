@@ -1,11 +1,12 @@
 #include "cli/output/snapshot_json.hpp"
 
+#include <cstdint>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
 #include "base/escape.hpp"
 #include "cli/output/json_writer.hpp"
-#include "lock/words/kind.hpp"
 
 namespace rlock::cli {
 namespace {
@@ -13,64 +14,63 @@ namespace {
 using lock::Holder;
 using lock::Snapshot;
 
-// Returns nothing for 0, which means that nothing is known.
-std::optional<std::int64_t> unless_zero(std::int64_t number) {
+// Return nothing for 0 and for "", which mean that nothing is known.
+std::optional<std::int64_t> known(std::int64_t number) {
   return number == 0 ? std::nullopt : std::optional(number);
+}
+
+std::optional<std::string_view> known(std::string_view text) {
+  return text.empty() ? std::nullopt : std::optional(text);
 }
 
 void write_about(JsonWriter& json, const lock::Party& party) {
   static const lock::About k_unknown;
   const lock::About& about = party.about ? *party.about : k_unknown;
-  json.text_or_null("host", about.host);
-  json.text_or_null("user", about.user);
-  json.text_or_null("command", about.command);
-  json.number_or_null("pid", unless_zero(about.pid));
-  json.number_or_null("since_ms", party.since_ms);
-  json.text_or_null("note", about.note);
+  json.member("host", known(about.host));
+  json.member("user", known(about.user));
+  json.member("command", known(about.command));
+  json.member("pid", known(about.pid));
+  json.member("since_ms", party.since_ms);
+  json.member("note", known(about.note));
 }
 
 // Writes the rest of `end_ms`, a time of the server's clock.
 void write_expiry(JsonWriter& json, const Snapshot& snapshot,
                   const std::optional<std::int64_t>& end_ms) {
-  json.number_or_null("expires_in_ms",
-                      end_ms ? std::optional(*end_ms - snapshot.time_ms) : std::nullopt);
+  json.member("expires_in_ms", end_ms ? std::optional(*end_ms - snapshot.time_ms) : std::nullopt);
 }
 
 void write_holders(JsonWriter& json, const Snapshot& snapshot) {
-  json.begin_array();
+  json.key("holders");
+  json.begin('[');
   for (const Holder& holder : snapshot.holders) {
-    json.begin_object();
-    json.text("owner", holder.owner);
-    json.number("count", holder.count);
-    json.text("mode", lock::mode_name(holder.mode));
+    json.begin('{');
+    json.member("owner", holder.owner);
+    json.member("count", holder.count);
+    json.member("mode", lock::mode_name(holder.mode));
     if (snapshot.permits) write_expiry(json, snapshot, holder.ends_ms);
     write_about(json, holder);
-    json.number_or_null("kept_until_ms",
-                        unless_zero(holder.about ? holder.about->kept_until_ms : 0));
-    json.end_object();
+    json.member("kept_until_ms", known(holder.about ? holder.about->kept_until_ms : 0));
+    json.end('}');
   }
-  json.end_array();
+  json.end(']');
 }
 
 void write_waiters(JsonWriter& json, const Snapshot& snapshot) {
-  json.begin_array();
-  std::int64_t position = 0;
+  json.key("waiters");
+  json.begin('[');
+  std::size_t position = 0;
   for (const lock::Waiter& waiter : snapshot.waiters) {
-    json.begin_object();
-    json.number("position", ++position);
-    json.text("owner", waiter.owner);
-    json.number_or_null("deadline_ms", waiter.deadline_ms);
+    json.begin('{');
+    json.member("position", ++position);
+    json.member("owner", waiter.owner);
+    json.member("deadline_ms", waiter.deadline_ms);
     write_expiry(json, snapshot, waiter.deadline_ms);
-    json.key("alive");
-    if (waiter.alive) {
-      json.boolean(*waiter.alive);
-    } else {
-      json.null();
-    }
+    json.member("alive", waiter.alive);
     write_about(json, waiter);
-    json.end_object();
+    json.end('}');
   }
-  json.end_array();
+  json.end(']');
 }
 
 // Two fields can be one as UTF-8; then the last counts, in the place of the first.
@@ -86,59 +86,57 @@ void write_hash(JsonWriter& json, const Snapshot& snapshot) {
       fields[found->second].second = &value;
     }
   }
-  json.begin_object();
-  for (const auto& [name, value] : fields) {
-    json.name(name);
-    json.text(*value);
-  }
-  json.end_object();
+  json.key("hash");
+  json.begin('{');
+  for (const auto& [name, value] : fields) json.member(name, *value);
+  json.end('}');
 }
 
-void write_scores(JsonWriter& json, const std::vector<std::pair<std::string, double>>& scores) {
-  json.begin_array();
+void write_scores(JsonWriter& json, const char* key,
+                  const std::vector<std::pair<std::string, double>>& scores) {
+  json.key(key);
+  json.begin('[');
   for (const auto& [member, score] : scores) {
-    json.begin_object();
-    json.text("member", member);
-    json.number("score", score);
-    json.end_object();
+    json.begin('{');
+    json.member("member", member);
+    json.member("score", score);
+    json.end('}');
   }
-  json.end_array();
+  json.end(']');
 }
 
 void write_permits(JsonWriter& json, const Snapshot::Permits& permits) {
-  json.begin_object();
-  json.number("total", permits.total);
-  json.number("available", permits.available);
-  json.end_object();
+  json.key("permits");
+  json.begin('{');
+  json.member("total", permits.total);
+  json.member("available", permits.available);
+  json.end('}');
 }
 
 void write_raw(JsonWriter& json, const Snapshot& snapshot) {
-  json.begin_object();
-  json.key("hash");
+  json.key("raw");
+  json.begin('{');
   write_hash(json, snapshot);
   json.key("queue");
-  json.begin_array();
-  for (const std::string& member : snapshot.queue) json.text(member);
-  json.end_array();
-  json.key("zset");
-  write_scores(json, snapshot.scores);
-  if (snapshot.permits) {
-    json.key("permits");
-    write_scores(json, snapshot.permits->ends);
-  }
-  json.end_object();
+  json.begin('[');
+  for (const std::string& member : snapshot.queue) json.value(member);
+  json.end(']');
+  write_scores(json, "zset", snapshot.scores);
+  if (snapshot.permits) write_scores(json, "permits", snapshot.permits->ends);
+  json.end('}');
 }
 
 void write_problems(JsonWriter& json, const std::vector<ProblemText>& problems) {
-  json.begin_array();
+  json.key("problems");
+  json.begin('[');
   for (const ProblemText& problem : problems) {
-    json.begin_object();
-    json.text("code", problem.code);
-    json.text("detail", problem.detail);
-    json.text("hint", problem.hint.text);
-    json.end_object();
+    json.begin('{');
+    json.member("code", problem.code);
+    json.member("detail", problem.detail);
+    json.member("hint", problem.hint.text);
+    json.end('}');
   }
-  json.end_array();
+  json.end(']');
 }
 
 }  // namespace
@@ -167,28 +165,21 @@ std::string to_json(const Snapshot& snapshot, const std::string& server,
                     const std::vector<ProblemText>& problems) {
   JsonWriter json;
   json.reserve(1024 + 400 * snapshot.waiters.size());
-  json.begin_object();
-  json.text("name", snapshot.name);
-  json.text("server", server);
-  json.number("time_ms", snapshot.time_ms);
-  json.text("state", snapshot.held ? "held" : "free");
-  json.text_or_null("kind", kind_name(snapshot.kind));
-  json.number_or_null("ttl_ms", snapshot.ttl_ms);
-  json.number_or_null("token", snapshot.token);
-  json.key("holders");
+  json.begin('{');
+  json.member("name", snapshot.name);
+  json.member("server", server);
+  json.member("time_ms", snapshot.time_ms);
+  json.member("state", snapshot.held ? "held" : "free");
+  json.member("kind", known(kind_name(snapshot.kind)));
+  json.member("ttl_ms", snapshot.ttl_ms);
+  json.member("token", snapshot.token);
   write_holders(json, snapshot);
-  json.key("waiters");
   write_waiters(json, snapshot);
-  json.number_or_null("listening", snapshot.listening);
-  if (snapshot.permits) {
-    json.key("permits");
-    write_permits(json, *snapshot.permits);
-  }
-  json.key("raw");
+  json.member("listening", snapshot.listening);
+  if (snapshot.permits) write_permits(json, *snapshot.permits);
   write_raw(json, snapshot);
-  json.key("problems");
   write_problems(json, problems);
-  json.end_object();
+  json.end('}');
   return json.take();
 }
 

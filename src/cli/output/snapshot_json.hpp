@@ -9,8 +9,7 @@
 
 namespace rlock::cli {
 
-// Returns the snapshot as one line of JSON. `server` must hold no secrets. `problems`: those of the
-// snapshot.
+// Returns the snapshot, with its `problems`, as one line of JSON. `server` must hold no secrets.
 [[nodiscard]] std::string to_json(const lock::Snapshot& snapshot, const std::string& server,
                                   const std::vector<ProblemText>& problems);
 

@@ -15,6 +15,17 @@ constexpr std::size_t k_widest = 200;
 
 }  // namespace
 
+void Table::add_column(Column column, std::vector<std::string> cells) {
+  columns_.push_back(std::move(column));
+  rows_.resize(cells.size());
+  for (std::size_t i = 0; i < cells.size(); ++i) rows_[i].push_back(std::move(cells[i]));
+}
+
+void Table::drop_last_column() {
+  columns_.pop_back();
+  for (auto& row : rows_) row.pop_back();
+}
+
 std::vector<std::size_t> Table::widths(std::optional<std::size_t> room) const {
   std::vector<std::size_t> widths;
   for (const Column& column : columns_) widths.push_back(display_width(column.title));

@@ -19,10 +19,13 @@ struct Column {
 
 class Table {
  public:
-  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  explicit Table(std::vector<Column> columns = {}) : columns_(std::move(columns)) {}
 
-  // Adds a row with a cell for each column. The cells must be harmless for a terminal already.
+  // Add a row with a cell for each column, or a column with a cell for each row. The cells must be
+  // harmless for a terminal already.
   void add_row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  void add_column(Column column, std::vector<std::string> cells);
+  void drop_last_column();
 
   // Returns the table, its titles first, each line with a newline. No line is wider than `room`
   // columns, if that is given: flexible columns are cut, the widest first, then the lines. Else

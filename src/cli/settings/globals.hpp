@@ -42,8 +42,7 @@ struct Globals {
   // Adds the options to `app`. Parsing fills this object, which must outlive the parse.
   void add_to(CLI::App& app);
 
-  // Returns how to reach the servers. Flags override the environment, which overrides files.
-  // Throws Error (usage, config).
+  // Returns how to reach the servers. Throws Error (usage, config).
   [[nodiscard]] lock::SessionOptions session_options() const;
   [[nodiscard]] lock::SessionOptions session_options(const Settings& settings) const;
 
@@ -60,8 +59,7 @@ struct Globals {
   [[nodiscard]] std::vector<std::string> news_of_absentees() const;
 };
 
-// Parses the duration that was given to `option`. Throws Error (`blame`) that names the accepted
-// forms.
+// Parses the duration given to `option`. Throws Error (`blame`) that names the accepted forms.
 [[nodiscard]] Milliseconds parse_duration_option(const std::string& option, const std::string& text,
                                                  ExitStatus blame = ExitStatus::usage);
 

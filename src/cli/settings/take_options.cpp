@@ -148,8 +148,7 @@ void TakeOptions::fit_to_servers(lock::SessionOptions& servers, lock::Terms& ter
                                  Milliseconds at_least) const {
   if (servers.servers.size() < 2) return;
   servers.shorten_timeout(terms.lease);
-  // A run that kept the lock by --at-least has ended. So no renewal restores the lock on a server
-  // that has lost it.
+  // After the run, nothing restores a lock kept by --at-least on a server that has lost it.
   terms.restart_delay = std::max({terms.lease, lock::k_default_lease, at_least});
   if (restart_delay) {
     terms.restart_delay = parse_duration_option("--restart-delay", *restart_delay);

@@ -57,7 +57,7 @@ struct TakeOptions {
   // restart delay, so that a server that has just started grants no lock. It may have forgotten a
   // lock that is still held, or that is kept for `at_least`. Throws Error (usage).
   void fit_to_servers(lock::SessionOptions& servers, lock::Terms& terms,
-                      Milliseconds at_least = {}) const;
+                      Milliseconds at_least) const;
 
   // Returns what the server stores about the owner: the note, and `about` unless --no-info is
   // given. Throws Error (usage) for a note that is too long.

@@ -80,12 +80,11 @@ std::optional<TextFile> read_text_file(const std::string& path, Extent extent,
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) fail_to_read(path, errno);
   if (S_ISDIR(status.st_mode)) refuse_file(path, "is a directory");
-  return TextFile{path, read_all(fd.get(), path, extent, patience), S_ISREG(status.st_mode),
-                  status.st_uid, status.st_mode};
+  return TextFile{path, read_all(fd.get(), path, extent, patience), status.st_uid, status.st_mode};
 }
 
 void refuse_if_exposed(const TextFile& file) {
-  if (!file.is_regular) return;
+  if (!S_ISREG(file.mode)) return;
   const bool is_ours = file.owner == ::geteuid();
   if (!is_ours && file.owner != 0) {
     refuse_file(file.path,

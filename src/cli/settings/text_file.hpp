@@ -1,5 +1,4 @@
-// Files that users write, such as settings and passwords. They are small, may be pipes, and may be
-// secret.
+// Files that users write, such as settings and passwords: small, perhaps pipes, perhaps secret.
 #pragma once
 
 #include <optional>
@@ -13,9 +12,8 @@ namespace rlock::cli {
 struct TextFile {
   std::string path;
   std::string text;
-  bool is_regular = false;  // otherwise a pipe, such as <(command), or a device
   uid_t owner = 0;
-  mode_t mode = 0;
+  mode_t mode = 0;  // of a file, a pipe such as <(command), or a device
 };
 
 // Returns the absolute path of a file. Each connection reads its files anew, and a background
@@ -25,17 +23,15 @@ struct TextFile {
 enum class Extent { all, first_line };
 
 // Reads a file of up to 1 MiB, or a pipe until nobody can write to it. Waits up to `patience` for
-// each piece. Returns nothing if there is no such file. Throws Error (config) with the file's name
-// in its message.
+// each piece. Returns nothing if there is no such file. Throws Error (config) that names the file.
 [[nodiscard]] std::optional<TextFile> read_text_file(const std::string& path, Extent extent,
                                                      Milliseconds patience = Milliseconds(10'000));
 
 // Throws Error (config) that the file `path` cannot be used.
 [[noreturn]] void refuse_file(const std::string& path, const std::string& why);
 
-// Checks a file with a password. Throws Error (config) if others than its owner and its group can
-// read or change it, or if it belongs neither to this user nor to root. Accepts all pipes and
-// devices.
+// Throws Error (config) if a file with a password is open to others than its owner and group, or
+// belongs neither to this user nor to root. Accepts all pipes and devices.
 void refuse_if_exposed(const TextFile& file);
 
 }  // namespace rlock::cli

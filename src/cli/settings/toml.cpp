@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/escape.hpp"
 #include "base/integer.hpp"
+#include "base/words.hpp"
 
 namespace rlock::cli {
 namespace {
@@ -16,25 +18,11 @@ constexpr std::string_view k_digits = "0123456789";
 constexpr std::string_view k_bare_key =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
 
-// Appends the character with the number `c` as UTF-8. Returns false and appends nothing if `c` is
-// NUL or no character's number.
+// Appends the character with the number `c` as UTF-8, or returns false if there is none, or NUL.
 bool append_utf8(std::string& text, std::uint32_t c) {
   if (c == 0 || c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF)) return false;
-  const auto put = [&](std::uint32_t byte) { text += static_cast<char>(byte); };
-  const auto follow = [&](unsigned shift) { put(0x80 | ((c >> shift) & 0x3F)); };
-  if (c < 0x80) {
-    put(c);
-  } else if (c < 0x800) {
-    put(0xC0 | (c >> 6));
-  } else if (c < 0x10000) {
-    put(0xE0 | (c >> 12));
-    follow(6);
-  } else {
-    put(0xF0 | (c >> 18));
-    follow(12);
-    follow(6);
-  }
-  if (c >= 0x80) follow(0);
+  // A path converts numbers of characters to UTF-8, in every locale.
+  text += std::filesystem::path(std::u32string(1, c)).string();
   return true;
 }
 
@@ -44,12 +32,13 @@ class Reader {
 
   std::vector<TomlEntry> read() {
     std::vector<TomlEntry> entries;
-    take("\xEF\xBB\xBF");  // a mark that some editors put at the start
+    std::map<std::string, std::size_t> lines;  // of the keys so far
+    take("\xEF\xBB\xBF");                      // a mark that some editors put at the start
     check_bytes();
     for (skip_to_entry(); !rest_.empty(); skip_to_entry()) {
       if (next() == '[') fail("tables are unknown here; settings stand alone: redis = \"...\"");
       TomlEntry entry = read_entry();
-      const auto [other, is_new] = lines_.emplace(entry.key, entry.line);
+      const auto [other, is_new] = lines.emplace(entry.key, entry.line);
       if (!is_new) {
         fail("'" + repeated(entry.key) + "' is set a second time, after line " +
              std::to_string(other->second));
@@ -67,18 +56,14 @@ class Reader {
 
   // Fails at the first byte that no text has.
   void check_bytes() {
-    const std::string_view all = rest_;
-    while (!rest_.empty()) {
-      const std::string_view line = rest_.substr(0, rest_.find('\n'));
-      const bool has_control = std::ranges::any_of(line, [&](const char& c) {
-        const bool ends_line = c == '\r' && &c == &line.back();
-        return (static_cast<unsigned char>(c) < 0x20 && c != '\t' && !ends_line) || c == 0x7F;
+    for (std::string_view line : split(rest_, '\n')) {
+      if (line.ends_with('\r')) line.remove_suffix(1);
+      const bool has_control = std::ranges::any_of(line, [](char c) {
+        return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7F;
       });
       if (has_control || to_utf8(line) != line) fail("is not UTF-8 text");
-      rest_.remove_prefix(std::min(line.size() + 1, rest_.size()));
       ++line_;
     }
-    rest_ = all;
     line_ = 1;
   }
 
@@ -90,20 +75,23 @@ class Reader {
     return true;
   }
 
-  std::string_view take_all_of(std::string_view characters) {
-    const std::size_t end = std::min(rest_.find_first_not_of(characters), rest_.size());
+  // Takes what stands before `end`, or everything if that is npos.
+  std::string_view take_before(std::size_t end) {
     const std::string_view taken = rest_.substr(0, end);
-    rest_.remove_prefix(end);
+    rest_.remove_prefix(taken.size());
     return taken;
   }
 
-  void skip_blanks() { take_all_of(" \t"); }
+  std::string_view take_word() { return take_before(rest_.find_first_of(" \t\r\n#,]")); }
+
+  void skip_blanks() { take_before(rest_.find_first_not_of(" \t")); }
+
+  [[nodiscard]] bool is_at_text() const { return next() == '"' || next() == '\''; }
 
   // Skips blanks and a comment, then the end of the line. Returns whether it was there.
   bool skip_line_end() {
     skip_blanks();
-    if (next() == '#') rest_.remove_prefix(std::min(rest_.find('\n'), rest_.size()));
-    if (rest_.empty()) return false;
+    if (next() == '#') take_before(rest_.find('\n'));
     if (!take("\r\n") && !take("\n")) return false;
     ++line_;
     return true;
@@ -125,7 +113,6 @@ class Reader {
     entry.line = line_;
     entry.key = read_key();
     while (take(".")) entry.key += "." + read_key();
-    skip_blanks();
     if (!take("=")) fail("expected a setting: name = \"value\"");
     skip_blanks();
     read_value(entry);
@@ -135,7 +122,7 @@ class Reader {
   std::string read_key() {
     skip_blanks();
     std::string key =
-        next() == '"' || next() == '\'' ? read_text() : std::string(take_all_of(k_bare_key));
+        is_at_text() ? read_text() : std::string(take_before(rest_.find_first_not_of(k_bare_key)));
     if (key.empty()) fail("expected a setting: name = \"value\"");
     skip_blanks();
     return key;
@@ -143,7 +130,7 @@ class Reader {
 
   void read_value(TomlEntry& entry) {
     using Type = TomlEntry::Type;
-    if (next() == '"' || next() == '\'') {
+    if (is_at_text()) {
       entry.type = Type::text;
       entry.values = {read_text()};
     } else if (take("[")) {
@@ -153,25 +140,14 @@ class Reader {
       entry.type = is_number(word) ? Type::number : Type::other;
       entry.values = {entry.type == Type::number ? std::string(word) : describe(word)};
       // The rest of it says nothing.
-      if (entry.type == Type::other) take_until("\r\n");
+      if (entry.type == Type::other) take_before(rest_.find_first_of("\r\n"));
     }
   }
 
-  std::string_view take_until(std::string_view characters) {
-    const std::string_view taken = rest_.substr(0, rest_.find_first_of(characters));
-    rest_.remove_prefix(taken.size());
-    return taken;
-  }
-
-  std::string_view take_word() { return take_until(" \t\r\n#,]"); }
-
   static bool is_number(std::string_view word) {
-    const std::size_t dot = std::min(word.find('.'), word.size());
-    const auto is_digits = [](std::string_view part) {
-      return !part.empty() && part.find_first_not_of(k_digits) == std::string_view::npos;
-    };
-    return is_digits(word.substr(0, dot)) &&
-           (dot == word.size() || is_digits(word.substr(dot + 1)));
+    return word.find_first_not_of("0123456789.") == std::string_view::npos &&
+           std::ranges::count(word, '.') <= 1 && !word.empty() && !word.starts_with('.') &&
+           !word.ends_with('.');
   }
 
   // Says what the value is that `word` begins; fails if it is none.
@@ -190,7 +166,7 @@ class Reader {
     while (true) {
       skip_to_entry();
       if (take("]")) break;
-      if (next() == '"' || next() == '\'') {
+      if (is_at_text()) {
         entry.values.push_back(read_text());
       } else {
         if (next() == '[' || next() == '{') fail("a list can only have texts: [\"...\", \"...\"]");
@@ -249,7 +225,6 @@ class Reader {
 
   std::string_view rest_;
   std::size_t line_ = 1;
-  std::map<std::string, std::size_t> lines_;  // of the keys so far
 };
 
 }  // namespace

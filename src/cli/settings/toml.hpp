@@ -18,8 +18,7 @@ struct TomlEntry {
   std::string key;
   std::size_t line = 0;
   Type type = Type::other;
-  // The text, the number as it was written, or the list's texts. For `other`, what the value is,
-  // such as "a boolean".
+  // The text, the number as written, or the list's texts. Of `other`, its name: "a boolean".
   std::vector<std::string> values;
 };
 

@@ -12,8 +12,7 @@ namespace {
 
 constexpr Milliseconds k_shortest_patience{2000};
 constexpr unsigned k_spread_ms = 2000;  // so that runs that wait for each other differ
-// How often a lock may be lost although no wait was long. After that, the lease is too short, and
-// the loss is reported.
+// How often a lock may be lost in spite of short waits, before its loss is reported.
 constexpr int k_most_vain = 3;
 
 TimePoint end_of_patience() {

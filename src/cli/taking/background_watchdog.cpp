@@ -101,9 +101,8 @@ void give_back(HeldLocks& locks, const lock::Lock& lock, lock::Session& session)
   }
 }
 
-// Connections are made later. Throws Error (unavailable) now if there are too few descriptors for
-// them. Two sessions have a connection to each server, a third connection listens, and the look-up
-// of a name needs one more.
+// Throws Error (unavailable) if there are too few descriptors for the connections that are made
+// later: of two sessions, of a listener, and for the look-up of a name.
 void check_descriptors(const lock::SessionOptions& servers) {
   std::vector<Event> places;
   while (places.size() < k_descriptors_of_server * (servers.servers.size() + 1)) {
@@ -157,9 +156,8 @@ void keep(lock::Wish wish, lock::SessionOptions servers, const std::string& mess
 }  // namespace
 
 bool listens_for_release(lock::Kind kind) {
-  // A semaphore stays for a day if somebody listens, because a listener would not notice its
-  // deletion. So this process must not count as a listener. For a fair lock, each waiter has its
-  // own channel.
+  // A semaphore to which somebody listens stays for a day, so this process must not count. Each
+  // waiter for a fair lock has its own channel.
   return kind != lock::Kind::semaphore && kind != lock::Kind::fair;
 }
 

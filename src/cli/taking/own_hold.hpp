@@ -16,16 +16,14 @@ struct OwnHold {
   std::vector<lock::Hold> holds;  // of rlock acquire --export, the innermost last
 };
 
-// Returns the caller's hold of the lock `name`. The owner is `owner` if it is given, otherwise the
-// owner in RLOCK_HELD, otherwise RLOCK_OWNER if RLOCK_NAME is `name`. Returns nothing if the
-// environment has no hold of this lock.
+// Returns the caller's hold of the lock `name`, or nothing. The owner is `owner` if it is given,
+// otherwise the owner in RLOCK_HELD, otherwise RLOCK_OWNER if RLOCK_NAME is `name`.
 [[nodiscard]] std::optional<OwnHold> find_own_hold(const std::string& name,
                                                    const std::optional<std::string>& owner);
 
 // Returns the runs of `entry`, the entry for `name` in RLOCK_HELD, without the holds of rlock
-// acquire that were given back. Asks the server about each hold, because the owner may still hold
-// the lock for another process. A run of exec counts as long as its command runs. Throws as
-// lock::Lock.
+// acquire that were given back. Asks the server about each hold, because the owner may hold the
+// lock for another process. A run of exec counts as long as it lasts. Throws as lock::Lock.
 [[nodiscard]] std::string living_runs(const std::string& name, const lock::HeldEntry& entry,
                                       lock::Session& session);
 

@@ -29,8 +29,7 @@ struct Request {
   bool server_was_there = false;          // as in lock::WaitOptions
 };
 
-// Returns the request that the options ask for, without the lock's name. `about`: the owner. Throws
-// Error (usage).
+// Returns the request that the options make, without the lock's name. Throws Error (usage).
 [[nodiscard]] Request make_request(const TakeOptions& options, const lock::About& about);
 
 // Takes one lock. Returns nothing if it was not free in time. A message then names its holder, see
@@ -38,8 +37,11 @@ struct Request {
 [[nodiscard]] std::optional<HeldLock> take(const Request& request, const Globals& globals,
                                            lock::Session& session);
 
-// Warns of an even number of servers, which survives no more failures than one server less.
-void warn_of_even_number(const lock::SessionOptions& servers, const Globals& globals);
+// Returns how to reach the servers that are to keep a lock on these `terms`, and fits the terms to
+// them, see TakeOptions::fit_to_servers. Warns of an even number of servers, which survives no more
+// failures than one server less. Throws as Globals::session_options.
+[[nodiscard]] lock::SessionOptions servers_for(const Globals& globals, const TakeOptions& options,
+                                               lock::Terms& terms, Milliseconds at_least = {});
 
 // Returns a signal that has asked this process to end, or nothing.
 [[nodiscard]] std::optional<process::Signal> signal_to_end(process::Signals& signals);

@@ -40,8 +40,6 @@ bool FullScreen::is_possible() {
   return ::isatty(STDOUT_FILENO) == 1 && !kind.empty() && kind != "dumb";
 }
 
-TerminalSize FullScreen::size() { return terminal_size(STDOUT_FILENO).value_or(TerminalSize{}); }
-
 // Returns what to write for it.
 std::string FullScreen::take() {
   if (taken_ && !is_stale_) return "";

@@ -15,16 +15,13 @@ class FullScreen {
  public:
   // Returns whether stdout is a terminal that can be drawn on.
   [[nodiscard]] static bool is_possible();
-  // Returns whether keys are read: stdin is also the controlling terminal, and this is not a
-  // background job of a script.
+  // Returns whether keys are read: from the same terminal, and not by a script's background job.
   [[nodiscard]] static bool has_keys() noexcept;
 
   FullScreen() = default;
   FullScreen(const FullScreen&) = delete;
   FullScreen& operator=(const FullScreen&) = delete;
   ~FullScreen() { leave(); }
-
-  [[nodiscard]] static TerminalSize size();
 
   // Draws lines in one write. The lines must fit into `size`. The first call takes the terminal.
   // Does nothing while another job is in the foreground. Throws Error if the terminal is gone.
@@ -35,8 +32,7 @@ class FullScreen {
   [[nodiscard]] bool is_writing() const noexcept { return !rest_.empty(); }
   void go_on();
 
-  // Returns the descriptor to poll for keys. Returns -1 while rlock gets no keys, for example in
-  // the background.
+  // Returns the descriptor to poll for keys, or -1 while none come, as in the background.
   [[nodiscard]] int keys_fd() const noexcept;
   // Takes all keys that were pressed, and returns whether `key` is one of them. Never blocks.
   [[nodiscard]] bool is_pressed(char key);

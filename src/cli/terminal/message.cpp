@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <poll.h>
 #include <sys/uio.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "base/error.hpp"
@@ -16,8 +17,7 @@ namespace {
 
 // While this object lives, signals that a write of this thread raises neither end nor stop the
 // process: SIGPIPE (nobody reads), SIGXFSZ (ulimit -f), and SIGTTOU (a background job writes to a
-// terminal with tostop). No such signal stays pending, where rlock would read it as a request to
-// end.
+// terminal with tostop). None stays pending: rlock would read it as a request to end.
 class OwnSignals {
  public:
   OwnSignals() noexcept {
@@ -28,9 +28,8 @@ class OwnSignals {
   OwnSignals& operator=(const OwnSignals&) = delete;
   ~OwnSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
-  // Takes the signal of a write that failed with `error`, if such a write raises one. A signal from
-  // another process stays: it is pending for the process, and the thread's own signal is taken
-  // first.
+  // Takes the signal, if any, of a write that failed with `error`. One from another process stays:
+  // it is pending for the process, and the thread's own is taken first.
   static void take(int error) noexcept {
     if (error != EPIPE && error != EFBIG) return;
     const sigset_t set = set_of({error == EPIPE ? SIGPIPE : SIGXFSZ});
@@ -81,6 +80,25 @@ void write_parts(std::initializer_list<std::string_view> texts) noexcept {
   throw Error(ExitStatus::unavailable, "stdout: " + errno_text(error));
 }
 
+constexpr std::size_t k_longest_answer = 4096;
+
+// Returns what is typed before the end of the line.
+std::string read_line() {
+  std::string line;
+  char c = 0;
+  while (line.size() < k_longest_answer) {
+    const ssize_t count = ::read(STDIN_FILENO, &c, 1);
+    if (count < 0 && errno == EINTR) continue;
+    if (count != 1) {
+      write_stderr("\n");
+      return "";  // a line that was not finished is no answer
+    }
+    if (c == '\n') return line;
+    line += c;
+  }
+  return "";
+}
+
 }  // namespace
 
 void write_stderr(std::string_view text) noexcept { write_parts({text}); }
@@ -107,6 +125,15 @@ void print_or_throw(const std::string& text) {
     OwnSignals::take(error);
     refuse_stdout(error);
   }
+}
+
+bool can_ask() noexcept { return ::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1; }
+
+bool confirms(const std::string& question) {
+  ::tcflush(STDIN_FILENO, TCIFLUSH);
+  write_stderr("rlock: " + question + " [y/N] ");
+  const std::string answer = read_line();
+  return answer == "y" || answer == "Y" || answer == "yes";
 }
 
 }  // namespace rlock::cli

@@ -1,4 +1,4 @@
-// What rlock says on stdout and stderr.
+// What rlock says on stdout and stderr, and its questions to the user.
 #pragma once
 
 #include <string>
@@ -7,8 +7,7 @@
 namespace rlock::cli {
 
 // Writes `rlock: <text>` and a newline to stderr. `text` must already be harmless for a terminal.
-// If stderr is closed or full, or this is a background job, the text is lost. No signal stops or
-// ends the process then.
+// If stderr is closed or full, or this is a background job, it is lost, and no signal acts.
 void say(std::string_view text) noexcept;
 
 // Writes `text` to stderr unchanged, in one write. Failures have no effect, as with `say`.
@@ -24,5 +23,13 @@ void print_or_throw(const std::string& text);
 // Ends the process like `print` if nobody can read stdout any more. So `rlock watch job | head -1`
 // does not wait for the next event.
 void end_if_unread() noexcept;
+
+// Returns whether a user can be asked: stdin and stderr are terminals.
+[[nodiscard]] bool can_ask() noexcept;
+
+// Writes `rlock: <question> [y/N] ` to stderr and waits for a line. Ignores what was typed before
+// the question. `question` must already be harmless for a terminal. Returns true for y, Y and yes,
+// and false for all other lines. Ctrl-C ends the process.
+[[nodiscard]] bool confirms(const std::string& question);
 
 }  // namespace rlock::cli

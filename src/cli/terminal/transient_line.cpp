@@ -13,9 +13,8 @@ constexpr Milliseconds k_patience{1000};
 
 }  // namespace
 
-TransientLine::TransientLine(Show show)
-    : enabled_(show == Show::on_terminal && ::isatty(STDERR_FILENO) == 1),
-      start_(BootClock::now()) {}
+TransientLine::TransientLine(bool is_quiet)
+    : enabled_(!is_quiet && ::isatty(STDERR_FILENO) == 1), start_(BootClock::now()) {}
 
 Milliseconds TransientLine::waited() const noexcept {
   return std::chrono::floor<Milliseconds>(BootClock::now() - start_);

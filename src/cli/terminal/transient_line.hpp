@@ -7,13 +7,12 @@
 
 namespace rlock::cli {
 
-// Shows a line on stderr, if that is a terminal, from a second after the object was made. The
-// destructor removes it.
+// Shows a line on stderr, if that is a terminal. The line waits for a second, and the destructor
+// removes it.
 class TransientLine {
  public:
-  enum class Show { never, on_terminal };
-
-  explicit TransientLine(Show show);
+  // Shows nothing if `is_quiet`.
+  explicit TransientLine(bool is_quiet);
   TransientLine(const TransientLine&) = delete;
   TransientLine& operator=(const TransientLine&) = delete;
   ~TransientLine() { clear(); }

@@ -8,8 +8,7 @@
 
 namespace rlock::cli {
 
-// Returns what happened, for people: "held by web1 pid 42 (backup), expires in 29s". The text is
-// harmless for a terminal.
+// Returns "held by web1 pid 42 (backup), expires in 29s", for example. Harmless for a terminal.
 [[nodiscard]] std::string describe_event(const LockEvent& event, const lock::Snapshot& snapshot);
 
 // Returns how many permits are available and how many wait: ", 1 of 3 permits available, 2
@@ -19,8 +18,7 @@ namespace rlock::cli {
 // Returns the colour of an event.
 [[nodiscard]] Tone tone_of(const LockEvent& event, const lock::Snapshot& snapshot);
 
-// These return a line with its newline. It shows an event, or that the server is not available,
-// with the reason.
+// Return a line, with its newline, of an event, or of why the server is not available.
 [[nodiscard]] std::string text_line(const LockEvent& event, const lock::Snapshot& snapshot,
                                     const Paint& paint);
 [[nodiscard]] std::string json_line(const LockEvent& event, const lock::Snapshot& snapshot);

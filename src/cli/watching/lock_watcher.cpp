@@ -124,8 +124,7 @@ void LockWatcher::bear(const Error& error) {
   tell({Away{begins ? Away::What::begins : Away::What::goes_on, *away_since_, away_why_}});
 }
 
-// Who may not listen to the channels of read/write locks and semaphores sees their ends when it
-// looks again.
+// Without the right to listen to the `others`, their ends are seen at the next look.
 void LockWatcher::subscribe(const std::vector<std::string>& releases,
                             const std::vector<std::string>& others) {
   std::vector<std::string> all = releases;
@@ -149,8 +148,7 @@ void LockWatcher::connect() {
     (is_key ? keys : channels[listener.first]).push_back(channel);
   }
   subscribe(channels[Source::release], channels[Source::other_release]);
-  // Each node of a cluster publishes changes of its own keys only, and a cluster has no single
-  // run_id.
+  // Nodes of a cluster publish changes of their own keys only, and each has another run_id.
   hears_keys_ = !is_cluster() && notifies_of_locks(client_) && subscription_->add(keys);
   const std::string before = std::exchange(
       run_id_, is_cluster() ? "" : redis::run_id_in(client_.command({"INFO", "server"})));

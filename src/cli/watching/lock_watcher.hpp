@@ -23,7 +23,7 @@ struct Looked {
   std::size_t lock = 0;  // the index of its name
   SnapshotPtr snapshot;
   std::vector<ProblemText> problems;  // of the snapshot
-  TimePoint at;                       // when the snapshot came
+  TimePoint at{};                     // when the snapshot came
   std::vector<LockEvent> events;
 };
 
@@ -41,9 +41,8 @@ struct Back {
 
 using News = std::variant<Looked, Away, Back>;
 
-// Looks at a lock when a message says that it changed, and every second. If the server publishes
-// changes of keys (keyspace notifications), looks every 5 s instead of every second. Never looks
-// twice within a second.
+// Looks at a lock when a message says that it changed, and every second, or every 5 s if the server
+// publishes changes of keys (keyspace notifications). Never looks twice within a second.
 class LockWatcher {
  public:
   struct Options {

@@ -1,4 +1,9 @@
-#include "cli/taking/shell_export.hpp"
+#include "cli/taking/exported.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <unistd.h>
 
 #include "base/environment.hpp"
 #include "base/escape.hpp"
@@ -11,8 +16,20 @@
 namespace rlock::cli {
 namespace {
 
-// In fish, eval joins the lines of a substitution with spaces. So each statement ends with a
-// semicolon.
+constexpr std::array<std::string_view, 5> k_ours = {
+    "RLOCK_NAME=", "RLOCK_OWNER=", "RLOCK_KIND=", "RLOCK_HELD=", "RLOCK_TOKEN="};
+
+bool is_ours(std::string_view entry) {
+  return std::ranges::any_of(k_ours,
+                             [&](std::string_view name) { return entry.starts_with(name); });
+}
+
+// Returns whether this process's environment tells of the same hold already.
+bool is_told(const std::string& name, const std::string& owner) {
+  return from_environment("RLOCK_NAME") == name && from_environment("RLOCK_OWNER") == owner;
+}
+
+// In fish, eval joins the lines of a substitution with spaces: each statement needs a semicolon.
 std::string assignment(const std::string& name, const std::string& value, Shell shell) {
   if (shell == Shell::fish) return "set -gx " + name + " " + fish_quote(value) + ";\n";
   return "export " + name + "=" + posix_quote(value) + "\n";
@@ -32,6 +49,50 @@ bool has_room(const std::string& held, const lock::Wish& wish) {
 }
 
 }  // namespace
+
+void check_room(const std::vector<std::string>& names, const std::string& owner,
+                const std::string& run) {
+  std::size_t size = 0;
+  for (const std::string& name : names) size += lock::with_held("", name, owner, run).size() + 1;
+  if (size > lock::k_longest_held) {
+    throw Error(ExitStatus::usage, "exec: the names are too long for RLOCK_HELD: it would have " +
+                                       std::to_string(size) + " bytes; expected " +
+                                       std::to_string(lock::k_longest_held) + " at the most");
+  }
+}
+
+std::vector<std::string> make_environment(const HeldLocks& locks, const std::string& run) {
+  std::vector<std::string> result;
+  for (char** place = ::environ; *place != nullptr; ++place) {
+    if (!is_ours(*place)) result.emplace_back(*place);
+  }
+  std::string held = from_environment(lock::k_held_variable).value_or("");
+  std::string names;
+  std::string owner;
+  std::string kind;
+  std::string tokens;
+  bool are_reentered = true;
+  locks.for_each([&](const HeldLock& one) {
+    const auto& [lock, hold] = one;
+    names += (names.empty() ? "" : "\n") + lock->name();
+    if (owner.empty()) owner = hold.owner;
+    kind = lock::kind_name(lock->kind());
+    held = lock::with_held(held, lock->name(), hold.owner, run);
+    are_reentered = are_reentered && hold.standing != lock::Hold::Standing::granted;
+    if (!hold.token) return;
+    tokens += (tokens.empty() ? "" : "\n") + std::to_string(*hold.token);
+  });
+  result.push_back("RLOCK_NAME=" + names);
+  result.push_back("RLOCK_OWNER=" + owner);
+  result.push_back("RLOCK_KIND=" + kind);
+  result.push_back("RLOCK_HELD=" + held);
+  // A run above us may have drawn one for this very hold.
+  if (are_reentered && tokens.empty() && is_told(names, owner)) {
+    tokens = from_environment("RLOCK_TOKEN").value_or("");
+  }
+  if (!tokens.empty()) result.push_back("RLOCK_TOKEN=" + tokens);
+  return result;
+}
 
 std::string held_to_export(const lock::Wish& wish, lock::Session& session) {
   std::string held = from_environment(lock::k_held_variable).value_or("");
@@ -59,9 +120,7 @@ std::string export_code(const HeldLock& one, const std::string& others, Shell sh
                      assignment("RLOCK_OWNER", hold.owner, shell) +
                      assignment("RLOCK_KIND", lock::kind_name(lock->kind()), shell) +
                      assignment(lock::k_held_variable, held, shell);
-  const bool is_same = hold.standing != lock::Hold::Standing::granted &&
-                       from_environment("RLOCK_NAME") == name &&
-                       from_environment("RLOCK_OWNER") == hold.owner;
+  const bool is_same = hold.standing != lock::Hold::Standing::granted && is_told(name, hold.owner);
   if (hold.token) {
     code += assignment("RLOCK_TOKEN", std::to_string(*hold.token), shell);
   } else if (!is_same) {
