@@ -1,44 +1,14 @@
 // The global options that files and the environment can set: their values and the sources of these.
 #pragma once
 
-#include <cstddef>
-#include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "base/exit_status.hpp"
+#include "cli/settings/config_file.hpp"
 
 namespace rlock::cli {
 
 struct Globals;
-
-struct Setting {
-  enum class From { fallback, file, environment, flag };
-
-  std::string name;   // the option's long name without the dashes
-  std::string value;  // empty: there is none. Spaces separate several servers
-  From from = From::fallback;
-  std::string source;    // "flag", the variable, the file or "default"
-  std::size_t line = 0;  // of the file
-
-  // Returns the first words of a message about a wrong value: where it was set.
-  [[nodiscard]] std::string label() const;
-  // Returns the exit status for a wrong value.
-  [[nodiscard]] ExitStatus blame() const noexcept;
-};
-
-struct Config {
-  std::map<std::string, Setting> settings;  // by their names
-  std::vector<std::string> read;            // the files that were read, in this order
-  std::vector<std::string> missing;         // the default files that do not exist
-  std::string named;  // the absolute path of the file that the user has named; empty: none
-};
-
-// Reads `file`, or /etc/rlock.toml and then the user's rlock.toml, which overrides it and, like it,
-// need not exist. Throws Error (config) for a file that cannot be read, has unknown settings, or
-// has a password and is open to everybody.
-[[nodiscard]] Config read_config(const std::optional<std::string>& file);
 
 // Flags override the environment, which overrides the files.
 class Settings {

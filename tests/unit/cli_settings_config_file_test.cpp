@@ -8,7 +8,7 @@
 #include <doctest/doctest.h>
 
 #include "base/error.hpp"
-#include "cli/settings/settings.hpp"
+#include "cli/settings/config_file.hpp"
 #include "cli/settings/text_file.hpp"
 #include "support/words.hpp"
 #include "unit/scratch.hpp"

@@ -1,0 +1,124 @@
+#include "cli/settings/config_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <sys/stat.h>
+
+#include "base/environment.hpp"
+#include "base/error.hpp"
+#include "base/escape.hpp"
+#include "base/nearest.hpp"
+#include "base/words.hpp"
+#include "cli/settings/text_file.hpp"
+#include "cli/settings/toml.hpp"
+#include "redis/url.hpp"
+
+namespace rlock::cli {
+namespace {
+
+constexpr std::array<std::string_view, 8> k_keys = {"redis", "timeout", "user",     "password-file",
+                                                    "color", "tls-ca",  "tls-cert", "tls-key"};
+
+std::string user_file() {
+  if (const auto directory = from_environment("XDG_CONFIG_HOME")) return *directory + "/rlock.toml";
+  const auto home = from_environment("HOME");
+  return home ? *home + "/.config/rlock.toml" : "";
+}
+
+// Returns what is wrong with a setting, or nothing.
+std::string complaint(const TomlEntry& entry) {
+  if (std::ranges::find(k_keys, entry.key) == k_keys.end()) {
+    const std::string what = "unknown setting '" + repeated(entry.key) + "'; ";
+    if (const auto meant = nearest_word(entry.key, k_keys)) {
+      return what + "is '" + std::string(*meant) + "' meant?";
+    }
+    return what + "there are " + join({k_keys.begin(), k_keys.end()}, ", ");
+  }
+  using Type = TomlEntry::Type;
+  if (entry.type == Type::text || (entry.type == Type::number && entry.key == "timeout") ||
+      (entry.type == Type::list && entry.key == "redis")) {
+    return "";
+  }
+  const std::string found = entry.type == Type::number ? "a number"
+                            : entry.type == Type::list ? "a list"
+                                                       : entry.values.front();
+  const std::string other = entry.key == "redis"     ? ", or a list of such texts"
+                            : entry.key == "timeout" ? ", or a number of seconds"
+                                                     : "";
+  return entry.key + ": expected text in quotes" + other + ", not " + found;
+}
+
+// A URL that makes no sense may still have a password in it.
+bool has_password(const std::string& servers) {
+  const std::vector<std::string> urls = words(servers);
+  return std::ranges::any_of(urls, [](const std::string& url) {
+    try {
+      return !redis::parse_url(url).credentials.password.empty();
+    } catch (const Error&) {
+      return url.find('@') != std::string::npos;
+    }
+  });
+}
+
+enum class Missing { fine, error };
+
+void read_into(Config& config, const std::string& path, Missing missing) {
+  const auto file = read_text_file(path, Extent::all);
+  if (!file) {
+    if (missing == Missing::error) refuse_file(path, "there is no such file");
+    config.missing.push_back(path);
+    return;
+  }
+  // Nobody writes to this pipe; taken for no settings, another server than meant would be asked.
+  if (S_ISFIFO(file->mode) && file->text.empty()) refuse_file(path, "nothing came out of the pipe");
+  std::vector<TomlEntry> entries;
+  try {
+    entries = parse_toml(file->text);
+  } catch (const Error& error) {
+    refuse_file(path, error.what());
+  }
+  for (const TomlEntry& entry : entries) {
+    const std::string wrong = complaint(entry);
+    if (!wrong.empty()) refuse_file(path, "line " + std::to_string(entry.line) + ": " + wrong);
+    const std::string value = join(entry.values, " ");
+    if (entry.key == "redis" && has_password(value)) refuse_if_exposed(*file);
+    config.settings[entry.key] = {entry.key, value, Setting::From::file, path, entry.line};
+  }
+  config.read.push_back(path);
+}
+
+}  // namespace
+
+std::string Setting::label() const {
+  switch (from) {
+    case From::flag:
+      return "--" + name;
+    case From::environment:
+      return source;
+    case From::file:
+      return repeated(source) + ": line " + std::to_string(line) + ": " + name;
+    case From::fallback:
+      break;
+  }
+  return repeated(source) + ": " + name;
+}
+
+ExitStatus Setting::blame() const noexcept {
+  return from == From::file ? ExitStatus::config : ExitStatus::usage;
+}
+
+Config read_config(const std::optional<std::string>& file) {
+  Config config;
+  if (file) {
+    read_into(config, *file, Missing::error);
+    config.named = absolute_path(*file);
+    return config;
+  }
+  read_into(config, "/etc/rlock.toml", Missing::fine);
+  const std::string own = user_file();
+  if (!own.empty()) read_into(config, own, Missing::fine);
+  return config;
+}
+
+}  // namespace rlock::cli

@@ -1,0 +1,41 @@
+// Settings from configuration files (TOML): defaults for the global options.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/exit_status.hpp"
+
+namespace rlock::cli {
+
+struct Setting {
+  enum class From { fallback, file, environment, flag };
+
+  std::string name;   // the option's long name without the dashes
+  std::string value;  // empty: there is none. Spaces separate several servers
+  From from = From::fallback;
+  std::string source;    // "flag", the variable, the file or "default"
+  std::size_t line = 0;  // of the file
+
+  // Returns the first words of a message about a wrong value: where it was set.
+  [[nodiscard]] std::string label() const;
+  // Returns the exit status for a wrong value.
+  [[nodiscard]] ExitStatus blame() const noexcept;
+};
+
+struct Config {
+  std::map<std::string, Setting> settings;  // by their names
+  std::vector<std::string> read;            // the files that were read, in this order
+  std::vector<std::string> missing;         // the default files that do not exist
+  std::string named;  // the absolute path of the file that the user has named; empty: none
+};
+
+// Reads `file`, or /etc/rlock.toml and then the user's rlock.toml, which overrides it and, like it,
+// need not exist. Throws Error (config) for a file that cannot be read, has unknown settings, or
+// has a password and is open to everybody.
+[[nodiscard]] Config read_config(const std::optional<std::string>& file);
+
+}  // namespace rlock::cli
