@@ -1,0 +1,158 @@
+#include "cli/taking/wait_report.hpp"
+
+#include "base/duration.hpp"
+#include "base/escape.hpp"
+#include "base/process_identity.hpp"
+#include "base/shell_quote.hpp"
+#include "base/wording.hpp"
+#include "cli/output/holder_text.hpp"
+#include "cli/output/remedy.hpp"
+#include "cli/terminal/message.hpp"
+#include "lock/words/key_names.hpp"
+
+namespace rlock::cli {
+namespace {
+
+constexpr Milliseconds k_interval{60'000};  // between two lines of -v about the same wait
+
+// Returns what the wait is for, such as "waiting 3s (27s left) for web1 pid 4242 (backup)"; without
+// the time left where `deadline` is TimePoint::max().
+std::string describe_wait(const lock::Busy& busy, Milliseconds waited, TimePoint deadline) {
+  std::string text = "waiting ";
+  if (waited.count() > 0) text += format_duration(waited) + " ";
+  if (deadline != TimePoint::max()) {
+    const auto left = std::chrono::ceil<std::chrono::seconds>(deadline - BootClock::now());
+    text += "(" + format_seconds(left) + " left) ";
+  }
+  if (busy.place) text += "at position " + std::to_string(*busy.place + 1) + " ";
+  text += "for ";
+  const auto kept = describe_kept(busy.owner, busy.holder);
+  text += busy.is_free() ? "its turn"
+          : kept         ? "a lock that is " + *kept
+                         : describe_holder(busy.owner, busy.holder);
+  if (!kept && busy.held_for && busy.held_for->count() >= 0) {
+    text += ", which has held it for " + format_duration(*busy.held_for);
+  }
+  if (busy.permits.value_or(1) > 1) {
+    const int others = *busy.permits - 1;
+    text += others == 1 ? ", or another holder"
+                        : ", or one of " + std::to_string(others) + " more holders";
+  }
+  if (!busy.ttl) text += ", without an expiry";
+  return text;
+}
+
+// Returns why the lock was not acquired.
+std::string describe_refusal(const lock::Busy& busy) {
+  if (busy.is_free()) return "not acquired: others are first";
+  const int permits = busy.permits.value_or(1);
+  std::string text = std::string("not acquired: ") + (busy.is_any_string ? k_if_lock : "");
+  if (permits > 1) text += "all " + std::to_string(permits) + " permits are ";
+  text += describe_kept(busy.owner, busy.holder)
+              .value_or("held by " + describe_holder(busy.owner, busy.holder));
+  if (busy.holder.kept_until_ms == 0 && busy.held_for && busy.held_for->count() >= 0) {
+    text += " for " + format_duration(*busy.held_for);
+  }
+  return first_of(text, static_cast<std::size_t>(permits));
+}
+
+// Returns what to say of a holder whose process has ended without giving the lock back.
+std::string describe_dead(const lock::Busy& busy) {
+  std::string text = "held by " + describe_holder(busy.owner, busy.holder) +
+                     ", which has ended without giving it back";
+  if (busy.ttl) text += "; its lease ends in " + format_duration(*busy.ttl);
+  return text + "; if nothing of it runs any more: ";
+}
+
+}  // namespace
+
+WaitReport::WaitReport(const Request& request, const Globals& globals)
+    : request_(request), globals_(globals), status_line_(globals.quiet) {}
+
+void WaitReport::warn(const std::string& text) {
+  if (globals_.quiet) return;
+  status_line_.clear();
+  say(escape_for_terminal(request_.wish.name) + ": " + text);
+}
+
+void WaitReport::tell_outage(const Error& error) {
+  if (globals_.verbose) warn(std::string("still waiting: ") + error.what());
+}
+
+void WaitReport::tell_absentees() {
+  for (const std::string& text : globals_.news_of_absentees()) {
+    status_line_.clear();
+    say(text);
+  }
+}
+
+void WaitReport::tell_wait(const lock::Lock& lock, const lock::Busy& busy) {
+  tell_still_waiting(busy);
+  warn_of_lasting(busy);
+  warn_of_mix(lock);
+  tell_absentees();
+  if (!status_line_.is_due()) return;
+  status_line_.show(escape_for_terminal(request_.wish.name) + ": " +
+                    describe_wait(busy, status_line_.waited(), request_.deadline));
+}
+
+// There may be no terminal.
+void WaitReport::tell_still_waiting(const lock::Busy& busy) {
+  const TimePoint now = BootClock::now();
+  if (!globals_.verbose || now < next_) return;
+  if (!begin_) begin_ = now;
+  warn(describe_wait(busy, std::chrono::floor<Milliseconds>(now - *begin_), request_.deadline));
+  next_ = after(now, k_interval);
+}
+
+bool WaitReport::doubts(const lock::Busy& busy) {
+  if (globals_.quiet || is_running(busy.holder.pid, busy.holder.process) != false) return false;
+  dead_ = busy.holder.process;
+  return true;
+}
+
+void WaitReport::tell_refusal(const lock::Lock& lock, const lock::Busy& busy) {
+  warn_of_lasting(busy);
+  const bool is_told = static_cast<int>(request_.conflict) != 0 || globals_.verbose;
+  const bool is_dead = !dead_.empty() && busy.holder.process == dead_;
+  if (is_dead) warn((is_told ? "not acquired: " : "") + describe_dead(busy) + remedy());
+  if (!is_told) return;
+  warn_of_mix(lock);
+  if (!is_dead && BootClock::now() >= request_.deadline) warn(describe_refusal(busy));
+}
+
+void WaitReport::tell_grant(const lock::Lock& lock) {
+  warn_of_mix(lock);
+  if (!begin_) return;
+  const auto waited = std::chrono::floor<Milliseconds>(BootClock::now() - *begin_);
+  warn("acquired after " + format_duration(waited));
+}
+
+// A semaphore's permit that another client has taken has no expiry as a rule.
+void WaitReport::warn_of_lasting(const lock::Busy& busy) {
+  if (busy.ttl || busy.permits || warned_of_lasting_) return;
+  warn(std::string(busy.is_any_string ? k_if_lock : "") + "held without an expiry by " +
+       describe_holder(busy.owner, busy.holder) +
+       ": it will not end by itself; if its holder is gone: " + remedy());
+  warned_of_lasting_ = true;
+}
+
+void WaitReport::warn_of_mix(const lock::Lock& lock) {
+  if (!warned_of_mix_ && lock.is_mixed()) {
+    warn("used as a plain and as a fair lock: it still excludes, but not in order");
+    warned_of_mix_ = true;
+  }
+  if (!warned_of_twin_ && lock.has_twin()) {
+    warn("'" + escape_for_terminal(lock::twin_of(request_.wish.name).value_or("")) +
+         "' is in use, too: both names have one queue and one token counter. Each lock still "
+         "excludes, but its waiters may wait longer; choose another name");
+    warned_of_twin_ = true;
+  }
+}
+
+std::string WaitReport::remedy() const {
+  const std::string kind = request_.wish.kind == lock::Kind::simple ? "--kind simple " : "";
+  return rlock_for_all("unlock --force " + kind + shell_operands({request_.wish.name}), globals_);
+}
+
+}  // namespace rlock::cli
