@@ -149,10 +149,12 @@ TEST_CASE("a file that cannot be used is told by status 78 and one line, and no 
 TEST_CASE("a password and settings may come out of a pipe") {
   Server server({.args = {"--requirepass", k_secret}});
   const std::string line = "exec \"$0\" --config <(echo 'redis = \"" + server.tcp_url() +
-                           "\"') --password-file <(echo " + k_secret + ") inspect-queue job";
-  const Result result = run({"bash", "-c", line, rlock_program()});
-  CAPTURE(result.err);
-  CHECK(result.status == 0);
+                           "\"') --password-file <(echo " + k_secret + ") ";
+  for (const std::string command : {"inspect-queue job", "list", "watch --until free job"}) {
+    const Result result = run({"bash", "-c", line + command, rlock_program()});
+    CAPTURE(result.err);
+    CHECK(result.status == 0);
+  }
 }
 
 TEST_CASE("config shows each setting and where it comes from, asks no server and tells no secret") {

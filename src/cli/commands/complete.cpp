@@ -86,7 +86,7 @@ class Offers {
 
 // Returns whether the password can be read without taking it away from somebody, as from a pipe.
 bool is_password_repeatable(const Globals& globals) {
-  const std::string file = Settings(globals).get("password-file").value;
+  const std::string file = globals.settings().get("password-file").value;
   struct stat status {};
   return file.empty() || (::stat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode));
 }

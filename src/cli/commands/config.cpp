@@ -73,8 +73,8 @@ std::vector<Setting> shown_settings(const Globals& globals, const Settings& sett
 }
 
 int run_config(const Globals& globals) {
-  const Settings settings(globals);
-  (void)globals.session_options(settings);  // says what is wrong with them
+  const Settings& settings = globals.settings();
+  (void)globals.session_options();  // says what is wrong with them
   std::string text;
   if (!globals.json) {
     for (const std::string& file : settings.files().read) {

@@ -14,7 +14,7 @@ std::string Paint::operator()(Tone tone, const std::string& text) const {
 
 Paint find_paint(const Globals& globals) {
   if (globals.json) return Paint();
-  const std::string when = Settings(globals).get("color").value;
+  const std::string when = globals.settings().get("color").value;
   return Paint(when == "always" || (when == "auto" && FullScreen::is_possible()));
 }
 

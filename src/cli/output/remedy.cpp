@@ -27,7 +27,7 @@ bool is_of_this_run(const Setting& setting) {
 // Returns whether the server's URL, as the user wrote it, has a password in it.
 bool has_password_in_url(const Globals& globals, const Endpoint& server) {
   const std::vector<std::string> urls =
-      globals.redis.empty() ? words(globals.known->settings->get("redis").value) : globals.redis;
+      globals.redis.empty() ? words(globals.settings().get("redis").value) : globals.redis;
   return std::ranges::any_of(urls, [&](const std::string& url) {
     const Endpoint named = redis::parse_url(url);
     return named.display() == server.display() && !named.credentials.password.empty();
@@ -45,7 +45,7 @@ enum class Url { of_servers, elsewhere };
 // what these options cannot have.
 std::string rlock_for(const Globals& globals, const std::vector<Endpoint>& servers,
                       const std::string& words, std::string comment, Url url = Url::of_servers) {
-  const Settings& settings = *globals.known->settings;
+  const Settings& settings = globals.settings();
   std::string options = option("--config", settings.files().named);
   bool needs_password = false;
   const bool is_part = servers.size() < globals.known->servers.size();
@@ -81,7 +81,7 @@ std::string socket_of(const Endpoint& server) {
 
 // Returns what comes before redis-cli so that it finds the password.
 std::string redis_cli_password(const Globals& globals, const Endpoint& server) {
-  const Settings& settings = *globals.known->settings;
+  const Settings& settings = globals.settings();
   if (server.credentials.password.empty()) {
     return server.credentials.user.empty() ? "" : "REDISCLI_AUTH= ";
   }

@@ -178,9 +178,13 @@ void Globals::add_to(CLI::App& app) {
   app.option_defaults()->group(group_of_others);
 }
 
-lock::SessionOptions Globals::session_options() const { return session_options(Settings(*this)); }
+const Settings& Globals::settings() const {
+  if (!known->settings) known->settings = std::make_shared<const Settings>(*this);
+  return *known->settings;
+}
 
-lock::SessionOptions Globals::session_options(const Settings& settings) const {
+lock::SessionOptions Globals::session_options() const {
+  const Settings& settings = this->settings();
   lock::SessionOptions options;
   const Setting& named = settings.get("redis");
   options.servers = parse_servers(redis.empty() ? words(named.value) : redis, named);
@@ -204,7 +208,6 @@ lock::SessionOptions Globals::session_options(const Settings& settings) const {
   check_color(settings.get("color"));
   client.name = client_name();
   options.absentees = absentees;
-  known->settings = std::make_shared<const Settings>(settings);
   known->servers = options.servers;
   return options;
 }
@@ -225,7 +228,7 @@ redis::ClientOptions Globals::client_options(const std::string& command) const {
   if (clients.size() > 1) {
     throw Error(ExitStatus::usage, command + ": looks at one server; use -r to choose one of the " +
                                        std::to_string(clients.size()) + " (" +
-                                       Settings(*this).get("redis").label() + ")");
+                                       settings().get("redis").label() + ")");
   }
   return clients.front();
 }

@@ -32,19 +32,21 @@ struct Globals {
   bool verbose = false;
   std::shared_ptr<lock::Absentees> absentees = std::make_shared<lock::Absentees>();
 
-  // The results of session_options. A file may be a pipe, so it is read only once.
+  // What is read or found once: a file may be a pipe.
   struct Known {
     std::shared_ptr<const Settings> settings;
-    std::vector<redis::Endpoint> servers;
+    std::vector<redis::Endpoint> servers;  // of session_options
   };
   std::shared_ptr<Known> known = std::make_shared<Known>();
 
   // Adds the options to `app`. Parsing fills this object, which must outlive the parse.
   void add_to(CLI::App& app);
 
+  // Returns these options as files and the environment add to them. Throws Error (config).
+  [[nodiscard]] const Settings& settings() const;
+
   // Returns how to reach the servers. Throws Error (usage, config).
   [[nodiscard]] lock::SessionOptions session_options() const;
-  [[nodiscard]] lock::SessionOptions session_options(const Settings& settings) const;
 
   // Returns how to reach each server, for a command that looks at one server after the other. What
   // such a command asks for may be large. Throws as session_options.
