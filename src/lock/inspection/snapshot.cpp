@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 
@@ -261,15 +262,8 @@ Snapshot read_snapshot(const std::string& name, redis::Reply reply, Ears ears) {
 }  // namespace
 
 const char* mode_name(Holder::Mode mode) {
-  switch (mode) {
-    case Holder::Mode::read:
-      return "read";
-    case Holder::Mode::write:
-      return "write";
-    case Holder::Mode::exclusive:
-      break;
-  }
-  return "exclusive";
+  if (mode == Holder::Mode::exclusive) return "exclusive";
+  return mode == Holder::Mode::read ? "read" : "write";
 }
 
 std::optional<std::size_t> Snapshot::waiting() const {
@@ -283,12 +277,11 @@ Snapshot take_snapshot(redis::Client& client, const std::string& name, Ears ears
 
 void take_snapshots(redis::Client& client, const std::vector<std::string>& names,
                     const std::function<void(const std::optional<Snapshot>&)>& use) {
-  for (std::size_t from = 0; from < names.size(); from += k_at_once) {
-    const auto first = names.begin() + static_cast<std::ptrdiff_t>(from);
-    const std::size_t count = std::min(k_at_once, names.size() - from);
-    const std::vector<std::string> some(first, first + static_cast<std::ptrdiff_t>(count));
+  for (std::span<const std::string> left = names; !left.empty();) {
+    const auto some = left.first(std::min(k_at_once, left.size()));
+    left = left.subspan(some.size());
     Replies replies = request_snapshots(client, some);
-    for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t i = 0; i < some.size(); ++i) {
       if (replies[i].type != redis::Reply::Type::error) {
         use(read_snapshot(some[i], std::move(replies[i]), Ears::none));
         continue;
