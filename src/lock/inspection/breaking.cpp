@@ -68,14 +68,9 @@ lua::breaking::Answer break_semaphore(redis::Client& client, const KeyNames& key
 }
 
 Party make_party(const std::string& owner, const std::string& told) {
-  Party party;
-  party.owner = owner;
-  if (!told.empty()) {
-    const OwnerInfo info = parse_owner_info(told);
-    party.about = info.about;
-    party.since_ms = info.since_ms;
-  }
-  return party;
+  if (told.empty()) return {owner, std::nullopt, std::nullopt};
+  const OwnerInfo info = parse_owner_info(told);
+  return {owner, info.about, info.since_ms};
 }
 
 [[noreturn]] void refuse(const std::string& name, const std::string& kind, Refused::Why why) {
@@ -115,11 +110,10 @@ Breaking request(redis::Client& client, const std::string& name, Breakable what,
   found.listening = reply.listeners;
   const auto& holders = reply.holders;
   for (std::size_t i = 0; i + 2 < holders.size(); i += 3) {
-    Holder holder;
+    Holder& holder = found.holders.emplace_back();
     static_cast<Party&>(holder) = make_party(holders[i].as_text(), holders[i + 2].as_text());
     holder.count = to_integer(holders[i + 1].as_text());
     holder.mode = mode_of(reply.mode, holder.owner);
-    found.holders.push_back(std::move(holder));
   }
   if (what == Breakable::simple && !found.holders.empty()) {
     const Holder& holder = found.holders.front();

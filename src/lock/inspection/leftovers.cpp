@@ -1,7 +1,6 @@
 #include "lock/inspection/leftovers.hpp"
 
 #include <algorithm>
-#include <iterator>
 
 #include "base/glob.hpp"
 #include "lock/words/key_names.hpp"
@@ -17,11 +16,9 @@ constexpr std::string_view k_braced_info_prefix = "rlock_info_braced:";
 
 }  // namespace
 
-std::vector<std::string> latches_of(const std::vector<std::string>& keys) {
-  std::vector<std::string> latches;
-  std::copy_if(keys.begin(), keys.end(), std::back_inserter(latches),
-               [](const std::string& key) { return key.starts_with(k_latch); });
-  return latches;
+std::vector<std::string> latches_of(std::vector<std::string> keys) {
+  std::erase_if(keys, [](const std::string& key) { return !key.starts_with(k_latch); });
+  return keys;
 }
 
 std::vector<Problem> find_leftover_problems(const std::string& name,
@@ -63,19 +60,15 @@ Leftovers find_leftovers(redis::Client& client, const std::optional<std::string>
       const std::string lock = lock_of_leftover(key.as_text());
       // An application's key can start like one of ours.
       const KeyNames names(lock);
-      const bool is_ours =
-          key.as_text() == names.info || key.as_text().starts_with(names.latch_prefix);
-      if (!is_ours) continue;
+      if (key.as_text() != names.info && !key.as_text().starts_with(names.latch_prefix)) continue;
       auto& keys = leftovers[lock];
-      if (std::ranges::find(keys, key.as_text()) == keys.end()) {
-        keys.push_back(key.as_text());
-      }
+      if (std::ranges::find(keys, key.as_text()) == keys.end()) keys.push_back(key.as_text());
     }
-    const auto& next = items[0].as_array(patterns.size());
-    std::transform(next.begin(), next.end(), cursors.begin(),
-                   [](const redis::Reply& cursor) { return cursor.as_text(); });
-    const bool is_done =
-        std::ranges::all_of(cursors, [](const std::string& cursor) { return cursor.empty(); });
+    bool is_done = true;
+    for (std::size_t i = 0; i < patterns.size(); ++i) {
+      cursors[i] = items[0].as_array(patterns.size())[i].as_text();
+      is_done = is_done && cursors[i].empty();
+    }
     if (is_done) return leftovers;
   }
 }

@@ -21,7 +21,7 @@ using Leftovers = std::map<std::string, std::vector<std::string>>;
                                        const std::optional<std::string>& name);
 
 // Returns those of `keys` that are latches.
-[[nodiscard]] std::vector<std::string> latches_of(const std::vector<std::string>& keys);
+[[nodiscard]] std::vector<std::string> latches_of(std::vector<std::string> keys);
 
 // Returns what is wrong with a lock of these leftovers.
 [[nodiscard]] std::vector<Problem> find_leftover_problems(const std::string& name,

@@ -23,31 +23,31 @@ std::vector<std::string> LockScan::next() {
                                                                .pattern = patterns_.names,
                                                                .simple = patterns_.simple,
                                                                .cursors = cursors_});
-  const std::vector<redis::Reply>& items = reply.as_array(lua::find_locks::k_parts);
+  using enum lua::find_locks::Part;
+  const std::vector<redis::Reply>& items = reply.as_array(k_parts);
 
   // The order of the keys changes with a restart: the cursors would pass some over.
-  const auto run = items[lua::find_locks::k_run].as_optional_text();
+  const auto run = items[k_run].as_optional_text();
   if (steps_ > 0 && run != run_) {
     throw redis::Unavailable(client_.options().endpoint.display() +
                              ": restarted while it was searched");
   }
   run_ = run;
   cursors_.clear();
-  for (const redis::Reply& cursor : items[lua::find_locks::k_cursors].as_array()) {
+  is_done_ = true;
+  for (const redis::Reply& cursor : items[k_cursors].as_array()) {
     cursors_.push_back(cursor.as_text());
+    is_done_ = is_done_ && cursors_.back().empty();
   }
-  is_done_ =
-      std::ranges::all_of(cursors_, [](const std::string& cursor) { return cursor.empty(); });
   ++steps_;
-  unread_ += items[lua::find_locks::k_unread].as_integer();
-  if (!items[lua::find_locks::k_total].is_nil())
-    total_ = items[lua::find_locks::k_total].as_integer();
+  unread_ += items[k_unread].as_integer();
+  if (!items[k_total].is_nil()) total_ = items[k_total].as_integer();
 
   std::vector<std::string> found;
-  for (const redis::Reply& name : items[lua::find_locks::k_matching].as_array()) {
+  for (const redis::Reply& name : items[k_matching].as_array()) {
     if (seen_.insert(name.as_text()).second) found.push_back(name.as_text());
   }
-  for (const redis::Reply& name : items[lua::find_locks::k_beside].as_array()) {
+  for (const redis::Reply& name : items[k_beside].as_array()) {
     if (!matches_glob(patterns_.names, name.as_text())) continue;
     if (seen_.insert(name.as_text()).second) found.push_back(name.as_text());
   }

@@ -3,12 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "lock/inspection/problem.hpp"
-#include "lock/inspection/server_facts.hpp"
+#include "redis/client.hpp"
 
 namespace rlock::lock {
 
@@ -95,6 +98,18 @@ struct Finding {
   Level level = Level::problem;
   ServerProblem problem;
 };
+
+// What a server tells of itself, as far as locks depend on it.
+struct ServerFacts {
+  std::map<std::string, std::string> info;       // as INFO has it; empty: not permitted
+  std::optional<Milliseconds> clock_difference;  // how far the server's clock is before this host's
+  std::vector<std::string> lacking;  // commands and keys that the user may not use, but locks need
+};
+
+// Asks the server. `name`: of the lock whose keys the user is to be able to use, if it is about
+// one. Throws as redis::Client::run.
+[[nodiscard]] ServerFacts read_server_facts(redis::Client& client,
+                                            const std::optional<std::string>& name);
 
 // Returns what is to be said about a server.
 [[nodiscard]] std::vector<Finding> find_server_problems(const ServerFacts& facts);

@@ -2,15 +2,17 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 
+#include "base/escape.hpp"
 #include "base/integer.hpp"
-#include "lock/inspection/snapshot_permits.hpp"
 #include "lock/inspection/snapshot_problems.hpp"
 #include "lock/inspection/snapshot_request.hpp"
 #include "lock/words/key_names.hpp"
 #include "lock/words/owner_info.hpp"
+#include "lua_limits.hpp"
 #include "redis/server_error.hpp"
 
 namespace rlock::lock {
@@ -104,6 +106,56 @@ void add_holders(Snapshot& snapshot, const Replies& items, Pairs& infos) {
   }
 }
 
+void add_permit(Snapshot& snapshot, Pairs& infos, const std::string& permit, double end) {
+  constexpr auto k_for_ever_ms = static_cast<double>(lua::k_for_ever.count());
+  constexpr std::size_t k_redisson_id_bytes = 16;
+  Holder& holder = snapshot.holders.emplace_back();
+  if (const auto info = describe(holder, permit, infos)) holder.kind = info->kind;
+  // Redisson shows the bytes as digits.
+  if (permit.size() == k_redisson_id_bytes) holder.owner = to_hex(permit);
+  if (end - static_cast<double>(snapshot.time_ms) > k_for_ever_ms) {
+    snapshot.ttl_ms = -1;
+    return;
+  }
+  holder.ends_ms = static_cast<std::int64_t>(end);
+  if (snapshot.ttl_ms == -1) return;
+  snapshot.ttl_ms = std::max(snapshot.ttl_ms.value_or(0), *holder.ends_ms - snapshot.time_ms);
+}
+
+// Adds the permits of the name and their holders, if the reply shows a semaphore. Returns whether
+// it does. A semaphore that another client created looks like a string lock while no permit is out.
+bool add_permits(Snapshot& snapshot, const Replies& items, Pairs& infos) {
+  const std::string& type = items[k_type].as_text();
+  const bool has_permits = items[k_has_permits].as_integer() == 1;
+  const Replies& content = items[k_content].as_array();
+  const auto number = type == "string" && !content.empty()
+                          ? parse_integer<std::int64_t>(content[0].as_text())
+                          : std::nullopt;
+  if (!number && !(type == "none" && has_permits)) return false;
+  const std::string* made_with = infos.find("permits");
+  if (!has_permits && made_with == nullptr) return false;
+
+  Snapshot::Permits& permits = snapshot.permits.emplace();
+  if (made_with != nullptr) permits.made_with = parse_integer<std::int64_t>(*made_with);
+  permits.total = number.value_or(0) + items[k_permits_out].as_integer();
+  snapshot.kind = Snapshot::Kind::semaphore;
+  snapshot.ttl_ms.reset();
+  const Replies& ends = items[k_permits].as_array();
+  for (std::size_t i = 0; i + 1 < ends.size(); i += 2) {
+    const std::string& permit = ends[i].as_text();
+    const double end = std::strtod(ends[i + 1].as_text().c_str(), nullptr);
+    permits.ends.emplace_back(permit, end);
+    if (end > static_cast<double>(snapshot.time_ms)) {
+      add_permit(snapshot, infos, permit, end);
+    } else {
+      ++permits.ended;
+    }
+  }
+  permits.available = number.value_or(0) + permits.ended;
+  snapshot.held = !snapshot.holders.empty();
+  return true;
+}
+
 Snapshot::Kind find_kind(const std::string& type, const Snapshot& snapshot) {
   if (snapshot.kind != Snapshot::Kind::none) return snapshot.kind;
   if (type != "hash" && type != "none") return Snapshot::Kind::unknown;
@@ -192,34 +244,26 @@ Snapshot read_snapshot(const std::string& name, redis::Reply reply, Ears ears) {
     snapshot.token = parse_integer<std::int64_t>(items[k_token].as_text());
 
   Pairs infos(items[k_info].as_array());
-  if (!read_permits(snapshot, items)) add_holders(snapshot, items, infos);
+  if (!add_permits(snapshot, items, infos)) add_holders(snapshot, items, infos);
   add_waiters(snapshot, items, infos);
   snapshot.listening = count_listening(snapshot, items[k_listening], ears);
   add_raw_queue(snapshot, reply.items[k_queue], reply.items[k_scores]);
   snapshot.kind = find_kind(type, snapshot);
-  snapshot.problems = find_problems(snapshot, {{keys.lock, type},
-                                               {keys.queue, items[k_queue_type].as_text()},
-                                               {keys.timeout, items[k_scores_type].as_text()},
-                                               {keys.info, items[k_info_type].as_text()},
-                                               {keys.token, items[k_token_type].as_text()}});
-  find_token_problems(snapshot, keys.token, items[k_token].as_optional_text(),
-                      items[k_token_ttl].as_integer());
-  find_permit_problems(snapshot);
+  snapshot.problems = find_problems(snapshot,
+                                    {{keys.lock, type},
+                                     {keys.queue, items[k_queue_type].as_text()},
+                                     {keys.timeout, items[k_scores_type].as_text()},
+                                     {keys.info, items[k_info_type].as_text()},
+                                     {keys.token, items[k_token_type].as_text()}},
+                                    items[k_token_ttl].as_integer());
   return snapshot;
 }
 
 }  // namespace
 
 const char* mode_name(Holder::Mode mode) {
-  switch (mode) {
-    case Holder::Mode::read:
-      return "read";
-    case Holder::Mode::write:
-      return "write";
-    case Holder::Mode::exclusive:
-      break;
-  }
-  return "exclusive";
+  if (mode == Holder::Mode::exclusive) return "exclusive";
+  return mode == Holder::Mode::read ? "read" : "write";
 }
 
 std::optional<std::size_t> Snapshot::waiting() const {
@@ -233,12 +277,11 @@ Snapshot take_snapshot(redis::Client& client, const std::string& name, Ears ears
 
 void take_snapshots(redis::Client& client, const std::vector<std::string>& names,
                     const std::function<void(const std::optional<Snapshot>&)>& use) {
-  for (std::size_t from = 0; from < names.size(); from += k_at_once) {
-    const auto first = names.begin() + static_cast<std::ptrdiff_t>(from);
-    const std::size_t count = std::min(k_at_once, names.size() - from);
-    const std::vector<std::string> some(first, first + static_cast<std::ptrdiff_t>(count));
+  for (std::span<const std::string> left = names; !left.empty();) {
+    const auto some = left.first(std::min(k_at_once, left.size()));
+    left = left.subspan(some.size());
     Replies replies = request_snapshots(client, some);
-    for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t i = 0; i < some.size(); ++i) {
       if (replies[i].type != redis::Reply::Type::error) {
         use(read_snapshot(some[i], std::move(replies[i]), Ears::none));
         continue;

@@ -1,7 +1,6 @@
 #include "lock/inspection/snapshot_problems.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <string_view>
 #include <unordered_set>
 
@@ -11,24 +10,9 @@
 namespace rlock::lock {
 namespace {
 
-// No waiter's deadline is later than those of Redisson's own waiters, by so much for each place,
-// unless a clock was wrong.
-constexpr std::int64_t k_redisson_wait_ms = lua::k_peer_wait.count();
-constexpr std::int64_t k_far_ms = lua::k_far.count();
-
 std::optional<Several> several(const std::vector<std::string>& owners) {
   if (owners.empty()) return std::nullopt;
   return Several{owners[0], owners.size()};
-}
-
-std::vector<std::string> waiters_that(
-    const Snapshot& snapshot, const std::function<bool(const Waiter&, std::int64_t)>& condition) {
-  std::vector<std::string> found;
-  std::int64_t place = 0;
-  for (const Waiter& waiter : snapshot.waiters) {
-    if (condition(waiter, ++place)) found.push_back(waiter.owner);
-  }
-  return found;
 }
 
 std::vector<std::string> orphans(const Snapshot& snapshot) {
@@ -133,42 +117,70 @@ void find_dead_head(std::vector<Problem>& problems, const Snapshot& snapshot) {
   problems.push_back(std::move(dead));
 }
 
+void find_bad_deadlines(std::vector<Problem>& problems, const Snapshot& snapshot) {
+  const std::int64_t left = std::max<std::int64_t>(snapshot.ttl_ms.value_or(0), 0);
+  std::vector<std::string> scoreless;
+  std::vector<std::string> far;
+  // No deadline is later than those of Redisson's own waiters, which add their wait for each place,
+  // unless a clock was wrong.
+  std::int64_t most = lua::k_far.count();
+  for (const Waiter& waiter : snapshot.waiters) {
+    most += lua::k_peer_wait.count();
+    if (!waiter.deadline_ms) {
+      scoreless.push_back(waiter.owner);
+    } else if (*waiter.deadline_ms - snapshot.time_ms - left > most) {
+      far.push_back(waiter.owner);
+    }
+  }
+  if (const auto all = several(scoreless)) problems.push_back(MembersWithoutScore{*all});
+  if (const auto all = several(orphans(snapshot))) problems.push_back(ScoresWithoutMember{*all});
+  if (const auto all = several(far)) problems.push_back(DeadlinesFarAhead{*all});
+}
+
+void find_token_problems(std::vector<Problem>& problems, const Snapshot& snapshot,
+                         const KeyType& counter, std::int64_t ttl_ms) {
+  if (counter.type == "string" && !snapshot.token) {
+    problems.push_back(BadToken{counter.key});
+    return;
+  }
+  if (counter.type != "string" && counter.type != "none") return;
+  if (ttl_ms >= 0) problems.push_back(TokenExpires{counter.key, Milliseconds(ttl_ms)});
+  const std::int64_t highest = snapshot.token.value_or(0);
+  for (const Holder& holder : snapshot.holders) {
+    if (!holder.token || *holder.token <= highest) continue;
+    problems.push_back(TokenBehind{highest, holder.owner, *holder.token});
+  }
+}
+
+void find_permit_problems(std::vector<Problem>& problems, const Snapshot& snapshot) {
+  constexpr std::int64_t k_longest_unnoticed_ms = 60'000;
+  if (!snapshot.permits) return;
+  const Snapshot::Permits& permits = *snapshot.permits;
+  if (permits.ended > 0) {
+    const auto ago = snapshot.time_ms - static_cast<std::int64_t>(permits.ends.front().second);
+    if (ago > k_longest_unnoticed_ms) {
+      problems.push_back(EndedPermits{static_cast<std::size_t>(permits.ended), Milliseconds(ago)});
+    }
+  }
+  if (permits.made_with && *permits.made_with != permits.total) {
+    problems.push_back(PermitsDiffer{permits.total, *permits.made_with});
+  }
+}
+
 }  // namespace
 
-std::vector<Problem> find_problems(const Snapshot& snapshot, const std::vector<KeyType>& types) {
+std::vector<Problem> find_problems(const Snapshot& snapshot, const std::vector<KeyType>& types,
+                                   std::int64_t token_ttl_ms) {
   std::vector<Problem> problems;
   find_lasting_hold(problems, snapshot);
   find_wrong_kinds(problems, snapshot, types);
   find_mixed_kinds(problems, snapshot);
   find_dead_head(problems, snapshot);
   if (const auto dead = several(snapshot.dead_readers)) problems.push_back(DeadReaders{*dead});
-  const auto scoreless = waiters_that(
-      snapshot, [](const Waiter& waiter, std::int64_t) { return !waiter.deadline_ms; });
-  if (const auto all = several(scoreless)) problems.push_back(MembersWithoutScore{*all});
-  if (const auto all = several(orphans(snapshot))) problems.push_back(ScoresWithoutMember{*all});
-  const std::int64_t left = std::max<std::int64_t>(snapshot.ttl_ms.value_or(0), 0);
-  const auto far = waiters_that(snapshot, [&](const Waiter& waiter, std::int64_t place) {
-    return waiter.deadline_ms &&
-           *waiter.deadline_ms - snapshot.time_ms - left > place * k_redisson_wait_ms + k_far_ms;
-  });
-  if (const auto all = several(far)) problems.push_back(DeadlinesFarAhead{*all});
+  find_bad_deadlines(problems, snapshot);
+  find_token_problems(problems, snapshot, types[4], token_ttl_ms);
+  find_permit_problems(problems, snapshot);
   return problems;
-}
-
-void find_token_problems(Snapshot& snapshot, const std::string& key,
-                         const std::optional<std::string>& value, std::int64_t ttl_ms) {
-  constexpr std::int64_t k_no_key = -2;
-  if (!value && ttl_ms != k_no_key) return;  // a key of the wrong kind
-  if (value && !snapshot.token) {
-    snapshot.problems.push_back(BadToken{key});
-    return;
-  }
-  if (ttl_ms >= 0) snapshot.problems.push_back(TokenExpires{key, Milliseconds(ttl_ms)});
-  const std::int64_t highest = snapshot.token.value_or(0);
-  for (const Holder& holder : snapshot.holders) {
-    if (!holder.token || *holder.token <= highest) continue;
-    snapshot.problems.push_back(TokenBehind{highest, holder.owner, *holder.token});
-  }
 }
 
 }  // namespace rlock::lock

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,12 +16,9 @@ struct KeyType {
 
 // Returns the problems of a snapshot. `types`: of the lock, of its queue, of the
 // queue's deadlines, of the side key and of the fencing tokens' counter, in this order.
+// `token_ttl_ms`: of that counter, as the server's PTTL has it.
 [[nodiscard]] std::vector<Problem> find_problems(const Snapshot& snapshot,
-                                                 const std::vector<KeyType>& types);
-
-// Adds the problems of the fencing tokens' counter `key` to those of `snapshot`, which has its
-// holders. `value`: where it is a string; `ttl_ms`: as the server's PTTL has it.
-void find_token_problems(Snapshot& snapshot, const std::string& key,
-                         const std::optional<std::string>& value, std::int64_t ttl_ms);
+                                                 const std::vector<KeyType>& types,
+                                                 std::int64_t token_ttl_ms);
 
 }  // namespace rlock::lock

@@ -82,7 +82,7 @@ redis::Reply request_snapshot(redis::Client& client, const std::string& name) {
 }
 
 std::vector<redis::Reply> request_snapshots(redis::Client& client,
-                                            const std::vector<std::string>& names) {
+                                            std::span<const std::string> names) {
   std::vector<redis::ScriptCall> calls;
   calls.reserve(names.size());
   for (const std::string& name : names) {

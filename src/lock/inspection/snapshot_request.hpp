@@ -1,6 +1,7 @@
 // How a lock's state is asked for.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,6 @@ using enum lua::snapshot::Part;
 // The same of many locks, each at an instant of its own, in one round trip where none has a long
 // queue. Returns a reply for each name, which may be an error. Throws as redis::Client::run_all.
 [[nodiscard]] std::vector<redis::Reply> request_snapshots(redis::Client& client,
-                                                          const std::vector<std::string>& names);
+                                                          std::span<const std::string> names);
 
 }  // namespace rlock::lock

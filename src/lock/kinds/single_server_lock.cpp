@@ -46,15 +46,6 @@ Hold::Side side_of(Kind kind) {
   return kind == Kind::write ? Hold::Side::write : Hold::Side::none;
 }
 
-// Throws redis::ServerError if the server refuses the command.
-redis::Reply run_command(redis::Client& client, const redis::Args& args, const std::string& key) {
-  redis::Reply reply = client.command(args, key);
-  if (reply.type == redis::Reply::Type::error) {
-    throw redis::ServerError(client.options().endpoint.display(), reply.text);
-  }
-  return reply;
-}
-
 }  // namespace
 
 SingleServerLock::SingleServerLock(Layout layout, std::string owner, const About& about,
@@ -260,8 +251,10 @@ void SingleServerLock::go_on_with(const Hold& hold) {
 bool SingleServerLock::has_ended(redis::Client& client) const {
   // As a reader and as the writer an owner has entries of his own, and either may tell it.
   for (const std::string& of : {owner_, owner_ + ":write"}) {
-    const redis::Reply told =
-        run_command(client, {"HGET", layout_.keys.info, of}, layout_.keys.lock);
+    const redis::Reply told = client.command({"HGET", layout_.keys.info, of}, layout_.keys.lock);
+    if (told.type == redis::Reply::Type::error) {
+      throw redis::ServerError(client.options().endpoint.display(), told.text);
+    }
     if (tells_of_end(told.as_optional_text().value_or(""), hold_id_)) return true;
   }
   return false;
