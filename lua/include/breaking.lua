@@ -1,5 +1,5 @@
 -- The replies of the scripts that break locks.
---#reply 0 found outcome now pttl:int queued:int listeners:int mode holders:list  outcome: left (held, and
+--#reply 0 found outcome now:int pttl:int queued:int listeners:int mode holders:list  outcome: left (held, and
 --   left alone), broken or free. queued: waiters in the queue. listeners: on the channels. mode: of a
 --   read/write lock, or nothing. holders: owner, holds, JSON of info or nothing; the next owner...
 --#reply 3 in_use kind  the name, by something else

@@ -1,7 +1,7 @@
 -- What the scripts that take a lock have in common. Needs the locals lock, owner, lease (ms), now (ms),
 -- latch (of this hold) and about_json (what to tell of the owner, or nothing), include/info.lua and
 -- include/twin.lua. Their replies:
---#reply 0 busy pttl:int owner about_json now marks:int waiters:int? place:int? ask_after:int? overheard? permits:int?
+--#reply 0 busy pttl:int owner about_json now:int marks:int waiters:int? place:int? ask_after:int? overheard? permits:int?
 --   held by that owner (pttl -1: no expiry; no owner among several fields), of whom that is told.
 --   marks: the sum of 1 where the name is used as a plain and as a fair lock, and 2 where its twin is
 --   in use (include/twin.lua). waiters: see include/crowd.lua. place: in the queue (0 is the head; -1: not queued; -2: there is more
@@ -79,8 +79,7 @@ end
 local function held_by(holder)
   local told = redis.pcall('hget', info, holder)
   local about = decode(told) or {}
-  return {k_busy, redis.call('pttl', lock), holder, type(told) == 'string' and told or '',
-          string.format('%.0f', now)}, about.kind
+  return {k_busy, redis.call('pttl', lock), holder, type(told) == 'string' and told or '', now}, about.kind
 end
 
 -- The same, of whoever holds a hash; or the reply in_use of an application's.

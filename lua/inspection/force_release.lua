@@ -99,7 +99,7 @@ end
 local holders, mode = find_holders()
 if not holders then return {k_in_use, mode} end
 local queued = is_list() and redis.pcall('llen', queue) or 0
-local answer = {k_found, 'left', string.format('%.0f', now), redis.call('pttl', lock),
+local answer = {k_found, 'left', now, redis.call('pttl', lock),
                 type(queued) == 'number' and queued or 0, count_listeners(), mode, holders}
 local is_free = #holders == 0
 if is_free then answer[k_found_outcome] = 'free' end

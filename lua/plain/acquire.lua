@@ -14,14 +14,14 @@
 -- For its replies see include/taking.lua.
 --#include now.lua
 --#include twin.lua
---#include about.lua
---#include making.lua
 --#include publish.lua
 --#include crowd.lua
 -- First the two common cases, without what only the others need: there is nothing yet, or the lock is
 -- somebody else's, and nothing else is there.
 local found = redis.pcall('exists', latch, lock, info, queue, twin_name() or latch)
 if found == 0 and fencing == 'off' and not restart_delay then
+  --#include about.lua
+  --#include making.lua
   make('reentrant', owner, owner, 1)
   tell_taken(lease)
   return {k_granted, 1, 0, '', ''}
@@ -34,7 +34,7 @@ if (found == 1 or found == 2) and not restart_delay and redis.pcall('hlen', lock
     local marks = told and told:find('"kind":"fair"', 1, true) and 1 or 0
     local left = redis.call('pttl', lock)
     tell_taken(left)
-    return {k_busy, left, holder, told or '', string.format('%.0f', now), marks, count_waiters()}
+    return {k_busy, left, holder, told or '', now, marks, count_waiters()}
   end
 end
 

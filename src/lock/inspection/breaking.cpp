@@ -104,7 +104,7 @@ Breaking request(redis::Client& client, const std::string& name, Breakable what,
                      : reply.outcome == "free" ? Breaking::Outcome::free
                                                : Breaking::Outcome::held_by_others;
   FoundLock& found = breaking.found;
-  found.time_ms = to_integer(reply.now);
+  found.time_ms = reply.now;
   found.ttl_ms = reply.pttl;
   found.queued = reply.queued;
   found.listening = reply.listeners;

@@ -5,7 +5,6 @@
 
 #include "base/error.hpp"
 #include "base/escape.hpp"
-#include "base/integer.hpp"
 #include "base/random.hpp"
 #include "lock/servers/fencing.hpp"
 #include "lock/servers/refusals.hpp"
@@ -114,7 +113,7 @@ Busy SingleServerLock::explain(const lua::taking::Busy& reply) const {
   busy.owner = reply.owner;
   const OwnerInfo info = parse_owner_info(reply.about_json);
   busy.holder = info.about;
-  if (info.since_ms) busy.held_for = Milliseconds(to_integer(reply.now) - *info.since_ms);
+  if (info.since_ms) busy.held_for = Milliseconds(reply.now - *info.since_ms);
   if (reply.place && *reply.place != k_no_place) {
     if (reply.ask_after) busy.ask_after = Milliseconds(*reply.ask_after);
     if (*reply.place >= 0) busy.place = static_cast<int>(*reply.place);
