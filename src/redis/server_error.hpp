@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/error.hpp"
+#include "tls/module.hpp"
 
 namespace rlock::redis {
 
@@ -38,6 +39,21 @@ class ServerError : public Error {
  private:
   std::string code_;
   std::size_t words_end_;  // in the message, where the server's text follows
+};
+
+// One side of a TLS handshake refused the other. What to do about it depends on the options of the
+// command line, so cli/output/error_text says that.
+class TlsRefused : public Error {
+ public:
+  using Cause = tls::Failure::Cause;
+
+  TlsRefused(Cause cause, const std::string& message)
+      : Error(ExitStatus::permission, message), cause_(cause) {}
+
+  [[nodiscard]] Cause cause() const noexcept { return cause_; }
+
+ private:
+  Cause cause_;
 };
 
 // Returns whether a server's error line has this code, such as "READONLY". The error may also come

@@ -101,7 +101,7 @@ class TlsStream : public Stream {
       case tls::Failure::Kind::files:
         throw Error(ExitStatus::config, why);
       case tls::Failure::Kind::refused:
-        throw Error(ExitStatus::permission, server_ + ": " + why);
+        throw TlsRefused(failure_.cause, server_ + ": " + why);
       case tls::Failure::Kind::foreign:
         throw ProtocolError(server_, "does not speak TLS (" + why + ")");
       case tls::Failure::Kind::lost:

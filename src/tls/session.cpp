@@ -129,6 +129,6 @@ constexpr Module k_module{open, attach, shake_hands, read, write, has_read_ahead
 }  // namespace
 }  // namespace rlock::tls
 
-extern "C" [[gnu::visibility("default")]] const rlock::tls::Module* rlock_tls_module_1() {
+extern "C" [[gnu::visibility("default")]] const rlock::tls::Module* rlock_tls_module_2() {
   return &rlock::tls::k_module;
 }
