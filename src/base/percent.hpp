@@ -11,7 +11,7 @@ namespace rlock {
 // not follow a %.
 [[nodiscard]] std::optional<std::string> percent_decode(std::string_view text);
 
-// Returns `bytes` with every byte but letters, digits and `-._~:` written as %NN.
-[[nodiscard]] std::string percent_encode(std::string_view bytes);
+// Returns `bytes` with every byte but letters, digits and those of `plain` written as %NN.
+[[nodiscard]] std::string percent_encode(std::string_view bytes, std::string_view plain = "-._~:");
 
 }  // namespace rlock

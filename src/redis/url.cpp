@@ -183,16 +183,7 @@ Endpoint parse_local(std::string_view rest) {
   return endpoint;
 }
 
-std::string encode_path(std::string_view path) {
-  std::string out;
-  while (true) {
-    const std::size_t slash = path.find('/');
-    out += percent_encode(path.substr(0, slash));
-    if (slash == std::string_view::npos) return out;
-    out += '/';
-    path.remove_prefix(slash + 1);
-  }
-}
+std::string encode_path(std::string_view path) { return percent_encode(path, "-._~:/"); }
 
 }  // namespace
 
