@@ -18,12 +18,12 @@ struct View {
   SlotMap slots;
 };
 
-View connect_and_ask(const NodeOptions& options, const HostAndPort& node,
+View connect_and_ask(const ConnectionOptions& options, const HostAndPort& node,
                      const Patience& patience) {
   View view{connect_node(options, node, patience), {}};
   const Reply reply = view.connection->command({"CLUSTER", "SLOTS"}, patience);
   if (reply.type == Reply::Type::error) {
-    const std::string url = node_endpoint(options.endpoint, node).display();
+    const std::string url = options.endpoint.of(node).display();
     if (!reply.text.starts_with("ERR This instance has cluster support disabled")) {
       throw ServerError(url, reply.text);
     }

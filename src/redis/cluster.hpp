@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "redis/node.hpp"
+#include "redis/connection.hpp"
 #include "redis/slots.hpp"
 
 namespace rlock::redis {
@@ -12,7 +12,7 @@ namespace rlock::redis {
 class Cluster {
  public:
   // `options.endpoint` names some nodes.
-  explicit Cluster(NodeOptions options) : options_(std::move(options)) {}
+  explicit Cluster(ConnectionOptions options) : options_(std::move(options)) {}
 
   // Returns the master of a slot. If the slot has no master, returns a node that will report that.
   // Asks the nodes if nothing is known yet, or after `doubt`.
@@ -38,7 +38,7 @@ class Cluster {
   void ask(const Patience& patience);
   [[nodiscard]] std::vector<HostAndPort> candidates();
 
-  NodeOptions options_;
+  ConnectionOptions options_;
   SlotMap slots_;
   bool is_known_ = false;
   std::size_t rounds_ = 0;

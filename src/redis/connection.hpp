@@ -21,12 +21,18 @@ using Args = std::vector<std::string_view>;
 inline constexpr std::size_t k_small_reply = 1U << 20;
 inline constexpr std::size_t k_large_reply = 1U << 30;
 
+// How connections are opened.
+struct ConnectionOptions {
+  Endpoint endpoint;           // of a server, or of the whole group or cluster
+  std::string name = "rlock";  // shown in CLIENT LIST
+  std::size_t reply_limit = k_small_reply;
+};
+
 class Connection {
  public:
-  // Connects, authenticates and selects the database. CLIENT LIST shows `name`.
+  // Connects to a single server, authenticates and selects the database.
   // Throws Unavailable, ServerError, ProtocolError, Interrupted.
-  Connection(const Endpoint& endpoint, std::string_view name, std::size_t reply_limit,
-             const Patience& patience);
+  Connection(const ConnectionOptions& options, const Patience& patience);
 
   // Sends a request and returns its reply, which may be an error reply. Sends no byte after the
   // deadline.
@@ -76,5 +82,10 @@ class Connection {
   std::size_t unwanted_ = 0;  // replies to requests of `send` that have not come yet
   bool is_http_ = false;
 };
+
+// Connects to one server of the group or cluster of `options`. Throws as Connection.
+[[nodiscard]] std::unique_ptr<Connection> connect_node(const ConnectionOptions& options,
+                                                       const HostAndPort& node,
+                                                       const Patience& patience);
 
 }  // namespace rlock::redis

@@ -7,13 +7,12 @@
 #include <vector>
 
 #include "redis/cluster.hpp"
-#include "redis/connection.hpp"
 
 namespace rlock::redis {
 
 class Links {
  public:
-  explicit Links(NodeOptions options);
+  explicit Links(ConnectionOptions options);
 
   // Returns a connection to the server of `slot`, and opens it if there is none. Until the next
   // call, it is the last connection. If the previous request got no reply, its connection is
@@ -78,7 +77,7 @@ class Links {
   Connection& use(Link* link) noexcept;
   void drop_last() noexcept;
 
-  NodeOptions options_;
+  ConnectionOptions options_;
   std::optional<Cluster> cluster_;
   std::vector<std::unique_ptr<Link>> links_;
   Link* last_ = nullptr;

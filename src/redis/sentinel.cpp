@@ -29,8 +29,9 @@ struct Appointment {
 // The answer of one sentinel. Nothing means that it does not know the name.
 using Opinion = std::optional<Appointment>;
 
-Opinion ask_as(const NodeOptions& options, const HostAndPort& sentinel, const Patience& patience) {
-  NodeOptions sentinels = options;
+Opinion ask_as(const ConnectionOptions& options, const HostAndPort& sentinel,
+               const Patience& patience) {
+  ConnectionOptions sentinels = options;
   sentinels.endpoint.database = 0;
   const auto connection = connect_node(sentinels, sentinel, patience);
   const std::string& name = options.endpoint.master;
@@ -39,7 +40,7 @@ Opinion ask_as(const NodeOptions& options, const HostAndPort& sentinel, const Pa
   const Reply details = connection->command({"SENTINEL", "MASTER", name}, patience);
   const Reply address =
       connection->command({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", name}, patience);
-  const std::string url = node_endpoint(sentinels.endpoint, sentinel).display();
+  const std::string url = sentinels.endpoint.of(sentinel).display();
   if (address.type == Reply::Type::error) {
     if (!address.text.starts_with("ERR unknown command")) throw ServerError(url, address.text);
     throw Error(ExitStatus::config, url + ": not a sentinel, but a server: use redis://");
@@ -57,8 +58,9 @@ Opinion ask_as(const NodeOptions& options, const HostAndPort& sentinel, const Pa
 }
 
 // A sentinel need not have the servers' users: it gets a password only if it asks for one.
-Opinion ask(const NodeOptions& options, const HostAndPort& sentinel, const Patience& patience) {
-  NodeOptions anonymous = options;
+Opinion ask(const ConnectionOptions& options, const HostAndPort& sentinel,
+            const Patience& patience) {
+  ConnectionOptions anonymous = options;
   anonymous.endpoint.credentials = {};
   try {
     return ask_as(anonymous, sentinel, patience);
@@ -138,7 +140,7 @@ struct Answers {
 
 // Asks all sentinels, until all have answered or failed, or a majority has answered. From
 // `any_counts` on, a single answer is enough.
-Answers ask_all(const NodeOptions& options, const Patience& patience, TimePoint any_counts) {
+Answers ask_all(const ConnectionOptions& options, const Patience& patience, TimePoint any_counts) {
   Survey<Opinion> survey([options](const HostAndPort& sentinel,
                                    const Patience& until) { return ask(options, sentinel, until); },
                          patience);
@@ -168,7 +170,7 @@ Answers ask_all(const NodeOptions& options, const Patience& patience, TimePoint 
 }
 
 // Returns where the sentinels say the master is, or nothing, and why, if that is not clear now.
-std::optional<Appointment> find_master(const NodeOptions& options, const Patience& patience,
+std::optional<Appointment> find_master(const ConnectionOptions& options, const Patience& patience,
                                        TimePoint any_counts, std::string& why) {
   const auto [said, is_unknown, are_all, silent, refusals] = ask_all(options, patience, any_counts);
   if (!said.empty()) return choose(said, newest_epoch(options.endpoint, said), why);
@@ -188,7 +190,7 @@ std::optional<Appointment> find_master(const NodeOptions& options, const Patienc
 
 }  // namespace
 
-Master connect_master(const NodeOptions& options, const Patience& patience) {
+Master connect_master(const ConnectionOptions& options, const Patience& patience) {
   const TimePoint asked = BootClock::now();
   const TimePoint any_counts = asked + (patience.deadline - asked) / 2;
   std::string why;
@@ -208,8 +210,7 @@ Master connect_master(const NodeOptions& options, const Patience& patience) {
         auto connection = connect_node(options, named->node, half);
         const Reply role = connection->command({"ROLE"}, half);
         if (!is_replica(role)) return {named->node, named->epoch, std::move(connection)};
-        why = "the master is down: " + node_endpoint(options.endpoint, named->node).display() +
-              " is a replica";
+        why = "the master is down: " + options.endpoint.of(named->node).display() + " is a replica";
       } catch (const Unavailable& error) {
         // What a server has answered tells more.
         if (why.empty()) why = std::string("the master is down: ") + error.what();
@@ -220,7 +221,7 @@ Master connect_master(const NodeOptions& options, const Patience& patience) {
   }
 }
 
-void hear_of_failovers(const NodeOptions& options, const Patience& patience) {
+void hear_of_failovers(const ConnectionOptions& options, const Patience& patience) {
   const Answers answers = ask_all(options, patience, patience.deadline);
   newest_epoch(options.endpoint, answers.said);
   if (!answers.said.empty()) return;

@@ -45,14 +45,8 @@ class Subscription {
   [[nodiscard]] std::vector<Message> drain();
 
  private:
-  // One command for several channels, and its confirmation.
-  struct Verb {
-    const char* command;
-    const char* confirmation;
-  };
-
   void listen_in_shards(const std::vector<std::string>& channels, const Patience& patience);
-  std::optional<std::string> subscribe(Connection& connection, const Verb& verb,
+  std::optional<std::string> subscribe(Connection& connection, const char* command,
                                        const std::vector<std::string>& channels);
   Reply receive(Connection& connection, const Patience& patience);
   [[nodiscard]] std::optional<Message> to_message(const Reply& reply) const;

@@ -216,6 +216,15 @@ std::string Endpoint::display() const {
   return "redis://" + HostAndPort{host, port}.display() + slash_db;
 }
 
+Endpoint Endpoint::of(const HostAndPort& node) const {
+  Endpoint endpoint;
+  endpoint.host = node.host;
+  endpoint.port = node.port;
+  endpoint.database = database;
+  endpoint.credentials = credentials;
+  return endpoint;
+}
+
 Endpoint parse_url(std::string_view url) {
   if (const auto hint = url_hint(url)) throw Error(ExitStatus::usage, "bad server URL: " + *hint);
   std::string_view rest = url;

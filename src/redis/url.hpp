@@ -48,6 +48,9 @@ struct Endpoint {
 
   // Returns the URL without user and password, percent-encoded, for messages, logs and JSON.
   [[nodiscard]] std::string display() const;
+  // Returns the endpoint of one server of this group or cluster: TCP, with the same credentials and
+  // database.
+  [[nodiscard]] Endpoint of(const HostAndPort& node) const;
 };
 
 // Parses redis://[user[:password]@]host[:port][/db], rediss://..., unix:///path[?db=N], local:,
