@@ -71,19 +71,13 @@ Opinion ask(const ConnectionOptions& options, const HostAndPort& sentinel,
 }
 
 // Returns the highest epoch of a group that this process has heard of, `heard` now.
-std::int64_t newest_epoch(const Endpoint& whole, std::int64_t heard) {
+std::int64_t newest_epoch(const Endpoint& whole, const std::vector<Appointment>& heard) {
   static std::mutex mutex;
   static std::map<std::string, std::int64_t> newest;
   const std::lock_guard guard(mutex);
   std::int64_t& epoch = newest[whole.display()];
-  epoch = std::max(epoch, heard);
-  return epoch;
-}
-
-std::int64_t newest_epoch(const Endpoint& whole, const std::vector<Appointment>& heard) {
-  std::int64_t epoch = 0;
   for (const Appointment& one : heard) epoch = std::max(epoch, one.epoch);
-  return newest_epoch(whole, epoch);
+  return epoch;
 }
 
 // Returns the master that most sentinels name, among the sentinels that know the last failover. A
@@ -116,14 +110,6 @@ std::optional<Appointment> choose(const std::vector<Appointment>& said, std::int
   return *chosen;
 }
 
-[[noreturn]] void throw_silence(const std::exception_ptr& failure, const std::string& whole) {
-  try {
-    std::rethrow_exception(failure);
-  } catch (const Error& error) {
-    throw Unavailable(whole + ": no sentinel answers: " + error.what());
-  }
-}
-
 // True for the answer of a server that takes no writes, for now at least.
 bool is_replica(const Reply& role) {
   return role.type == Reply::Type::array && role.as_array(1)[0].as_text() != "master";
@@ -132,10 +118,10 @@ bool is_replica(const Reply& role) {
 // What became of the question for the master.
 struct Answers {
   std::vector<Appointment> said;
-  bool is_unknown = false;  // to some sentinel
-  bool are_all = false;     // no sentinel is still silent
-  std::vector<std::exception_ptr> silent;
-  std::vector<std::exception_ptr> refusals;
+  bool is_unknown = false;             // to some sentinel
+  bool are_all = false;                // no sentinel is still silent
+  std::optional<std::string> silence;  // of the first that is unavailable
+  std::exception_ptr refusal;          // of the first that fails otherwise
 };
 
 // Asks all sentinels, until all have answered or failed, or a majority has answered. From
@@ -148,14 +134,10 @@ Answers ask_all(const ConnectionOptions& options, const Patience& patience, Time
   Answers answers;
   TimePoint until = patience.deadline;
   while (auto result = survey.next(until)) {
-    if (result->failure) {
-      try {
-        std::rethrow_exception(result->failure);
-      } catch (const Unavailable&) {
-        answers.silent.push_back(result->failure);
-      } catch (...) {
-        answers.refusals.push_back(result->failure);
-      }
+    if (result->silence) {
+      if (!answers.silence) answers.silence = result->silence;
+    } else if (result->refusal) {
+      if (!answers.refusal) answers.refusal = result->refusal;
     } else if (!*result->answer) {
       answers.is_unknown = true;
     } else {
@@ -172,20 +154,20 @@ Answers ask_all(const ConnectionOptions& options, const Patience& patience, Time
 // Returns where the sentinels say the master is, or nothing, and why, if that is not clear now.
 std::optional<Appointment> find_master(const ConnectionOptions& options, const Patience& patience,
                                        TimePoint any_counts, std::string& why) {
-  const auto [said, is_unknown, are_all, silent, refusals] = ask_all(options, patience, any_counts);
+  const auto [said, is_unknown, are_all, silence, refusal] = ask_all(options, patience, any_counts);
   if (!said.empty()) return choose(said, newest_epoch(options.endpoint, said), why);
   const std::string whole = options.endpoint.display();
-  const bool all_answered = silent.empty() && are_all;
+  const bool all_answered = !silence && are_all;
   if (is_unknown) {
     const std::string unknown = whole + ": no sentinel knows a master called " +
                                 escape_for_terminal(options.endpoint.master);
-    if (all_answered && refusals.empty()) throw Error(ExitStatus::config, unknown);
-    if (all_answered) std::rethrow_exception(refusals.front());
+    if (all_answered && !refusal) throw Error(ExitStatus::config, unknown);
+    if (all_answered) std::rethrow_exception(refusal);
     throw Unavailable(unknown + ", and some do not answer");
   }
-  if (!refusals.empty()) std::rethrow_exception(refusals.front());
-  if (!silent.empty()) throw_silence(silent.front(), whole);
-  throw Unavailable(whole + ": no sentinel answers " + in_time(patience));
+  if (refusal) std::rethrow_exception(refusal);
+  throw Unavailable(whole + ": no sentinel answers" +
+                    (silence ? ": " + *silence : " " + in_time(patience)));
 }
 
 }  // namespace
@@ -226,14 +208,17 @@ void hear_of_failovers(const ConnectionOptions& options, const Patience& patienc
   newest_epoch(options.endpoint, answers.said);
   if (!answers.said.empty()) return;
   const std::string whole = options.endpoint.display();
-  for (const auto* failures : {&answers.silent, &answers.refusals}) {
-    if (!failures->empty()) throw_silence(failures->front(), whole);
+  if (answers.silence) throw Unavailable(whole + ": no sentinel answers: " + *answers.silence);
+  try {
+    if (answers.refusal) std::rethrow_exception(answers.refusal);
+  } catch (const Error& error) {
+    throw Unavailable(whole + ": no sentinel answers: " + error.what());
   }
   throw Unavailable(whole + ": no sentinel names the master " + in_time(patience));
 }
 
 bool is_outdated(const Endpoint& whole, std::int64_t epoch) {
-  return newest_epoch(whole, 0) > epoch;
+  return newest_epoch(whole, {}) > epoch;
 }
 
 }  // namespace rlock::redis
