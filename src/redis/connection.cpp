@@ -9,7 +9,6 @@
 
 #include "redis/local_server.hpp"
 #include "redis/server_error.hpp"
-#include "redis/tls_stream.hpp"
 
 namespace rlock::redis {
 namespace {

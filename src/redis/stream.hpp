@@ -1,5 +1,4 @@
-// Reads and writes the bytes of a connection: a plain socket, or TLS on top of one. Nothing here
-// waits.
+// Reads and writes the bytes of a connection: a plain socket, or TLS on top of one.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +8,12 @@
 #include <string_view>
 
 #include "base/fd.hpp"
+#include "redis/socket.hpp"
+#include "redis/url.hpp"
 
 namespace rlock::redis {
 
+// Nothing in it waits.
 class Stream {
  public:
   // The result of a read or a write: some bytes, or the events (POLLIN, POLLOUT) to wait for before
@@ -43,5 +45,11 @@ class Stream {
 // Makes a stream of a plain socket. For messages: `server` is the URL without user and password.
 // `hint` is appended to the message that the server has closed the connection without a reply.
 [[nodiscard]] std::unique_ptr<Stream> plain_stream(Fd socket, std::string server, std::string hint);
+
+// Connects to a tls endpoint and verifies the server. Throws Unavailable (the message does not name
+// the server), Interrupted, TlsRefused if one side refuses the other, Error (config) if a file
+// cannot be used or this build has no TLS, ProtocolError if the server does not speak TLS.
+[[nodiscard]] std::unique_ptr<Stream> connect_tls(const Endpoint& endpoint,
+                                                  const Patience& patience);
 
 }  // namespace rlock::redis
