@@ -60,7 +60,4 @@ class TlsRefused : public Error {
 // from inside a script.
 [[nodiscard]] bool is_error(const std::string& text, std::string_view code);
 
-// Returns the exit status for a server's error line.
-[[nodiscard]] ExitStatus status_of_server_error(const std::string& text);
-
 }  // namespace rlock::redis
