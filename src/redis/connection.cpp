@@ -29,19 +29,11 @@ std::string format(const Args& args) {
 }
 
 Fd connect_socket(const Endpoint& endpoint, const Patience& patience) {
-  switch (endpoint.transport) {
-    case Endpoint::Transport::unix_socket:
-      return connect_unix(endpoint.path, patience);
-    case Endpoint::Transport::local:
-      return connect_local(endpoint.path, patience);
-    case Endpoint::Transport::sentinel:  // a connection is to one server
-    case Endpoint::Transport::cluster:
-      throw Error(ExitStatus::internal, endpoint.display() + ": not a single server");
-    case Endpoint::Transport::tls:
-    case Endpoint::Transport::tcp:
-      break;
-  }
-  return connect_tcp(endpoint, patience);
+  using enum Endpoint::Transport;
+  if (endpoint.transport == unix_socket) return connect_unix(endpoint.path, patience);
+  if (endpoint.transport == local) return connect_local(endpoint.path, patience);
+  if (endpoint.transport == tcp) return connect_tcp(endpoint, patience);
+  throw Error(ExitStatus::internal, endpoint.display() + ": not a single server");
 }
 
 std::unique_ptr<Stream> connect(const Endpoint& endpoint, const Patience& patience) {
