@@ -53,11 +53,8 @@ struct Endpoint {
   [[nodiscard]] Endpoint of(const HostAndPort& node) const;
 };
 
-// Parses redis://[user[:password]@]host[:port][/db], rediss://..., unix:///path[?db=N], local:,
-// local:/dir, redis-sentinel://[user[:password]@]host[:port][,host[:port]...][/db]#master and
-// redis-cluster://[user[:password]@]host[:port][,host[:port]...].
-// Throws Error (usage). Its message says what is wrong and what the URL should look like, and never
-// contains a password.
+// Parses a URL of one of the forms in `k_syntax` (url.cpp). Throws Error (usage). Its message says
+// what is wrong and what the URL should look like, and never contains a password.
 [[nodiscard]] Endpoint parse_url(std::string_view url);
 
 }  // namespace rlock::redis
