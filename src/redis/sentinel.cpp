@@ -99,15 +99,10 @@ std::optional<Appointment> choose(const std::vector<Appointment>& said, std::int
       is_tie = true;
     }
   }
-  if (chosen == nullptr) {
-    why = "no sentinel that answered knows of the last failover";
-    return std::nullopt;
-  }
-  if (is_tie) {
-    why = "the sentinels do not agree on a master";
-    return std::nullopt;
-  }
-  return *chosen;
+  if (chosen != nullptr && !is_tie) return *chosen;
+  why = is_tie ? "the sentinels do not agree on a master"
+               : "no sentinel that answered knows of the last failover";
+  return std::nullopt;
 }
 
 // True for the answer of a server that takes no writes, for now at least.
@@ -158,14 +153,13 @@ std::optional<Appointment> find_master(const ConnectionOptions& options, const P
   if (!said.empty()) return choose(said, newest_epoch(options.endpoint, said), why);
   const std::string whole = options.endpoint.display();
   const bool all_answered = !silence && are_all;
+  if (refusal && (all_answered || !is_unknown)) std::rethrow_exception(refusal);
   if (is_unknown) {
     const std::string unknown = whole + ": no sentinel knows a master called " +
                                 escape_for_terminal(options.endpoint.master);
-    if (all_answered && !refusal) throw Error(ExitStatus::config, unknown);
-    if (all_answered) std::rethrow_exception(refusal);
+    if (all_answered) throw Error(ExitStatus::config, unknown);
     throw Unavailable(unknown + ", and some do not answer");
   }
-  if (refusal) std::rethrow_exception(refusal);
   throw Unavailable(whole + ": no sentinel answers" +
                     (silence ? ": " + *silence : " " + in_time(patience)));
 }
