@@ -20,8 +20,7 @@ class Cluster {
   // ServerError, ProtocolError, Interrupted.
   [[nodiscard]] HostAndPort owner(int slot, const Patience& patience);
 
-  // Returns all masters that own slots. Throws as `owner`, and ServerError (CLUSTERDOWN) if no
-  // master owns slots.
+  // Returns all masters that own slots. Throws as `owner`, and ServerError if there are none.
   [[nodiscard]] std::vector<HostAndPort> masters(const Patience& patience);
 
   // Notes the new node of a slot, which MOVED has named.
@@ -30,8 +29,7 @@ class Cluster {
   // Lets the next call ask the nodes again. Call it if a node cannot be reached or hangs.
   void doubt() noexcept { is_known_ = false; }
 
-  // Returns the connection of the last answer, if it is a connection to this node. Returns it only
-  // once.
+  // Returns the connection of the last answer, once, if it is to this node.
   [[nodiscard]] std::unique_ptr<Connection> take_connection(const HostAndPort& node);
 
  private:

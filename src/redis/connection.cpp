@@ -48,8 +48,7 @@ std::unique_ptr<Stream> connect(const Endpoint& endpoint, const Patience& patien
   }
 }
 
-// Returns whether the server refuses the connection with this reply. Then the end of the connection
-// follows, or an error that says less.
+// Returns whether this reply refuses the connection. What follows it says less.
 bool is_refusal(const Reply& reply) {
   if (reply.type != Reply::Type::error) return false;
   const std::string& text = reply.text;

@@ -16,8 +16,7 @@ namespace rlock::redis {
 
 using Args = std::vector<std::string_view>;
 
-// How many bytes and list elements one reply may have. The replies of a lock are small. A snapshot
-// may be large.
+// How many bytes and list elements one reply may have: of a lock, and of a snapshot.
 inline constexpr std::size_t k_small_reply = 1U << 20;
 inline constexpr std::size_t k_large_reply = 1U << 30;
 
@@ -34,12 +33,11 @@ class Connection {
   // Throws Unavailable, ServerError, ProtocolError, Interrupted.
   Connection(const ConnectionOptions& options, const Patience& patience);
 
-  // Sends a request and returns its reply, which may be an error reply. Sends no byte after the
-  // deadline.
+  // Sends a request, no byte of it after the deadline. Returns its reply, which may be an error.
   // Throws Unavailable, ProtocolError, Interrupted. After that, only `send` may be called.
   [[nodiscard]] Reply command(const Args& args, const Patience& patience);
 
-  // Sends all requests, then returns their replies in order. Each has the span of `each`. Throws as
+  // Sends all requests, and returns their replies. Each has the span of `each`. Throws as
   // `command`.
   [[nodiscard]] std::vector<Reply> commands(const std::vector<Args>& requests,
                                             const Patience& each);

@@ -48,8 +48,7 @@ void make_private_directory(const std::string& directory) {
   check_privacy(directory);
 }
 
-// The default is the same for every process of the user, whatever its environment: cron and a shell
-// must meet.
+// The default does not depend on the environment: cron and a shell must meet.
 std::string place_of(const std::string& directory) {
   return directory.empty() ? "/tmp/rlock-" + std::to_string(::geteuid()) : directory;
 }

@@ -33,8 +33,7 @@ void* place(const redisReadTask* task, Fill fill) noexcept {
       return whole.release();
     }
     auto& items = static_cast<Reply*>(task->parent->obj)->items;
-    // Items are made as they come, not as they are announced: memory is taken for what was
-    // received.
+    // Items are made as they come: memory is taken for what was received, not announced.
     const auto at = static_cast<std::size_t>(task->idx);
     if (items.size() <= at) items.resize(at + 1);
     fill(items[at]);

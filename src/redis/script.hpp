@@ -33,8 +33,7 @@ struct ScriptCall {
   std::string key_count = std::to_string(args.keys.size());  // as the command has it
 };
 
-// Whether ASKING must precede a request, because its slot is being moved to the node that gets the
-// request.
+// Whether ASKING must precede a request: its slot is being moved to the node that gets it.
 enum class Asking { no, yes };
 
 // Runs a script by its SHA1, or by its text if the server does not know it. A script that only
@@ -49,8 +48,8 @@ enum class Asking { no, yes };
                                              const std::vector<ScriptCall>& calls,
                                              const Patience& each);
 
-// Returns the words of the command that runs a script by its SHA1, such as EVALSHA. They are views
-// of `call`.
+// Returns the words of a command such as EVALSHA, which names the script by its SHA1: views of
+// `call`.
 [[nodiscard]] Args script_command(std::string_view command, const ScriptCall& call);
 
 // Sends a script by its text and does not wait for the reply. Throws as Connection::send.

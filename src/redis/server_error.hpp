@@ -17,8 +17,7 @@ class Unavailable : public Error {
   explicit Unavailable(const std::string& message) : Error(ExitStatus::unavailable, message) {}
 };
 
-// The wake-up descriptor of a Client became readable during a request. The outcome of the request
-// is unknown.
+// The wake-up descriptor became readable during a request, whose outcome is unknown.
 class Interrupted : public std::exception {
  public:
   [[nodiscard]] const char* what() const noexcept override { return "interrupted"; }
@@ -56,8 +55,7 @@ class TlsRefused : public Error {
   Cause cause_;
 };
 
-// Returns whether a server's error line has this code, such as "READONLY". The error may also come
-// from inside a script.
+// Returns whether a server's error line has this code, such as "READONLY", also from a script.
 [[nodiscard]] bool is_error(const std::string& text, std::string_view code);
 
 }  // namespace rlock::redis

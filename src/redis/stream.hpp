@@ -16,8 +16,7 @@ namespace rlock::redis {
 // Nothing in it waits.
 class Stream {
  public:
-  // The result of a read or a write: some bytes, or the events (POLLIN, POLLOUT) to wait for before
-  // the next try.
+  // What a read or a write did: some bytes, or the events to wait for before the next try.
   struct Step {
     std::size_t bytes = 0;
     short wait_for = 0;
@@ -30,11 +29,9 @@ class Stream {
 
   // Reads what has arrived. Throws Unavailable when the connection has ended; Error.
   virtual Step read(std::span<char> buffer) = 0;
-  // Writes the start of `bytes`. At the next try, `bytes` must start with the same bytes. Throws as
-  // `read`.
+  // Writes the start of `bytes`, which the next try must begin with again. Throws as `read`.
   virtual Step write(std::string_view bytes) = 0;
-  // Tells the other side that nothing follows. Returns no event when that is done. Throws
-  // Unavailable.
+  // Tells the other side that nothing follows: done without an event. Throws Unavailable.
   virtual Step end() = 0;
 
   // Returns whether `read` has data even if the socket has none.

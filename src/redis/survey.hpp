@@ -19,8 +19,7 @@
 
 namespace rlock::redis {
 
-// Asks each server in a thread of its own. The thread ends by the deadline, even if nobody waits
-// for its answer any more.
+// Asks each server in a thread of its own, which ends by the deadline.
 template <typename Answer>
 class Survey {
  public:

@@ -31,8 +31,7 @@ struct TlsFiles {
 };
 
 struct Endpoint {
-  // tls: TCP with encryption. sentinel: the master that sentinels name, by TCP. cluster: the node
-  // that has the key, by TCP.
+  // tls: encrypted. sentinel: the master that sentinels name. cluster: the node of the key.
   enum class Transport { tcp, tls, unix_socket, local, sentinel, cluster };
 
   Transport transport = Transport::tcp;
@@ -48,8 +47,7 @@ struct Endpoint {
 
   // Returns the URL without user and password, percent-encoded, for messages, logs and JSON.
   [[nodiscard]] std::string display() const;
-  // Returns the endpoint of one server of this group or cluster: TCP, with the same credentials and
-  // database.
+  // Returns the endpoint of one server of it: TCP, with the same credentials and database.
   [[nodiscard]] Endpoint of(const HostAndPort& node) const;
 };
 
