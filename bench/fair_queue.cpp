@@ -113,7 +113,7 @@ class Bench {
   void expect_nothing_left() {
     const redis::ClientOptions who = options(url_, "look");
     const redis::Patience patience{after(BootClock::now(), who.timeout)};
-    redis::Connection connection(who.endpoint, who.name, redis::k_large_reply, patience);
+    redis::Connection connection({who.endpoint, who.name, redis::k_large_reply}, patience);
     const auto end = Clock::now() + std::chrono::seconds(1);  // nobody waits for the last DEL
     while (connection.command({"DBSIZE"}, patience).as_integer() != 0) {
       if (Clock::now() > end) {

@@ -1,5 +1,4 @@
-// Time that also passes while the machine is suspended (CLOCK_BOOTTIME). The end of a lease is
-// judged by this clock only.
+// CLOCK_BOOTTIME, which also counts while the machine is suspended: the clock of all leases.
 #pragma once
 
 #include <chrono>
@@ -21,8 +20,7 @@ struct BootClock {
 
 using TimePoint = BootClock::time_point;
 
-// Returns the time until `when` in milliseconds, as poll() expects it: rounded up, 0 if `when` has
-// passed, -1 for TimePoint::max().
+// Returns the milliseconds until `when` for poll(): rounded up, 0 if past, -1 for TimePoint::max().
 [[nodiscard]] int poll_timeout(TimePoint when) noexcept;
 
 // Returns `when` + `span`, or TimePoint::max() if the sum does not fit.

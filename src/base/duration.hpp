@@ -12,9 +12,8 @@ namespace rlock {
 // How a duration looks, for error messages and help texts.
 inline constexpr std::string_view k_duration_syntax = "500ms, 30s, 5m, 1h, 1d or 1.5s";
 
-// Parses `500ms`, `30s`, `5m`, `1h`, `1d` or `1.5s`. A bare number is seconds. Fractions of a
-// millisecond are rounded up. Returns nothing for any other text, a negative number, or more than
-// 100 years.
+// Parses `500ms`, `30s`, `5m`, `1h`, `1d` or `1.5s`. A bare number is seconds. Rounds up to a
+// millisecond. Returns nothing for any other text, or more than 100 years.
 [[nodiscard]] std::optional<Milliseconds> parse_duration(std::string_view text);
 
 // Returns `span` for people, in its two largest units: `850ms`, `12s`, `3m20s`, `2h05m`, `4d03h`.

@@ -27,8 +27,7 @@ class Error : public std::runtime_error {
 // thread, and `internal` for an exception that rlock does not know.
 [[nodiscard]] Error to_error(const std::exception& exception);
 
-// Returns whether a system call failed only because the system has no descriptors or no memory
-// left.
+// Returns whether a system call failed only for lack of descriptors or memory.
 [[nodiscard]] bool is_lack(int errno_value) noexcept;
 
 // Returns the operating system's text for `errno_value`.

@@ -12,12 +12,8 @@ struct CodePoint {
   std::uint32_t value = 0;
 };
 
-std::uint8_t byte_at(std::string_view text, std::size_t at) {
-  return static_cast<std::uint8_t>(text[at]);
-}
-
 CodePoint decode(std::string_view text) {
-  const std::uint8_t first = byte_at(text, 0);
+  const std::uint8_t first = static_cast<std::uint8_t>(text[0]);
   if (first < 0x80) return {1, first};
   CodePoint point;
   std::uint32_t smallest = 0;
@@ -34,9 +30,9 @@ CodePoint decode(std::string_view text) {
     return {};
   }
   if (text.size() < point.length) return {};
-  for (std::size_t i = 1; i < point.length; ++i) {
-    if ((byte_at(text, i) & 0xC0) != 0x80) return {};
-    point.value = (point.value << 6) | (byte_at(text, i) & 0x3FU);
+  for (const unsigned char next : text.substr(1, point.length - 1)) {
+    if ((next & 0xC0) != 0x80) return {};
+    point.value = (point.value << 6) | (next & 0x3FU);
   }
   const bool surrogate = point.value >= 0xD800 && point.value <= 0xDFFF;
   if (point.value < smallest || point.value > 0x10FFFF || surrogate) return {};
@@ -64,18 +60,17 @@ std::string escape(std::string_view bytes, Controls controls) {
   out.reserve(bytes.size());
   while (!bytes.empty()) {
     const CodePoint point = decode(bytes);
-    const std::size_t length = point.length == 0 ? 1 : point.length;
-    const bool harmful = controls == Controls::escape && is_control(point.value);
-    if (point.length == 0) {
-      append_hex(out, bytes.substr(0, 1));
-    } else if (harmful && point.value == '\n') {
+    const bool is_invalid = point.length == 0;
+    const bool is_harmful = controls == Controls::escape && is_control(point.value);
+    const std::string_view character = bytes.substr(0, is_invalid ? 1 : point.length);
+    if (!is_invalid && is_harmful && point.value == '\n') {
       out += "\\n";
-    } else if (harmful) {
-      append_hex(out, bytes.substr(0, length));
+    } else if (is_invalid || is_harmful) {
+      append_hex(out, character);
     } else {
-      out += bytes.substr(0, length);
+      out += character;
     }
-    bytes.remove_prefix(length);
+    bytes.remove_prefix(character.size());
   }
   return out;
 }
@@ -116,9 +111,9 @@ std::string with_backslashes(std::string_view text, std::string_view special) {
 std::string to_hex(std::string_view bytes) {
   constexpr std::string_view k_digits = "0123456789abcdef";
   std::string out;
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    out += k_digits[byte_at(bytes, i) >> 4];
-    out += k_digits[byte_at(bytes, i) & 15];
+  for (const unsigned char byte : bytes) {
+    out += k_digits[byte >> 4];
+    out += k_digits[byte & 15];
   }
   return out;
 }

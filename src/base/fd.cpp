@@ -21,6 +21,14 @@ void pause_without_memory() noexcept {
   ::nanosleep(&pause, nullptr);
 }
 
+// Returns the count of an eventfd or a timerfd, and resets it. 0: nothing happened since.
+std::uint64_t take_count(const Fd& fd) noexcept {
+  std::uint64_t count = 0;
+  while (::read(fd.get(), &count, sizeof count) < 0 && errno == EINTR) {
+  }
+  return count;
+}
+
 Fd checked(int fd, const char* what) {
   if (fd < 0) {
     throw Error(ExitStatus::unavailable, std::string(what) + ": " + errno_text(errno));
@@ -64,11 +72,7 @@ void Event::raise() const noexcept {
   }
 }
 
-void Event::clear() const noexcept {
-  std::uint64_t count = 0;
-  while (::read(fd_.get(), &count, sizeof count) < 0 && errno == EINTR) {
-  }
-}
+void Event::clear() const noexcept { take_count(fd_); }
 
 Alarm::Alarm()
     : fd_(checked(::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK), "timerfd")) {}
@@ -83,14 +87,7 @@ void Alarm::set(TimePoint when) const noexcept {
   ::timerfd_settime(fd_.get(), TFD_TIMER_ABSTIME, &spec, nullptr);
 }
 
-bool Alarm::has_rung() const noexcept {
-  std::uint64_t count = 0;
-  ssize_t got = 0;
-  do {
-    got = ::read(fd_.get(), &count, sizeof count);
-  } while (got < 0 && errno == EINTR);
-  return got > 0;
-}
+bool Alarm::has_rung() const noexcept { return take_count(fd_) > 0; }
 
 Either::Either(int one, int other) : fd_(checked(::epoll_create1(EPOLL_CLOEXEC), "epoll")) {
   for (const int fd : {one, other}) {

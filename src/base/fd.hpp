@@ -34,8 +34,7 @@ class Fd {
   int fd_ = -1;
 };
 
-// poll() that goes on after a signal, and while the kernel has no memory for it. Returns the number
-// of ready descriptors, or 0 at `until`.
+// poll() that goes on after a signal or a lack of memory. Returns how many are ready, 0 at `until`.
 [[nodiscard]] int poll_until(std::span<pollfd> polled, TimePoint until) noexcept;
 
 // Returns which of `events`, POLLERR and POLLHUP are present now, without waiting. Tries again

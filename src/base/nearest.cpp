@@ -7,8 +7,7 @@
 namespace rlock {
 namespace {
 
-// Returns how many letters have to be inserted, removed, replaced, or swapped with their
-// neighbours, to make one of the other.
+// Returns how many letters to insert, remove, replace or swap, to make one of the other.
 std::size_t distance(std::string_view one, std::string_view other) {
   std::vector<std::vector<std::size_t>> of(one.size() + 1,
                                            std::vector<std::size_t>(other.size() + 1));

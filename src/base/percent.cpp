@@ -9,11 +9,6 @@ namespace {
 
 constexpr std::string_view k_hex = "0123456789ABCDEF";
 
-bool is_plain(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-         std::string_view("-._~:").find(c) != std::string_view::npos;
-}
-
 }  // namespace
 
 std::optional<std::string> percent_decode(std::string_view text) {
@@ -31,13 +26,13 @@ std::optional<std::string> percent_decode(std::string_view text) {
   return out;
 }
 
-std::string percent_encode(std::string_view bytes) {
+std::string percent_encode(std::string_view bytes, std::string_view plain) {
   std::string out;
-  for (const char c : bytes) {
-    if (is_plain(c)) {
+  for (const unsigned char byte : bytes) {
+    const char c = static_cast<char>(byte);
+    if (std::isalnum(byte) != 0 || plain.find(c) != std::string_view::npos) {
       out += c;
     } else {
-      const auto byte = static_cast<unsigned char>(c);
       out += '%';
       out += k_hex[byte >> 4];
       out += k_hex[byte & 15];

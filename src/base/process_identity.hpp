@@ -8,8 +8,7 @@
 
 namespace rlock {
 
-// Returns the identity of a process of this machine, for `is_running` only. Returns an empty string
-// if the system does not show it.
+// Returns the identity of a process of this machine for `is_running`, empty if it is hidden.
 [[nodiscard]] std::string process_identity(pid_t pid);
 
 // Returns whether the process `pid` with this identity still runs. Returns nothing if that is

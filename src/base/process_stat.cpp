@@ -12,49 +12,39 @@
 namespace rlock {
 namespace {
 
-std::string_view next_word(std::string_view& text) {
-  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
-  const std::string_view word = text.substr(0, text.find_first_of(" \n"));
-  text.remove_prefix(word.size());
-  return word;
-}
+// The fields behind "(program) ", by their place.
+enum Field : std::size_t { state, parent, group, session, flags = 6, start = 19, needed };
 
 template <typename Number>
-bool read_number(std::string_view& text, Number& number) {
-  const auto found = parse_integer<Number>(next_word(text));
+bool read_number(std::string_view text, Number& number) {
+  const auto found = parse_integer<Number>(text);
   number = found.value_or(0);
   return found.has_value();
 }
 
-bool skip(std::string_view& text, int words) {
-  for (; words > 0; --words) {
-    if (next_word(text).empty()) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
-// "pid (program) state parent group session terminal its-group flags ... start ..."; the program
-// may contain anything.
+// "pid (program) state parent ..."; the program may contain anything.
 std::optional<ProcessStat> parse_process_stat(std::string_view line) {
-  constexpr int k_between_session_and_flags = 2;
-  constexpr int k_between_flags_and_start = 12;
-  const std::size_t open = line.find('(');
-  const std::size_t close = line.rfind(')');
+  const std::size_t open = line.find(" (");
+  const std::size_t close = line.rfind(") ");
   if (open == std::string_view::npos || close == std::string_view::npos) return std::nullopt;
+  std::string_view rest = line.substr(close + 2);
+  std::array<std::string_view, Field::needed> fields;  // no memory: the guardian comes here, too
+  for (std::string_view& field : fields) {
+    field = rest.substr(0, rest.find(' '));
+    rest.remove_prefix(std::min(field.size() + 1, rest.size()));
+  }
+  if (fields[Field::state].size() != 1) return std::nullopt;
   ProcessStat stat;
-  std::string_view front = line.substr(0, open);
-  std::string_view rest = line.substr(close + 1);
-  stat.name = line.substr(open + 1, close - open - 1);
-  const bool has_pid = read_number(front, stat.pid);
-  const std::string_view state = next_word(rest);
-  if (!has_pid || state.size() != 1) return std::nullopt;
-  stat.state = state[0];
-  if (read_number(rest, stat.parent) && read_number(rest, stat.group) &&
-      read_number(rest, stat.session) && skip(rest, k_between_session_and_flags) &&
-      read_number(rest, stat.flags) && skip(rest, k_between_flags_and_start) &&
-      read_number(rest, stat.start)) {
+  stat.name = line.substr(open + 2, close - open - 2);
+  stat.state = fields[Field::state][0];
+  if (read_number(line.substr(0, open), stat.pid) &&
+      read_number(fields[Field::parent], stat.parent) &&
+      read_number(fields[Field::group], stat.group) &&
+      read_number(fields[Field::session], stat.session) &&
+      read_number(fields[Field::flags], stat.flags) &&
+      read_number(fields[Field::start], stat.start)) {
     return stat;
   }
   return std::nullopt;

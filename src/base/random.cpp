@@ -1,7 +1,7 @@
 #include "base/random.hpp"
 
 #include <cerrno>
-#include <sys/random.h>
+#include <unistd.h>
 
 #include "base/error.hpp"
 #include "base/escape.hpp"
@@ -10,14 +10,8 @@ namespace rlock {
 namespace {
 
 void fill(void* buffer, std::size_t size) {
-  auto* at = static_cast<unsigned char*>(buffer);
-  while (size > 0) {
-    const ssize_t got = ::getrandom(at, size, 0);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw Error(ExitStatus::unavailable, "getrandom: " + errno_text(errno));
-    at += got;
-    size -= static_cast<std::size_t>(got);
-  }
+  if (::getentropy(buffer, size) == 0) return;
+  throw Error(ExitStatus::unavailable, "getrandom: " + errno_text(errno));
 }
 
 }  // namespace

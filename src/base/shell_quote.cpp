@@ -13,6 +13,15 @@ bool is_plain(std::string_view word) {
   return !word.empty() && word.find_first_not_of(k_plain) == std::string_view::npos;
 }
 
+// Returns the text in single quotes, in which `instead` stands for each `c`.
+std::string single_quoted(std::string_view text, char c, std::string_view instead) {
+  std::string quoted = "'";
+  for (const char each : text) {
+    quoted += each == c ? instead : std::string_view(&each, 1);
+  }
+  return quoted + "'";
+}
+
 }  // namespace
 
 std::string shell_quote(std::string_view word) {
@@ -24,28 +33,10 @@ std::string shell_quote(std::string_view word) {
   return "$'" + escape_for_terminal(with_backslashes(word, "\\'")) + "'";
 }
 
-std::string posix_quote(std::string_view word) {
-  std::string text = "'";
-  for (const char c : word) {
-    if (c == '\'') {
-      text += "'\\''";
-    } else {
-      text += c;
-    }
-  }
-  return text + "'";
-}
+std::string posix_quote(std::string_view word) { return single_quoted(word, '\'', "'\\''"); }
 
 std::string fish_quote(std::string_view word) {
-  std::string text = "'";
-  for (const char c : with_backslashes(word, "\\'")) {
-    if (c == '\n') {
-      text += "'\\n'";
-    } else {
-      text += c;
-    }
-  }
-  return text + "'";
+  return single_quoted(with_backslashes(word, "\\'"), '\n', "'\\n'");
 }
 
 std::string shell_operands(const std::vector<std::string_view>& words) {

@@ -13,8 +13,7 @@ namespace rlock {
 // for a terminal (escape_for_terminal).
 [[nodiscard]] std::size_t display_width(std::string_view text);
 
-// Returns `text` if it fits into `columns`. Otherwise cuts it so that a closing "…" fits, and ends
-// a colour there.
+// Returns `text` if it fits into `columns`. Else cuts it, adds "…", and ends a colour.
 [[nodiscard]] std::string fit(std::string_view text, std::size_t columns);
 
 // Returns `text` as lines with `indent` spaces before each. If `columns` is given, breaks lines

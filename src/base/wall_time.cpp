@@ -1,8 +1,8 @@
 #include "base/wall_time.hpp"
 
 #include <array>
+#include <chrono>
 #include <cstdio>
-#include <sys/time.h>
 #include <time.h>
 
 namespace rlock {
@@ -19,9 +19,8 @@ std::string utc_time(std::int64_t time_ms) {
 }
 
 std::int64_t local_time_ms() {
-  timeval now{};
-  ::gettimeofday(&now, nullptr);
-  return std::int64_t{now.tv_sec} * 1000 + now.tv_usec / 1000;
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
 }
 
 }  // namespace rlock

@@ -1,15 +1,14 @@
 #include "base/words.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <sstream>
 
 namespace rlock {
 
 std::vector<std::string> words(const std::string& text) {
   std::istringstream stream(text);
-  std::vector<std::string> result;
-  for (std::string word; stream >> word;) result.push_back(word);
-  return result;
+  return {std::istream_iterator<std::string>(stream), {}};
 }
 
 std::vector<std::string_view> split(std::string_view text, char separator) {

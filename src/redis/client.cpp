@@ -42,9 +42,7 @@ Patience ClientOptions::patience(TimePoint latest) const {
   return {latest, wake_fd, std::chrono::ceil<Milliseconds>(latest - now)};
 }
 
-Client::Client(ClientOptions options)
-    : options_(std::move(options)),
-      links_(NodeOptions{options_.endpoint, options_.name, options_.reply_limit}) {}
+Client::Client(ClientOptions options) : options_(std::move(options)), links_(options_) {}
 
 template <typename Action>
 auto Client::insist(int slot, Action action, int* unanswered, const Patience& patience) {

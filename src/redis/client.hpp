@@ -14,13 +14,10 @@
 namespace rlock::redis {
 
 // How to talk to the server.
-struct ClientOptions {
-  Endpoint endpoint;
+struct ClientOptions : ConnectionOptions {
   Milliseconds timeout{3000};     // for connecting and one request together
   const char* timeout_from = "";  // as Patience::from
-  std::string name = "rlock";     // shown in CLIENT LIST
   int wake_fd = -1;               // if readable: stop waiting, throw Interrupted
-  std::size_t reply_limit = k_small_reply;
 
   // Returns the patience of a request that starts now. It ends at `latest` at the latest.
   [[nodiscard]] Patience patience(TimePoint latest = TimePoint::max()) const;
@@ -45,9 +42,8 @@ class Client {
   // own. Throws Unavailable, ProtocolError, Interrupted.
   std::vector<Reply> run_all(const std::vector<ScriptCall>& calls);
 
-  // Sends a command, in a cluster to the node that keeps `key`. The command may be sent again,
-  // which it must bear. Returns the reply, which may be an error. Throws Unavailable,
-  // ProtocolError, Interrupted.
+  // Sends a command, in a cluster to the node that keeps `key`. It must bear being sent again.
+  // Returns the reply, also an error. Throws Unavailable, ProtocolError, Interrupted.
   Reply command(const Args& args, std::string_view key = "");
 
   // The same for several commands in one round trip. Each command has the client's timeout. All of
@@ -72,9 +68,8 @@ class Client {
     return links_.last() != nullptr && links_.is_out_of_step();
   }
 
-  // Waits until `count` replicas have what the last request wrote, but not longer than `bound`.
-  // Returns the number of these replicas. Returns 0 if the connection of the last request is gone.
-  // Throws as `run`.
+  // Waits until `count` replicas have what the last request wrote, at most for `bound`. Returns how
+  // many have it, 0 if the connection of that request is gone. Throws as `run`.
   std::int64_t wait_for_replicas(int count, Milliseconds bound);
 
   // Closes the connection when the server has read everything that was sent, or after `bound`.

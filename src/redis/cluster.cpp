@@ -18,12 +18,12 @@ struct View {
   SlotMap slots;
 };
 
-View connect_and_ask(const NodeOptions& options, const HostAndPort& node,
+View connect_and_ask(const ConnectionOptions& options, const HostAndPort& node,
                      const Patience& patience) {
   View view{connect_node(options, node, patience), {}};
   const Reply reply = view.connection->command({"CLUSTER", "SLOTS"}, patience);
   if (reply.type == Reply::Type::error) {
-    const std::string url = node_endpoint(options.endpoint, node).display();
+    const std::string url = options.endpoint.of(node).display();
     if (!reply.text.starts_with("ERR This instance has cluster support disabled")) {
       throw ServerError(url, reply.text);
     }
@@ -70,24 +70,17 @@ void Cluster::ask(const Patience& patience) {
       },
       patience);
   std::exception_ptr refusal;
-  std::exception_ptr silence;
+  std::string why = " " + in_time(patience);
   const auto accept = [&](std::optional<Survey<View>::Result> result) {
     if (!result) return false;
-    if (result->answer) {
-      slots_ = std::move(result->answer->slots);
-      asked_ = result->server;
-      connection_ = std::move(result->answer->connection);
-      is_known_ = true;
-      return true;
-    }
-    try {
-      std::rethrow_exception(result->failure);
-    } catch (const Unavailable&) {
-      silence = result->failure;
-    } catch (...) {
-      refusal = result->failure;
-    }
-    return false;
+    if (result->silence) why = ": " + *result->silence;
+    if (result->refusal) refusal = result->refusal;
+    if (!result->answer) return false;
+    slots_ = std::move(result->answer->slots);
+    asked_ = result->server;
+    connection_ = std::move(result->answer->connection);
+    is_known_ = true;
+    return true;
   };
   for (const HostAndPort& node : candidates()) {
     survey.ask(node);
@@ -97,13 +90,7 @@ void Cluster::ask(const Patience& patience) {
     if (accept(survey.next(patience.deadline))) return;
   }
   if (refusal) std::rethrow_exception(refusal);
-  const std::string whole = options_.endpoint.display();
-  if (!silence) throw Unavailable(whole + ": no node answers " + in_time(patience));
-  try {
-    std::rethrow_exception(silence);
-  } catch (const Unavailable& error) {
-    throw Unavailable(whole + ": no node answers: " + error.what());
-  }
+  throw Unavailable(options_.endpoint.display() + ": no node answers" + why);
 }
 
 std::unique_ptr<Connection> Cluster::take_connection(const HostAndPort& node) {

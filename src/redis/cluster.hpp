@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "redis/node.hpp"
+#include "redis/connection.hpp"
 #include "redis/slots.hpp"
 
 namespace rlock::redis {
@@ -12,7 +12,7 @@ namespace rlock::redis {
 class Cluster {
  public:
   // `options.endpoint` names some nodes.
-  explicit Cluster(NodeOptions options) : options_(std::move(options)) {}
+  explicit Cluster(ConnectionOptions options) : options_(std::move(options)) {}
 
   // Returns the master of a slot. If the slot has no master, returns a node that will report that.
   // Asks the nodes if nothing is known yet, or after `doubt`.
@@ -20,8 +20,7 @@ class Cluster {
   // ServerError, ProtocolError, Interrupted.
   [[nodiscard]] HostAndPort owner(int slot, const Patience& patience);
 
-  // Returns all masters that own slots. Throws as `owner`, and ServerError (CLUSTERDOWN) if no
-  // master owns slots.
+  // Returns all masters that own slots. Throws as `owner`, and ServerError if there are none.
   [[nodiscard]] std::vector<HostAndPort> masters(const Patience& patience);
 
   // Notes the new node of a slot, which MOVED has named.
@@ -30,15 +29,14 @@ class Cluster {
   // Lets the next call ask the nodes again. Call it if a node cannot be reached or hangs.
   void doubt() noexcept { is_known_ = false; }
 
-  // Returns the connection of the last answer, if it is a connection to this node. Returns it only
-  // once.
+  // Returns the connection of the last answer, once, if it is to this node.
   [[nodiscard]] std::unique_ptr<Connection> take_connection(const HostAndPort& node);
 
  private:
   void ask(const Patience& patience);
   [[nodiscard]] std::vector<HostAndPort> candidates();
 
-  NodeOptions options_;
+  ConnectionOptions options_;
   SlotMap slots_;
   bool is_known_ = false;
   std::size_t rounds_ = 0;

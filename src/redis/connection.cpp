@@ -9,7 +9,6 @@
 
 #include "redis/local_server.hpp"
 #include "redis/server_error.hpp"
-#include "redis/tls_stream.hpp"
 
 namespace rlock::redis {
 namespace {
@@ -30,19 +29,11 @@ std::string format(const Args& args) {
 }
 
 Fd connect_socket(const Endpoint& endpoint, const Patience& patience) {
-  switch (endpoint.transport) {
-    case Endpoint::Transport::unix_socket:
-      return connect_unix(endpoint.path, patience);
-    case Endpoint::Transport::local:
-      return connect_local(endpoint.path, patience);
-    case Endpoint::Transport::sentinel:  // a connection is to one server
-    case Endpoint::Transport::cluster:
-      throw Error(ExitStatus::internal, endpoint.display() + ": not a single server");
-    case Endpoint::Transport::tls:
-    case Endpoint::Transport::tcp:
-      break;
-  }
-  return connect_tcp(endpoint, patience);
+  using enum Endpoint::Transport;
+  if (endpoint.transport == unix_socket) return connect_unix(endpoint.path, patience);
+  if (endpoint.transport == local) return connect_local(endpoint.path, patience);
+  if (endpoint.transport == tcp) return connect_tcp(endpoint, patience);
+  throw Error(ExitStatus::internal, endpoint.display() + ": not a single server");
 }
 
 std::unique_ptr<Stream> connect(const Endpoint& endpoint, const Patience& patience) {
@@ -57,24 +48,23 @@ std::unique_ptr<Stream> connect(const Endpoint& endpoint, const Patience& patien
   }
 }
 
-// Returns whether the server refuses the connection with this reply. Then the end of the connection
-// follows, or an error that says less.
+// Returns whether this reply refuses the connection. What follows it says less.
 bool is_refusal(const Reply& reply) {
   if (reply.type != Reply::Type::error) return false;
-  for (const char* start : {"NOAUTH", "DENIED", "ERR max number of clients"}) {
-    if (reply.text.starts_with(start)) return true;
-  }
-  return false;
+  const std::string& text = reply.text;
+  return text.starts_with("NOAUTH") || text.starts_with("DENIED") ||
+         text.starts_with("ERR max number of clients");
 }
 
 }  // namespace
 
-Connection::Connection(const Endpoint& endpoint, std::string_view name, std::size_t reply_limit,
-                       const Patience& patience)
-    : server_(endpoint.display()), stream_(connect(endpoint, patience)), parser_(reply_limit) {
-  authenticate(endpoint, patience);
+Connection::Connection(const ConnectionOptions& options, const Patience& patience)
+    : server_(options.endpoint.display()),
+      stream_(connect(options.endpoint, patience)),
+      parser_(options.reply_limit) {
+  authenticate(options.endpoint, patience);
   // Nobody waits for the answer: an ACL may forbid it, and the name is a courtesy.
-  send({"CLIENT", "SETNAME", name}, patience);
+  send({"CLIENT", "SETNAME", options.name}, patience);
 }
 
 void Connection::authenticate(const Endpoint& endpoint, const Patience& patience) {
@@ -202,6 +192,12 @@ std::optional<Reply> Connection::next_reply() {
 // Says which server it was.
 void Connection::refuse(const ProtocolError& error) const {
   throw ProtocolError(server_, is_http_ ? "an HTTP server answers there, not Redis" : error.what());
+}
+
+std::unique_ptr<Connection> connect_node(const ConnectionOptions& options, const HostAndPort& node,
+                                         const Patience& patience) {
+  return std::make_unique<Connection>(
+      ConnectionOptions{options.endpoint.of(node), options.name, options.reply_limit}, patience);
 }
 
 }  // namespace rlock::redis

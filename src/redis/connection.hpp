@@ -16,24 +16,28 @@ namespace rlock::redis {
 
 using Args = std::vector<std::string_view>;
 
-// How many bytes and list elements one reply may have. The replies of a lock are small. A snapshot
-// may be large.
+// How many bytes and list elements one reply may have: of a lock, and of a snapshot.
 inline constexpr std::size_t k_small_reply = 1U << 20;
 inline constexpr std::size_t k_large_reply = 1U << 30;
 
+// How connections are opened.
+struct ConnectionOptions {
+  Endpoint endpoint;           // of a server, or of the whole group or cluster
+  std::string name = "rlock";  // shown in CLIENT LIST
+  std::size_t reply_limit = k_small_reply;
+};
+
 class Connection {
  public:
-  // Connects, authenticates and selects the database. CLIENT LIST shows `name`.
+  // Connects to a single server, authenticates and selects the database.
   // Throws Unavailable, ServerError, ProtocolError, Interrupted.
-  Connection(const Endpoint& endpoint, std::string_view name, std::size_t reply_limit,
-             const Patience& patience);
+  Connection(const ConnectionOptions& options, const Patience& patience);
 
-  // Sends a request and returns its reply, which may be an error reply. Sends no byte after the
-  // deadline.
+  // Sends a request, no byte of it after the deadline. Returns its reply, which may be an error.
   // Throws Unavailable, ProtocolError, Interrupted. After that, only `send` may be called.
   [[nodiscard]] Reply command(const Args& args, const Patience& patience);
 
-  // Sends all requests, then returns their replies in order. Each has the span of `each`. Throws as
+  // Sends all requests, and returns their replies. Each has the span of `each`. Throws as
   // `command`.
   [[nodiscard]] std::vector<Reply> commands(const std::vector<Args>& requests,
                                             const Patience& each);
@@ -76,5 +80,10 @@ class Connection {
   std::size_t unwanted_ = 0;  // replies to requests of `send` that have not come yet
   bool is_http_ = false;
 };
+
+// Connects to one server of the group or cluster of `options`. Throws as Connection.
+[[nodiscard]] std::unique_ptr<Connection> connect_node(const ConnectionOptions& options,
+                                                       const HostAndPort& node,
+                                                       const Patience& patience);
 
 }  // namespace rlock::redis

@@ -1,6 +1,5 @@
 #include "redis/likeness.hpp"
 
-#include <algorithm>
 #include <arpa/inet.h>
 #include <cctype>
 #include <netdb.h>
@@ -18,46 +17,30 @@ struct Host {
   bool is_here;      // on this machine, as everybody can see
 };
 
-bool is_loopback(const in_addr& address) {
-  const std::uint32_t number = ntohl(address.s_addr);
-  return number >> 24 == 127 || number == INADDR_ANY;
-}
-
 Host host_of(const sockaddr_in6& socket) {
   const in6_addr& address = socket.sin6_addr;
-  if (IN6_IS_ADDR_V4MAPPED(&address)) {
-    in_addr mapped{};
-    std::copy_n(&address.s6_addr[12], sizeof mapped, reinterpret_cast<unsigned char*>(&mapped));
-    char text[INET_ADDRSTRLEN] = "";
-    ::inet_ntop(AF_INET, &mapped, text, sizeof text);
-    return {text, is_loopback(mapped)};
-  }
   char text[INET6_ADDRSTRLEN] = "";
   ::inet_ntop(AF_INET6, &address, text, sizeof text);
+  if (IN6_IS_ADDR_V4MAPPED(&address)) {
+    const std::string_view number = std::string_view(text).substr(sizeof "::ffff:" - 1);
+    return {text, number.starts_with("127.") || number == "0.0.0.0"};
+  }
   return {text + ("%" + std::to_string(socket.sin6_scope_id)),
           IN6_IS_ADDR_LOOPBACK(&address) || IN6_IS_ADDR_UNSPECIFIED(&address)};
 }
 
-Host host_of(const sockaddr_in& socket) {
-  char text[INET_ADDRSTRLEN] = "";
-  ::inet_ntop(AF_INET, &socket.sin_addr, text, sizeof text);
-  return {text, is_loopback(socket.sin_addr)};
-}
-
 Host host_of(std::string name) {
   addrinfo hints{};
+  hints.ai_family = AF_INET6;  // for which an IPv4 address is written ::ffff:192.0.2.1
   hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_NUMERICHOST;
+  hints.ai_flags = AI_NUMERICHOST | AI_V4MAPPED;
   addrinfo* list = nullptr;
   if (::getaddrinfo(name.c_str(), nullptr, &hints, &list) == 0) {
-    Host host = list->ai_family == AF_INET6
-                    ? host_of(*reinterpret_cast<const sockaddr_in6*>(list->ai_addr))
-                    : host_of(*reinterpret_cast<const sockaddr_in*>(list->ai_addr));
+    Host host = host_of(*reinterpret_cast<const sockaddr_in6*>(list->ai_addr));
     ::freeaddrinfo(list);
     return host;
   }
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   if (name.ends_with('.')) name.pop_back();
   const bool is_here = name == "localhost";
   return {std::move(name), is_here};

@@ -15,7 +15,7 @@ bool is_one_of(const std::string& error, std::initializer_list<const char*> code
 
 }  // namespace
 
-Links::Links(NodeOptions options) : options_(std::move(options)) {
+Links::Links(ConnectionOptions options) : options_(std::move(options)) {
   if (options_.endpoint.transport == Endpoint::Transport::cluster) cluster_.emplace(options_);
 }
 
@@ -33,8 +33,7 @@ void Links::connect(Link& link, const Patience& patience) {
     link.connection = std::move(master.connection);
     link.epoch = master.epoch;
   } else {
-    link.connection = std::make_unique<Connection>(options_.endpoint, options_.name,
-                                                   options_.reply_limit, patience);
+    link.connection = std::make_unique<Connection>(options_, patience);
   }
 }
 
@@ -146,7 +145,7 @@ void Links::close() noexcept {
 }
 
 std::string Links::display() const {
-  if (last_ != nullptr && cluster_) return node_endpoint(options_.endpoint, last_->node).display();
+  if (last_ != nullptr && cluster_) return options_.endpoint.of(last_->node).display();
   return options_.endpoint.display();
 }
 
@@ -158,11 +157,11 @@ std::vector<Endpoint> Links::masters(const Patience& patience) {
   std::vector<Endpoint> masters;
   if (cluster_) {
     for (const HostAndPort& node : cluster_->masters(patience)) {
-      masters.push_back(node_endpoint(options_.endpoint, node));
+      masters.push_back(options_.endpoint.of(node));
     }
   } else if (options_.endpoint.transport == Endpoint::Transport::sentinel) {
     const Master master = connect_master(options_, patience);
-    masters.push_back(node_endpoint(options_.endpoint, master.node));
+    masters.push_back(options_.endpoint.of(master.node));
   } else {
     masters.push_back(options_.endpoint);
   }

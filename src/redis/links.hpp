@@ -7,13 +7,12 @@
 #include <vector>
 
 #include "redis/cluster.hpp"
-#include "redis/connection.hpp"
 
 namespace rlock::redis {
 
 class Links {
  public:
-  explicit Links(NodeOptions options);
+  explicit Links(ConnectionOptions options);
 
   // Returns a connection to the server of `slot`, and opens it if there is none. Until the next
   // call, it is the last connection. If the previous request got no reply, its connection is
@@ -22,8 +21,7 @@ class Links {
   // connect_master, Cluster::owner.
   Connection& open(int slot, const Patience& patience);
 
-  // Returns whether ASKING must precede the next request, because its slot is being moved to the
-  // node of the last connection.
+  // Returns whether ASKING must precede the next request: its slot is being moved there.
   [[nodiscard]] bool is_asking() const noexcept { return is_asking_; }
 
   // Call `begin` before a request is sent on the last connection, and `end` after its last reply.
@@ -36,8 +34,7 @@ class Links {
   [[nodiscard]] bool is_turned_away(const std::string& error);
   // Returns whether the error named another node. The request can then be sent again at once.
   [[nodiscard]] bool is_redirected() const noexcept { return is_redirected_; }
-  // Returns whether the error of a node says that it does not keep the slot, or does not keep it
-  // now.
+  // Returns whether the error of a node says that it does not keep the slot now.
   [[nodiscard]] static bool is_about_slot(const std::string& error);
 
   // Closes the last connection. Call it when the connection, or an attempt to open one, broke.
@@ -47,8 +44,7 @@ class Links {
 
   // Returns the last connection, or null. While it is out of step, only `send` may be called on it.
   [[nodiscard]] Connection* last() noexcept { return last_ ? last_->connection.get() : nullptr; }
-  // In a cluster with a last connection, returns the URL of its node. Otherwise returns the URL
-  // that the user gave.
+  // Returns the URL of the last node of a cluster, or the URL that the user gave.
   [[nodiscard]] std::string display() const;
 
   // Returns whether a server has been reached at least once.
@@ -60,8 +56,7 @@ class Links {
   // connects to the new master. Without sentinels, returns true. Throws as hear_of_failovers.
   bool confirm_master(Milliseconds age, const Patience& patience);
 
-  // Returns the node that owns a slot, as a string to compare. Returns an empty string if there is
-  // no cluster. Throws as `open`.
+  // Returns the owner of a slot, to be compared; empty without a cluster. Throws as `open`.
   [[nodiscard]] std::string owner(int slot, const Patience& patience);
   // Returns the servers that keep data now: all masters. Throws as `open`.
   [[nodiscard]] std::vector<Endpoint> masters(const Patience& patience);
@@ -78,7 +73,7 @@ class Links {
   Connection& use(Link* link) noexcept;
   void drop_last() noexcept;
 
-  NodeOptions options_;
+  ConnectionOptions options_;
   std::optional<Cluster> cluster_;
   std::vector<std::unique_ptr<Link>> links_;
   Link* last_ = nullptr;

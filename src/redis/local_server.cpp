@@ -11,6 +11,7 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 #include "base/environment.hpp"
@@ -25,9 +26,6 @@ namespace {
 // Starting a server takes longer than a command: fifty processes on a slow machine wait for one.
 constexpr Milliseconds k_start_bound{20'000};
 constexpr Milliseconds k_poll{10};
-
-// The same for every process of the user, whatever its environment: cron and a shell must meet.
-std::string default_directory() { return "/tmp/rlock-" + std::to_string(::geteuid()); }
 
 [[noreturn]] void refuse(const std::string& directory, const std::string& why) {
   throw Error(ExitStatus::config, "local:" + escape_for_terminal(directory) + ": " + why);
@@ -50,12 +48,9 @@ void make_private_directory(const std::string& directory) {
   check_privacy(directory);
 }
 
+// The default does not depend on the environment: cron and a shell must meet.
 std::string place_of(const std::string& directory) {
-  return directory.empty() ? default_directory() : directory;
-}
-
-void pause_shortly(const Patience& patience) {
-  pause({std::min(after(BootClock::now(), k_poll), patience.deadline), patience.wake_fd});
+  return directory.empty() ? "/tmp/rlock-" + std::to_string(::geteuid()) : directory;
 }
 
 // Returns a descriptor that holds the directory's flock, or an invalid one if a server has it.
@@ -71,29 +66,21 @@ Fd try_lock_directory(const std::string& directory) {
 // What the server is started with; made before the fork.
 class Command {
  public:
-  explicit Command(const std::string& directory)
-      : options_{"redis-server",
-                 "--port",
-                 "0",
-                 "--unixsocket",
-                 directory + "/redis.sock",
-                 "--unixsocketperm",
-                 "700",
-                 "--dir",
-                 directory,
-                 "--pidfile",
-                 directory + "/" + k_private_server_pid,
-                 "--daemonize",
-                 "no",
-                 "--logfile",
-                 directory + "/server.log",
-                 "--save",
-                 "",
-                 "--appendonly",
-                 "yes",
-                 "--maxmemory-policy",
-                 "noeviction"} {
-    for (const std::string& option : options_) argv_.push_back(option.c_str());
+  explicit Command(const std::string& directory) {
+    const std::pair<const char*, std::string> options[] = {
+        {"--port", "0"},
+        {"--unixsocket", directory + "/redis.sock"},
+        {"--unixsocketperm", "700"},
+        {"--dir", directory},
+        {"--pidfile", directory + "/" + k_private_server_pid},
+        {"--daemonize", "no"},
+        {"--logfile", directory + "/server.log"},
+        {"--save", ""},
+        {"--appendonly", "yes"},
+        {"--maxmemory-policy", "noeviction"}};
+    words_ = {"redis-server"};
+    for (const auto& [option, value] : options) words_.insert(words_.end(), {option, value});
+    for (const std::string& word : words_) argv_.push_back(word.c_str());
     argv_.push_back(nullptr);
     for (const char* program : {"redis-server", "valkey-server"}) {
       for (const std::string& place : program_directories()) {
@@ -135,7 +122,7 @@ class Command {
     return places;
   }
 
-  std::vector<std::string> options_;
+  std::vector<std::string> words_;
   std::vector<const char*> argv_;
   std::vector<std::string> programs_;
 };
@@ -173,7 +160,7 @@ Fd connect_local(const std::string& directory, const Patience& patience) {
       start_server(place, lock);
       ++starts;
     }
-    pause_shortly(longer);
+    pause({std::min(after(BootClock::now(), k_poll), longer.deadline), longer.wake_fd});
     try {
       return connect_unix(socket, longer);
     } catch (const Unavailable&) {  // not yet

@@ -33,8 +33,7 @@ void* place(const redisReadTask* task, Fill fill) noexcept {
       return whole.release();
     }
     auto& items = static_cast<Reply*>(task->parent->obj)->items;
-    // Items are made as they come, not as they are announced: memory is taken for what was
-    // received.
+    // Items are made as they come: memory is taken for what was received, not announced.
     const auto at = static_cast<std::size_t>(task->idx);
     if (items.size() <= at) items.resize(at + 1);
     fill(items[at]);
@@ -59,25 +58,18 @@ bool is_too_deep(const redisReadTask* task) {
   return depth > 8;
 }
 
-// RESP3 has more kinds of text.
-std::optional<Reply::Type> string_type(int type) {
-  switch (type) {
-    case REDIS_REPLY_STRING:
-      return Reply::Type::string;
-    case REDIS_REPLY_STATUS:
-      return Reply::Type::status;
-    case REDIS_REPLY_ERROR:
-      return Reply::Type::error;
-    default:
-      return std::nullopt;
-  }
-}
-
 void* create_string(const redisReadTask* task, char* text, std::size_t length) noexcept {
-  const auto type = string_type(task->type);
-  if (!type || !afford(task, length)) return refuse(task);
+  Reply::Type type = Reply::Type::string;
+  if (task->type == REDIS_REPLY_STATUS) {
+    type = Reply::Type::status;
+  } else if (task->type == REDIS_REPLY_ERROR) {
+    type = Reply::Type::error;
+  } else if (task->type != REDIS_REPLY_STRING) {  // RESP3 has more kinds of text
+    return refuse(task);
+  }
+  if (!afford(task, length)) return refuse(task);
   return place(task, [&](Reply& reply) {
-    reply.type = *type;
+    reply.type = type;
     reply.text.assign(text, length);
   });
 }

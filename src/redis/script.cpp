@@ -6,11 +6,10 @@ namespace rlock::redis {
 namespace {
 
 // `which`: the script, as the command names it.
-Args eval_args(std::string_view command, std::string_view which, const std::string& key_count,
-               const ScriptArgs& args) {
-  Args words = {command, which, key_count};
-  words.insert(words.end(), args.keys.begin(), args.keys.end());
-  words.insert(words.end(), args.args.begin(), args.args.end());
+Args eval_args(std::string_view command, std::string_view which, const ScriptCall& call) {
+  Args words = {command, which, call.key_count};
+  words.insert(words.end(), call.args.keys.begin(), call.args.keys.end());
+  words.insert(words.end(), call.args.args.begin(), call.args.args.end());
   return words;
 }
 
@@ -21,10 +20,9 @@ struct Commands {
 
 Reply run(Connection& connection, const Commands& commands, const ScriptCall& call,
           const Patience& patience, Asking asking) {
-  const std::string key_count = std::to_string(call.args.keys.size());
   const auto send = [&](std::string_view command, std::string_view which) {
     if (asking == Asking::yes) connection.send({"ASKING"}, patience);
-    return connection.command(eval_args(command, which, key_count, call.args), patience);
+    return connection.command(eval_args(command, which, call), patience);
   };
   Reply reply = send(commands.by_sha, call.script.sha1);
   if (reply.type == Reply::Type::error && reply.text.starts_with("NOSCRIPT")) {
@@ -47,18 +45,12 @@ Reply run_script(Connection& connection, const ScriptCall& call, const Patience&
   return run(connection, {"EVALSHA", "EVAL"}, call, patience, asking);
 }
 
-Args script_command(std::string_view command, const ScriptCall& call,
-                    const std::string& key_count) {
-  return eval_args(command, call.script.sha1, key_count, call.args);
+Args script_command(std::string_view command, const ScriptCall& call) {
+  return eval_args(command, call.script.sha1, call);
 }
 
 std::vector<Reply> run_scripts(Connection& connection, const std::vector<ScriptCall>& calls,
                                const Patience& each) {
-  std::vector<std::string> key_counts;
-  key_counts.reserve(calls.size());
-  for (const ScriptCall& call : calls) {
-    key_counts.push_back(std::to_string(call.args.keys.size()));
-  }
   std::vector<Reply> replies(calls.size());
   std::vector<std::size_t> wanted(calls.size());
   std::iota(wanted.begin(), wanted.end(), 0);
@@ -66,9 +58,7 @@ std::vector<Reply> run_scripts(Connection& connection, const std::vector<ScriptC
   const auto ask = [&](std::string_view command) {
     std::vector<Args> requests;
     requests.reserve(wanted.size());
-    for (const std::size_t i : wanted) {
-      requests.push_back(script_command(command, calls[i], key_counts[i]));
-    }
+    for (const std::size_t i : wanted) requests.push_back(script_command(command, calls[i]));
     std::vector<Reply> answers = connection.commands(requests, each);
     std::vector<std::size_t> failed;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -92,8 +82,7 @@ std::vector<Reply> run_scripts(Connection& connection, const std::vector<ScriptC
 }
 
 void send_script(Connection& connection, const ScriptCall& call, const Patience& patience) {
-  const std::string key_count = std::to_string(call.args.keys.size());
-  connection.send(eval_args("EVAL", call.script.text, key_count, call.args), patience);
+  connection.send(eval_args("EVAL", call.script.text, call), patience);
 }
 
 }  // namespace rlock::redis

@@ -30,10 +30,10 @@ struct ScriptArgs {
 struct ScriptCall {
   const Script& script;
   ScriptArgs args;
+  std::string key_count = std::to_string(args.keys.size());  // as the command has it
 };
 
-// Whether ASKING must precede a request, because its slot is being moved to the node that gets the
-// request.
+// Whether ASKING must precede a request: its slot is being moved to the node that gets it.
 enum class Asking { no, yes };
 
 // Runs a script by its SHA1, or by its text if the server does not know it. A script that only
@@ -48,10 +48,9 @@ enum class Asking { no, yes };
                                              const std::vector<ScriptCall>& calls,
                                              const Patience& each);
 
-// Returns the words of the command that runs a script by its SHA1, such as EVALSHA. They are views
-// of `call`, and of `key_count`, which must be the number of its keys.
-[[nodiscard]] Args script_command(std::string_view command, const ScriptCall& call,
-                                  const std::string& key_count);
+// Returns the words of a command such as EVALSHA, which names the script by its SHA1: views of
+// `call`.
+[[nodiscard]] Args script_command(std::string_view command, const ScriptCall& call);
 
 // Sends a script by its text and does not wait for the reply. Throws as Connection::send.
 void send_script(Connection& connection, const ScriptCall& call, const Patience& patience);

@@ -29,8 +29,9 @@ struct Appointment {
 // The answer of one sentinel. Nothing means that it does not know the name.
 using Opinion = std::optional<Appointment>;
 
-Opinion ask_as(const NodeOptions& options, const HostAndPort& sentinel, const Patience& patience) {
-  NodeOptions sentinels = options;
+Opinion ask_as(const ConnectionOptions& options, const HostAndPort& sentinel,
+               const Patience& patience) {
+  ConnectionOptions sentinels = options;
   sentinels.endpoint.database = 0;
   const auto connection = connect_node(sentinels, sentinel, patience);
   const std::string& name = options.endpoint.master;
@@ -39,7 +40,7 @@ Opinion ask_as(const NodeOptions& options, const HostAndPort& sentinel, const Pa
   const Reply details = connection->command({"SENTINEL", "MASTER", name}, patience);
   const Reply address =
       connection->command({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", name}, patience);
-  const std::string url = node_endpoint(sentinels.endpoint, sentinel).display();
+  const std::string url = sentinels.endpoint.of(sentinel).display();
   if (address.type == Reply::Type::error) {
     if (!address.text.starts_with("ERR unknown command")) throw ServerError(url, address.text);
     throw Error(ExitStatus::config, url + ": not a sentinel, but a server: use redis://");
@@ -57,8 +58,9 @@ Opinion ask_as(const NodeOptions& options, const HostAndPort& sentinel, const Pa
 }
 
 // A sentinel need not have the servers' users: it gets a password only if it asks for one.
-Opinion ask(const NodeOptions& options, const HostAndPort& sentinel, const Patience& patience) {
-  NodeOptions anonymous = options;
+Opinion ask(const ConnectionOptions& options, const HostAndPort& sentinel,
+            const Patience& patience) {
+  ConnectionOptions anonymous = options;
   anonymous.endpoint.credentials = {};
   try {
     return ask_as(anonymous, sentinel, patience);
@@ -69,19 +71,13 @@ Opinion ask(const NodeOptions& options, const HostAndPort& sentinel, const Patie
 }
 
 // Returns the highest epoch of a group that this process has heard of, `heard` now.
-std::int64_t newest_epoch(const Endpoint& whole, std::int64_t heard) {
+std::int64_t newest_epoch(const Endpoint& whole, const std::vector<Appointment>& heard) {
   static std::mutex mutex;
   static std::map<std::string, std::int64_t> newest;
   const std::lock_guard guard(mutex);
   std::int64_t& epoch = newest[whole.display()];
-  epoch = std::max(epoch, heard);
-  return epoch;
-}
-
-std::int64_t newest_epoch(const Endpoint& whole, const std::vector<Appointment>& heard) {
-  std::int64_t epoch = 0;
   for (const Appointment& one : heard) epoch = std::max(epoch, one.epoch);
-  return newest_epoch(whole, epoch);
+  return epoch;
 }
 
 // Returns the master that most sentinels name, among the sentinels that know the last failover. A
@@ -103,23 +99,10 @@ std::optional<Appointment> choose(const std::vector<Appointment>& said, std::int
       is_tie = true;
     }
   }
-  if (chosen == nullptr) {
-    why = "no sentinel that answered knows of the last failover";
-    return std::nullopt;
-  }
-  if (is_tie) {
-    why = "the sentinels do not agree on a master";
-    return std::nullopt;
-  }
-  return *chosen;
-}
-
-[[noreturn]] void throw_silence(const std::exception_ptr& failure, const std::string& whole) {
-  try {
-    std::rethrow_exception(failure);
-  } catch (const Error& error) {
-    throw Unavailable(whole + ": no sentinel answers: " + error.what());
-  }
+  if (chosen != nullptr && !is_tie) return *chosen;
+  why = is_tie ? "the sentinels do not agree on a master"
+               : "no sentinel that answered knows of the last failover";
+  return std::nullopt;
 }
 
 // True for the answer of a server that takes no writes, for now at least.
@@ -130,15 +113,15 @@ bool is_replica(const Reply& role) {
 // What became of the question for the master.
 struct Answers {
   std::vector<Appointment> said;
-  bool is_unknown = false;  // to some sentinel
-  bool are_all = false;     // no sentinel is still silent
-  std::vector<std::exception_ptr> silent;
-  std::vector<std::exception_ptr> refusals;
+  bool is_unknown = false;             // to some sentinel
+  bool are_all = false;                // no sentinel is still silent
+  std::optional<std::string> silence;  // of the first that is unavailable
+  std::exception_ptr refusal;          // of the first that fails otherwise
 };
 
 // Asks all sentinels, until all have answered or failed, or a majority has answered. From
 // `any_counts` on, a single answer is enough.
-Answers ask_all(const NodeOptions& options, const Patience& patience, TimePoint any_counts) {
+Answers ask_all(const ConnectionOptions& options, const Patience& patience, TimePoint any_counts) {
   Survey<Opinion> survey([options](const HostAndPort& sentinel,
                                    const Patience& until) { return ask(options, sentinel, until); },
                          patience);
@@ -146,14 +129,10 @@ Answers ask_all(const NodeOptions& options, const Patience& patience, TimePoint 
   Answers answers;
   TimePoint until = patience.deadline;
   while (auto result = survey.next(until)) {
-    if (result->failure) {
-      try {
-        std::rethrow_exception(result->failure);
-      } catch (const Unavailable&) {
-        answers.silent.push_back(result->failure);
-      } catch (...) {
-        answers.refusals.push_back(result->failure);
-      }
+    if (result->silence) {
+      if (!answers.silence) answers.silence = result->silence;
+    } else if (result->refusal) {
+      if (!answers.refusal) answers.refusal = result->refusal;
     } else if (!*result->answer) {
       answers.is_unknown = true;
     } else {
@@ -168,27 +147,26 @@ Answers ask_all(const NodeOptions& options, const Patience& patience, TimePoint 
 }
 
 // Returns where the sentinels say the master is, or nothing, and why, if that is not clear now.
-std::optional<Appointment> find_master(const NodeOptions& options, const Patience& patience,
+std::optional<Appointment> find_master(const ConnectionOptions& options, const Patience& patience,
                                        TimePoint any_counts, std::string& why) {
-  const auto [said, is_unknown, are_all, silent, refusals] = ask_all(options, patience, any_counts);
+  const auto [said, is_unknown, are_all, silence, refusal] = ask_all(options, patience, any_counts);
   if (!said.empty()) return choose(said, newest_epoch(options.endpoint, said), why);
   const std::string whole = options.endpoint.display();
-  const bool all_answered = silent.empty() && are_all;
+  const bool all_answered = !silence && are_all;
+  if (refusal && (all_answered || !is_unknown)) std::rethrow_exception(refusal);
   if (is_unknown) {
     const std::string unknown = whole + ": no sentinel knows a master called " +
                                 escape_for_terminal(options.endpoint.master);
-    if (all_answered && refusals.empty()) throw Error(ExitStatus::config, unknown);
-    if (all_answered) std::rethrow_exception(refusals.front());
+    if (all_answered) throw Error(ExitStatus::config, unknown);
     throw Unavailable(unknown + ", and some do not answer");
   }
-  if (!refusals.empty()) std::rethrow_exception(refusals.front());
-  if (!silent.empty()) throw_silence(silent.front(), whole);
-  throw Unavailable(whole + ": no sentinel answers " + in_time(patience));
+  throw Unavailable(whole + ": no sentinel answers" +
+                    (silence ? ": " + *silence : " " + in_time(patience)));
 }
 
 }  // namespace
 
-Master connect_master(const NodeOptions& options, const Patience& patience) {
+Master connect_master(const ConnectionOptions& options, const Patience& patience) {
   const TimePoint asked = BootClock::now();
   const TimePoint any_counts = asked + (patience.deadline - asked) / 2;
   std::string why;
@@ -208,8 +186,7 @@ Master connect_master(const NodeOptions& options, const Patience& patience) {
         auto connection = connect_node(options, named->node, half);
         const Reply role = connection->command({"ROLE"}, half);
         if (!is_replica(role)) return {named->node, named->epoch, std::move(connection)};
-        why = "the master is down: " + node_endpoint(options.endpoint, named->node).display() +
-              " is a replica";
+        why = "the master is down: " + options.endpoint.of(named->node).display() + " is a replica";
       } catch (const Unavailable& error) {
         // What a server has answered tells more.
         if (why.empty()) why = std::string("the master is down: ") + error.what();
@@ -220,19 +197,22 @@ Master connect_master(const NodeOptions& options, const Patience& patience) {
   }
 }
 
-void hear_of_failovers(const NodeOptions& options, const Patience& patience) {
+void hear_of_failovers(const ConnectionOptions& options, const Patience& patience) {
   const Answers answers = ask_all(options, patience, patience.deadline);
   newest_epoch(options.endpoint, answers.said);
   if (!answers.said.empty()) return;
   const std::string whole = options.endpoint.display();
-  for (const auto* failures : {&answers.silent, &answers.refusals}) {
-    if (!failures->empty()) throw_silence(failures->front(), whole);
+  if (answers.silence) throw Unavailable(whole + ": no sentinel answers: " + *answers.silence);
+  try {
+    if (answers.refusal) std::rethrow_exception(answers.refusal);
+  } catch (const Error& error) {
+    throw Unavailable(whole + ": no sentinel answers: " + error.what());
   }
   throw Unavailable(whole + ": no sentinel names the master " + in_time(patience));
 }
 
 bool is_outdated(const Endpoint& whole, std::int64_t epoch) {
-  return newest_epoch(whole, 0) > epoch;
+  return newest_epoch(whole, {}) > epoch;
 }
 
 }  // namespace rlock::redis

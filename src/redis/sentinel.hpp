@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "redis/node.hpp"
+#include "redis/connection.hpp"
 
 namespace rlock::redis {
 
@@ -21,11 +21,11 @@ struct Master {
 // Throws Unavailable if no sentinel can be reached or there is no such master by the deadline,
 // Error (config) if no sentinel knows the master or a server that was asked is not a sentinel,
 // ServerError, ProtocolError, Interrupted.
-[[nodiscard]] Master connect_master(const NodeOptions& options, const Patience& patience);
+[[nodiscard]] Master connect_master(const ConnectionOptions& options, const Patience& patience);
 
 // Asks the sentinels for failovers. is_outdated then knows them. Throws Unavailable if no sentinel
 // names the master, Error (unavailable) if there is no descriptor to ask with, Interrupted.
-void hear_of_failovers(const NodeOptions& options, const Patience& patience);
+void hear_of_failovers(const ConnectionOptions& options, const Patience& patience);
 
 // Returns whether this process has heard of a failover of the group after the failover of `epoch`.
 [[nodiscard]] bool is_outdated(const Endpoint& whole, std::int64_t epoch);

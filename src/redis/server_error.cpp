@@ -85,6 +85,11 @@ std::string missing_right(const std::string& text) {
   return "this user may not " + what + " (the rights that rlock needs: man rlock, Access control)";
 }
 
+ExitStatus status_for(const std::string& text) {
+  const Rule* const rule = find_rule(text);
+  return rule == nullptr ? ExitStatus::wrong_kind : rule->status;
+}
+
 std::string words_for(const std::string& text) {
   const Rule* const rule = find_rule(text);
   if (rule == nullptr) return "the server refuses a request";
@@ -111,8 +116,8 @@ std::string without_script(std::string text) {
 }  // namespace
 
 ServerError::ServerError(const std::string& server, const std::string& text)
-    : Error(status_of_server_error(text), server + ": " + words_for(text) + "; the server says: " +
-                                              escape_for_terminal(without_script(text))),
+    : Error(status_for(text), server + ": " + words_for(text) + "; the server says: " +
+                                  escape_for_terminal(without_script(text))),
       code_(text.substr(0, text.find(' '))),
       words_end_(server.size() + 2 + words_for(text).size()) {}
 
@@ -126,11 +131,6 @@ bool is_error(const std::string& text, std::string_view code) {
   if (text.starts_with(code)) return true;
   // An error that redis.call raised inside a script arrives wrapped by some versions.
   return text.starts_with("ERR Error running script") && text.find(code) != std::string::npos;
-}
-
-ExitStatus status_of_server_error(const std::string& text) {
-  const Rule* const rule = find_rule(text);
-  return rule == nullptr ? ExitStatus::wrong_kind : rule->status;
 }
 
 }  // namespace rlock::redis

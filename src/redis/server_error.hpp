@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/error.hpp"
+#include "tls/module.hpp"
 
 namespace rlock::redis {
 
@@ -16,8 +17,7 @@ class Unavailable : public Error {
   explicit Unavailable(const std::string& message) : Error(ExitStatus::unavailable, message) {}
 };
 
-// The wake-up descriptor of a Client became readable during a request. The outcome of the request
-// is unknown.
+// The wake-up descriptor became readable during a request, whose outcome is unknown.
 class Interrupted : public std::exception {
  public:
   [[nodiscard]] const char* what() const noexcept override { return "interrupted"; }
@@ -40,11 +40,22 @@ class ServerError : public Error {
   std::size_t words_end_;  // in the message, where the server's text follows
 };
 
-// Returns whether a server's error line has this code, such as "READONLY". The error may also come
-// from inside a script.
-[[nodiscard]] bool is_error(const std::string& text, std::string_view code);
+// One side of a TLS handshake refused the other. What to do about it depends on the options of the
+// command line, so cli/output/error_text says that.
+class TlsRefused : public Error {
+ public:
+  using Cause = tls::Failure::Cause;
 
-// Returns the exit status for a server's error line.
-[[nodiscard]] ExitStatus status_of_server_error(const std::string& text);
+  TlsRefused(Cause cause, const std::string& message)
+      : Error(ExitStatus::permission, message), cause_(cause) {}
+
+  [[nodiscard]] Cause cause() const noexcept { return cause_; }
+
+ private:
+  Cause cause_;
+};
+
+// Returns whether a server's error line has this code, such as "READONLY", also from a script.
+[[nodiscard]] bool is_error(const std::string& text, std::string_view code);
 
 }  // namespace rlock::redis

@@ -22,8 +22,7 @@ struct Redirect {
   HostAndPort node;
 };
 
-// Reads "MOVED 3999 10.0.0.1:6381". If the host is missing, it is the host of `asked`. Throws
-// ProtocolError.
+// Reads "MOVED 3999 10.0.0.1:6381". A missing host is that of `asked`. Throws ProtocolError.
 [[nodiscard]] Redirect parse_redirect(std::string_view text, const HostAndPort& asked);
 
 class SlotMap {

@@ -9,7 +9,6 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <new>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -26,55 +25,45 @@ namespace {
 // The pause before the next address is tried beside the ones that have not answered (RFC 8305).
 constexpr Milliseconds k_next_address{250};
 
-struct Address {
-  sockaddr_storage storage{};
-  socklen_t length = 0;
+struct FreeAddresses {
+  void operator()(addrinfo* list) const { ::freeaddrinfo(list); }
 };
+using Addresses = std::unique_ptr<addrinfo, FreeAddresses>;
 
 struct Lookup {
   std::mutex mutex;
   Event done;
-  int error = 0;
-  std::vector<Address> addresses;
+  int error = 0;  // of getaddrinfo
+  Addresses addresses;
 };
 
-// Throws std::bad_alloc.
-void look_up(const std::string& host, const std::string& port, int flags, Lookup& lookup) {
+// Returns 0, or the error of getaddrinfo.
+int look_up(const std::string& host, const std::string& port, int flags, Addresses& addresses) {
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_NUMERICSERV | flags;
   addrinfo* list = nullptr;
   const int error = ::getaddrinfo(host.c_str(), port.c_str(), &hints, &list);
-  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(list, ::freeaddrinfo);
-  const std::lock_guard guard(lookup.mutex);
-  lookup.error = error;
-  if (error != 0) return;
-  for (const addrinfo* at = list; at != nullptr; at = at->ai_next) {
-    Address address;
-    std::memcpy(&address.storage, at->ai_addr, at->ai_addrlen);
-    address.length = at->ai_addrlen;
-    lookup.addresses.push_back(address);
-  }
+  addresses.reset(list);
+  return error;
 }
 
 // getaddrinfo cannot be given a deadline, so a name is looked up in a thread that is left behind
 // when it takes too long.
-std::vector<Address> resolve(const Endpoint& endpoint, const Patience& patience) {
+Addresses resolve(const Endpoint& endpoint, const Patience& patience) {
   const std::string port = std::to_string(endpoint.port);
-  Lookup numeric;
-  look_up(endpoint.host, port, AI_NUMERICHOST, numeric);
-  if (numeric.error == 0) return numeric.addresses;
+  Addresses numeric;
+  if (look_up(endpoint.host, port, AI_NUMERICHOST, numeric) == 0) return numeric;
 
   const auto lookup = std::make_shared<Lookup>();
   const auto work = [lookup, host = endpoint.host, port] {
-    try {
-      look_up(host, port, AI_ADDRCONFIG, *lookup);
-      if (lookup->error != 0) look_up(host, port, 0, *lookup);
-    } catch (const std::bad_alloc&) {
-      const std::lock_guard guard(lookup->mutex);
-      lookup->error = EAI_MEMORY;
-    }
+    Addresses addresses;
+    int error = look_up(host, port, AI_ADDRCONFIG, addresses);
+    if (error != 0) error = look_up(host, port, 0, addresses);
+    const std::lock_guard guard(lookup->mutex);
+    lookup->error = error;
+    lookup->addresses = std::move(addresses);
     lookup->done.raise();
   };
   try {
@@ -87,7 +76,7 @@ std::vector<Address> resolve(const Endpoint& endpoint, const Patience& patience)
   }
   const std::lock_guard guard(lookup->mutex);
   if (lookup->error != 0) throw Unavailable(::gai_strerror(lookup->error));
-  return lookup->addresses;
+  return std::move(lookup->addresses);
 }
 
 void configure_tcp(int fd) {
@@ -107,15 +96,14 @@ struct Attempt {
   int error = 0;
 };
 
-Attempt start(const Address& address) {
+Attempt start(const addrinfo& address) {
   Attempt attempt;
-  const auto* name = reinterpret_cast<const sockaddr*>(&address.storage);
-  attempt.fd = Fd(::socket(name->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  attempt.fd = Fd(::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!attempt.fd.valid()) {
     attempt.error = errno;
     return attempt;
   }
-  while (::connect(attempt.fd.get(), name, address.length) != 0) {
+  while (::connect(attempt.fd.get(), address.ai_addr, address.ai_addrlen) != 0) {
     if (errno == EINTR) continue;
     if (errno == EINPROGRESS || errno == EALREADY || errno == EISCONN) break;
     attempt.error = errno;
@@ -181,11 +169,15 @@ void pause(const Patience& patience) {
 }
 
 Fd connect_tcp(const Endpoint& endpoint, const Patience& patience) {
-  const std::vector<Address> addresses = resolve(endpoint, patience);
+  const Addresses addresses = resolve(endpoint, patience);
+  const addrinfo* address = addresses.get();
   std::vector<Attempt> attempts;
   while (true) {
-    if (attempts.size() < addresses.size()) attempts.push_back(start(addresses[attempts.size()]));
-    const bool more = attempts.size() < addresses.size();
+    if (address != nullptr) {
+      attempts.push_back(start(*address));
+      address = address->ai_next;
+    }
+    const bool more = address != nullptr;
     const TimePoint next = after(BootClock::now(), k_next_address);
     while (!all_failed(attempts)) {
       const TimePoint until = more ? std::min(next, patience.deadline) : patience.deadline;
@@ -198,10 +190,7 @@ Fd connect_tcp(const Endpoint& endpoint, const Patience& patience) {
         throw Unavailable("no answer " + in_time(patience));
       if (more && BootClock::now() >= next) break;
     }
-    if (!more && all_failed(attempts)) {
-      throw Unavailable(attempts.empty() ? "the host has no address"
-                                         : errno_text(attempts.front().error));
-    }
+    if (!more && all_failed(attempts)) throw Unavailable(errno_text(attempts.front().error));
   }
 }
 

@@ -1,5 +1,4 @@
-// Reads and writes the bytes of a connection: a plain socket, or TLS on top of one. Nothing here
-// waits.
+// Reads and writes the bytes of a connection: a plain socket, or TLS on top of one.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +8,15 @@
 #include <string_view>
 
 #include "base/fd.hpp"
+#include "redis/socket.hpp"
+#include "redis/url.hpp"
 
 namespace rlock::redis {
 
+// Nothing in it waits.
 class Stream {
  public:
-  // The result of a read or a write: some bytes, or the events (POLLIN, POLLOUT) to wait for before
-  // the next try.
+  // What a read or a write did: some bytes, or the events to wait for before the next try.
   struct Step {
     std::size_t bytes = 0;
     short wait_for = 0;
@@ -28,11 +29,9 @@ class Stream {
 
   // Reads what has arrived. Throws Unavailable when the connection has ended; Error.
   virtual Step read(std::span<char> buffer) = 0;
-  // Writes the start of `bytes`. At the next try, `bytes` must start with the same bytes. Throws as
-  // `read`.
+  // Writes the start of `bytes`, which the next try must begin with again. Throws as `read`.
   virtual Step write(std::string_view bytes) = 0;
-  // Tells the other side that nothing follows. Returns no event when that is done. Throws
-  // Unavailable.
+  // Tells the other side that nothing follows: done without an event. Throws Unavailable.
   virtual Step end() = 0;
 
   // Returns whether `read` has data even if the socket has none.
@@ -43,5 +42,11 @@ class Stream {
 // Makes a stream of a plain socket. For messages: `server` is the URL without user and password.
 // `hint` is appended to the message that the server has closed the connection without a reply.
 [[nodiscard]] std::unique_ptr<Stream> plain_stream(Fd socket, std::string server, std::string hint);
+
+// Connects to a tls endpoint and verifies the server. Throws Unavailable (the message does not name
+// the server), Interrupted, TlsRefused if one side refuses the other, Error (config) if a file
+// cannot be used or this build has no TLS, ProtocolError if the server does not speak TLS.
+[[nodiscard]] std::unique_ptr<Stream> connect_tls(const Endpoint& endpoint,
+                                                  const Patience& patience);
 
 }  // namespace rlock::redis

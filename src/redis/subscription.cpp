@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <map>
 #include <poll.h>
+#include <strings.h>
 #include <sys/epoll.h>
 #include <utility>
 
@@ -21,20 +22,17 @@ Subscription::Subscription(const ClientOptions& options, const std::vector<std::
     return;
   }
   if (options.endpoint.transport == Endpoint::Transport::sentinel) {
-    connections_.push_back(
-        connect_master({options.endpoint, options.name, options.reply_limit}, patience).connection);
+    connections_.push_back(connect_master(options, patience).connection);
   } else {
-    connections_.push_back(std::make_unique<Connection>(options.endpoint, options.name,
-                                                        options.reply_limit, patience));
+    connections_.push_back(std::make_unique<Connection>(options, patience));
   }
-  const auto error = subscribe(*connections_[0], {"SUBSCRIBE", "subscribe"}, channels);
+  const auto error = subscribe(*connections_[0], "SUBSCRIBE", channels);
   if (error) throw ServerError(options.endpoint.display(), *error);
 }
 
 void Subscription::listen_in_shards(const std::vector<std::string>& channels,
                                     const Patience& patience) {
-  const NodeOptions nodes{options_.endpoint, options_.name, options_.reply_limit};
-  Cluster cluster(nodes);
+  Cluster cluster(options_);
   std::map<std::string, std::pair<HostAndPort, std::map<int, std::vector<std::string>>>> owners;
   for (const std::string& channel : channels) {
     const int slot = slot_of(channel);
@@ -47,16 +45,16 @@ void Subscription::listen_in_shards(const std::vector<std::string>& channels,
   if (!all_.valid()) throw Unavailable("epoll: " + errno_text(errno));
   for (const auto& [name, owned] : owners) {
     auto connection = cluster.take_connection(owned.first);
-    if (!connection) connection = connect_node(nodes, owned.first, patience);
+    if (!connection) connection = connect_node(options_, owned.first, patience);
     for (const auto& [slot, some] : owned.second) {
       // Before Redis 7 there are no shards, and a user may lack the right. Then only messages for
       // all nodes arrive.
-      const auto moved = subscribe(*connection, {"SSUBSCRIBE", "ssubscribe"}, some);
+      const auto moved = subscribe(*connection, "SSUBSCRIBE", some);
       if (moved && Links::is_about_slot(*moved))
         throw Unavailable(name + ": the slot of a channel is being moved (" +
                           escape_for_terminal(*moved) + ")");
-      const auto error = subscribe(*connection, {"SUBSCRIBE", "subscribe"}, some);
-      if (error) throw ServerError(node_endpoint(options_.endpoint, owned.first).display(), *error);
+      const auto error = subscribe(*connection, "SUBSCRIBE", some);
+      if (error) throw ServerError(options_.endpoint.of(owned.first).display(), *error);
     }
     epoll_event event{};
     event.events = EPOLLIN;
@@ -68,7 +66,7 @@ void Subscription::listen_in_shards(const std::vector<std::string>& channels,
 }
 
 bool Subscription::add(const std::vector<std::string>& channels) {
-  return !subscribe(*connections_[0], {"SUBSCRIBE", "subscribe"}, channels);
+  return !subscribe(*connections_[0], "SUBSCRIBE", channels);
 }
 
 bool Subscription::overhear(const std::string& channel) {
@@ -77,10 +75,10 @@ bool Subscription::overhear(const std::string& channel) {
   Connection& connection = *connections_[0];
   if (!overheard_.empty()) {
     const std::string old = std::exchange(overheard_, "");
-    if (subscribe(connection, {"PUNSUBSCRIBE", "punsubscribe"}, {old})) return false;
+    if (subscribe(connection, "PUNSUBSCRIBE", {old})) return false;
   }
   if (pattern.empty()) return true;
-  if (subscribe(connection, {"PSUBSCRIBE", "psubscribe"}, {pattern})) return false;
+  if (subscribe(connection, "PSUBSCRIBE", {pattern})) return false;
   overheard_ = pattern;
   return true;
 }
@@ -102,18 +100,18 @@ std::optional<Message> Subscription::to_message(const Reply& reply) const {
   return Message{items[1].as_text(), items[2].as_text()};
 }
 
-// Returns the server's error if it refuses.
-std::optional<std::string> Subscription::subscribe(Connection& connection, const Verb& verb,
+// Sends `command` for several channels. Returns the server's error if it refuses.
+std::optional<std::string> Subscription::subscribe(Connection& connection, const char* command,
                                                    const std::vector<std::string>& channels) {
   const Patience patience = options_.patience();
-  Args request = {verb.command};
+  Args request = {command};
   request.insert(request.end(), channels.begin(), channels.end());
   Reply reply = connection.command(request, patience);
   std::size_t confirmed = 0;
   while (reply.type != Reply::Type::error) {
     if (auto message = to_message(reply)) {
       early_.push_back(std::move(*message));
-    } else if (reply.items[0].as_text() != verb.confirmation) {
+    } else if (::strcasecmp(reply.items[0].as_text().c_str(), command) != 0) {
       throw ProtocolError("no confirmation of a subscription");
     } else if (++confirmed == channels.size()) {
       return std::nullopt;

@@ -1,5 +1,4 @@
-// Connections that listen to channels. Messages are hints. A message may be lost with its
-// connection.
+// Connections that listen to channels. Messages are hints, and may be lost.
 #pragma once
 
 #include <memory>
@@ -21,9 +20,8 @@ struct Message {
 // the channels (SPUBLISH, Redis 7). A message that is published in both ways is returned twice.
 class Subscription {
  public:
-  // Connects and subscribes. On return, the server has confirmed every channel. In a cluster, there
-  // is a connection to the owner of each channel. Throws Unavailable, ServerError, ProtocolError,
-  // Interrupted.
+  // Connects and subscribes. The server has confirmed every channel. In a cluster, connects to the
+  // owner of each. Throws Unavailable, ServerError, ProtocolError, Interrupted.
   Subscription(const ClientOptions& options, const std::vector<std::string>& channels);
 
   // Subscribes to more channels. Returns false and changes nothing if the server refuses. Not for a
@@ -45,14 +43,8 @@ class Subscription {
   [[nodiscard]] std::vector<Message> drain();
 
  private:
-  // One command for several channels, and its confirmation.
-  struct Verb {
-    const char* command;
-    const char* confirmation;
-  };
-
   void listen_in_shards(const std::vector<std::string>& channels, const Patience& patience);
-  std::optional<std::string> subscribe(Connection& connection, const Verb& verb,
+  std::optional<std::string> subscribe(Connection& connection, const char* command,
                                        const std::vector<std::string>& channels);
   Reply receive(Connection& connection, const Patience& patience);
   [[nodiscard]] std::optional<Message> to_message(const Reply& reply) const;

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <poll.h>
+#include <string>
 #include <system_error>
 
 #include "base/fd.hpp"
@@ -18,8 +19,7 @@
 
 namespace rlock::redis {
 
-// Asks each server in a thread of its own. The thread ends by the deadline, even if nobody waits
-// for its answer any more.
+// Asks each server in a thread of its own, which ends by the deadline.
 template <typename Answer>
 class Survey {
  public:
@@ -28,38 +28,37 @@ class Survey {
 
   struct Result {
     HostAndPort server;
+    // One of these:
     std::optional<Answer> answer;
-    std::exception_ptr failure;  // instead of an answer
+    std::optional<std::string> silence;  // why the server is Unavailable
+    std::exception_ptr refusal;          // any other failure
   };
 
   // `patience`: for the whole survey. Its wake_fd ends `next` early.
   Survey(Question question, const Patience& patience)
       : question_(std::move(question)), patience_(patience) {}
 
-  // Begins to ask a server. If no thread can be started, the result is a failure that says so.
+  // Begins to ask a server. If no thread can be started, the result says so.
   void ask(const HostAndPort& server) {
     ++pending_;
     const auto work = [box = box_, question = question_, server, patience = patience_] {
-      Result result{server, {}, {}};
+      Result result{server, {}, {}, {}};
       try {
         Patience until = patience;
         until.wake_fd = -1;
         result.answer = question(server, until);
+      } catch (const Unavailable& error) {
+        result.silence = error.what();
       } catch (...) {
-        result.failure = std::current_exception();
+        result.refusal = std::current_exception();
       }
-      const std::lock_guard guard(box->mutex);
-      box->results.push_back(std::move(result));
-      box->arrived.raise();
+      box->put(std::move(result));
     };
     try {
       start_quiet_thread(work).detach();
     } catch (const std::system_error& error) {
-      const std::lock_guard guard(box_->mutex);
-      const Unavailable failure("cannot start a thread to ask " + server.display() + ": " +
-                                error.what());
-      box_->results.push_back({server, {}, std::make_exception_ptr(failure)});
-      box_->arrived.raise();
+      const std::string why = "cannot start a thread to ask " + server.display() + ": ";
+      box_->put({server, {}, why + error.what(), {}});
     }
   }
 
@@ -84,6 +83,12 @@ class Survey {
     std::mutex mutex;
     Event arrived;
     std::deque<Result> results;
+
+    void put(Result result) {
+      const std::lock_guard guard(mutex);
+      results.push_back(std::move(result));
+      arrived.raise();
+    }
   };
 
   Question question_;

@@ -1,5 +1,4 @@
-#include "redis/tls_stream.hpp"
-
+// TLS on top of a socket, by the TLS module.
 #include <poll.h>
 #include <sys/socket.h>
 #include <utility>
@@ -7,6 +6,7 @@
 #include "base/escape.hpp"
 #include "redis/reply.hpp"
 #include "redis/server_error.hpp"
+#include "redis/stream.hpp"
 #include "redis/tls_module.hpp"
 
 namespace rlock::redis {
@@ -101,7 +101,7 @@ class TlsStream : public Stream {
       case tls::Failure::Kind::files:
         throw Error(ExitStatus::config, why);
       case tls::Failure::Kind::refused:
-        throw Error(ExitStatus::permission, server_ + ": " + why);
+        throw TlsRefused(failure_.cause, server_ + ": " + why);
       case tls::Failure::Kind::foreign:
         throw ProtocolError(server_, "does not speak TLS (" + why + ")");
       case tls::Failure::Kind::lost:

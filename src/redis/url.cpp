@@ -1,13 +1,13 @@
 #include "redis/url.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <optional>
 #include <strings.h>
 
 #include "base/error.hpp"
 #include "base/integer.hpp"
 #include "base/percent.hpp"
-#include "redis/url_hint.hpp"
 
 namespace rlock::redis {
 namespace {
@@ -183,16 +183,40 @@ Endpoint parse_local(std::string_view rest) {
   return endpoint;
 }
 
-std::string encode_path(std::string_view path) {
-  std::string out;
-  while (true) {
-    const std::size_t slash = path.find('/');
-    out += percent_encode(path.substr(0, slash));
-    if (slash == std::string_view::npos) return out;
-    out += '/';
-    path.remove_prefix(slash + 1);
-  }
+bool is_digit(unsigned char c) { return std::isdigit(c) != 0; }
+
+// Returns whether the text has only letters, digits and `others`.
+bool has_only(std::string_view text, std::string_view others) {
+  return std::ranges::all_of(text, [&](unsigned char c) {
+    return std::isalnum(c) != 0 || others.find(static_cast<char>(c)) != std::string_view::npos;
+  });
 }
+
+// Returns whether the text is HOST:PORT, or a HOST that looks like one.
+bool is_host(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  const std::string_view host = text.substr(0, colon);
+  if (host.empty() || !has_only(host, ".-")) return false;
+  if (colon == std::string_view::npos) {
+    return host == "localhost" || host.find('.') != std::string_view::npos;
+  }
+  const std::string_view port = text.substr(colon + 1);
+  return !port.empty() && port.size() <= 5 && std::ranges::all_of(port, is_digit);
+}
+
+// Guesses what a user meant whose text is not the URL of a server, such as "put redis:// in front
+// of it". The hint does not contain the text, because it may be a password.
+std::optional<std::string> url_hint(std::string_view text) {
+  const std::size_t space = text.find(' ');
+  if (space != std::string_view::npos && text.find("://", space) != std::string_view::npos) {
+    return "it has a space in it: give each server separately";
+  }
+  const bool is_path = text.starts_with('/') && !text.starts_with("//") && has_only(text, "/._-");
+  if (!is_path && !is_host(text)) return std::nullopt;
+  return std::string("put ") + (is_path ? "unix://" : "redis://") + " in front of it";
+}
+
+std::string encode_path(std::string_view path) { return percent_encode(path, "-._~:/"); }
 
 }  // namespace
 
@@ -223,6 +247,15 @@ std::string Endpoint::display() const {
       break;
   }
   return "redis://" + HostAndPort{host, port}.display() + slash_db;
+}
+
+Endpoint Endpoint::of(const HostAndPort& node) const {
+  Endpoint endpoint;
+  endpoint.host = node.host;
+  endpoint.port = node.port;
+  endpoint.database = database;
+  endpoint.credentials = credentials;
+  return endpoint;
 }
 
 Endpoint parse_url(std::string_view url) {

@@ -31,8 +31,7 @@ struct TlsFiles {
 };
 
 struct Endpoint {
-  // tls: TCP with encryption. sentinel: the master that sentinels name, by TCP. cluster: the node
-  // that has the key, by TCP.
+  // tls: encrypted. sentinel: the master that sentinels name. cluster: the node of the key.
   enum class Transport { tcp, tls, unix_socket, local, sentinel, cluster };
 
   Transport transport = Transport::tcp;
@@ -48,13 +47,12 @@ struct Endpoint {
 
   // Returns the URL without user and password, percent-encoded, for messages, logs and JSON.
   [[nodiscard]] std::string display() const;
+  // Returns the endpoint of one server of it: TCP, with the same credentials and database.
+  [[nodiscard]] Endpoint of(const HostAndPort& node) const;
 };
 
-// Parses redis://[user[:password]@]host[:port][/db], rediss://..., unix:///path[?db=N], local:,
-// local:/dir, redis-sentinel://[user[:password]@]host[:port][,host[:port]...][/db]#master and
-// redis-cluster://[user[:password]@]host[:port][,host[:port]...].
-// Throws Error (usage). Its message says what is wrong and what the URL should look like, and never
-// contains a password.
+// Parses a URL of one of the forms in `k_syntax` (url.cpp). Throws Error (usage). Its message says
+// what is wrong and what the URL should look like, and never contains a password.
 [[nodiscard]] Endpoint parse_url(std::string_view url);
 
 }  // namespace rlock::redis

@@ -89,7 +89,7 @@ SSL_CTX* new_context(const Options& options, Failure& failure) noexcept {
   SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET);
   SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                 SSL_MODE_RELEASE_BUFFERS);
-  // A certificate listed in --tls-ca is trusted even if another authority signed it.
+  // A certificate in the file of authorities is trusted even if another authority signed it.
   X509_VERIFY_PARAM* rules = SSL_CTX_get0_param(context);
   X509_VERIFY_PARAM_set_flags(rules, X509_V_FLAG_PARTIAL_CHAIN);
   X509_VERIFY_PARAM_set_hostflags(rules, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);

@@ -41,11 +41,9 @@ void explain_certificate(long result, const char* host, Failure& failure) {
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
     case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-      tell(
-          failure, Failure::Kind::refused,
-          "no trusted authority has signed the server's certificate (%s): give the right authority "
-          "with --tls-ca",
-          why);
+      tell(failure, Failure::Kind::refused,
+           "no trusted authority has signed the server's certificate (%s)", why);
+      failure.cause = Failure::Cause::authorities;
       return;
     default:
       tell(failure, Failure::Kind::refused, "the server's certificate is not valid (%s)", why);
@@ -68,15 +66,14 @@ bool is_no_tls(int reason) {
 
 constexpr const char* k_versions = "; rlock needs TLS 1.2 or later";
 
-// What the server may have meant by an alert, where that helps.
-const char* hint_of_alert(int alert, bool has_certificate) {
+// What the server may have meant by an alert.
+Failure::Cause cause_of_alert(int alert, bool has_certificate) {
+  using Cause = Failure::Cause;
   switch (alert) {
     case SSL_AD_CERTIFICATE_REQUIRED:
-      return "; it requires a client certificate: give --tls-cert and --tls-key";
+      return Cause::certificate_missing;
     case SSL_AD_HANDSHAKE_FAILURE:
-      return has_certificate
-                 ? ""
-                 : "; if it requires a client certificate, give --tls-cert and --tls-key";
+      return has_certificate ? Cause::other : Cause::certificate_unknown;
     case SSL_AD_BAD_CERTIFICATE:
     case SSL_AD_UNSUPPORTED_CERTIFICATE:
     case SSL_AD_CERTIFICATE_REVOKED:
@@ -84,12 +81,16 @@ const char* hint_of_alert(int alert, bool has_certificate) {
     case SSL_AD_CERTIFICATE_UNKNOWN:
     case SSL_AD_UNKNOWN_CA:
     case SSL_AD_ACCESS_DENIED:
-      return has_certificate ? "; it rejects the certificate of --tls-cert" : "";
-    case SSL_AD_PROTOCOL_VERSION:
-      return k_versions;
+      return has_certificate ? Cause::certificate_rejected : Cause::other;
     default:
-      return "";
+      return Cause::other;
   }
+}
+
+const char* hint_of_alert(int alert, Failure::Cause cause) {
+  if (alert == SSL_AD_PROTOCOL_VERSION) return k_versions;
+  if (cause == Failure::Cause::certificate_missing) return "; it requires a client certificate";
+  return cause == Failure::Cause::certificate_rejected ? "; it rejects the certificate" : "";
 }
 
 // Explains an alert of the server. OpenSSL's text starts with a version, "tlsv13 alert", which is
@@ -100,8 +101,10 @@ void explain_alert(const SSL* ssl, int alert, const char* text, Failure& failure
   if (alert == SSL_AD_INTERNAL_ERROR || alert == SSL_AD_USER_CANCELLED) {
     tell(failure, Failure::Kind::lost, "the server gave up (%s)", why);
   } else {
+    const auto cause = cause_of_alert(alert, SSL_get_certificate(ssl) != nullptr);
     tell(failure, Failure::Kind::refused, "the server refused the TLS handshake (%s)%s", why,
-         hint_of_alert(alert, SSL_get_certificate(ssl) != nullptr));
+         hint_of_alert(alert, cause));
+    failure.cause = cause;
   }
 }
 
@@ -137,6 +140,7 @@ void explain_library(const SSL* ssl, Phase phase, unsigned long error, const cha
 
 void tell(Failure& failure, Failure::Kind kind, const char* format, ...) noexcept {
   failure.kind = kind;
+  failure.cause = Failure::Cause::other;
   va_list arguments;
   va_start(arguments, format);
   std::vsnprintf(failure.text, sizeof failure.text, format, arguments);

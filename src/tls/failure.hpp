@@ -9,7 +9,8 @@ namespace rlock::tls {
 
 enum class Phase { handshake, data };
 
-// Sets the kind and the text, which is formatted as by printf. A text that is too long is cut.
+// Sets the kind, no cause, and the text, which is formatted as by printf. A text that is too long
+// is cut.
 [[gnu::format(printf, 3, 4)]] void tell(Failure& failure, Failure::Kind kind, const char* format,
                                         ...) noexcept;
 

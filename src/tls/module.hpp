@@ -24,7 +24,16 @@ struct Failure {
     foreign,  // the server does not speak TLS
     lost,     // the connection broke
   };
+  // Of a refusal: which of `Options` the user may have to change.
+  enum class Cause : int {
+    other,                 // none
+    authorities,           // none of them has signed the server's certificate
+    certificate_missing,   // the server requires one of the client
+    certificate_unknown,   // there is none, and the server may require one
+    certificate_rejected,  // the server does not accept the client's
+  };
   Kind kind;
+  Cause cause;
   char text[256];  // the reason, for people; may contain any byte of `Options`
 };
 
@@ -57,7 +66,7 @@ struct Module {
 };
 
 // The module's only symbol. Its number grows when anything above changes.
-inline constexpr const char* k_entry = "rlock_tls_module_1";
+inline constexpr const char* k_entry = "rlock_tls_module_2";
 using Entry = const Module* (*)();
 
 }  // namespace rlock::tls

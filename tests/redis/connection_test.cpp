@@ -20,7 +20,7 @@ redis::Patience patience(int milliseconds = 30'000) {
 }
 
 redis::Connection connect(const std::string& url, std::size_t limit = redis::k_small_reply) {
-  return {redis::parse_url(url), "rlock:test:1", limit, patience()};
+  return {{redis::parse_url(url), "rlock:test:1", limit}, patience()};
 }
 
 }  // namespace

@@ -113,10 +113,10 @@ check_file() {
     long_functions "$file"
 }
 
-# Prints the texts of lock, process and redis that name an option, such as "--fence" or "-s".
+# Prints the texts of lock, process, redis and tls that name an option, such as "--fence" or "-s".
 # redis/local_server.cpp names the options of redis-server.
 named_options() {
-    grep -rnoE --include='*.[ch]pp' '"([^"\\]|\\.)*"' lock process redis | sort |
+    grep -rnoE --include='*.[ch]pp' '"([^"\\]|\\.)*"' lock process redis tls | sort |
         sed -nE '/^redis\/local_server\.cpp:/d
             s/^([^:]*):[0-9]+:("(.*[ (])?(--[a-z]|-[A-Za-z][^A-Za-z0-9-]).*)/\1: \2: only cli names options/p'
 }
@@ -179,7 +179,8 @@ plant lock/servers/session.cpp '#include "base/wording.hpp"\n' '"base/wording.hp
 plant lock/inspection/server_health.cpp '#include "base/duration.hpp"\n' '"base/duration.hpp": lock tells facts'
 plant lock/make_lock.cpp 'throw Error("--fence: not for a reader");\n' '"--fence: not for a reader": only cli names options'
 plant lock/inspection/repair.cpp 'f("take it with (-s)", -x, "or \\"-x\\"");\n' '"take it with (-s)": only cli names options'
-plant redis/url_hint.cpp 'f("a", -x, "give -r");\n' '"give -r": only cli names options'
+plant redis/url.cpp 'f("a", -x, "give -r");\n' '"give -r": only cli names options'
+plant tls/failure.cpp 'f("give --tls-ca");\n' '"give --tls-ca": only cli names options'
 plant process/caller.cpp 'f("give --pid");\n' '"give --pid": only cli names options'
 plant process/child.cpp '#include "lock/words/lease.hpp"\n' '"lock/words/lease.hpp": process may not'
 plant main.cpp '#include "lock/words/lease.hpp"\n' '"lock/words/lease.hpp": main may not include lock/words'

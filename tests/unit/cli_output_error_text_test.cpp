@@ -62,6 +62,21 @@ TEST_CASE("a password that a server requires or rejects is told with the option 
         "--password-file; the server says: WRONGPASS no");
 }
 
+TEST_CASE("a refused TLS handshake is told with the options for it") {
+  using Cause = redis::TlsRefused::Cause;
+  for (const auto& [cause, text] :
+       {std::pair(Cause::authorities, "no: give the right authority with --tls-ca"),
+        {Cause::certificate_missing, "no: give --tls-cert and --tls-key"},
+        {Cause::certificate_unknown,
+         "no; if it requires a client certificate, give --tls-cert and --tls-key"},
+        {Cause::certificate_rejected, "no of --tls-cert"},
+        {Cause::other, "no"}}) {
+    const redis::TlsRefused refused(cause, "no");
+    CHECK(refused.status() == ExitStatus::permission);
+    CHECK(describe_error(refused) == text);
+  }
+}
+
 TEST_CASE("other errors are told as they are") {
   const ServerError odd("redis://a", "ODD");
   CHECK(describe_error(odd) == odd.what());

@@ -39,6 +39,24 @@ const char* advice(const redis::ServerError& error) {
   return error.code() == "WRONGPASS" ? "check --user and --password-file" : "";
 }
 
+// Returns what follows the message.
+const char* advice(redis::TlsRefused::Cause cause) {
+  using Cause = redis::TlsRefused::Cause;
+  switch (cause) {
+    case Cause::authorities:
+      return ": give the right authority with --tls-ca";
+    case Cause::certificate_missing:
+      return ": give --tls-cert and --tls-key";
+    case Cause::certificate_unknown:
+      return "; if it requires a client certificate, give --tls-cert and --tls-key";
+    case Cause::certificate_rejected:
+      return " of --tls-cert";
+    case Cause::other:
+      break;
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string describe_error(const Error& error) {
@@ -48,6 +66,9 @@ std::string describe_error(const Error& error) {
   }
   if (const auto* refusal = dynamic_cast<const redis::ServerError*>(&error)) {
     return refusal->message_with(advice(*refusal));
+  }
+  if (const auto* refusal = dynamic_cast<const redis::TlsRefused*>(&error)) {
+    return refusal->what() + std::string(advice(refusal->cause()));
   }
   return error.what();
 }

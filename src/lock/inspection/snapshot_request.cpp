@@ -42,10 +42,9 @@ void put(redis::Reply& snapshot, Place place, redis::Reply& reply) {
 std::optional<redis::Reply> request_long(redis::Client& client, const KeyNames& keys,
                                          const char* run) {
   const redis::ScriptCall call = request_call(client, keys, k_none);
-  const std::string key_count = std::to_string(call.args.keys.size());
   std::vector<redis::Reply> replies =
       client.commands({{"MULTI"},
-                       redis::script_command(run, call, key_count),
+                       redis::script_command(run, call),
                        {"HGETALL", keys.lock},
                        {"LRANGE", keys.queue, "0", "-1"},
                        {"ZRANGE", keys.timeout, "0", "-1", "WITHSCORES"},
