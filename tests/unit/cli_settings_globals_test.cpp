@@ -1,3 +1,4 @@
+#include <memory>
 #include <string>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -27,11 +28,17 @@ struct Clean {
   }
 
   void configure(const std::string& text) const { scratch.write("rlock.toml", text); }
-  [[nodiscard]] redis::Endpoint endpoint() const { return globals.client_options("list").endpoint; }
+  // As for a command that has just been started: settings are read once.
+  [[nodiscard]] redis::ClientOptions options() const {
+    Globals fresh = globals;
+    fresh.known = std::make_shared<Globals::Known>();
+    return fresh.client_options("list");
+  }
+  [[nodiscard]] redis::Endpoint endpoint() const { return options().endpoint; }
 
   [[nodiscard]] std::string complaint(ExitStatus status) const {
     try {
-      (void)globals.client_options("list");
+      (void)options();
       return "";
     } catch (const Error& error) {
       CHECK(error.status() == status);
@@ -48,7 +55,7 @@ struct Clean {
 
 TEST_CASE("by default it is the server of this machine") {
   const Clean clean;
-  const auto options = clean.globals.client_options("list");
+  const auto options = clean.options();
   CHECK(options.endpoint.display() == "redis://127.0.0.1:6379");
   CHECK(options.timeout == Milliseconds(3000));
   CHECK(options.endpoint.credentials.password.empty());
@@ -59,21 +66,21 @@ TEST_CASE("flags beat the environment, which beats the file") {
   Clean clean;
   clean.configure("redis = \"redis://file\"\ntimeout = \"1s\"\nuser = \"file\"\n");
   CHECK(clean.endpoint().host == "file");
-  CHECK(clean.globals.client_options("list").timeout == Milliseconds(1000));
+  CHECK(clean.options().timeout == Milliseconds(1000));
   CHECK(clean.endpoint().credentials.user == "file");
 
   clean.environment.set("RLOCK_REDIS", "  redis://environment\n");
   clean.environment.set("RLOCK_TIMEOUT", "2s");
   clean.environment.set("RLOCK_USER", "environment");
   CHECK(clean.endpoint().host == "environment");
-  CHECK(clean.globals.client_options("list").timeout == Milliseconds(2000));
+  CHECK(clean.options().timeout == Milliseconds(2000));
   CHECK(clean.endpoint().credentials.user == "environment");
 
   clean.globals.redis = {"redis://flag"};
   clean.globals.timeout = "4s";
   clean.globals.user = "flag";
   CHECK(clean.endpoint().host == "flag");
-  CHECK(clean.globals.client_options("list").timeout == Milliseconds(4000));
+  CHECK(clean.options().timeout == Milliseconds(4000));
   CHECK(clean.endpoint().credentials.user == "flag");
 }
 
