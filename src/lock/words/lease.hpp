@@ -16,7 +16,8 @@ inline constexpr Milliseconds k_shortest_lease{100};
 // Returns when SIGKILL must be sent so that everything is dead before the lease's end.
 [[nodiscard]] TimePoint kill_time(TimePoint deadline, Milliseconds length);
 
-// Returns when to stop hoping for a renewal, so that there is `reserve` between SIGTERM and SIGKILL.
+// Returns when to stop hoping for a renewal, so that there is `reserve` between SIGTERM and
+// SIGKILL.
 [[nodiscard]] TimePoint last_moment(TimePoint deadline, Milliseconds length, Milliseconds reserve);
 
 }  // namespace rlock::lock
