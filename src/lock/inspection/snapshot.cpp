@@ -135,7 +135,7 @@ bool add_permits(Snapshot& snapshot, const Replies& items, Pairs& infos) {
   const std::string* made_with = infos.find("permits");
   if (!has_permits && made_with == nullptr) return false;
 
-  Snapshot::Permits& permits = snapshot.permits.emplace();
+  Snapshot::Permits& permits = snapshot.permits.emplace(Snapshot::Permits{});
   if (made_with != nullptr) permits.made_with = parse_integer<std::int64_t>(*made_with);
   permits.total = number.value_or(0) + items[k_permits_out].as_integer();
   snapshot.kind = Snapshot::Kind::semaphore;
