@@ -3,9 +3,9 @@
     bench/run crowd [--quick] [RLOCK_BINARY]
 
 Bare clients send what rlock sends: their requests were recorded from rlock, and each has a lock, an owner
-and a latch of its own. A held lock is renewed every 10 s, as at the default lease. A waiter has two
-connections, one of which is subscribed, and asks every 5 s. One half waits for plain locks, a hundred for
-each. The other half waits for fair locks, a thousand for each. The holders share 50 connections.
+and a latch of its own. A held lock is renewed every 10 s, as at the default lease. A waiter is subscribed
+on a connection of its own, and asks every 5 s. One half waits for plain locks, a hundred for each. The
+other half waits for fair locks, a thousand for each. All requests come on 50 connections.
 
 While they go on, the real rlock looks at the locks. The figures are of one phase each:
 
@@ -15,7 +15,7 @@ scripts    how long one script kept the server busy: the median, 99th and 99.9th
            latencystats, and the longest by SLOWLOG. At last, a fair lock whose waiters have all died
            is taken, while nobody else asks for anything.
 
-Takes five minutes. Needs 20,000 descriptors twice: `ulimit -Hn`.
+Takes five minutes. Needs 11,000 descriptors in a process: `ulimit -Hn`.
 """
 
 import argparse
@@ -34,7 +34,7 @@ from server import Broken, Redis, wait_until
 
 RENEWED, ASKED = 10.0, 5.0  # s, how often
 TICK = 0.01  # s
-HOLDERS = 50  # connections
+CONNECTIONS = 50  # that requests come on
 LEASE = b"30000"  # ms, of the locks that are renewed
 COPY = """
 for i = ARGV[1], ARGV[2] do
@@ -77,7 +77,6 @@ class Load(threading.Thread):
     def add(self, every, connection, text):
         self.requests.append((every, connection, text))
         if connection.fileno() not in self.connections:
-            connection.setblocking(False)
             self.connections[connection.fileno()] = connection
             self.poll.register(connection, select.EPOLLIN)
 
@@ -87,6 +86,8 @@ class Load(threading.Thread):
         for number, (every, connection, text) in enumerate(self.requests):
             of_turn = due.setdefault((every, number % turns[every]), {})
             of_turn[connection] = of_turn.get(connection, b"") + text
+        for connection in self.connections.values():
+            connection.setblocking(False)
         start, turn = time.monotonic(), 0
         while not self.is_over:
             for every, count in turns.items():
@@ -114,6 +115,7 @@ class Crowd:
         self.redis = bench.redis
         self.load = Load()
         self.listeners = []
+        self.connections = [connect(bench.socket) for _ in range(CONNECTIONS)]
         self.held = 10000 if quick else 100000
         self.waiting = 1000 if quick else 10000
         self.seconds = 5 if quick else 20
@@ -139,16 +141,15 @@ class Crowd:
         """Makes the locks, and has them renewed."""
         owner = next(word for word in self.renewal if re.fullmatch(b"[0-9a-f-]{36}:[0-9]+", word))
         self.rlock("acquire", "--no-watchdog", "--lease", "10m", "NAME")
-        connections = [connect(self.bench.socket) for _ in range(HOLDERS)]
         for first in range(0, self.held, 1000):
             self.redis.command("EVAL", COPY, 0, first, first + 999, owner)
         for i in range(self.held):
             text = packed(filled(self.renewal, b"held-%06d" % i, i))
-            self.load.add(RENEWED, connections[i % HOLDERS], text)
+            self.load.add(RENEWED, self.connections[i % CONNECTIONS], text)
 
     def join(self, kind, name, serial):
-        """Has a waiter join. Returns its request, and its connection."""
-        asking, listening = connect(self.bench.socket), Redis(self.bench.socket)
+        """Has a waiter join. Returns the connection of its request, and the request."""
+        asking, listening = self.connections[serial % CONNECTIONS], Redis(self.bench.socket)
         self.listeners.append(listening)
         for request in self.joining[kind]:
             words = filled(request, name, serial)
@@ -242,7 +243,7 @@ def measure_crowd(bench, options):
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     server = bench.start_server()
     crowd = Crowd(bench, options.quick)
-    for name, value in (("maxclients", 2 * crowd.waiting + 1000), ("slowlog-log-slower-than", 100),
+    for name, value in (("maxclients", crowd.waiting + 1000), ("slowlog-log-slower-than", 100),
                         ("slowlog-max-len", 100000)):
         bench.redis.command("CONFIG", "SET", name, value)
     locks, whole = crowd.measure()

@@ -56,7 +56,7 @@ if redis.call('exists', latch) == 1 then return {k_ended} end
 --#include queue.lua
 --#include fence.lua
 
-local k_most_swept = 20  -- waiters in one script, which others have to wait for
+local k_most_swept = 10  -- waiters in one script, which others have to wait for
 
 -- Makes order at an end of the queue (0 or -1): Redisson's script can fail on a member without score.
 local function drop_scoreless(at, pop)
