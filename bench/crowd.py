@@ -30,7 +30,7 @@ import time
 
 from redisson_peer import WATCHDOG
 from scripts import NESTED, NAME, RlockRuns, acts_of, filled
-from server import Broken, Redis, wait_until
+from server import Broken, Redis, packed
 
 RENEWED, ASKED = 10.0, 5.0  # s, how often
 TICK = 0.01  # s
@@ -51,10 +51,6 @@ def parse_crowd_options(argv):
     parser.add_argument("--quick", action="store_true", help="a tenth of it")
     parser.add_argument("rlock", nargs="?", metavar="RLOCK_BINARY")
     return parser.parse_args(argv)
-
-
-def packed(words):
-    return b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in words)
 
 
 def connect(path):
@@ -185,8 +181,7 @@ class Crowd:
         act()
         took = time.monotonic() - begin
         cpu = (self.used() - before) / took
-        scripts = self.redis.info("commandstats").get("cmdstat_evalsha", "calls=0")
-        requests = int(re.search("calls=([0-9]+)", scripts)[1]) / took
+        requests = self.redis.command_stats("evalsha")["calls"] / took
         spread = dict(part.split("=") for part in self.redis.info("latencystats").get(
             "latency_percentiles_usec_evalsha", "p50=0,p99=0,p99.9=0").split(","))
         longest = max((entry[2] for entry in self.redis.command("SLOWLOG", "GET", -1)
@@ -194,9 +189,9 @@ class Crowd:
         self.rows.append((label, f"{took:.1f} s", f"{cpu:.0%}", f"{requests:,.0f}",
                           *(f"{float(spread[of]):,.0f}" for of in ("p50", "p99", "p99.9")), f"{longest:,}"))
 
-    def sweep(self, kind, dead):
+    def sweep(self, dead):
         """A queue of so many dead waiters, and one that lives takes the lock."""
-        name = f"{kind}-dead-{dead}"
+        name = f"dead-{dead}"
         self.rlock("acquire", "--no-watchdog", "--lease", "3s", "--fair", name)
         requests = [filled(request, name.encode(), 2000000 + i) for i in range(dead)
                     for request in self.joining["fair"] if request[0] == b"EVALSHA"]
@@ -231,7 +226,7 @@ class Crowd:
         if listed[0].count(b"held-") < self.held:
             raise Broken(f"`rlock list` found {listed[0].count(b'held-')} of {self.held} locks")
         for dead in (1000, self.waiting):
-            self.sweep("fair", dead)
+            self.sweep(dead)
         return locks, whole
 
 

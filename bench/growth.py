@@ -69,10 +69,9 @@ class Growth:
 
     def script_time(self):
         """Returns how many scripts were run since the last call, and their microseconds."""
-        stats = self.redis.info("commandstats").get("cmdstat_evalsha", "calls=0,usec=0")
+        stats = self.redis.command_stats("evalsha")
         self.redis.command("CONFIG", "RESETSTAT")
-        values = dict(part.split("=") for part in stats.split(","))
-        return int(values["calls"]), int(values["usec"])
+        return stats["calls"], stats["usec"]
 
     def memory_of(self, key):
         return self.redis.command("MEMORY", "USAGE", key, "SAMPLES", "0") or 0
@@ -226,10 +225,8 @@ class Growth:
             self.redis.command("CONFIG", "RESETSTAT")
             for _ in range(20):
                 self.run(*self.rlock("exec", "job", "--", "true"))
-            stats = self.redis.info("commandstats")["cmdstat_publish"]
-            values = dict(part.split("=") for part in stats.split(","))
-            self.add(f"PUBLISH in a release to {number} listeners",
-                     f"{float(values['usec_per_call']):.0f} us")
+            spent = self.redis.command_stats("publish")["usec_per_call"]
+            self.add(f"PUBLISH in a release to {number} listeners", f"{spent:.0f} us")
             for listener in listeners:
                 listener.close()
 

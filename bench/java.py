@@ -18,7 +18,7 @@ import time
 from fair import redisson_version
 from figures import Table, milliseconds, ratio_text
 from redisson_peer import LEASE, start_redisson
-from server import Broken, Redis, wait_until
+from server import Broken, Redis, script_arrivals, wait_until
 
 NAME = "job"
 
@@ -89,15 +89,6 @@ class Java:
         self.number = None
 
 
-def arrivals(monitor):
-    """Yields when each script's request arrived at the server, in ns."""
-    while True:
-        words = monitor.reply().split(" ", 4)  # time, [db, client], "COMMAND", the rest
-        if words[2] != "lua]" and words[3].lower().startswith('"eval'):
-            seconds, microseconds = map(int, words[0].split("."))
-            yield (seconds * 10**6 + microseconds) * 1000
-
-
 def hand_over(redis, holder, waiter):
     """Returns the time between the release and the waiter's request."""
     holder.hold()
@@ -108,15 +99,15 @@ def hand_over(redis, holder, waiter):
     monitor = Redis(redis.path)
     monitor.command("MONITOR")
     holder.release()
-    times = arrivals(monitor)
-    took = -(next(times) - next(times))
+    arrivals = script_arrivals(monitor)
+    (released, _), (asked, _) = next(arrivals), next(arrivals)
     monitor.close()
     holder.finish()
     wait_until("the waiter holds", lambda: redis.command("EXISTS", NAME) == 1)
     waiter.release()
     waiter.finish()
     wait_until("all is over", lambda: redis.command("EXISTS", NAME) == 0)
-    return took
+    return asked - released
 
 
 def measure_java(bench, options):

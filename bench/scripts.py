@@ -231,8 +231,7 @@ class Side:
 
     def used(self, command):
         """Returns the microseconds that the server has taken for a command since it was started."""
-        stats = self.redis.info("commandstats").get(f"cmdstat_{command.decode().lower()}", "usec=0")
-        return int(re.search("usec=([0-9]+)", stats)[1])
+        return self.redis.command_stats(command.decode().lower())["usec"]
 
     def send(self, request, name, serial):
         words = filled(request, name, serial)

@@ -41,6 +41,11 @@ def listens(path):
         return probe.connect_ex(path) == 0
 
 
+def packed(words):
+    """Returns a request as it is sent. The words are bytes."""
+    return b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in words)
+
+
 class Redis:
     """A connection to the server, just able to do what is needed here."""
 
@@ -51,11 +56,8 @@ class Redis:
         self.file = self.socket.makefile("rb")
 
     def command(self, *words):
-        request = b"*%d\r\n" % len(words)
-        for word in words:
-            data = word if isinstance(word, bytes) else str(word).encode()
-            request += b"$%d\r\n%s\r\n" % (len(data), data)
-        self.socket.sendall(request)
+        self.socket.sendall(packed([word if isinstance(word, bytes) else str(word).encode()
+                                    for word in words]))
         return self.reply()
 
     def reply(self):
@@ -80,8 +82,23 @@ class Redis:
         lines = self.command("INFO", section).splitlines()
         return dict(line.split(":", 1) for line in lines if ":" in line)
 
+    def command_stats(self, command):
+        """Returns what the server counts of a command since it was asked to reset that: calls, usec..."""
+        stats = self.info("commandstats").get(f"cmdstat_{command}", "calls=0,usec=0,usec_per_call=0")
+        return {name: float(value) for name, value in (part.split("=") for part in stats.split(","))}
+
     def waiters(self, name):
         return self.command("PUBSUB", "NUMSUB", CHANNEL % name)[1]
+
+
+def script_arrivals(monitor):
+    """Yields when (ns) each script's request arrives, and its line, as MONITOR tells. Ends where a client says
+    ECHO bench:end."""
+    while "bench:end" not in (line := monitor.reply()):
+        words = line.split(" ", 4)  # time, [db, client], "COMMAND", the rest
+        if words[2] != "lua]" and words[3].lower().startswith('"eval'):
+            seconds, microseconds = map(int, words[0].split("."))
+            yield (seconds * 10**6 + microseconds) * 1000, line
 
 
 def recorded(redis, act):
