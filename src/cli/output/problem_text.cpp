@@ -194,13 +194,18 @@ std::vector<ProblemText> describe_problems(const std::vector<lock::Problem>& pro
 
 std::string describe_fix(const lock::Fix& fix) {
   const std::string which = named(fix.found);
-  if (fix.code == lock::EndedPermits::k_code) return "given back, because ended: " + which;
-  if (fix.code == "dead_waiter") return "removed from the queue, because dead: " + which;
-  if (fix.code == lock::MembersWithoutScore::k_code) {
-    return "removed from the queue, because without a deadline: " + which;
-  }
-  if (fix.code == lock::ScoresWithoutMember::k_code) {
-    return "deleted, a deadline whose waiter is not in the queue: " + which;
+  switch (fix.garbage) {
+    case lock::Garbage::ended_permit:
+      return "given back, because ended: " + which;
+    case lock::Garbage::dead_waiter:
+      return "removed from the queue, because dead: " + which;
+    case lock::Garbage::member_without_score:
+      return "removed from the queue, because without a deadline: " + which;
+    case lock::Garbage::score_without_member:
+      return "deleted, a deadline whose waiter is not in the queue: " + which;
+    case lock::Garbage::leaked_latch:
+    case lock::Garbage::lasting_info:
+      break;
   }
   return "given an expiry: " + which;
 }

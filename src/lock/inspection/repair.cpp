@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <string_view>
 
 #include "lock/inspection/leftovers.hpp"
 #include "lock/words/key_names.hpp"
@@ -11,11 +10,20 @@
 namespace rlock::lock {
 namespace {
 
-constexpr std::string_view k_codes[] = {
+// In the order of Garbage, as repair.lua names them.
+constexpr const char* k_garbage_codes[] = {
     "dead_waiter",         MembersWithoutScore::k_code, ScoresWithoutMember::k_code,
     LeakedLatches::k_code, LastingInfo::k_code,         EndedPermits::k_code};
 
+Garbage to_garbage(const std::string& code) {
+  const auto* const found = std::ranges::find(k_garbage_codes, code);
+  if (found == std::end(k_garbage_codes)) throw redis::ProtocolError("repair: " + code);
+  return static_cast<Garbage>(found - std::begin(k_garbage_codes));
+}
+
 }  // namespace
+
+std::string code_of(Garbage garbage) { return k_garbage_codes[static_cast<std::size_t>(garbage)]; }
 
 std::vector<Fix> repair(redis::Client& client, const std::string& name,
                         const std::vector<std::string>& leftovers, Repair mode) {
@@ -34,11 +42,8 @@ std::vector<Fix> repair(redis::Client& client, const std::string& name,
   std::vector<Fix> fixes;
   for (const redis::Reply& sort : reply.as_array()) {
     const auto& items = sort.as_array(3);
-    const std::string& code = items[0].as_text();
-    if (std::ranges::find(k_codes, code) == std::end(k_codes)) {
-      throw redis::ProtocolError("repair: " + code);
-    }
-    fixes.push_back({code, {items[2].as_text(), static_cast<std::size_t>(items[1].as_integer())}});
+    fixes.push_back({to_garbage(items[0].as_text()),
+                     {items[2].as_text(), static_cast<std::size_t>(items[1].as_integer())}});
   }
   return fixes;
 }

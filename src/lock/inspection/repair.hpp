@@ -9,10 +9,22 @@
 
 namespace rlock::lock {
 
+enum class Garbage {
+  dead_waiter,
+  member_without_score,
+  score_without_member,
+  leaked_latch,
+  lasting_info,
+  ended_permit
+};
+
+// Returns the published name of a sort of garbage (rlock-doctor(1)).
+[[nodiscard]] std::string code_of(Garbage garbage);
+
 // One sort of garbage.
 struct Fix {
-  std::string code;  // its published name (rlock-doctor(1)): of a problem, or "dead_waiter"
-  Several found;     // members or keys
+  Garbage garbage = Garbage::dead_waiter;
+  Several found;  // members or keys
 };
 
 enum class Repair { look, repair };
