@@ -90,24 +90,6 @@ void read_into(Config& config, const std::string& path, Missing missing) {
 
 }  // namespace
 
-std::string Setting::label() const {
-  switch (from) {
-    case From::flag:
-      return "--" + name;
-    case From::environment:
-      return source;
-    case From::file:
-      return repeated(source) + ": line " + std::to_string(line) + ": " + name;
-    case From::fallback:
-      break;
-  }
-  return repeated(source) + ": " + name;
-}
-
-ExitStatus Setting::blame() const noexcept {
-  return from == From::file ? ExitStatus::config : ExitStatus::usage;
-}
-
 Config read_config(const std::optional<std::string>& file) {
   Config config;
   if (file) {

@@ -1,30 +1,14 @@
 // Settings from configuration files (TOML): defaults for the global options.
 #pragma once
 
-#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "base/exit_status.hpp"
+#include "cli/settings/setting.hpp"
 
 namespace rlock::cli {
-
-struct Setting {
-  enum class From { fallback, file, environment, flag };
-
-  std::string name;   // the option's long name without the dashes
-  std::string value;  // empty: there is none. Spaces separate several servers
-  From from = From::fallback;
-  std::string source;    // "flag", the variable, the file or "default"
-  std::size_t line = 0;  // of the file
-
-  // Returns the first words of a message about a wrong value: where it was set.
-  [[nodiscard]] std::string label() const;
-  // Returns the exit status for a wrong value.
-  [[nodiscard]] ExitStatus blame() const noexcept;
-};
 
 struct Config {
   std::map<std::string, Setting> settings;  // by their names
