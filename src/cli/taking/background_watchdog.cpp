@@ -21,8 +21,8 @@ namespace rlock::cli {
 namespace {
 
 constexpr Milliseconds k_between_questions{200};
-constexpr Milliseconds k_shortest_interval{1000};
-constexpr Milliseconds k_longest_interval{5000};
+constexpr Milliseconds k_shortest_check{1000};
+constexpr Milliseconds k_longest_check{5000};
 constexpr Milliseconds k_first_pause{100};  // before the next try to release
 constexpr Milliseconds k_longest_pause{5000};
 constexpr std::size_t k_descriptors_of_server = 4;
@@ -68,7 +68,7 @@ void wait_for_end(const lock::Lock& lock, lock::Session& session) {
   const bool may_listen = lock.kind() == lock::Kind::fair || listens_for_release(lock.kind());
   // No message is sent when one hold of several is given back.
   const Milliseconds interval =
-      std::clamp<Milliseconds>(lock.lease() / 3, k_shortest_interval, k_longest_interval);
+      std::clamp<Milliseconds>(lock.lease() / 3, k_shortest_check, k_longest_check);
   std::optional<lock::Listener> listener;
   while (true) {
     try {
@@ -149,7 +149,7 @@ void keep(lock::Wish wish, lock::SessionOptions servers, const std::string& mess
   if (session.nodes().empty()) return;
   // A client that released by the owner alone could not name the hold to several servers. It may
   // not have reached all of them yet, and must still find the lock there.
-  redis::pause({after(BootClock::now(), k_shortest_interval)});
+  redis::pause({after(BootClock::now(), k_shortest_check)});
   locks.release(Milliseconds(0));
 }
 

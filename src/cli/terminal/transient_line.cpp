@@ -9,7 +9,7 @@
 namespace rlock::cli {
 namespace {
 
-constexpr Milliseconds k_patience{1000};
+constexpr Milliseconds k_delay{1000};
 
 }  // namespace
 
@@ -21,7 +21,7 @@ Milliseconds TransientLine::waited() const noexcept {
 }
 
 bool TransientLine::is_due() const noexcept {
-  return enabled_ && waited() >= k_patience && ::tcgetpgrp(STDERR_FILENO) == ::getpgrp();
+  return enabled_ && waited() >= k_delay && ::tcgetpgrp(STDERR_FILENO) == ::getpgrp();
 }
 
 void TransientLine::show(const std::string& text) {
