@@ -199,8 +199,8 @@ check_text() {
   expect_same "rlock.1: --json" \
     "$(cd "$source_dir/man" && grep -l -- '-json' rlock-*.1 | sed 's/^rlock-//; s/\.1$//')" \
     "$(sed -n '/^\.It Fl -json/,/^\.It /p' "$source_dir/man/rlock.1" | sed -n 's/^\.Cm //p' | sed 's/ \.$//')"
-  kinds=$(sed -n '/^std::string kind_name(/,/^}/s/^ *return "\(.*\)";/\1/p' \
-    "$source_dir/src/cli/output/snapshot_json.cpp" | set_of)
+  kinds=$(sed -n '/^std::string kind_name(/,/^}/p' "$source_dir/src/cli/output/snapshot_json.cpp" |
+    grep -o '"[a-z-][a-z-]*"' | tr -d '"' | set_of)
   [[ $(wc -w <<<"$kinds") -ge 6 ]] || fail "snapshot_json.cpp: no kinds found"
   expect_same "rlock-list.1: KIND" "$kinds" \
     "$(sed -n '/^\.It Li KIND/,/^\.It /s/^\.Cm \([^.]*\).*/\1/p' "$source_dir/man/rlock-list.1")"

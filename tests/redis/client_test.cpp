@@ -48,7 +48,7 @@ redis::ScriptCall snapshot_of(const std::string& name) {
   return lua::snapshot::Call{.lock = keys.lock,
                              .info = keys.info,
                              .queue = keys.queue,
-                             .scores = keys.timeout,
+                             .scores = keys.scores,
                              .token = keys.token,
                              .channel = keys.channel,
                              .prefix = keys.reader_prefix,

@@ -276,7 +276,7 @@ TEST_CASE("S6: evict sent again takes nobody else, and no deadline twice") {
                               .info = keys.info,
                               .latch = keys.latch("a"),
                               .queue = keys.queue,
-                              .scores = keys.timeout,
+                              .scores = keys.scores,
                               .memory = Milliseconds(30'000),
                               .waiter = "r:2"};
   CHECK(f.client.run(call).as_array(4)[1].as_integer() == 1);

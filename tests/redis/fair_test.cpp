@@ -204,7 +204,7 @@ TEST_CASE("S6: a request that comes after its own giving up takes neither lock n
                                      .info = keys.info,
                                      .latch = keys.latch("a"),
                                      .queue = keys.queue,
-                                     .scores = keys.timeout,
+                                     .scores = keys.scores,
                                      .token = std::nullopt,
                                      .lease = Milliseconds(30'000),
                                      .owner = "u:1",

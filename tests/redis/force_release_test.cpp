@@ -234,7 +234,7 @@ TEST_CASE("S6: force_release sent again answers the same, and breaks no other's 
                                       .info = keys.info,
                                       .latch = keys.latch("a"),
                                       .queue = keys.queue,
-                                      .scores = keys.timeout,
+                                      .scores = keys.scores,
                                       .rw_channel = keys.read_write_channel,
                                       .memory = Milliseconds(30'000),
                                       .prefix = keys.reader_prefix,

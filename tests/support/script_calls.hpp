@@ -61,7 +61,7 @@ inline lua::release::Call release_call(const std::string& owner, const std::stri
           .info = k_job.info,
           .latch = k_job.latch(id),
           .queue = k_job.queue,
-          .scores = k_job.timeout,
+          .scores = k_job.scores,
           .owner = owner,
           .memory = Milliseconds(30'000),
           .keep = Milliseconds(0),

@@ -11,7 +11,7 @@ TEST_CASE("a name without braces is wrapped in them, so that all keys share a sl
   CHECK(keys.lock == "nightly");
   CHECK(keys.channel == "redisson_lock__channel:{nightly}");
   CHECK(keys.queue == "redisson_lock_queue:{nightly}");
-  CHECK(keys.timeout == "redisson_lock_timeout:{nightly}");
+  CHECK(keys.scores == "redisson_lock_timeout:{nightly}");
   CHECK(keys.token == "redisson_lock_token:{nightly}");
   CHECK(keys.info == "rlock_info:{nightly}");
   CHECK(keys.latch("id") == "redisson_unlock_latch:{nightly}:id");
@@ -65,7 +65,7 @@ TEST_CASE("of a name and the same in braces, each knows the other, and has a sid
 TEST_CASE("a name that could be a key of another lock is refused, and no other") {
   const KeyNames keys("job");
   for (const std::string& key : std::vector<std::string>{
-           keys.channel, keys.read_write_channel, keys.semaphore_channel, keys.queue, keys.timeout,
+           keys.channel, keys.read_write_channel, keys.semaphore_channel, keys.queue, keys.scores,
            keys.token, keys.info, KeyNames("{job}").info, keys.latch("id"),
            keys.reader_prefix + "uuid:1:rwlock_timeout:12", "{a}b:o:1:rwlock_timeout:1"}) {
     CAPTURE(key);

@@ -1,9 +1,10 @@
 // rlock list: the locks on the server, or in the cluster, one a line.
 
-#include <algorithm>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -35,7 +36,7 @@ struct ListOptions {
 class List {
  public:
   List(const Globals& globals, const ListOptions& options, redis::Client& client)
-      : globals_(globals), options_(options), client_(client) {}
+      : globals_(globals), options_(options), client_(client), paint_(find_paint(globals)) {}
 
   // Reads all locks. If this throws, `print_all` prints the locks that were read until then.
   void read() {
@@ -58,19 +59,13 @@ class List {
 
   void print_all() {
     if (rows_.empty()) return;
-    std::ranges::sort(rows_, {}, &ListRow::name);
-    // A slot of a cluster that was moved meanwhile has been seen twice.
-    const auto is_same = [](const ListRow& one, const ListRow& other) {
-      return one.name == other.name;
-    };
-    rows_.erase(std::unique(rows_.begin(), rows_.end(), is_same), rows_.end());
-    std::string text;
+    const auto rows = std::views::values(rows_);
     if (globals_.json) {
-      for (const ListRow& row : rows_) text += to_json(row) + "\n";
-    } else {
-      text = to_table(rows_, terminal_columns(STDOUT_FILENO), find_paint(globals_));
+      std::string text;
+      for (const auto& row : rows) text += row.front();
+      return print(text);
     }
-    print(text);
+    print(list_table({rows.begin(), rows.end()}, terminal_columns(STDOUT_FILENO)));
   }
 
   void tell_what_is_missing() const {
@@ -97,7 +92,8 @@ class List {
     if (!snapshot) {
       ++refused_;
     } else if (is_wanted(*snapshot)) {
-      rows_.push_back(ListRow(*snapshot));
+      rows_[snapshot->name] =
+          globals_.json ? std::vector{list_json(*snapshot)} : list_cells(*snapshot, paint_);
     }
   }
 
@@ -121,10 +117,13 @@ class List {
   const Globals& globals_;
   const ListOptions& options_;
   redis::Client& client_;
+  Paint paint_;
   std::optional<redis::Masters> masters_;
   std::deque<lock::LockScan> scans_;  // one of each master
   TimePoint next_redraw_{};
-  std::vector<ListRow> rows_;
+  // By name: a slot of a cluster that was moved meanwhile is seen twice. Each has a line of JSON,
+  // or the cells of its row: a queue can be long, and the locks many.
+  std::map<std::string, std::vector<std::string>> rows_;
   std::int64_t refused_ = 0;
 };
 

@@ -10,6 +10,10 @@ Json text_or_null(const std::string& text) {
 
 Json number_or_null(std::int64_t number) { return number != 0 ? Json(number) : Json(nullptr); }
 
+Json permits_json(const lock::Snapshot::Permits& permits) {
+  return {{"total", permits.total}, {"available", permits.available}};
+}
+
 void add_party(Json& json, const lock::Party& party) {
   const lock::About about = party.about.value_or(lock::About{});
   json["owner"] = text_or_null(party.owner);

@@ -25,6 +25,9 @@ template <typename Value>
   return value ? Json(*value) : Json(nullptr);
 }
 
+// Returns how many permits there are, and how many are available.
+[[nodiscard]] Json permits_json(const lock::Snapshot::Permits& permits);
+
 // Adds the members owner, host, pid, command and user, each null if it is not known.
 void add_party(Json& json, const lock::Party& party);
 

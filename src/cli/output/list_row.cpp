@@ -11,92 +11,93 @@
 #include "cli/output/snapshot_json.hpp"
 #include "cli/output/snapshot_text.hpp"
 #include "cli/output/table.hpp"
-#include "lock/words/kind.hpp"
 
 namespace rlock::cli {
 namespace {
 
-std::string describe_state(const ListRow& row) {
-  const std::string state = row.held ? "held" : "free";
-  return row.permits ? state + ", " + describe_permits(*row.permits) : state;
+using lock::Snapshot;
+
+std::string describe_kind(const Snapshot& snapshot) {
+  const std::string kind = kind_name(snapshot.kind);
+  return kind.empty() ? "-" : kind + (snapshot.is_any_string ? "?" : "");
 }
 
-std::string describe_ttl(const ListRow& row) {
-  if (!row.ttl_ms) return "-";
-  return *row.ttl_ms < 0 ? "never" : format_duration(Milliseconds(*row.ttl_ms));
+std::string describe_state(const Snapshot& snapshot) {
+  const std::string state = snapshot.held ? "held" : "free";
+  return snapshot.permits ? state + ", " + describe_permits(*snapshot.permits) : state;
 }
 
-std::string describe_first_holder(const ListRow& row) {
-  if (!row.holder) return "-";
-  const lock::About about = row.holder->about.value_or(lock::About{});
+std::string describe_ttl(const Snapshot& snapshot) {
+  if (!snapshot.ttl_ms) return "-";
+  return *snapshot.ttl_ms < 0 ? "never" : format_duration(Milliseconds(*snapshot.ttl_ms));
+}
+
+std::string describe_holders(const Snapshot& snapshot) {
+  if (snapshot.holders.empty()) return "-";
+  const lock::Party& first = snapshot.holders.front();
+  const lock::About about = first.about.value_or(lock::About{});
   std::string text =
-      describe_kept(row.holder->owner, about).value_or(describe_holder(row.holder->owner, about));
-  if (row.holders > 1) text += " +" + std::to_string(row.holders - 1) + " more";
-  return text;
+      describe_kept(first.owner, about).value_or(describe_holder(first.owner, about));
+  const std::size_t others = snapshot.holders.size() - 1;
+  return others > 0 ? text + " +" + std::to_string(others) + " more" : text;
+}
+
+std::vector<std::string> codes_of(const std::vector<lock::Problem>& problems) {
+  std::vector<std::string> codes;
+  for (const lock::Problem& problem : problems) codes.push_back(lock::code_of(problem));
+  return codes;
 }
 
 }  // namespace
 
-ListRow::ListRow(const lock::Snapshot& snapshot)
-    : name(snapshot.name),
-      kind(kind_name(snapshot.kind)),
-      held(snapshot.held),
-      is_any_string(snapshot.is_any_string),
-      ttl_ms(snapshot.ttl_ms),
-      holders(snapshot.holders.size()),
-      waiters(snapshot.waiting()),
-      listening(snapshot.listening) {
-  if (snapshot.permits) permits = {snapshot.permits->total, snapshot.permits->available, {}, {}, 0};
-  if (!snapshot.holders.empty()) holder = snapshot.holders.front();
-  for (const lock::Problem& problem : snapshot.problems) problems.push_back(lock::code_of(problem));
+std::vector<std::string> list_cells(const Snapshot& snapshot, const Paint& paint) {
+  const auto waiters = snapshot.waiting();
+  return {escape_for_terminal(snapshot.name),
+          describe_kind(snapshot),
+          paint(snapshot.held ? Tone::busy : Tone::good, describe_state(snapshot)),
+          describe_ttl(snapshot),
+          describe_holders(snapshot),
+          waiters ? std::to_string(*waiters) : "-",
+          paint(Tone::bad, join(codes_of(snapshot.problems), ","))};
 }
 
-std::string to_table(const std::vector<ListRow>& rows, std::optional<std::size_t> room,
-                     const Paint& paint) {
-  const bool have_problems =
-      std::ranges::any_of(rows, [](const ListRow& row) { return !row.problems.empty(); });
-  std::vector<Column> columns{{"NAME", Column::Align::left, Column::Width::flexible},
-                              {"KIND"},
-                              {"STATE"},
-                              {"TTL", Column::Align::right},
-                              {"HOLDER", Column::Align::left, Column::Width::flexible},
-                              {"WAITERS", Column::Align::right}};
-  if (have_problems) columns.push_back({"PROBLEMS", Column::Align::left, Column::Width::flexible});
-  Table table(std::move(columns));
-  for (const ListRow& row : rows) {
-    std::vector<std::string> cells{
-        escape_for_terminal(row.name),
-        row.kind.empty() ? "-" : row.kind + (row.is_any_string ? "?" : ""),
-        paint(row.held ? Tone::busy : Tone::good, describe_state(row)),
-        describe_ttl(row),
-        describe_first_holder(row),
-        row.waiters ? std::to_string(*row.waiters) : "-"};
-    if (have_problems) cells.push_back(paint(Tone::bad, join(row.problems, ",")));
-    table.add_row(std::move(cells));
+std::string list_table(std::vector<std::vector<std::string>> rows,
+                       std::optional<std::size_t> room) {
+  Table table({{"NAME", Column::Align::left, Column::Width::flexible},
+               {"KIND"},
+               {"STATE"},
+               {"TTL", Column::Align::right},
+               {"HOLDER", Column::Align::left, Column::Width::flexible},
+               {"WAITERS", Column::Align::right},
+               {"PROBLEMS", Column::Align::left, Column::Width::flexible}});
+  bool have_problems = false;
+  for (std::vector<std::string>& row : rows) {
+    have_problems = have_problems || !row.back().empty();
+    table.add_row(std::move(row));
   }
+  if (!have_problems) table.drop_last_column();
   return table.to_text(room);
 }
 
-std::string to_json(const ListRow& row) {
-  const lock::Party holder = row.holder.value_or(lock::Party{});
+std::string list_json(const Snapshot& snapshot) {
+  const lock::Party holder =
+      snapshot.holders.empty() ? lock::Party{} : lock::Party(snapshot.holders.front());
   const lock::About about = holder.about.value_or(lock::About{});
   Json json;
-  json["name"] = to_utf8(row.name);
-  json["kind"] = text_or_null(row.kind);
-  json["state"] = row.held ? "held" : "free";
-  json["ttl_ms"] = value_or_null(row.ttl_ms);
-  json["holders"] = row.holders;
-  json["waiters"] = row.waiters.value_or(0);
+  json["name"] = to_utf8(snapshot.name);
+  json["kind"] = text_or_null(kind_name(snapshot.kind));
+  json["state"] = snapshot.held ? "held" : "free";
+  json["ttl_ms"] = value_or_null(snapshot.ttl_ms);
+  json["holders"] = snapshot.holders.size();
+  json["waiters"] = snapshot.waiting().value_or(0);
   add_party(json, holder);
   json["since_ms"] = value_or_null(holder.since_ms);
   json["note"] = text_or_null(about.note);
   json["kept_until_ms"] = number_or_null(about.kept_until_ms);
-  json["listening"] = value_or_null(row.listening);
-  if (row.permits) {
-    json["permits"] = {{"total", row.permits->total}, {"available", row.permits->available}};
-  }
-  json["problems"] = row.problems;
-  return json.dump();
+  json["listening"] = value_or_null(snapshot.listening);
+  if (snapshot.permits) json["permits"] = permits_json(*snapshot.permits);
+  json["problems"] = codes_of(snapshot.problems);
+  return json.dump() + "\n";
 }
 
 }  // namespace rlock::cli

@@ -1,5 +1,6 @@
 #include "cli/output/snapshot_json.hpp"
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 #include <unordered_map>
@@ -142,23 +143,10 @@ void write_problems(JsonWriter& json, const std::vector<ProblemText>& problems) 
 }  // namespace
 
 std::string kind_name(Snapshot::Kind kind) {
-  switch (kind) {
-    case Snapshot::Kind::reentrant:
-      return "reentrant";
-    case Snapshot::Kind::fair:
-      return "fair";
-    case Snapshot::Kind::read_write:
-      return "read-write";
-    case Snapshot::Kind::simple:
-      return "simple";
-    case Snapshot::Kind::semaphore:
-      return "semaphore";
-    case Snapshot::Kind::unknown:
-      return "unknown";
-    case Snapshot::Kind::none:
-      break;
-  }
-  return "";
+  // In the order of Snapshot::Kind.
+  constexpr std::array k_names{"",       "reentrant", "fair",   "read-write",
+                               "simple", "semaphore", "unknown"};
+  return k_names.at(static_cast<std::size_t>(kind));
 }
 
 std::string to_json(const Snapshot& snapshot, const std::string& server,

@@ -84,10 +84,7 @@ std::string json_line(const LockEvent& event, const Snapshot& snapshot) {
   if (what == "queued") json["position"] = event.position;
   json["waiters"] = snapshot.waiting().value_or(0);
   json["listening"] = value_or_null(snapshot.listening);
-  if (snapshot.permits) {
-    json["permits"] = {{"total", snapshot.permits->total},
-                       {"available", snapshot.permits->available}};
-  }
+  if (snapshot.permits) json["permits"] = permits_json(*snapshot.permits);
   if (!event.message.empty()) json["message"] = event.message;
   return json.dump() + "\n";
 }

@@ -64,7 +64,7 @@ LockWatcher::LockWatcher(Options options) : options_(std::move(options)), client
     }
     const int database = options_.client.endpoint.database;
     listeners_.emplace(key_channel(database, keys.lock), std::pair(Source::lock_key, index));
-    for (const std::string& key : {keys.queue, keys.timeout, keys.permits}) {
+    for (const std::string& key : {keys.queue, keys.scores, keys.permits}) {
       listeners_.emplace(key_channel(database, key), std::pair(Source::other_key, index));
     }
   }

@@ -42,7 +42,7 @@ lua::breaking::Answer break_it(redis::Client& client, const KeyNames& keys, Brea
       .info = keys.info,
       .latch = latch,
       .queue = keys.queue,
-      .scores = keys.timeout,
+      .scores = keys.scores,
       .rw_channel = keys.read_write_channel,
       .memory = memory_of(client),
       .prefix = keys.reader_prefix,
@@ -161,7 +161,7 @@ std::optional<Eviction> evict(redis::Client& client, const std::string& name,
                               .info = keys.info,
                               .latch = latch,
                               .queue = keys.queue,
-                              .scores = keys.timeout,
+                              .scores = keys.scores,
                               .memory = memory_of(client),
                               .waiter = waiter};
   const auto answer = lua::evict::read(run_once(client, call, latch, unanswered));

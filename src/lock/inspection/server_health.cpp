@@ -163,7 +163,7 @@ ServerFacts read_server_facts(redis::Client& client, const std::optional<std::st
   const redis::Reply rights = client.run(
       lua::rights::Call{.channel = keys.channel,
                         .lock = keys.lock,
-                        .others = {keys.info, keys.queue, keys.timeout, keys.latch("doctor")}});
+                        .others = {keys.info, keys.queue, keys.scores, keys.latch("doctor")}});
   for (const redis::Reply& lacking : rights.as_array()) facts.lacking.push_back(lacking.as_text());
   // A user may be there for locks of some names only.
   if (!name && facts.lacking == std::vector<std::string>{keys.lock}) facts.lacking.clear();

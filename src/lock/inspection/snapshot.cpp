@@ -252,7 +252,7 @@ Snapshot read_snapshot(const std::string& name, redis::Reply reply, Ears ears) {
   snapshot.problems = find_problems(snapshot,
                                     {{keys.lock, type},
                                      {keys.queue, items[k_queue_type].as_text()},
-                                     {keys.timeout, items[k_scores_type].as_text()},
+                                     {keys.scores, items[k_scores_type].as_text()},
                                      {keys.info, items[k_info_type].as_text()},
                                      {keys.token, items[k_token_type].as_text()}},
                                     items[k_token_ttl].as_integer());

@@ -20,7 +20,7 @@ redis::ScriptCall request_call(const redis::Client& client, const KeyNames& keys
       .lock = keys.lock,
       .info = keys.info,
       .queue = keys.queue,
-      .scores = keys.timeout,
+      .scores = keys.scores,
       .token = keys.token,
       .channel = keys.channel,
       .prefix = keys.reader_prefix,
@@ -47,7 +47,7 @@ std::optional<redis::Reply> request_long(redis::Client& client, const KeyNames& 
                        redis::script_command(run, call),
                        {"HGETALL", keys.lock},
                        {"LRANGE", keys.queue, "0", "-1"},
-                       {"ZRANGE", keys.timeout, "0", "-1", "WITHSCORES"},
+                       {"ZRANGE", keys.scores, "0", "-1", "WITHSCORES"},
                        {"HGETALL", keys.info},
                        {"EXEC"}},
                       keys.lock);

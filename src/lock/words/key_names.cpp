@@ -87,7 +87,7 @@ KeyNames::KeyNames(const std::string& name)
       semaphore_channel(prefixed("redisson_sc", name)),
       permits(Key(in_braces(name) + ":timeout")),
       queue(prefixed("redisson_lock_queue", name)),
-      timeout(prefixed("redisson_lock_timeout", name)),
+      scores(prefixed("redisson_lock_timeout", name)),
       token(prefixed("redisson_lock_token", name)),
       info(prefixed(is_braced(name) ? "rlock_info_braced" : "rlock_info", name)),
       latch_prefix(prefixed("redisson_unlock_latch", name) + ":"),

@@ -51,7 +51,7 @@ struct KeyNames {
   Key semaphore_channel;   // the same for a semaphore
   Key permits;             // sorted set: permits of a semaphore that are out, by their end
   Key queue;               // list: waiting owners of a fair lock
-  Key timeout;             // sorted set: their deadlines
+  Key scores;              // sorted set: their deadlines
   Key token;               // string: the last fencing token
   Key info;                // hash, rlock's own: owner -> who that is
   std::string latch_prefix;

@@ -14,7 +14,7 @@ Layout fair_layout(const std::string& name, Milliseconds wait) {
                                    .info = keys.info,
                                    .latch = asker.latch,
                                    .queue = keys.queue,
-                                   .scores = keys.timeout,
+                                   .scores = keys.scores,
                                    .token = token_key(keys, terms.fencing),
                                    .lease = terms.lease,
                                    .owner = asker.owner,

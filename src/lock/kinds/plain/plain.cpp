@@ -22,7 +22,7 @@ ReleaseCall plain_release(Milliseconds added_wait) {
                               .info = keys.info,
                               .latch = asker.latch,
                               .queue = keys.queue,
-                              .scores = keys.timeout,
+                              .scores = keys.scores,
                               .owner = asker.owner,
                               .memory = memory,
                               .keep = keep,
