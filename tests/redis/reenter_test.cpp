@@ -45,6 +45,15 @@ TEST_CASE("reenter: extends a lease that is shorter than its own") {
   CHECK(pttl(server) > 5000);
 }
 
+TEST_CASE("reenter: a lock without an expiry gets none, which the outer hold may count on") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  server.command({"HSET", "job", "u:1", "1"});
+  lock::SingleServerLock inner = make_lock("u:1");
+  CHECK(inner.reenter(client));
+  CHECK(pttl(server) == -1);
+}
+
 TEST_CASE("reenter: who does not hold the lock gets nothing and changes nothing") {
   test::Server server;
   redis::Client client = client_of(server);

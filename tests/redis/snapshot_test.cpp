@@ -84,6 +84,23 @@ TEST_CASE("snapshot: every type of key is shown as something") {
   }
 }
 
+TEST_CASE("snapshot: permits that are out are shown also where the number of the rest is gone") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  const std::string end = std::to_string(test::server_time(server) + 600'000);
+  server.command({"ZADD", "{job}:timeout", end, "u:1"});
+  const Snapshot snapshot = lock::take_snapshot(client, "job");
+  CHECK(snapshot.kind == Snapshot::Kind::semaphore);
+  REQUIRE(snapshot.permits);
+  CHECK(snapshot.permits->total == 1);
+  CHECK(snapshot.permits->available == 0);
+  REQUIRE(snapshot.holders.size() == 1);
+  CHECK(snapshot.holders[0].owner == "u:1");
+  // Beside an application's hash they are nobody's.
+  server.command({"HSET", "job", "field", "x"});
+  CHECK_FALSE(lock::take_snapshot(client, "job").permits);
+}
+
 namespace {
 
 using Codes = std::vector<std::string>;
