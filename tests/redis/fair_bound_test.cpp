@@ -205,6 +205,7 @@ TEST_CASE(
   REQUIRE(f.asks(f.locks.front()));
   CHECK(test::script_calls(f.server) - before >= 10);
   CHECK(queue(f.server) == Words{"r:1"});
+  CHECK(f.server.command({"ZCARD", k_scores}) == "1");
   CHECK(test::deadline_ahead(f.server, "r:1") > Peer::k_wait.count());
   CHECK(test::deadline_ahead(f.server, "r:1") <= k_lease + Peer::k_wait.count() + k_slack);
 }
