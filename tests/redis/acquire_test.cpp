@@ -109,6 +109,10 @@ TEST_CASE(
     CHECK(server.command({"GET", latch}) == "entered");
     CHECK(pttl(server, latch) > 50'000);
   }
+  // A hold that was counted elsewhere, and not here, is one more.
+  auto other = test::acquire_call("u:1", "b");
+  other.restart_delay = Milliseconds(0);
+  CHECK(client.run(other).as_array(2)[1].as_integer() == 2);
 }
 
 TEST_CASE("acquire: other kinds of lock are refused and not touched") {

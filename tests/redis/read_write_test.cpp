@@ -241,6 +241,9 @@ TEST_CASE("a dead reader keeps nobody out, although others had prolonged the loc
   CHECK(set.takes(writer));
   CHECK(set.server.list({"HGETALL", "job"}) == Words{"mode", "write", "u:3:write", "1"});
   CHECK(set.ttl() <= 30'000);
+  const lock::Snapshot snapshot = lock::take_snapshot(set.client, "job");
+  REQUIRE(snapshot.holders.at(0).about);
+  CHECK(snapshot.holders[0].about->host == "web1");
   // It has lost the lock, and cannot have it back.
   CHECK(dead.renew(set.client) == Renewal::lost);
   CHECK(dead.release(set.client) == Release::not_held);
