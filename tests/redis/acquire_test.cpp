@@ -61,6 +61,18 @@ TEST_CASE("acquire: a busy lock tells its holder and is not touched") {
   CHECK(server.command({"HLEN", "rlock_info:{job}"}) == "1");
 }
 
+TEST_CASE("acquire: a lock that is held beside a queue of fair waiters is told to be mixed") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  server.command({"HSET", "job", "r:1", "1"});
+  lock::SingleServerLock other = make_lock("u:2");
+  CHECK(std::holds_alternative<lock::Busy>(other.try_acquire(client, lock::Join::no)));
+  CHECK_FALSE(other.is_mixed());
+  server.command({"RPUSH", "redisson_lock_queue:{job}", "r:2"});
+  CHECK(std::holds_alternative<lock::Busy>(other.try_acquire(client, lock::Join::no)));
+  CHECK(other.is_mixed());
+}
+
 TEST_CASE("S6: acquire sent again by the same hold counts once") {
   test::Server server;
   redis::Client client = client_of(server);

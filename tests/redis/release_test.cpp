@@ -112,6 +112,23 @@ TEST_CASE("release: a time to keep it that is shorter than the lease shortens wh
   CHECK(pttl(server) <= 5000);
 }
 
+TEST_CASE(
+    "S6: release: that one hold of several has ended is known as long as it may be sent again") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  auto call = test::release_call("u:1", "a");
+  call.memory = Milliseconds(300'000);
+  SUBCASE("also where the lock ends sooner, and others know of the hold") {
+    server.command({"HSET", "job", "u:1", "2"});
+    server.command({"PEXPIRE", "job", "1000"});
+    call.is_shared = true;
+  }
+  SUBCASE("also where the lock has no end") { server.command({"HSET", "job", "u:1", "2"}); }
+  client.run(call);
+  CHECK(server.command({"HGET", "job", "u:1"}) == "1");
+  CHECK(pttl(server, "rlock_info:{job}") > 200'000);
+}
+
 TEST_CASE("release: other holders' fields in the hash stay") {
   test::Server server;
   redis::Client client = client_of(server);

@@ -17,7 +17,8 @@ TEST_CASE("the lock that a leftover belongs to is found by its key") {
 
 TEST_CASE("a leftover without a name is told as it is") {
   CHECK(lock_of_leftover("redisson_unlock_latch:") == "");
-  CHECK(lock_of_leftover("rlock_info:{}") == "");
+  CHECK(lock_of_leftover(KeyNames("{}").info) == "{}");
+  CHECK(lock_of_leftover(KeyNames("{}").latch("1")) == "{}");
 }
 
 TEST_CASE("latches are told from side keys") {
