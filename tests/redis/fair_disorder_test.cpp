@@ -260,6 +260,21 @@ TEST_CASE("R3: who may not look at the deadlines takes the head for one that liv
   CHECK(queue(f.server) == Words{"u:1", "u:2"});
 }
 
+TEST_CASE("R3: who may not look at the queue leaves it and its deadlines as they are") {
+  Fixture f;
+  f.hold_by_other();
+  f.line_up({"u:1", "u:2"});
+  f.expire();
+  redis::Client client = client_without(f, "lrange");
+  try {
+    (void)f.make("u:3").try_acquire(client, lock::Join::no);
+  } catch (const Error& error) {
+    CHECK(error.status() == ExitStatus::permission);
+  }
+  CHECK(queue(f.server) == Words{"u:1", "u:2"});
+  CHECK(f.server.command({"ZCARD", k_scores}) == "2");
+}
+
 TEST_CASE("R3: who may not say that it waits gets no place: nobody could tell whether it lives") {
   Fixture f;
   f.hold_by_other();
