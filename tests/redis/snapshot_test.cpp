@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 
+#include "lock/words/key_names.hpp"
 #include "redis/client.hpp"
 #include "redis/server_error.hpp"
 #include "redis/url.hpp"
@@ -327,4 +328,19 @@ TEST_CASE(
     peer.listen();
     CHECK(alive() == true);
   }
+}
+
+TEST_CASE("snapshot: in a cluster, a waiter for whom somebody listens in its shard lives, too") {
+  test::Server server({.args = {"--cluster-enabled", "yes"}});
+  REQUIRE(server.command({"CLUSTER", "ADDSLOTSRANGE", "0", "16383"}) == "OK");
+  REQUIRE(test::wait_until([&] { return server.command({"SET", "other", "x"}) == "OK"; }));
+  redis::Client client = client_of(server);
+  test::hold_by_other(server);
+  test::Peer peer(server, "r:1");
+  CHECK_FALSE(peer.acquire());
+  const auto alive = [&] { return lock::take_snapshot(client, "job").waiters.at(0).alive; };
+  CHECK_FALSE(alive().has_value());
+  test::RespClient listener = server.connect();
+  listener.call({"SSUBSCRIBE", lock::KeyNames("job").waiter_channel("r:1")});
+  CHECK(alive() == true);
 }
