@@ -177,6 +177,17 @@ TEST_CASE("force_release: breaks a string only where it is said to be a lock") {
   CHECK(f.is_empty());
 }
 
+TEST_CASE("force_release: tells whose a string of rlock's is") {
+  Fixture f;
+  f.server.command({"SET", "job", "u:1"});
+  f.server.command({"HSET", k_info, "u:1", R"({"host":"web1","pid":42})"});
+  const lock::FoundLock found = lock::look_at(f.client, "job", Breakable::simple);
+  REQUIRE(found.holders.size() == 1);
+  REQUIRE(found.holders[0].about);
+  CHECK(found.holders[0].about->host == "web1");
+  CHECK_FALSE(found.is_any_string);
+}
+
 TEST_CASE("force_release: of a long string it tells the start") {
   Fixture f;
   f.server.command({"SET", "job", std::string(5000, 'x')});

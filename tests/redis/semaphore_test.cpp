@@ -656,6 +656,9 @@ TEST_CASE("semaphore: breaking it takes every permit, once, and keeps what a ser
   SUBCASE("one of rlock's") {}
   if (is_of_service) server.command({"SET", "job", "3"});
   REQUIRE(takes(client, "u:1", 3));
+  const std::int64_t left_ms = lock::look_at(client, "job", lock::Breakable::lock).ttl_ms;
+  CHECK(left_ms > 0);
+  CHECK(left_ms <= 30'000);
   server.command({"ZADD", k_permits, k_never, k_java, "1", "ended"});
   server.command({"DECRBY", "job", "2"});
   REQUIRE(total(server) == 3);
