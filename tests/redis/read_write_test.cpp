@@ -267,6 +267,9 @@ TEST_CASE("renewing prolongs one's own holds and the lock, and shortens nothing"
   CHECK(set.ttl() > 590'000);
   // Keys that were evicted while the field stayed: nobody else can have written meanwhile.
   set.expire(hold_key("u:1", 1));
+  CHECK(one.ask(set.client) == Renewal::renewed);
+  CHECK(set.server.command({"EXISTS", hold_key("u:1", 1)}) ==
+        "0");  // who only asks changes nothing
   CHECK(one.renew(set.client) == Renewal::renewed);
   CHECK(set.ttl(hold_key("u:1", 1)) > 55'000);
   CHECK(one.ask(set.client) == Renewal::renewed);
