@@ -129,6 +129,24 @@ TEST_CASE(
   CHECK(pttl(server, "rlock_info:{job}") > 200'000);
 }
 
+// Each of them may be given back a second time, by another process that knows of it.
+TEST_CASE("S6: release: of the holds that others know, the last thousand that ended are noted") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  server.command({"HSET", "job", "u:1", "2000"});
+  server.command({"PEXPIRE", "job", "600000"});
+  for (int i = 1; i <= 1003; ++i) {
+    auto call = test::release_call("u:1", "h" + std::to_string(i));
+    call.is_shared = true;
+    client.run(call);
+  }
+  CHECK(server.command({"HGET", "job", "u:1"}) == "997");
+  CHECK(server.command({"EVAL",
+                        "local ended = cjson.decode(redis.call('hget', KEYS[1], 'u:1')).ended "
+                        "return #ended .. ' from ' .. ended[1]",
+                        "1", "rlock_info:{job}"}) == "1000 from h4");
+}
+
 TEST_CASE("release: other holders' fields in the hash stay") {
   test::Server server;
   redis::Client client = client_of(server);
