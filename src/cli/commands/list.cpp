@@ -1,10 +1,8 @@
 // rlock list: the locks on the server, or in the cluster, one a line.
 
 #include <deque>
-#include <map>
 #include <memory>
 #include <optional>
-#include <ranges>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -59,13 +57,13 @@ class List {
 
   void print_all() {
     if (rows_.empty()) return;
-    const auto rows = std::views::values(rows_);
+    std::string text;
     if (globals_.json) {
-      std::string text;
-      for (const auto& row : rows) text += row.front();
-      return print(text);
+      for (const auto& [name, row] : rows_) text += row.front();
+    } else {
+      text = list_table(rows_, terminal_columns(STDOUT_FILENO));
     }
-    print(list_table({rows.begin(), rows.end()}, terminal_columns(STDOUT_FILENO)));
+    print(text);
   }
 
   void tell_what_is_missing() const {
@@ -123,7 +121,7 @@ class List {
   TimePoint next_redraw_{};
   // By name: a slot of a cluster that was moved meanwhile is seen twice. Each has a line of JSON,
   // or the cells of its row: a queue can be long, and the locks many.
-  std::map<std::string, std::vector<std::string>> rows_;
+  ListRows rows_;
   std::int64_t refused_ = 0;
 };
 

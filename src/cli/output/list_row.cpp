@@ -1,8 +1,5 @@
 #include "cli/output/list_row.hpp"
 
-#include <algorithm>
-#include <utility>
-
 #include "base/duration.hpp"
 #include "base/escape.hpp"
 #include "base/words.hpp"
@@ -44,6 +41,7 @@ std::string describe_holders(const Snapshot& snapshot) {
 
 std::vector<std::string> codes_of(const std::vector<lock::Problem>& problems) {
   std::vector<std::string> codes;
+  codes.reserve(problems.size());
   for (const lock::Problem& problem : problems) codes.push_back(lock::code_of(problem));
   return codes;
 }
@@ -61,8 +59,7 @@ std::vector<std::string> list_cells(const Snapshot& snapshot, const Paint& paint
           paint(Tone::bad, join(codes_of(snapshot.problems), ","))};
 }
 
-std::string list_table(std::vector<std::vector<std::string>> rows,
-                       std::optional<std::size_t> room) {
+std::string list_table(const ListRows& rows, std::optional<std::size_t> room) {
   Table table({{"NAME", Column::Align::left, Column::Width::flexible},
                {"KIND"},
                {"STATE"},
@@ -71,9 +68,9 @@ std::string list_table(std::vector<std::vector<std::string>> rows,
                {"WAITERS", Column::Align::right},
                {"PROBLEMS", Column::Align::left, Column::Width::flexible}});
   bool have_problems = false;
-  for (std::vector<std::string>& row : rows) {
-    have_problems = have_problems || !row.back().empty();
-    table.add_row(std::move(row));
+  for (const auto& [name, cells] : rows) {
+    have_problems = have_problems || !cells.back().empty();
+    table.add_row(cells);
   }
   if (!have_problems) table.drop_last_column();
   return table.to_text(room);
