@@ -127,6 +127,23 @@ TEST_CASE("Redlock: without a majority, why the servers fail is told in one line
   }
 }
 
+TEST_CASE("Redlock: without a majority, why a nested run cannot enter is told") {
+  Quorum quorum(3);
+  std::string inner;
+  for (const std::string& word : quorum.rlock("exec", {"--timeout", "3s", "job", "--", "true"})) {
+    inner += "'" + word + "' ";
+  }
+  Process outer(quorum.rlock("exec", {"--lease", "5m", "job", "--", "sh", "-c",
+                                      "echo in; read x; " + inner + "2>&1; echo status $?"}),
+                {.hold_stdin = true});
+  outer.wait_for_stdout("in");
+  for (const int i : {0, 1}) quorum[i].stop();
+  outer.close_stdin();
+  const Result result = outer.wait();
+  CHECK(has(result.out, "2 are needed to re-enter the lock: "));
+  CHECK(result.out.ends_with("status 69\n"));
+}
+
 TEST_CASE("Redlock: where those that want another password alone block a majority, it is that") {
   Locked quorum;
   quorum.others[0].command({"CONFIG", "SET", "requirepass", "sesame"});
