@@ -1,5 +1,4 @@
 // Where many wait for one lock, they ask one after the other when it becomes free.
-#include <chrono>
 #include <deque>
 #include <string>
 #include <vector>
@@ -80,32 +79,6 @@ TEST_CASE("stampede: waiters who hear that the lock is taken again do not ask") 
     CHECK(holder.wait().status == 0);
     for (Process& waiter : waiters) CHECK(waiter.wait().status == 0);
   }
-}
-
-TEST_CASE("stampede: while the lock is taken again and again, waiters ask less often") {
-  Server server;
-  hold(server);
-  Crowd crowd(server, k_channel, 200);
-  std::deque<Process> waiters;
-  for (int i = 0; i < 3; ++i) {
-    waiters.emplace_back(rlock_argv("exec", "-r", server.unix_url(), "job", "--", "true"));
-  }
-  REQUIRE(comes_to_wait(server, "job", 203));
-  REQUIRE(wait_until([&] { return scripts_run(server) >= 6; }));
-  const long before = scripts_run(server);
-  // Without messages, each of them asks twice in this time.
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(13);
-  while (std::chrono::steady_clock::now() < end) {
-    server.command({"PUBLISH", k_channel, "0"});
-    server.command({"PUBLISH", k_channel, "2"});
-    static_cast<void>(wait_until([&] { return std::chrono::steady_clock::now() >= end; },
-                                 std::chrono::milliseconds(500)));
-  }
-  CHECK(scripts_run(server) - before < 5);
-  // And without messages they ask again.
-  CHECK(wait_until([&] { return scripts_run(server) >= before + 3; }));
-  release(server);
-  for (Process& waiter : waiters) CHECK(waiter.wait().status == 0);
 }
 
 TEST_CASE("stampede: a waiter who was called tells the others that the lock is taken again") {

@@ -15,8 +15,6 @@ namespace {
 constexpr Milliseconds k_longest_sleep = lua::k_longest_sleep;
 constexpr Milliseconds k_shortest_sleep{50};
 constexpr int k_most_late = 3;
-// For so long a waiter does not ask who hears again and again that the lock is taken.
-constexpr Milliseconds k_longest_without_asking{15'000};
 // Messages that have a waiter ask at once; each time that it may ask is one more, up to as many.
 constexpr int k_most_at_once = 50;
 constexpr Milliseconds k_between_messages{50};
@@ -137,8 +135,7 @@ class Wait {
   Join sleep(const Busy& busy) {
     options_.on_wait(busy);
     const TimePoint asleep = BootClock::now();
-    const TimePoint last = std::min(after(asleep, k_longest_without_asking), end());
-    TimePoint until = std::min(after(asleep, sleep_length(busy)), end());
+    const TimePoint until = std::min(after(asleep, sleep_length(busy)), end());
     try {
       if (!listener_) {
         listener_.emplace(session_, lock_.channel());
@@ -153,12 +150,7 @@ class Wait {
         options_.on_wait(now);
       };
       while (listener_->sleep(until, tick)) {
-        if (is_crowd && listener_->hears_taken(std::min(turn(busy.waiters), until))) {
-          // The new lease is a long one, and the connection works. Of permits, others may end.
-          const TimePoint next = after(BootClock::now(), sleep_bound({}, random_below(1000)));
-          if (!busy.permits) until = std::min(next, last);
-          continue;
-        }
+        if (is_crowd && listener_->hears_taken(std::min(turn(busy.waiters), until))) continue;
         heed_message(until);
         return is_crowd ? Join::called : Join::yes;
       }
