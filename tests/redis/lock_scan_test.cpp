@@ -181,6 +181,7 @@ TEST_CASE("find_locks: strings are locks where a pattern says so") {
   Words names = scan.next();
   std::sort(names.begin(), names.end());
   CHECK(names == Words{"lock:a", "lock:b"});
+  CHECK(scan.unread() == 1);
 }
 
 TEST_CASE(
