@@ -36,7 +36,7 @@ bool is_told_by_inner_run(const Search& search, const std::set<pid_t>& runs,
   const ProcessStat* leader = search.find(stat.group);
   if (leader == nullptr || runs.count(leader->parent) == 0) return false;
   const ProcessStat* run = search.find(leader->parent);
-  return run != nullptr && leader->session == run->session && stat.session == run->session;
+  return run != nullptr && stat.session == run->session;
 }
 
 }  // namespace

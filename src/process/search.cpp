@@ -120,9 +120,9 @@ void Search::look_at_all() {
   }
   const int proc = ::dirfd(directory.get());
   while (const dirent* file = ::readdir(directory.get())) {
-    const pid_t pid = parse_integer<pid_t>(file->d_name).value_or(0);
-    if (pid <= 0) continue;
-    if (auto stat = read_process_stat(pid, proc)) all_.push_back(std::move(*stat));
+    const auto pid = parse_integer<pid_t>(file->d_name);
+    if (!pid) continue;
+    if (auto stat = read_process_stat(*pid, proc)) all_.push_back(std::move(*stat));
     note_failure();
   }
   note_failure();

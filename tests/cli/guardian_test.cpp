@@ -1,6 +1,7 @@
 // S7: the guardian itself is killed, meets strangers, or cannot end what it has to end.
 #include <algorithm>
 #include <csignal>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -56,6 +57,31 @@ TEST_CASE("S7: a guardian that was killed is replaced") {
   rlock.wait_exit();
   CHECK(wait_until([&] { return server.command({"EXISTS", "job"}) == "0"; }));
   CHECK(processes_with(mark).empty());
+}
+
+TEST_CASE("S7: the guardian takes no signal, except SIGKILL and SIGSTOP") {
+  Server server;
+  Process rlock(
+      rlock_argv("exec", "-r", server.unix_url(), "job", "--", "sh", "-c", until_go(server, 0)));
+  rlock.wait_for_stdout("started");
+  const std::string status =
+      "/proc/" + std::to_string(wait_for_guardian_of(rlock.pid())) + "/status";
+  const auto blocked = [&] {
+    std::ifstream file(status);
+    std::string word;
+    std::uint64_t mask = 0;
+    while (file >> word) {
+      if (word == "SigBlk:") file >> std::hex >> mask;
+    }
+    return mask;
+  };
+  std::uint64_t all = 0;
+  for (int signal = 1; signal <= SIGSYS; ++signal) {
+    if (signal != SIGKILL && signal != SIGSTOP) all |= std::uint64_t{1} << (signal - 1);
+  }
+  CHECK(wait_until([&] { return (blocked() & all) == all; }));
+  say_go(server);
+  CHECK(rlock.wait().status == 0);
 }
 
 TEST_CASE("the guardian keeps no pipe, terminal or directory of others open") {
@@ -132,30 +158,20 @@ TEST_CASE("rlock says which process it cannot end") {
     return;
   }
   const std::string mark = "immune-" + server.directory();
-  Process rlock({"/usr/bin/setpriv",
-                 "--reuid",
-                 user,
-                 "--clear-groups",
-                 rlock_program(),
-                 "exec",
-                 "-r",
-                 server.unix_url(),
-                 "--at-most",
-                 "3s",
-                 "--kill-after",
-                 "1s",
-                 "job",
-                 "--",
-                 setuid,
-                 "--reuid",
-                 "0",
-                 "sh",
-                 "-c",
-                 "trap '' TERM; : " + mark + "; echo started; while :; do sleep 0.1; done"});
+  // The first one can be ended. It is looked at last, as its number is higher.
+  const std::string script = "trap '' TERM; setsid sleep 1000 & echo $$; exec " + setuid +
+                             " --reuid 0 sh -c 'echo started; exec sleep 1000'";
+  Process rlock(
+      {"/usr/bin/setpriv", "--reuid", user, "--clear-groups", rlock_program(), "exec", "-r",
+       server.unix_url(), "--at-most", "3s", "--kill-after", "1s", "job", "--", "sh", "-c", script},
+      {.env = {{"MARK", mark}}});
   rlock.wait_for_stdout("started");
   rlock.wait_for_stderr("cannot be ended");
   kill_processes_with(mark);
   const Result result = rlock.wait_exit();
-  CHECK(result.err.find("cannot be ended: it belongs to another user, and goes on\n") !=
+  const std::string immune = result.out.substr(0, result.out.find('\n'));
+  CAPTURE(result.err);
+  CHECK(result.err.find("process " + immune +
+                        " cannot be ended: it belongs to another user, and goes on\n") !=
         std::string::npos);
 }

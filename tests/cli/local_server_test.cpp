@@ -12,6 +12,7 @@
 
 #include <doctest/doctest.h>
 
+#include "support/contents.hpp"
 #include "support/net.hpp"
 #include "support/process.hpp"
 #include "support/processes.hpp"
@@ -148,6 +149,10 @@ TEST_CASE("local: a run of exec that ends its command leaves alone the server st
   CHECK(wait_until([&] { return processes_with(mark).empty(); }));
   check_ran(run(echo_argv(place.url())));
   CHECK(servers_in(place.directory()) == servers);
+  // One that was told to end may take a moment to do so.
+  const std::string log = contents(place.directory() + "/server.log");
+  CHECK(log.find("Server initialized") != std::string::npos);
+  CHECK(log.find("SIGTERM") == std::string::npos);
 }
 
 TEST_CASE("exec ends a server that is the command's own, whatever it shares with a private one") {

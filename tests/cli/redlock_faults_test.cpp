@@ -158,6 +158,18 @@ TEST_CASE("Redlock: a release waits until a majority that is slow has answered")
   CHECK(quorum.becomes_free_of("job"));
 }
 
+TEST_CASE("Redlock: a release that no majority has answered is not told as done") {
+  Quorum quorum(3);
+  const Result taken = run(quorum.rlock("acquire", {"--no-watchdog", "--lease", "1h", "job"}));
+  REQUIRE(taken.status == 0);
+  const std::string owner = taken.out.substr(0, taken.out.find('\n'));
+  for (int i = 0; i < 2; ++i) quorum[i].pause();
+  const Result result = run(quorum.rlock("unlock", {"--timeout", "1s", "--owner", owner, "job"}));
+  CHECK(result.status == 69);
+  CHECK(has(result.err, "too few of the 3 servers answered, 2 are needed"));
+  CHECK(is_one_message(result.err));
+}
+
 TEST_CASE("Redlock: without a majority nothing is taken, and nothing is left anywhere") {
   for (const Faults& faults : k_majorities) {
     CAPTURE(name_of(faults));

@@ -72,6 +72,15 @@ TEST_CASE("Redlock: a waiter is woken by the release, whatever the lease") {
   CHECK(quorum.becomes_free_of("job"));
 }
 
+TEST_CASE("Redlock: a waiter keeps no vote while it waits") {
+  Quorum quorum(3);
+  for (int i = 0; i < 2; ++i) quorum[i].command({"HSET", "job", k_foreign_owner, "1"});
+  const Process waiter(quorum.rlock("exec", {"--lease", "1h", "job", "--", "true"}));
+  // It listens only after its first request, which this server has granted.
+  CHECK(comes_to_wait(quorum[2]));
+  CHECK(wait_until([&] { return quorum[2].command({"EXISTS", "job"}) == "0"; }));
+}
+
 TEST_CASE("Redlock: many who come at once run one after the other, and all run") {
   Quorum quorum(3);
   const std::string log = quorum[0].directory() + "/log";
@@ -119,6 +128,18 @@ TEST_CASE("Redlock: unlock --force breaks the lock on every server, and the comm
   CHECK(result.status == 79);
   CHECK(has(result.err, "lock lost"));
   CHECK(quorum.becomes_free_of("job"));
+}
+
+TEST_CASE("Redlock: a lock that was broken is taken nowhere again by who has lost it") {
+  Quorum quorum(3);
+  Process holder(quorum.rlock("exec", {"--lease", "9s", "--on-lost", "ignore", "job", "--", "sh",
+                                       "-c", "echo in; read x"}),
+                 {.hold_stdin = true});
+  holder.wait_for_stdout("in");
+  CHECK(wait_until([&] { return quorum.having("job") == 3; }));
+  CHECK(run(quorum.rlock("unlock", {"--force", "-y", "job"})).status == 0);
+  holder.wait_for_stderr("lock lost");
+  CHECK(quorum.having("job") == 0);
 }
 
 TEST_CASE(

@@ -164,6 +164,14 @@ TEST_CASE("--at-most: a command that takes longer is ended with its family, stat
                  options);
     CHECK(result.out == "TERM\n");
   }
+  SUBCASE("by SIGTERM also what is in a group or a session of its own") {
+    result = run(exec(server, {"--at-most", "4s"},
+                      "for place in 'timeout 1000' setsid; do $place sh -c "
+                      "'trap \"echo TERM; exit\" TERM; while :; do sleep 0.02; done' & done; "
+                      "trap : TERM; wait; wait"),
+                 options);
+    CHECK(result.out == "TERM\nTERM\n");
+  }
   SUBCASE("by SIGKILL when it is deaf") {
     result = run(exec(server, {"--at-most", "200ms", "--kill-after", "100ms"},
                       "trap '' TERM; setsid sleep 1000 & while :; do sleep 0.02; done"),
