@@ -13,7 +13,16 @@ namespace rlock {
 namespace {
 
 // The fields behind "(program) ", by their place.
-enum Field : std::size_t { state, parent, group, session, flags = 6, start = 19, needed };
+enum Field : std::size_t {
+  state,
+  parent,
+  group,
+  session,
+  flags = 6,
+  threads = 17,
+  start = 19,
+  needed
+};
 
 template <typename Number>
 bool read_number(std::string_view text, Number& number) {
@@ -44,6 +53,7 @@ std::optional<ProcessStat> parse_process_stat(std::string_view line) {
       read_number(fields[Field::group], stat.group) &&
       read_number(fields[Field::session], stat.session) &&
       read_number(fields[Field::flags], stat.flags) &&
+      read_number(fields[Field::threads], stat.threads) &&
       read_number(fields[Field::start], stat.start)) {
     return stat;
   }

@@ -17,9 +17,13 @@ struct ProcessStat {
   pid_t group = 0;
   pid_t session = 0;
   std::uint64_t flags = 0;
+  std::int64_t threads = 0;
   std::uint64_t start = 0;  // in ticks since the boot: tells processes with the same number apart
 
-  [[nodiscard]] bool is_dead() const noexcept { return state == 'Z' || state == 'X'; }
+  // A process whose first thread has ended is in state Z, although its other threads work on.
+  [[nodiscard]] bool is_dead() const noexcept {
+    return state == 'X' || (state == 'Z' && threads <= 1);
+  }
   // Returns whether the process has not run another program since it was forked.
   [[nodiscard]] bool has_only_forked() const noexcept { return (flags & 0x40) != 0; }
 };

@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -113,6 +115,38 @@ TEST_CASE("S7: a daemon without its environment is ended, too, if it has lived f
   guardian_that_has_looked(family.rlock().pid());
   family.rlock().signal(SIGKILL);
   CHECK(wait_until([&] { return family.alive().empty(); }));
+}
+
+TEST_CASE("S7: a process whose first thread has ended is ended like any other") {
+  const Server server;
+  std::vector<std::string> argv = rlock_argv("exec", "-r", server.unix_url(), "--lease", "6s");
+  bool killed = false;
+  SUBCASE("by rlock") { argv.insert(argv.end(), {"--at-most", "4s", "--kill-after", "100ms"}); }
+  SUBCASE("by the guardian") { killed = true; }
+  // The kernel shows such a process as a zombie.
+  argv.insert(argv.end(), {"job", "--", "sh", "-c", "setsid python3 -c \"$0\" & wait",
+                           "import ctypes, os, threading, time\n"
+                           "threading.Thread(target=time.sleep, args=(1000,)).start()\n"
+                           "print(os.getpid(), flush=True)\n"
+                           "ctypes.CDLL(None).pthread_exit(None)\n"});
+  Process rlock(argv);
+  rlock.wait_for_stdout("\n");
+  const pid_t pid = std::stoi(rlock.out());
+  REQUIRE(wait_until([&] {
+    const auto stat = process_stat(pid);
+    return stat && stat->state == 'Z';
+  }));
+  const auto has_threads = [&] {
+    std::error_code none;
+    const std::filesystem::directory_iterator threads("/proc/" + std::to_string(pid) + "/task",
+                                                      none);
+    return std::distance(begin(threads), end(threads)) > 1;
+  };
+  CHECK(has_threads());
+  if (killed) rlock.signal(SIGKILL);
+  CHECK(rlock.wait_exit().status == (killed ? 128 + SIGKILL : 124));
+  if (killed) REQUIRE(wait_until([&] { return server.command({"EXISTS", "job"}) == "0"; }));
+  CHECK_FALSE(has_threads());
 }
 
 TEST_CASE("S7: who has neither the command's group nor its environment is found by its parent") {

@@ -32,6 +32,14 @@ TEST_CASE("process_stat: what a program is called does not move the other fields
   }
 }
 
+TEST_CASE("process_stat: a process with threads that work is not dead, whatever its state") {
+  std::string rest = k_rest;
+  rest[1] = 'Z';
+  CHECK(parse_process_stat("77 (sh)" + rest)->is_dead());
+  rest.replace(rest.find(" 20 0 1 "), 8, " 20 0 2 ");
+  CHECK_FALSE(parse_process_stat("77 (sh)" + rest)->is_dead());
+}
+
 TEST_CASE("process_stat: a line that is cut off is none") {
   const std::string line = "77 (sh)" + k_rest;
   for (const std::size_t size : {0U, 2U, 5U, 7U, 10U, 30U, 60U}) {
