@@ -127,7 +127,9 @@ Nanoseconds note_members(Tree& tree) {
   const Nanoseconds before = used();
   std::vector<Identity> members;
   const Search search(tree);
-  if (const ProcessStat* root = search.find(tree.root)) tree.since = root->start;
+  if (const ProcessStat* leader = search.find(tree.group); tree.since == 0 && leader != nullptr) {
+    tree.since = leader->start;
+  }
   search.for_each_member([&](const ProcessStat& stat) {
     members.push_back({stat.pid, stat.start});
   });

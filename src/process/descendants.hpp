@@ -22,7 +22,9 @@ struct Identity {
 
 // How to recognize the processes of a command. A process belongs to the command if it is in
 // `group`, has `marker` in its environment, is a child of `root` that is not in `strangers`, is in
-// `members`, or if its parent belongs to the command. These processes never belong to it:
+// `members`, or if its parent belongs to the command. A process that started before the command
+// does not belong to it. rlock may get such a child, because it adopts the children of its
+// children. These processes never belong to the command:
 // - `except`.
 // - The background watchdogs of rlock acquire. Each ends by itself with the process that it
 // follows,
@@ -34,7 +36,7 @@ struct Tree {
   pid_t group = 0;          // 0: none
   pid_t session = 0;        // of the group
   bool keeps_group = true;  // the leader is not reaped yet, so no other group can have the number
-  std::uint64_t since = 0;  // no process of an earlier start has the marker
+  std::uint64_t since = 0;  // the start of the group's leader, or 0: not known yet
   std::string marker;
   std::vector<Identity> strangers{};
   std::vector<Identity> members{};  // processes that belonged to the command before, sorted

@@ -100,6 +100,10 @@ bool is_private_server(pid_t pid) {
 }  // namespace
 
 void keep_room_for_search() {
+  if (target_of("/proc/self") != std::to_string(::getpid())) {
+    throw Error(ExitStatus::unavailable,
+                "cannot look for processes: /proc is not mounted, or shows another PID namespace");
+  }
   if (!Room::keep()) {
     throw Error(ExitStatus::unavailable, "cannot look for processes: " + errno_text(errno));
   }
@@ -130,14 +134,16 @@ void Search::look_at_all() {
   for (std::size_t i = 0; i < all_.size(); ++i) by_parent_.push_back(i);
   std::ranges::sort(by_parent_, {}, [this](std::size_t i) { return all_[i].parent; });
   belongs_.resize(all_.size());
-  const ProcessStat* root = find(tree_.root);
-  const std::uint64_t since = root == nullptr ? tree_.since : root->start;
+  since_ = tree_.since;
+  if (const ProcessStat* leader = find(tree_.group); since_ == 0 && leader != nullptr) {
+    since_ = leader->start;
+  }
   for (std::size_t i = 0; i < all_.size(); ++i) {
     if (is_first(all_[i])) add(i);
   }
-  // What has got the run's environment is younger than the run. To look takes time.
+  // To look at an environment takes time.
   for (std::size_t i = 0; i < all_.size(); ++i) {
-    if (!belongs_[i] && !is_excluded(all_[i]) && all_[i].start >= since &&
+    if (!belongs_[i] && !is_excluded(all_[i]) && all_[i].start >= since_ &&
         has_marker(all_[i].pid, tree_.marker, proc)) {
       add(i);
     }
@@ -190,7 +196,7 @@ bool Search::is_first(const ProcessStat& stat) const {
   if (is_in_group(stat)) return true;
   const Identity identity{stat.pid, stat.start};
   const bool was_member = std::binary_search(tree_.members.begin(), tree_.members.end(), identity);
-  const bool is_child = tree_.root != 0 && stat.parent == tree_.root;
+  const bool is_child = tree_.root != 0 && stat.parent == tree_.root && stat.start >= since_;
   // One that was seen to belong may have become a server since then.
   if ((!was_member && !is_child) || is_private_server(stat.pid)) return false;
   return was_member || std::ranges::find(tree_.strangers, identity) == tree_.strangers.end();

@@ -1,6 +1,7 @@
 // Searches all processes of the machine for the processes of a command.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <sys/types.h>
 #include <vector>
@@ -58,6 +59,7 @@ class Search {
   std::vector<ProcessStat> all_;        // sorted by their numbers
   std::vector<std::size_t> by_parent_;  // indices in `all_`, sorted by the parent's number
   std::vector<bool> belongs_;           // as in `all_`
+  std::uint64_t since_ = 0;             // the command's start
   bool is_complete_ = true;
 };
 

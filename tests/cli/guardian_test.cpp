@@ -14,6 +14,7 @@
 #include "cli/beats.hpp"
 #include "cli/family.hpp"
 #include "cli/guardians.hpp"
+#include "support/contents.hpp"
 
 using namespace rlock::test;
 
@@ -144,6 +145,42 @@ TEST_CASE("rlock does not end processes that it has not started") {
     const std::string text{std::istreambuf_iterator<char>(file), {}};
     return text == "started\nwhole\n";
   }));
+}
+
+TEST_CASE("rlock does not end processes that it has adopted, and that are older than its command") {
+  const Server server;
+  // The first child of rlock's process ends, and its own child becomes rlock's.
+  const std::string before =
+      "(sleep 1000 & echo $! >older; while [ ! -e go ]; do sleep 0.02; done) "
+      ">/dev/null 2>&1 & while [ ! -s older ]; do sleep 0.02; done; sleep 0.1; ";
+  Process rlock({"bash", "-c",
+                 before + "exec " + rlock_program() + " exec -r " + server.unix_url() +
+                     " --at-most 3s job -- sh -c 'touch go; echo started; exec sleep 1000'"},
+                {.cwd = server.directory()});
+  rlock.wait_for_stdout("started");
+  const pid_t older = std::stoi(contents(server.directory() + "/older"));
+  REQUIRE(wait_until([&] {
+    const auto stat = process_stat(older);
+    return stat && stat->parent == rlock.pid();
+  }));
+  CHECK(rlock.wait_exit().status == 124);
+  CHECK(alive(older));
+  ::kill(older, SIGKILL);
+}
+
+TEST_CASE("exec starts nothing where it could not find its processes again") {
+  const Server server;
+  const Result result =
+      run({"unshare", "--mount", "sh", "-c", "mount -t tmpfs none /proc && exec \"$@\"", "sh",
+           rlock_program(), "exec", "-r", server.unix_url(), "job", "--", "echo", "ran"});
+  if (result.status == 1 || result.status == 32) {
+    MESSAGE("skipped: no mount namespace to be had: " << result.err);
+    return;
+  }
+  CHECK(result.status == 69);
+  CHECK(result.out.empty());
+  CHECK(is_one_message(result.err));
+  CHECK(comes_to_be_empty(server));
 }
 
 TEST_CASE("rlock says which process it cannot end") {
