@@ -210,14 +210,15 @@ bool Guardian::admit() const noexcept {
   // On a busy machine it may not have run yet, and what kills rlock's group would still kill it. As
   // a rule it needs a few microseconds more, and a sleep takes over a hundred.
   int looks = 0;
-  while (!shared_->is_apart && is_read(life_line_) && BootClock::now() < kill_time()) {
+  const auto is_in_time = [&] { return BootClock::now() < std::min(kill_time(), start_limit_); };
+  while (!shared_->is_apart && is_read(life_line_) && is_in_time()) {
     if (++looks <= k_short_looks) {
       ::sched_yield();
     } else {
       ::usleep(50);
     }
   }
-  return BootClock::now() < kill_time();
+  return is_in_time();
 }
 
 bool Guardian::has_struck() const noexcept { return shared_->has_struck; }

@@ -37,6 +37,10 @@ class Guardian {
   // again and again, and is 0 before the first measurement. Thread-safe.
   [[nodiscard]] Milliseconds search_margin() const noexcept;
 
+  // Sets the moment from which on `admit` refuses, even if the kill time comes later. At first it
+  // is never.
+  void set_start_limit(TimePoint when) noexcept { start_limit_ = when; }
+
   // From now on the kill time also counts while rlock lives. Call it right before the command
   // starts: if the kill time came earlier, the guardian would end with nothing to kill. Replaces a
   // guardian that somebody has killed. Throws as the constructor.
@@ -45,7 +49,7 @@ class Guardian {
   // Call it in the command's process, before it runs another program. Tells the guardian its
   // process group, and waits until the guardian is in a session of its own. Returns whether the
   // command may go on. Returns false when SIGKILL is due, because it may have been sent before the
-  // guardian knew the group. Changes no memory of this process.
+  // guardian knew the group, and after the start limit. Changes no memory of this process.
   [[nodiscard]] bool admit() const noexcept;
 
   // Returns whether the guardian has sent SIGKILL because of the kill time.
@@ -72,6 +76,7 @@ class Guardian {
   Shared* shared_ = nullptr;  // memory of both processes
   Alarm alarm_;               // of both processes: a change here also moves the guardian's alarm
   Fd life_line_;              // the kernel closes it when rlock dies
+  TimePoint start_limit_ = TimePoint::max();
   pid_t pid_ = -1;
   bool is_dismissed_ = false;
 };

@@ -85,6 +85,33 @@ TEST_CASE("S2: a command that the system starts too late does not run") {
   CHECK(wait_until([&] { return processes_with(stalled.mark).empty(); }));
 }
 
+TEST_CASE("S2: with --on-lost ignore, too, no command starts after its lease") {
+  if (!can_trace()) return;
+  const Server server;
+  const Result result = run({"strace",
+                             "-f",
+                             "-o",
+                             "/dev/null",
+                             "-e",
+                             "trace=setpgid",
+                             "-e",
+                             "inject=setpgid:delay_enter=4000000",
+                             rlock_program(),
+                             "exec",
+                             "-r",
+                             server.unix_url(),
+                             "--lease",
+                             "2s",
+                             "--on-lost",
+                             "ignore",
+                             "job",
+                             "--",
+                             "echo",
+                             "ran"});
+  CHECK(result.status == 79);
+  CHECK(result.out.empty());
+}
+
 TEST_CASE("S7: the guardian has its name from the start, and rlock keeps its own") {
   if (!can_trace()) return;
   const Server server;
