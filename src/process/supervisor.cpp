@@ -40,6 +40,11 @@ bool look_for(idtype_t which, id_t id, siginfo_t& info, int options) {
   return failed == 0 && info.si_pid != 0;
 }
 
+std::uint64_t start_of(pid_t child) {
+  const auto stat = read_process_stat(child);
+  return stat ? stat->start : 0;
+}
+
 bool asks_to_end(int signal) {
   return signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
 }
@@ -64,6 +69,7 @@ void Supervisor::start(const Command& command) {
            .except = guardian_.pid(),
            .group = child_,
            .session = ::getsid(0),
+           .since = start_of(child_),
            .marker = guardian_.marker(),
            .strangers = guardian_.strangers()};
 }
@@ -73,7 +79,8 @@ Supervisor::Result Supervisor::run() {
     alarm_.set(next_alarm());
     wait();
     if (watch_loss_ && BootClock::now() >= options_.loss_time()) lose();
-    if (BootClock::now() >= options_.time_limit) end(Ended::by_time);
+    // A command that is kept stopped must not go on before it is known whether the lock is held.
+    if (!resumption_ && BootClock::now() >= options_.time_limit) end(Ended::by_time);
     if (!wait_status_ && BootClock::now() >= options_.late_start) start_late();
     if (resumption_ && BootClock::now() >= resumption_->deadline) go_on();
     reap();
@@ -82,7 +89,8 @@ Supervisor::Result Supervisor::run() {
   const bool had_terminal = terminal_.take_from(child_);
   const bool signaled = WIFSIGNALED(*wait_status_);
   if (had_terminal && signaled) terminal_.restore_modes();
-  result_.typed_ctrl_c = had_terminal && !ending_ && signaled && WTERMSIG(*wait_status_) == SIGINT;
+  result_.typed_ctrl_c = had_terminal && !ending_ && !forwarded_interrupt_ && signaled &&
+                         WTERMSIG(*wait_status_) == SIGINT;
   result_.wait_status = *wait_status_;
   return result_;
 }
@@ -108,9 +116,9 @@ void Supervisor::wait() {
 TimePoint Supervisor::next_alarm() const {
   const TimePoint now = BootClock::now();
   if (ending_ || wait_status_) return after(now, pause_);
-  TimePoint next = std::min(options_.time_limit, options_.late_start);
+  TimePoint next = resumption_ ? resumption_->deadline : options_.time_limit;
+  next = std::min(next, options_.late_start);
   if (watch_loss_) next = std::min(next, options_.loss_time());
-  if (resumption_) next = std::min(next, resumption_->deadline);
   return std::min(next, after(now, k_backstop));
 }
 
@@ -122,10 +130,10 @@ void Supervisor::start_late() {
 void Supervisor::lose() {
   watch_loss_ = false;
   result_.lost = true;
-  options_.on_loss();
   // Not even to clean up: while it was stopped, another may have begun to work.
   if (resumption_ && options_.on_lost == OnLost::term) options_.on_lost = OnLost::kill;
   if (options_.on_lost != OnLost::ignore) end(Ended::by_loss);
+  options_.on_loss();
 }
 
 void Supervisor::handle_signals() {
@@ -142,6 +150,7 @@ void Supervisor::forward(const Signal& signal) {
     if (BootClock::now() >= guardian_.kill_time()) return lose();
     if (terminal_.is_for_command()) terminal_.give_to(child_);
   }
+  forwarded_interrupt_ = forwarded_interrupt_ || signal.number == SIGINT;
   const bool is_told = ::kill(-child_, signal.number) == 0;
   if (!is_told && errno == EPERM) tell_immune(child_);
   // A stopped command gets the signal only when it continues. But a command that rlock keeps
@@ -210,15 +219,16 @@ void Supervisor::go_on() {
 }
 
 void Supervisor::end(Ended why) {
+  const bool kill_at_once = why == Ended::by_loss && options_.on_lost == OnLost::kill;
+  const TimePoint now = BootClock::now();
+  if (kill_at_once) kill_at_ = now;
   if (ending_) return;
   ending_ = true;
   resumption_.reset();
   result_.ended = why;
-  if (why == Ended::by_time) options_.on_time_limit();
-  const bool kill_at_once = why == Ended::by_loss && options_.on_lost == OnLost::kill;
-  const TimePoint now = BootClock::now();
-  kill_at_ = kill_at_once ? now : std::min(after(now, options_.grace), guardian_.kill_time());
+  if (!kill_at_once) kill_at_ = std::min(after(now, options_.grace), guardian_.kill_time());
   if (kill_at_ > now) terminate(tree_);
+  if (why == Ended::by_time) options_.on_time_limit();
 }
 
 void Supervisor::end_step() {

@@ -97,6 +97,7 @@ class Supervisor {
   std::optional<Resumption> resumption_;
   Result result_;
   bool ending_ = false;
+  bool forwarded_interrupt_ = false;
   bool watch_loss_ = true;
   bool nothing_left_ = false;
   bool told_immune_ = false;

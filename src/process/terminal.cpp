@@ -32,7 +32,8 @@ bool Terminal::take_from(pid_t group) const noexcept {
 }
 
 void Terminal::restore_modes() const noexcept {
-  if (modes_) ::tcsetattr(fd_.get(), TCSADRAIN, &*modes_);
+  // What is written may never be shown: the terminal may be stopped.
+  if (modes_) ::tcsetattr(fd_.get(), TCSANOW, &*modes_);
 }
 
 }  // namespace rlock::process

@@ -9,6 +9,7 @@
 
 #include <doctest/doctest.h>
 
+#include "cli/beats.hpp"
 #include "support/contents.hpp"
 #include "support/looks.hpp"
 #include "support/process.hpp"
@@ -168,13 +169,22 @@ TEST_CASE("S8: after a stop, the command does not go on when the lock is no long
   Shell shell;
   std::string lease = "30s";
   bool stolen = true;
+  bool is_late = false;
   SUBCASE("deleted") { stolen = false; }
   SUBCASE("stolen") {}
+  SUBCASE("stolen, and --at-most has passed") {
+    lease += " --at-most 10s";
+    is_late = true;
+    shell.write("beat.sh",
+                "trap 'echo TERM >>$DIR/log; exit' TERM\n"
+                "while :; do echo child >>$DIR/log; echo parent >>$DIR/log; sleep 0.02; done\n");
+  }
   SUBCASE("expired") {
     lease = "6s";
     stolen = false;
   }
 
+  const double start = uptime();
   shell.line("$RLOCK exec --lease " + lease + " job -- sh $DIR/beat.sh");
   shell.wait_for_beats();
   const auto running = shell.job();
@@ -186,6 +196,7 @@ TEST_CASE("S8: after a stop, the command does not go on when the lock is no long
     shell.server.command({"DEL", "job"});
   }
   if (stolen) shell.server.command({"HSET", "job", "another:1", "1"});
+  if (is_late) REQUIRE(wait_until([&] { return uptime() > start + 12; }));
   shell.line("fg");
   shell.expect("lock lost");
   shell.expect("ready> ");
@@ -366,6 +377,31 @@ TEST_CASE("C1: Ctrl-C stops a script that runs rlock, wherever its input and out
   shell.expect_status(130);
   CHECK_FALSE(shell.has("never"));
   CHECK(shell.clean());
+}
+
+TEST_CASE("C1: SIGINT for rlock alone does not reach the script that runs it") {
+  Shell shell;
+  shell.write("script.sh",
+              "trap 'echo >$DIR/interrupted' INT\n"
+              "$RLOCK exec job -- sh -c 'echo $PPID >$DIR/rlock; exec sleep 1000'\n"
+              "echo status=$?.\n");
+  shell.line("bash $DIR/script.sh");
+  REQUIRE(wait_until([&] { return !shell.read("rlock").empty(); }));
+  ::kill(std::stoi(shell.read("rlock")), SIGINT);
+  shell.expect("status=130.");
+  shell.expect("ready> ");
+  CHECK_FALSE(shell.has("interrupted"));
+  CHECK(shell.clean());
+}
+
+TEST_CASE("C1: a command that dies on a terminal that shows nothing more gives its lock back") {
+  const Server server;
+  const Pty pty({"sh", "-c",
+                 rlock_program() + " exec -r " + server.unix_url() +
+                     " --lease 6s job -- bash -c '(yes & touch " + server.directory() +
+                     "/started); sleep 1; kill -9 $$'"});
+  REQUIRE(wait_until([&] { return std::ifstream(server.directory() + "/started").good(); }));
+  CHECK(wait_until([&] { return server.command({"EXISTS", "job"}) == "0"; }));
 }
 
 TEST_CASE("C1: two jobs in the background of a script leave it its terminal") {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -9,6 +10,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <vector>
 
@@ -79,6 +81,32 @@ TEST_CASE("S4: of several locks, the loss of any one counts") {
     // The other lock is given back.
     CHECK(wait_until([&] { return server.command({"EXISTS", "a", "b"}) == "0"; }));
   }
+}
+
+TEST_CASE("S4: a stderr that takes nothing keeps neither a lost lock nor its command") {
+  Server server;
+  const std::string fifo = server.directory() + "/stderr";
+  REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
+  const UniqueFd full(::open(fifo.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+  while (::write(full.get(), "x", 1) == 1) {
+  }
+  std::vector<std::string> options{"--lease", "6s"};
+  int status = 79;
+  SUBCASE("lost") {}
+  SUBCASE("--at-most") {
+    options.insert(options.end(), {"--at-most", "3s"});
+    status = 124;
+  }
+  Process rlock({"sh", "-c", "exec \"$@\" 2>\"$0\"", fifo, rlock_program(), "exec", "-r",
+                 server.unix_url(), options[0], options[1], options.size() > 2 ? options[2] : "-q",
+                 options.size() > 2 ? options[3] : "-q", "job", "--", "sh", "-c",
+                 "exec 2>/dev/null; trap 'echo TERM; exit' TERM; echo started; "
+                 "while :; do sleep 0.02; done"});
+  rlock.wait_for_stdout("started");
+  if (status == 79) server.command({"DEL", "job"});
+  const Result result = rlock.wait();
+  CHECK(result.status == status);
+  CHECK(result.out == "started\nTERM\n");
 }
 
 TEST_CASE("S4: --on-lost says what happens to the command") {

@@ -62,13 +62,15 @@ int write_out(std::string_view text) noexcept {
 }
 
 // In one write, which takes no memory. A message that nobody can read changes nothing else.
-void write_parts(std::initializer_list<std::string_view> texts) noexcept {
+void write_parts(std::initializer_list<std::string_view> texts, Milliseconds patience) noexcept {
   std::array<iovec, 3> parts{};
   int count = 0;
   for (const std::string_view text : texts) {
     parts[static_cast<std::size_t>(count++)] = {const_cast<char*>(text.data()), text.size()};
   }
   const OwnSignals own;
+  pollfd polled{STDERR_FILENO, POLLOUT, 0};
+  if (::poll(&polled, 1, static_cast<int>(patience.count())) == 0) return;
   ssize_t written = 0;
   do {
     written = ::writev(STDERR_FILENO, parts.data(), count);
@@ -101,9 +103,11 @@ std::string read_line() {
 
 }  // namespace
 
-void write_stderr(std::string_view text) noexcept { write_parts({text}); }
+void write_stderr(std::string_view text, Milliseconds patience) noexcept {
+  write_parts({text}, patience);
+}
 
-void say(std::string_view text) noexcept { write_parts({"rlock: ", text, "\n"}); }
+void say(std::string_view text) noexcept { write_parts({"rlock: ", text, "\n"}, k_patience); }
 
 void end_if_unread() noexcept {
   pollfd polled{STDOUT_FILENO, 0, 0};
