@@ -239,6 +239,24 @@ TEST_CASE("S2: a signal that comes between the grant and the start prevents the 
   CHECK(comes_to_be_empty(server));
 }
 
+TEST_CASE("S2: a signal that waits for rlock before it begins prevents the start") {
+  Server server;
+  std::vector<std::string> argv{"python3", "-c",
+                                "import os, signal, sys\n"
+                                "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])\n"
+                                "os.kill(os.getpid(), signal.SIGTERM)\n"
+                                "os.execv(sys.argv[1], sys.argv[1:])\n"};
+  for (const std::string& word :
+       rlock_argv("exec", "-r", server.unix_url(), "job", "--", "echo", "ran")) {
+    argv.push_back(word);
+  }
+  const Result result = run(argv);
+  CHECK(result.status == 128 + SIGTERM);
+  CHECK(result.out.empty());
+  CHECK(result.err.empty());
+  CHECK(comes_to_be_empty(server));
+}
+
 TEST_CASE("C2: signals that the caller ignores stay ignored, waiting or running") {
   Server server;
   const std::string file = server.directory() + "/started";

@@ -97,7 +97,7 @@ lock::SessionOptions servers_for(const Globals& globals, const TakeOptions& opti
 
 std::optional<process::Signal> signal_to_end(process::Signals& signals) {
   while (const auto signal = signals.next()) {
-    if (process::ends_process(signal->number) && !signal->from_self) return signal;
+    if (process::ends_process(signal->number)) return signal;
   }
   return std::nullopt;
 }
