@@ -56,6 +56,17 @@ bool is_refusal(const Reply& reply) {
          text.starts_with("ERR max number of clients");
 }
 
+// Returns a server's error without what it may repeat of the request.
+std::string without(const std::string& password, std::string error) {
+  error = error.substr(0, error.find(", with args"));
+  for (std::size_t at = 0;
+       !password.empty() && (at = error.find(password, at)) != std::string::npos;) {
+    error.replace(at, password.size(), "***");
+    at += 3;
+  }
+  return error;
+}
+
 }  // namespace
 
 Connection::Connection(const ConnectionOptions& options, const Patience& patience)
@@ -85,7 +96,9 @@ void Connection::authenticate(const Endpoint& endpoint, const Patience& patience
   if (replies > 0) write(request, patience);
   for (; replies > 0; --replies) {
     const Reply reply = receive(patience);
-    if (reply.type == Reply::Type::error) throw ServerError(server_, reply.text);
+    if (reply.type == Reply::Type::error) {
+      throw ServerError(server_, without(who.password, reply.text));
+    }
   }
 }
 

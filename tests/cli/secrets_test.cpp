@@ -227,3 +227,15 @@ TEST_CASE("a password may hold any byte") {
             {.env = {{"RLOCK_PASSWORD", strange}}})
             .status == 0);
 }
+
+TEST_CASE("R4: a server that repeats the words of AUTH does not make rlock show the password") {
+  const Server server({.args = {"--rename-command", "AUTH", ""}});
+  const PasswordFile file(k_secret);
+  for (const Words& words : {Words{"list"}, {"exec", "job", "--", "true"}, {"doctor"}}) {
+    const Result result = run(rlock_argv("-r", server.unix_url(), "--user", "ann",
+                                         "--password-file", file.path(), words));
+    check_hidden(result);
+    CHECK(result.status == 76);
+    CHECK(has(result.err, "unknown command"));
+  }
+}
