@@ -95,6 +95,18 @@ TEST_CASE("remedies: with a configuration file that was named") {
   patient_of(guarded, {}, {{"RLOCK_REDIS", std::nullopt}, {"RLOCK_CONFIG", config}}, none).check();
 }
 
+TEST_CASE("remedies: where they are pasted, RLOCK_REDIS does not outrank a configuration file") {
+  Guarded guarded;
+  const std::string directory = guarded.server.directory();
+  std::ofstream(directory + "/password") << k_password << '\n';
+  ::chmod((directory + "/password").c_str(), 0600);
+  std::ofstream(directory + "/rlock.toml")
+      << "redis = \"redis://" << guarded.host << "/3\"\nuser = \"bob\"\npassword-file = \""
+      << directory << "/password\"\n";
+  const EnvChanges with_config = {{"XDG_CONFIG_HOME", directory}, {"RLOCK_REDIS", std::nullopt}};
+  patient_of(guarded, {}, with_config, {{"XDG_CONFIG_HOME", directory}}).check();
+}
+
 TEST_CASE("remedies: on a Unix socket with a database, and one of several servers") {
   Server server;
   Server other;

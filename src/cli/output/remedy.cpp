@@ -49,7 +49,12 @@ std::string rlock_for(const Globals& globals, const std::vector<Endpoint>& serve
   std::string options = option("--config", settings.files().named);
   bool needs_password = false;
   const bool is_part = servers.size() < globals.known->servers.size();
-  const bool needs_url = url == Url::elsewhere || is_part || is_of_this_run(settings.get("redis"));
+  // RLOCK_REDIS there would take precedence over a configuration file. Only with a password in the
+  // file's URL is it better to have the file name the server.
+  const bool needs_url =
+      url == Url::elsewhere || is_part || is_of_this_run(settings.get("redis")) ||
+      std::ranges::none_of(
+          servers, [&](const Endpoint& server) { return has_password_in_url(globals, server); });
   for (const Endpoint& server : servers) {
     if (!needs_url) break;
     if (url == Url::of_servers) options += option("-r", server.display());
@@ -66,7 +71,7 @@ std::string rlock_for(const Globals& globals, const std::vector<Endpoint>& serve
   for (const auto& [name, file] : {std::pair("tls-ca", files.authorities),
                                    {"tls-cert", files.certificate},
                                    {"tls-key", files.key}}) {
-    if (is_of_this_run(settings.get(name))) options += option(std::string("--") + name, file);
+    options += option(std::string("--") + name, file);
   }
   if (needs_password) {
     comment += std::string(comment.empty() ? "" : "; ") + "with RLOCK_PASSWORD set";
