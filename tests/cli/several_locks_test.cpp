@@ -242,6 +242,25 @@ TEST_CASE("several locks: whichever is lost, the command is ended and the others
   CHECK(comes_to_be_empty(server));
 }
 
+TEST_CASE(
+    "several locks: a server that does not answer is waited for once when they are released") {
+  Server server;
+  Process rlock(exec(server, Words{"--timeout", "1s", "a", "b", "c"} + k_until_told),
+                {.stdin_text = "", .hold_stdin = true});
+  rlock.wait_for_stdout("in");
+  server.pause();
+  rlock.close_stdin();
+  const Result result = rlock.wait();
+  CHECK(result.status == 0);
+  CHECK(
+      has(result.err, "rlock: c: not released, it ends with its lease: no answer from redis at "));
+  for (const std::string name : {"a", "b"}) {
+    CHECK(has(result.err, "rlock: " + name +
+                              ": not released, it ends with its lease: the server did not answer "
+                              "before\n"));
+  }
+}
+
 TEST_CASE("several locks: a nested run re-enters those that its parent has") {
   Server server;
   const std::string inner = rlock_program() + " exec -r " + server.unix_url() +

@@ -124,16 +124,30 @@ std::vector<std::string> HeldLocks::release(Milliseconds keep) noexcept {
   std::vector<std::string> not_held;
   if (watchdog_) watchdog_->stop();  // first: it may use the session
   session_.set_wake_fd(-1);
+  redis::Client& client = session_.client();
+  const Milliseconds usual = client.options().timeout;
+  bool hangs = false;  // each further lock would cost as much time
   for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry) {
-    if (BootClock::now() >= entry->hold.deadline) continue;
+    const TimePoint start = BootClock::now();
+    if (start >= entry->hold.deadline) continue;
+    const std::string not_released =
+        escape_for_terminal(entry->lock->name()) + ": not released, it ends with its lease: ";
+    if (hangs) {
+      say(not_released + "the server did not answer before");
+      continue;
+    }
+    const Milliseconds bound =
+        std::min(usual, std::chrono::ceil<Milliseconds>(entry->hold.deadline - start));
+    client.set_timeout(bound);
     try {
       const auto answer = entry->lock->release(session_, keep);
       if (answer == lock::Release::not_held) not_held.push_back(entry->lock->name());
     } catch (const std::exception& error) {
-      say(escape_for_terminal(entry->lock->name()) +
-          ": not released, it ends with its lease: " + error.what());
+      say(not_released + error.what());
+      hangs = BootClock::now() >= after(start, bound);
     }
   }
+  client.set_timeout(usual);
   return not_held;
 }
 

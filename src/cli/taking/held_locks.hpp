@@ -55,7 +55,8 @@ class HeldLocks {
   void report_loss(const std::string& otherwise) const;
 
   // Ends the watchdog and releases the locks, the last lock first. With `keep`, the locks stay on
-  // the server for this time. A lock that cannot be released, or is lost, ends with its lease.
+  // the server for this time. A lock that cannot be released, or is lost, ends with its lease. A
+  // server that does not answer is waited for once, and not longer than the lease.
   // Returns the names of the locks that this run did not hold any more.
   std::vector<std::string> release(Milliseconds keep) noexcept;
   // Releases all locks before the command is started, to take them again later.
