@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
+#include <filesystem>
 #include <string_view>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -37,7 +38,7 @@ void check_privacy(const std::string& directory) {
   if (!S_ISDIR(status.st_mode)) refuse(directory, "not a directory");
   if (status.st_uid != ::geteuid()) refuse(directory, "the directory belongs to another user");
   if ((status.st_mode & 07777) != 0700) {
-    refuse(directory, "the mode of the directory must be 0700");
+    refuse(directory, "the directory must be private (mode 0700); name one that is rlock's own");
   }
 }
 
@@ -46,6 +47,18 @@ void make_private_directory(const std::string& directory) {
     refuse(directory, errno_text(errno));
   }
   check_privacy(directory);
+}
+
+// Refuses a directory of something else: the server would put its files among those that are there.
+void check_use(const std::string& directory) {
+  std::error_code error;
+  bool is_empty = true;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name == "server.log" || name == k_private_server_pid || name == "appendonlydir") return;
+    is_empty = false;
+  }
+  if (!is_empty) refuse(directory, "it has files of something else; name an empty directory");
 }
 
 // The default does not depend on the environment: cron and a shell must meet.
@@ -128,6 +141,7 @@ class Command {
 };
 
 void start_server(const std::string& directory, const Fd& lock) {
+  check_use(directory);
   const Command command(directory);
   if (!command.is_installed()) {
     throw Unavailable("no server program is installed: install redis-server or valkey-server");

@@ -258,6 +258,13 @@ TEST_CASE("local: a directory that is not private is refused with status 78") {
     std::ofstream(place.directory()) << "x";
     check_config_error(place.url());
   }
+  SUBCASE("private, with files of something else") {
+    fs::create_directory(place.directory());
+    ::chmod(place.directory().c_str(), 0700);
+    std::ofstream(place.directory() + "/notes.txt") << "x";
+    check_config_error(place.url());
+    CHECK(fs::remove_all(place.directory()) == 2);
+  }
   SUBCASE("under something that is not there") { check_config_error(place.url() + "/a/b"); }
   SUBCASE("another user's") {
     if (::geteuid() != 0) return;
