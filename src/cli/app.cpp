@@ -23,15 +23,17 @@ struct Entry {
   const char* name;
   const char* description;
   Action (*set_up)(CLI::App& command, const Invocation& invocation);
+  bool is_for_locks = false;  // for those that the command line names
 };
 
 constexpr std::array k_commands = {
-    Entry{"exec", "Hold locks while a command runs", set_up_exec},
-    Entry{"acquire", "Take a lock for a shell, and renew it in the background", set_up_acquire},
-    Entry{"renew", "Extend a lease once", set_up_renew},
-    Entry{"unlock", "Release one hold of a lock, or break the lock", set_up_unlock},
-    Entry{"evict", "Take a waiter out of the queue of a fair lock", set_up_evict},
-    Entry{"fence", "Check a fencing token", set_up_fence},
+    Entry{"exec", "Hold locks while a command runs", set_up_exec, true},
+    Entry{"acquire", "Take a lock for a shell, and renew it in the background", set_up_acquire,
+          true},
+    Entry{"renew", "Extend a lease once", set_up_renew, true},
+    Entry{"unlock", "Release one hold of a lock, or break the lock", set_up_unlock, true},
+    Entry{"evict", "Take a waiter out of the queue of a fair lock", set_up_evict, true},
+    Entry{"fence", "Check a fencing token", set_up_fence, true},
     Entry{"inspect-queue", "Show the holders, the waiters and the raw state of a lock",
           set_up_inspect_queue},
     Entry{"list", "Show the locks on the server, one a line", set_up_list},
@@ -43,6 +45,15 @@ constexpr std::array k_commands = {
 
 bool is_command(const std::string& word) {
   return std::ranges::any_of(k_commands, [&](const Entry& entry) { return word == entry.name; });
+}
+
+// Returns the names of the locks that the command line asks for.
+std::vector<std::string> locks_of(const CLI::App& command) {
+  const bool is_for_locks = std::ranges::any_of(k_commands, [&](const Entry& entry) {
+    return entry.is_for_locks && command.get_name() == entry.name;
+  });
+  if (!is_for_locks) return {};
+  return command.get_option("NAME")->as<std::vector<std::string>>();
 }
 
 bool is_option(const std::string& word) { return word.starts_with('-'); }
@@ -178,6 +189,9 @@ std::function<int()> parse(int argc, const char* const* argv) {
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   if (!words.empty() && words[0] == "help") {  // "rlock help exec" is "rlock exec --help"
     words.erase(words.begin());
+    if (words.size() > 1) {
+      throw Error(ExitStatus::usage, "help: expected one command (see rlock --help)");
+    }
     if (words.empty() || is_command(words[0])) words.emplace_back("--help");
   }
   const std::string chosen = find_command(words);
@@ -207,19 +221,18 @@ std::function<int()> parse(int argc, const char* const* argv) {
     if (evaluator) print(failure_code(static_cast<int>(error.status()), *evaluator));
     throw;
   }
-  return [invocation, action = actions.at(app.get_subcommands().front()->get_name())] {
-    const int status = action();
-    for (const std::string& text : invocation->globals.news_of_absentees()) say(text);
-    return status;
+  const CLI::App& command = *app.get_subcommands().front();
+  return [invocation, action = actions.at(command.get_name()), locks = locks_of(command)] {
+    try {
+      const int status = action();
+      for (const std::string& text : invocation->globals.news_of_absentees()) say(text);
+      return status;
+    } catch (const Error& error) {
+      throw Error(error.status(), describe_error(error, locks));
+    }
   };
 }
 
-int run(int argc, const char* const* argv) {
-  try {
-    return parse(argc, argv)();
-  } catch (const Error& error) {
-    throw Error(error.status(), describe_error(error));
-  }
-}
+int run(int argc, const char* const* argv) { return parse(argc, argv)(); }
 
 }  // namespace rlock::cli

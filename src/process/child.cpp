@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "base/environment.hpp"
 #include "base/error.hpp"
 #include "base/escape.hpp"
 
@@ -27,7 +28,9 @@ std::string describe_failure(const std::string& program, int failure) {
     return name + ": its interpreter does not exist";
   }
   const bool is_searched = !program.empty() && program.find('/') == std::string::npos;
-  if (failure == ENOENT && is_searched) return name + ": not found in PATH";
+  if (failure == ENOENT && is_searched) {
+    return name + ": not found in PATH (" + repeated(from_environment("PATH").value_or("")) + ")";
+  }
   return name + ": " + errno_text(failure);
 }
 

@@ -73,7 +73,7 @@ const Rule* find_rule(const std::string& text) {
 // Returns what the user may not do. In a script, Redis before 7.2 does not name the command.
 std::string missing_right(const std::string& text) {
   constexpr std::string_view k_before = "to run the '";
-  std::string what = "run a command that rlock's scripts need (rlock doctor names it)";
+  std::string what = "run a command that rlock's scripts need: rlock doctor names it";
   if (const std::size_t start = text.find(k_before); start != std::string::npos) {
     const std::size_t name = start + k_before.size();
     what = "run " + escape_for_terminal(text.substr(name, text.find('\'', name) - name));
@@ -82,7 +82,7 @@ std::string missing_right(const std::string& text) {
   } else if (text.find(" key") != std::string::npos) {
     what = "use a key of the lock";
   }
-  return "this user may not " + what + " (the rights that rlock needs: man rlock, Access control)";
+  return "this user may not " + what + "; see Access control in man rlock";
 }
 
 ExitStatus status_for(const std::string& text) {

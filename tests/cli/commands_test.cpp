@@ -154,7 +154,7 @@ TEST_CASE("unlock --force breaks anybody's lock and says whose it was, but for -
   foreign_lock(server);
   const Result told = invoke(server.unix_url(), {"unlock", "--force", "-y", "job"});
   CHECK(told.status == 0);
-  CHECK(told.err == "rlock: job: taken from " + k_foreign_owner + "\n");
+  CHECK(told.err == "rlock: job: taken from " + k_foreign_owner + " (" + server.unix_url() + ")\n");
   CHECK(server.keys().empty());
 }
 

@@ -146,7 +146,7 @@ redis flushall >/dev/null
 on_a_host failed "$mailing" "${settings_of_mailing[@]}" FAIL=3
 [[ $(<"$scratch/found/failed") == 'backup: status 3' ]] || fail "of a job that fails: $(<"$scratch/found/failed")"
 on_a_host verbose "${first/ -n / -v -n }"
-[[ $(<"$scratch/found/verbose") == 'rlock: backup: not acquired: kept until '* ]] || fail "-v: $(<"$scratch/found/verbose")"
+[[ $(<"$scratch/found/verbose") == 'rlock: backup: not acquired: kept by --at-least until '* ]] || fail "-v: $(<"$scratch/found/verbose")"
 
 # --- units ---------------------------------------------------------------------------------------
 

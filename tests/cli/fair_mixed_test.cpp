@@ -23,7 +23,8 @@ using namespace rlock::test;
 namespace {
 
 const std::string k_warning =
-    "rlock: job: used as a plain and as a fair lock: it still excludes, but not in order\n";
+    "rlock: job: used with and without --fair: the runs exclude each other, but only those with "
+    "--fair queue\n";
 
 Words argv_of(const Server& server, const std::string& kind, const Words& options,
               const Words& command) {

@@ -26,7 +26,7 @@ void keep(const Server& server, const Words& options) {
 // Checks that a text says until when the lock is kept, and of whom, and not that somebody has it.
 void check_told(const std::string& text) {
   CAPTURE(text);
-  const std::size_t kept = text.find("kept until 2");
+  const std::size_t kept = text.find("kept by --at-least until 2");
   const std::size_t after = text.find("Z after the run of ");
   REQUIRE(kept != std::string::npos);
   REQUIRE(after != std::string::npos);
@@ -92,18 +92,18 @@ TEST_CASE("--at-least: of a lock whose run goes on, nothing is kept yet") {
   watch_json.wait_for_stdout("\"kept_until_ms\":null");
   holder.close_stdin();
   CHECK(holder.wait().status == 0);
-  watch.wait_for_stdout(" renewed, kept until 2");
+  watch.wait_for_stdout(" renewed, kept by --at-least until 2");
   watch_json.wait_for_stdout("\"kept_until_ms\":1");
-  CHECK(has(invoke(server, {"watch", "--for", "0", "job"}).out, " is kept until 2"));
+  CHECK(has(invoke(server, {"watch", "--for", "0", "job"}).out, " is kept by --at-least until 2"));
 }
 
 TEST_CASE("--at-least: who waits, and who breaks the lock, is told that the run has ended") {
   Server server;
   keep(server, {});
   Pty waiter(argv_for(server, {"exec", "job", "--", "true"}));
-  waiter.expect("for a lock that is kept until 2");
+  waiter.expect("for a lock that is kept by --at-least until 2");
   Pty force(argv_for(server, {"unlock", "--force", "job"}));
-  force.expect("job: kept until 2");
+  force.expect("job: kept by --at-least until 2");
   force.expect("Break it?");
   force.type("y\n");
   force.expect("job: taken from the ended run of ");
@@ -123,7 +123,7 @@ TEST_CASE("--at-least: a process that the run left behind takes part, and is no 
   check_told(invoke(server, {"inspect-queue", "job"}).out);
   Process go({"touch", server.directory() + "/go"});
   const auto is_kept = [&] {
-    return has(invoke(server, {"inspect-queue", "job"}).out, "kept until");
+    return has(invoke(server, {"inspect-queue", "job"}).out, "kept by --at-least until");
   };
   CHECK(wait_until([&] { return !is_kept(); }));
 }

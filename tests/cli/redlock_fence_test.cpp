@@ -77,9 +77,9 @@ TEST_CASE("Redlock: a stale token stays stale while servers lose the counter one
   for (const std::string& token : {old, young}) {
     const Result result = fence(quorum, token);
     CHECK(result.status == 69);
-    CHECK(
-        result.err.starts_with("rlock: too few of the 3 servers answered, 2 are needed to check "
-                               "the token: 2 without a counter, which may have been lost; "));
+    CHECK(result.err.starts_with(
+        "rlock: job: too few of the 3 servers answered, 2 are needed to check "
+        "the token: 2 without a counter, which may have been lost; "));
   }
   quorum[1].resume();
   // The token that it knows is accepted, and a majority learns it.

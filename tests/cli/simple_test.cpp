@@ -158,7 +158,7 @@ TEST_CASE("simple: other kinds are told apart, both ways") {
   const Result result = invoke(server, {"exec", "--kind", "simple", "job", "--", "echo", "ran"});
   CHECK(result.status == 76);
   CHECK(result.out.empty());
-  CHECK(result.err == "rlock: job: the name is in use by another kind of lock (hash)\n");
+  CHECK(result.err == "rlock: job: a hash: a lock of another kind, or no lock\n");
   server.command({"DEL", "job"});
   acquire(server);
   for (const char* kind : {"reentrant", "fair"}) {

@@ -55,7 +55,7 @@ TEST_CASE("unlock --force tells whom the lock was taken from, and since when he 
   CHECK(result.out.empty());
   CHECK(result.err.starts_with(
       "rlock: job: taken from web1 pid 4242 (backup), owner u:1, user ann, held for 3m"));
-  CHECK(result.err.ends_with("s\n"));
+  CHECK(result.err.ends_with("s (" + server.unix_url() + ")\n"));
   CHECK(server.command({"EXISTS", "job"}) == "0");
 }
 
@@ -78,13 +78,16 @@ TEST_CASE("unlock --force says nothing with -q, and with -v whom it woke") {
   SUBCASE("-q") { CHECK(force(server, {"-q"}).err.empty()); }
   SUBCASE("-v") {
     const Result result = force(server, {"-v"});
-    CHECK(result.err.starts_with("rlock: job: woke its waiters, 2 waiting\nrlock: job: taken "));
+    CHECK(result.err.starts_with("rlock: job: taken "));
+    CHECK(result.err.ends_with("\nrlock: job: woke its waiters, 2 waiting (" + server.unix_url() +
+                               ")\n"));
   }
   SUBCASE("-v, with nobody there") {
     server.command({"FLUSHALL"});
     const Result result = force(server, {"-v"});
     CHECK(result.status == 1);
-    CHECK(result.err == "rlock: job: not held by anybody; nobody seems to wait\n");
+    CHECK(result.err ==
+          "rlock: job: not held by anybody; nobody seems to wait (" + server.unix_url() + ")\n");
   }
   CHECK(server.command({"EXISTS", "job"}) == "0");
 }
@@ -99,7 +102,7 @@ TEST_CASE("unlock --force asks on a terminal, and breaks the lock for y, Y and y
   Pty pty(force_argv(server));
   pty.expect("rlock: job: held by web1 pid 4242 (backup) for 3m");
   pty.expect(", expires in ");
-  pty.expect(", 2 waiting. Break it? [y/N] ");
+  pty.expect(", 2 waiting (" + server.unix_url() + "). Break it? [y/N] ");
   CHECK(server.command({"EXISTS", "job"}) == "1");
   pty.type(answer + "\r");
   pty.expect("job: taken from web1 pid 4242 (backup), owner u:1");
@@ -161,13 +164,15 @@ TEST_CASE("unlock --force breaks only the lock that was shown") {
     server.command({"HSET", "job", "u:2", "1"});
     server.command({"HSET", k_info, "u:2", R"({"host":"web2","pid":7,"command":"cat"})"});
     pty.type("y\r");
-    pty.expect("rlock: job: now held by web2 pid 7 (cat); left as it is\r\n");
+    pty.expect("rlock: job: now held by web2 pid 7 (cat); left as it is (" + server.unix_url() +
+               ")\r\n");
     CHECK(pty.wait().status == 1);
     CHECK(server.list({"HGETALL", "job"}) == Words{"u:2", "1"});
   }
   SUBCASE("which may be free by now") {
     pty.type("y\r");
-    pty.expect("rlock: job: not held by anybody; woke its waiters, 2 waiting\r\n");
+    pty.expect("rlock: job: not held by anybody; woke its waiters, 2 waiting (" +
+               server.unix_url() + ")\r\n");
     CHECK(pty.wait().status == 1);
   }
 }
@@ -212,7 +217,8 @@ TEST_CASE("unlock --force asks also with -q, and names a few of many holders") {
   Server server;
   server.command({"HSET", "job", "mode", "read", "a:1", "1", "b:1", "1", "c:1", "1", "d:1", "1"});
   Pty pty(force_argv(server, {"-q"}), {.columns = 200});
-  pty.expect("rlock: job: held by a:1 and b:1 and c:1 and 1 more, without an expiry. Break it?");
+  pty.expect("rlock: job: held by a:1 and b:1 and c:1 and 1 more, without an expiry (" +
+             server.unix_url() + "). Break it?");
   pty.type("y\r");
   CHECK(pty.wait().status == 0);
   CHECK(server.command({"EXISTS", "job"}) == "0");
@@ -226,7 +232,7 @@ TEST_CASE("unlock --force breaks a read/write lock and wakes its waiters") {
   waiter.call({"SUBSCRIBE", k_rw_channel});
   const Result result = force(server);
   CHECK(result.status == 0);
-  CHECK(result.err == "rlock: job: taken from a:1, a reader\n");
+  CHECK(result.err == "rlock: job: taken from a:1, a reader (" + server.unix_url() + ")\n");
   CHECK(waiter.call({"PING"}) == Words{"message", k_rw_channel, "1"});
   CHECK(waiter.call({"PING"}) == Words{"message", k_rw_channel, "0"});
   CHECK(comes_to_be_empty(server));
@@ -246,7 +252,7 @@ TEST_CASE("unlock --force breaks a string only with --kind simple") {
   CHECK(asked.wait().status == 76);
   const Result broken = force(server, {"--kind", "simple"});
   CHECK(broken.status == 0);
-  CHECK(broken.err == "rlock: job: taken from token-1\n");
+  CHECK(broken.err == "rlock: job: taken from token-1 (" + server.unix_url() + ")\n");
   CHECK(comes_to_be_empty(server));
   CHECK(force(server, {"--kind", "simple"}).status == 1);
 }
@@ -280,7 +286,8 @@ TEST_CASE("unlock --force wakes those who wait for a lock that somebody has dele
   const Result result = force(server);
   CHECK(result.status == 1);
   CHECK(result.err ==
-        "rlock: job: not held by anybody; woke its waiters, 1 waiting, 2 listening\n");
+        "rlock: job: not held by anybody; woke its waiters, 1 waiting, 2 listening (" +
+            server.unix_url() + ")\n");
   CHECK(waiter.wait().out == "got\n");
   CHECK(head.messages() >= 1);
   CHECK(rw.call({"PING"}) == Words{"message", k_rw_channel, "1"});
@@ -296,7 +303,9 @@ TEST_CASE("unlock --force: what others wrote cannot touch the terminal") {
   CHECK(result.status == 0);
   CHECK(result.err ==
         "rlock: job: taken from \\x1b[31mweb pid 1 (\\xc2\\x9bx), owner \\x1b[2J:\\xff\\x0d\\n, "
-        "user \\x07ann\n");
+        "user \\x07ann (" +
+            server.unix_url() + ")\n");
   server.command({"SET", "job", "\x1b]0;x\x07"});
-  CHECK(force(server, {"--kind", "simple"}).err == "rlock: job: taken from \\x1b]0;x\\x07\n");
+  CHECK(force(server, {"--kind", "simple"}).err ==
+        "rlock: job: taken from \\x1b]0;x\\x07 (" + server.unix_url() + ")\n");
 }

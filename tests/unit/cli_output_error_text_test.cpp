@@ -32,7 +32,9 @@ TEST_CASE("a name that is in use is told with the option that takes it") {
   CHECK(told_of_kind("read-write lock") ==
         "a\\nb: in use as a read/write lock: take it with -s or -x");
   CHECK(told_of_kind("string") ==
-        "a\\nb: a string, not a lock of this kind: if it is a lock, take it with --kind simple");
+        "a\\nb: a string, not a lock of this kind: if it is a lock, take it with --kind simple; if "
+        "it "
+        "is a semaphore, with --permits");
   CHECK(told_of_kind("list") == "a\\nb: a list, not a lock");
   CHECK(told_of_kind("hash that is no lock") == "a\\nb: a hash that is not a lock");
   CHECK(told_of_kind("zset in place of its queue") ==

@@ -62,9 +62,12 @@ TEST_CASE("a holder and waiters that are dead") {
   holder.of = DeadHolder::Of::string;
   CHECK(told(holder) ==
         dead + " in 1m30s | " + k_rlock + "unlock --force --kind simple job" + comment);
-  CHECK(told(DeadHead{"u:1"}) == "the first waiter, u:1, is dead | " + k_rlock + "evict job u:1");
+  CHECK(told(DeadHead{"u:1"}) ==
+        "the first waiter, u:1, is dead: nobody listens on its channel | " + k_rlock +
+            "evict job u:1");
   CHECK(told(DeadHead{"-u", k_left}, "my job") ==
-        "the first waiter, -u, is dead; waiters of Redisson wait for it for another 1m30s | " +
+        "the first waiter, -u, is dead: nobody listens on its channel; waiters of Redisson wait "
+        "for it for another 1m30s | " +
             k_rlock + "evict -- 'my job' -u");
   CHECK(told(DeadReaders{{"u:1", 3}}) ==
         "a reader is dead, because all keys of its holds have expired: u:1 and 2 more | " +
@@ -102,7 +105,9 @@ TEST_CASE("keys of the wrong kind, and two kinds under one name") {
   CHECK(told(MixedKinds{Mix::read_write}) == "a read/write lock" + queue + one);
   CHECK(told(MixedKinds{Mix::string}) == "a string lock" + queue + one);
   CHECK(told(MixedKinds{Mix::reentrant, Several{"u:1", 1}}) ==
-        "held as a reentrant lock by u:1" + queue + one);
+        "held as a reentrant lock by u:1" + queue +
+            " | use --fair everywhere for this name, or nowhere: the runs exclude each other, but "
+            "only those with --fair queue");
   CHECK(told(MixedKinds{Mix::beside_writer, Several{"u:1", 2}}) ==
         "a writer has the lock, but it is also held by u:1 and 1 more, as a lock of another kind" +
             one);

@@ -114,7 +114,7 @@ TEST_CASE("the status for a conflict is 0 to 255") {
     options.conflict_status = status;
     const std::string text = complaint([&] { return options.conflict_exit_status(); });
     CHECK(text.find("-E: ") == 0);
-    CHECK(text.find("expected 0 to 255") != std::string::npos);
+    CHECK(text.find("expected a number from 0 to 255") != std::string::npos);
   }
 }
 

@@ -91,7 +91,7 @@ std::optional<process::Watched> find_caller(const AcquireOptions& options) {
   try {
     return process::watch_caller();
   } catch (const process::UnclearCaller& error) {
-    throw Error(error.status(), std::string("acquire: whose life is to be followed? ") +
+    throw Error(error.status(), std::string("acquire: which process needs the lock? ") +
                                     error.what() +
                                     "; give --pid PID ($$ in a shell), or --no-watchdog");
   }

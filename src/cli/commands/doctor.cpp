@@ -188,9 +188,11 @@ Action set_up_doctor(CLI::App& command, const Invocation& invocation) {
   const auto options = std::make_shared<DoctorOptions>();
   set_usage(command, "rlock doctor [--repair | --dry-run] [NAME]");
   unprotect(*command.add_option("NAME", options->name, "Check only this lock [all]"));
-  command.add_flag("--repair", options->repair,
-                   "Remove what nobody can need any more, and say what was removed");
-  command.add_flag("--dry-run", options->dry_run, "Only say what --repair would remove");
+  CLI::Option* repair =
+      command.add_flag("--repair", options->repair,
+                       "Remove what nobody can need any more, and say what was removed");
+  command.add_flag("--dry-run", options->dry_run, "Only say what --repair would remove")
+      ->excludes(repair);
   return [&invocation, options] { return run_doctor(invocation.globals, *options); };
 }
 

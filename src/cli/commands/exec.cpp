@@ -86,7 +86,7 @@ ExecPlan make_plan(const ExecOptions& options,
     plan.grace = parse_duration_option("--kill-after", *options.kill_after);
     if (plan.grace > plan.lease() / 3) {
       throw Error(ExitStatus::usage, "--kill-after: at most a third of the lease (" +
-                                         format_duration(plan.lease() / 3) + ")");
+                                         std::to_string((plan.lease() / 3).count()) + "ms)");
     }
   }
   if (options.at_least) plan.at_least = parse_duration_option("--at-least", *options.at_least);
@@ -162,6 +162,7 @@ int run_command(const ExecPlan& plan, HeldLocks& locks, lock::Session& session,
     return static_cast<int>(ExitStatus::lost);
   }
   guardian.arm();
+  guardian.set_start_limit(lock::kill_time(locks.end(), plan.lease()));
   Supervisor supervisor(signals, guardian, supervision(plan, locks, guardian));
   supervisor.start(command);
   const TimePoint start = BootClock::now();  // the system may have taken its time
@@ -244,7 +245,7 @@ int run_exec(const Globals& globals, const ExecOptions& options, ExecPlan plan) 
 
 constexpr const char* k_examples =
     "  A cron job of ten hosts: the first one runs it, the others skip it.\n"
-    "    rlock exec -n -E 0 --at-least 5s backup -- /usr/local/bin/backup --all\n"
+    "    rlock exec -n -E 0 --at-least 50s backup -- /usr/local/bin/backup --all\n"
     "  One deployment after the other, in the order in which they were asked for.\n"
     "    rlock exec --fair -w 10m deploy -- ./deploy.sh production\n"
     "  At most three encoders at once, for two hours at the most.\n"

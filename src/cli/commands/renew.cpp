@@ -23,7 +23,7 @@ struct RenewOptions {
 int run_renew(const Globals& globals, const RenewOptions& options) {
   const std::string name = options.take.key_format.key_of(options.name);
   const auto own = find_own_hold(name, options.owner);
-  if (!own) throw Error(ExitStatus::usage, "renew: whose lock? expected --owner ID");
+  if (!own) throw Error(ExitStatus::usage, no_own_hold(name));
   lock::Session session(globals.session_options());
   lock::Wish wish{name, own->owner, {}, options.take.terms()};
   wish.kind = lock::held_kind(session, name, own->owner);

@@ -72,7 +72,13 @@ std::string describe_waiters(const FoundLock& found) {
   return text;
 }
 
-void tell_loss(const std::string& name, const FoundLock& found) {
+// Returns the end of a sentence about the lock on this server.
+std::string on(const redis::ClientOptions& server) {
+  return " (" + server.endpoint.display() + ")";
+}
+
+void tell_loss(const std::string& name, const FoundLock& found,
+               const redis::ClientOptions& server) {
   for (const Holder& holder : found.holders) {
     const bool is_over = holder.about && holder.about->kept_until_ms != 0;
     std::string text =
@@ -86,7 +92,7 @@ void tell_loss(const std::string& name, const FoundLock& found) {
     if (const auto span = held_for(found, holder)) text += ", held for " + *span;
     if (holder.mode == Holder::Mode::read) text += ", a reader";
     if (holder.mode == Holder::Mode::write) text += ", the writer";
-    say(text);
+    say(text + on(server));
   }
 }
 
@@ -107,9 +113,9 @@ Leave ask_leave(const redis::ClientOptions& server, const UnlockOptions& options
   const FoundLock found = lock::look_at(client, options.name, what_to_break(options));
   leave.shown = lock::owners_of(found);
   leave.is_given =
-      found.holders.empty() ||
-      confirms(escape_for_terminal(options.name) + ": " + name_holders(found) + ", " +
-               describe_expiry(found.ttl_ms) + describe_waiters(found) + ". Break it?");
+      found.holders.empty() || confirms(escape_for_terminal(options.name) + ": " +
+                                        name_holders(found) + ", " + describe_expiry(found.ttl_ms) +
+                                        describe_waiters(found) + on(server) + ". Break it?");
   return leave;
 }
 
@@ -121,16 +127,16 @@ int break_lock(const Globals& globals, const redis::ClientOptions& server,
   const lock::Breaking result =
       lock::break_lock(client, options.name, what_to_break(options), leave.shown);
   if (result.outcome == lock::Breaking::Outcome::held_by_others) {
-    say(name + ": now " + name_holders(result.found) + "; left as it is");
+    say(name + ": now " + name_holders(result.found) + "; left as it is" + on(server));
     return static_cast<int>(ExitStatus::not_held);
   }
   const std::string waiters = describe_waiters(result.found);
   const std::string woken = waiters.empty() ? "nobody seems to wait" : "woke its waiters" + waiters;
   if (result.outcome == lock::Breaking::Outcome::free) {
-    return not_held(globals, name + ": not held by anybody; " + woken);
+    return not_held(globals, name + ": not held by anybody; " + woken + on(server));
   }
-  if (globals.verbose) say(name + ": " + woken);
-  if (!globals.quiet) tell_loss(name, result.found);
+  if (!globals.quiet) tell_loss(name, result.found, server);
+  if (globals.verbose) say(name + ": " + woken + on(server));
   return 0;
 }
 
@@ -148,7 +154,7 @@ int break_everywhere(const Globals& globals, const UnlockOptions& options) {
     try {
       action();
     } catch (const Error& error) {
-      say(describe_error(error));
+      say(describe_error(error, {options.name}));
       failure = static_cast<int>(error.status());
     }
   };
@@ -185,7 +191,7 @@ int run_unlock(const Globals& globals, UnlockOptions options) {
   if (options.force) return break_everywhere(globals, options);
   const auto own = find_own_hold(options.name, options.owner);
   if (!own) {
-    throw Error(ExitStatus::usage, "unlock: whose hold? expected --owner ID or --force");
+    throw Error(ExitStatus::usage, no_own_hold(options.name) + ", or --force to break the lock");
   }
   lock::Session session(globals.session_options());
   lock::Wish wish{options.name, own->owner, {}};

@@ -1,6 +1,11 @@
 #include "cli/output/error_text.hpp"
 
+#include <algorithm>
+
+#include "base/escape.hpp"
+#include "base/wording.hpp"
 #include "lock/words/refused.hpp"
+#include "redis/reply.hpp"
 #include "redis/server_error.hpp"
 
 namespace rlock::cli {
@@ -15,7 +20,7 @@ const char* advice(lock::Refused::Why why) {
     case Why::is_read_write:
       return "take it with -s or -x";
     case Why::is_string:
-      return "if it is a lock, take it with --kind simple";
+      return "if it is a lock, take it with --kind simple; if it is a semaphore, with --permits";
     case Why::is_any_string:
       return "if it is a lock, --kind simple breaks it";
     case Why::no_tokens:
@@ -57,7 +62,24 @@ const char* advice(redis::TlsRefused::Cause cause) {
   return "";
 }
 
+// Returns whether the message is about a server, and so tells of no lock.
+bool is_of_server(const Error& error) {
+  return dynamic_cast<const redis::Unavailable*>(&error) != nullptr ||
+         dynamic_cast<const redis::ServerError*>(&error) != nullptr ||
+         dynamic_cast<const redis::ProtocolError*>(&error) != nullptr ||
+         dynamic_cast<const redis::TlsRefused*>(&error) != nullptr;
+}
+
 }  // namespace
+
+std::string describe_error(const Error& error, const std::vector<std::string>& locks) {
+  const std::string text = describe_error(error);
+  const auto is_named = [&](const std::string& lock) {
+    return text.starts_with(escape_for_terminal(lock) + ": ");
+  };
+  if (locks.empty() || !is_of_server(error) || std::ranges::any_of(locks, is_named)) return text;
+  return first_of(escape_for_terminal(locks.front()), locks.size()) + ": " + text;
+}
 
 std::string describe_error(const Error& error) {
   if (const auto* refused = dynamic_cast<const lock::Refused*>(&error)) {

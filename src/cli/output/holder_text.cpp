@@ -18,7 +18,7 @@ std::string describe_holder(const std::string& owner, const lock::About& about) 
 
 std::optional<std::string> describe_kept(const std::string& owner, const lock::About& about) {
   if (about.kept_until_ms == 0) return std::nullopt;
-  return "kept until " + utc_time(about.kept_until_ms) + " after the run of " +
+  return "kept by --at-least until " + utc_time(about.kept_until_ms) + " after the run of " +
          describe_holder(owner, about) + " ended";
 }
 

@@ -13,8 +13,9 @@ namespace rlock::cli {
 // is known. Harmless for a terminal.
 [[nodiscard]] std::string describe_holder(const std::string& owner, const lock::About& about);
 
-// Returns "kept until 2026-11-21T01:59:22.516Z after the run of web1 pid 4242 (backup) ended",
-// where --at-least keeps the lock after its run; otherwise nothing. Harmless for a terminal.
+// Returns "kept by --at-least until 2026-11-21T01:59:22.516Z after the run of web1 pid 4242
+// (backup) ended", or nothing if --at-least does not keep the lock after its run. Harmless for a
+// terminal.
 [[nodiscard]] std::optional<std::string> describe_kept(const std::string& owner,
                                                        const lock::About& about);
 

@@ -44,13 +44,17 @@ class LockWording {
   }
 
   ProblemText operator()(const lock::MixedKinds& it) const {
-    return {describe(it), advice("use one kind for this name everywhere: locks of two kinds do not "
-                                 "wake each other's waiters, and can release each other")};
+    return {describe(it),
+            advice(it.mix == lock::MixedKinds::Mix::reentrant
+                       ? "use --fair everywhere for this name, or nowhere: the runs exclude each "
+                         "other, but only those with --fair queue"
+                       : "use one kind for this name everywhere: locks of two kinds do not wake "
+                         "each other's waiters, and can release each other")};
   }
 
   ProblemText operator()(const lock::DeadHead& it) const {
     return {
-        "the first waiter, " + it.owner + ", is dead" +
+        "the first waiter, " + it.owner + ", is dead: nobody listens on its channel" +
             (it.left ? "; waiters of Redisson wait for it for another " + format_duration(*it.left)
                      : ""),
         evict(it.owner)};

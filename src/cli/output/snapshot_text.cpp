@@ -170,7 +170,7 @@ std::string describe_waiters(const Snapshot& snapshot) {
   const auto dead = std::ranges::count_if(
       snapshot.waiters, [](const Waiter& waiter) { return waiter.alive == false; });
   return plural(snapshot.waiters.size(), "waiter") +
-         (dead > 0 ? ", " + std::to_string(dead) + " dead" : "");
+         (dead > 0 ? ", " + std::to_string(dead) + " of them dead" : "");
 }
 
 std::string describe_score(double score) {

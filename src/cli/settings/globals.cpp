@@ -23,9 +23,12 @@ constexpr const char* k_no_server =
     " (no server is configured, so this is the default address: set another with -r, RLOCK_REDIS "
     "or a configuration file; see man rlock)";
 
-// What a complaint about a file starts with: which line of which configuration file names it.
+// What a complaint about a file starts with: the variable, or the line of a configuration file,
+// that names it.
 std::string naming(const Setting& setting) {
-  return setting.from == Setting::From::file ? setting.label() + ": " : "";
+  const bool is_hidden =
+      setting.from == Setting::From::file || setting.from == Setting::From::environment;
+  return is_hidden ? setting.label() + ": " : "";
 }
 
 std::string read_password(const std::string& path) {

@@ -36,9 +36,8 @@ Milliseconds parse_in_range(const std::string& option, const std::string& text,
 int parse_number(const std::string& option, const std::string& text, int least, int most) {
   const auto value = parse_integer<int>(text);
   if (!value || *value < least || *value > most) {
-    throw Error(ExitStatus::usage, option + ": '" + repeated(text) +
-                                       "' is out of range; expected " + std::to_string(least) +
-                                       " to " + std::to_string(most));
+    throw Error(ExitStatus::usage, option + ": '" + repeated(text) + "'; expected a number from " +
+                                       std::to_string(least) + " to " + std::to_string(most));
   }
   return *value;
 }
@@ -110,9 +109,9 @@ void TakeOptions::add_kind_to(CLI::App& app) {
 }
 
 TimePoint TakeOptions::wait_deadline() const {
+  const auto length = wait ? std::optional(parse_duration_option("--wait", *wait)) : std::nullopt;
   if (no_wait) return BootClock::now();
-  if (!wait) return TimePoint::max();
-  return after(BootClock::now(), parse_duration_option("--wait", *wait));
+  return length ? after(BootClock::now(), *length) : TimePoint::max();
 }
 
 lock::Kind TakeOptions::lock_kind() const {

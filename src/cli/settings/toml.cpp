@@ -156,7 +156,8 @@ class Reader {
     if (word.starts_with('{')) return "a table";
     const bool is_plain =
         word.find_first_not_of("0123456789abcdefABCDEFTZinox+-._:") == std::string_view::npos;
-    if (!word.empty() && is_plain && word.find_first_of(k_digits) <= 1) return "a number or a date";
+    if (!word.empty() && is_plain && word.find_first_of(k_digits) <= 1)
+      return "another number or a date";
     fail("the value is missing, or a text without quotes: name = \"value\"");
   }
 

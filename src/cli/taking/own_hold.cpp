@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "base/environment.hpp"
+#include "base/escape.hpp"
 #include "base/words.hpp"
 #include "lock/make_lock.hpp"
 
@@ -18,6 +19,11 @@ std::optional<OwnHold> find_own_hold(const std::string& name,
   const auto told = from_environment("RLOCK_OWNER");
   if (told && from_environment("RLOCK_NAME") == name) return OwnHold{*told, {}};
   return std::nullopt;
+}
+
+std::string no_own_hold(const std::string& name) {
+  return escape_for_terminal(name) +
+         ": no owner is known, because RLOCK_HELD does not name this lock; give --owner ID";
 }
 
 std::string living_runs(const std::string& name, const lock::HeldEntry& entry,

@@ -20,6 +20,8 @@ struct OwnHold {
 // otherwise the owner in RLOCK_HELD, otherwise RLOCK_OWNER if RLOCK_NAME is `name`.
 [[nodiscard]] std::optional<OwnHold> find_own_hold(const std::string& name,
                                                    const std::optional<std::string>& owner);
+// Returns what to say where there is none.
+[[nodiscard]] std::string no_own_hold(const std::string& name);
 
 // Returns the runs of `entry`, the entry for `name` in RLOCK_HELD, without the holds of rlock
 // acquire that were given back. Asks the server about each hold, because the owner may hold the

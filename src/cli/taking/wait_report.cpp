@@ -44,7 +44,6 @@ std::string describe_wait(const lock::Busy& busy, Milliseconds waited, TimePoint
 
 // Returns why the lock was not acquired.
 std::string describe_refusal(const lock::Busy& busy) {
-  if (busy.is_free()) return "not acquired: others are first";
   const int permits = busy.permits.value_or(1);
   std::string text = std::string("not acquired: ") + (busy.is_any_string ? k_if_lock : "");
   if (permits > 1) text += "all " + std::to_string(permits) + " permits are ";
@@ -62,6 +61,16 @@ std::string describe_dead(const lock::Busy& busy) {
                      ", which has ended without giving it back";
   if (busy.ttl) text += "; its lease ends in " + format_duration(*busy.ttl);
   return text + "; if nothing of it runs any more: ";
+}
+
+// A semaphore's permit that another client has taken has no expiry as a rule.
+bool is_lasting(const lock::Busy& busy) { return !busy.is_free() && !busy.ttl && !busy.permits; }
+
+// Returns what to say of a lock that will not end by itself.
+std::string describe_lasting(const lock::Busy& busy) {
+  return std::string(busy.is_any_string ? k_if_lock : "") + "held without an expiry by " +
+         describe_holder(busy.owner, busy.holder) +
+         ": it will not end by itself; if its holder is gone: ";
 }
 
 }  // namespace
@@ -112,13 +121,21 @@ bool WaitReport::doubts(const lock::Busy& busy) {
 }
 
 void WaitReport::tell_refusal(const lock::Lock& lock, const lock::Busy& busy) {
-  warn_of_lasting(busy);
   const bool is_told = static_cast<int>(request_.conflict) != 0 || globals_.verbose;
+  if (!is_told) warn_of_lasting(busy);
   const bool is_dead = !dead_.empty() && busy.holder.process == dead_;
   if (is_dead) warn((is_told ? "not acquired: " : "") + describe_dead(busy) + remedy());
   if (!is_told) return;
   warn_of_mix(lock);
-  if (!is_dead && BootClock::now() >= request_.deadline) warn(describe_refusal(busy));
+  if (is_dead || BootClock::now() < request_.deadline) return;
+  if (busy.is_free()) {
+    warn("not acquired: the lock is free, but others in its queue are first: " +
+         rlock_for_all("inspect-queue " + shell_operands({request_.wish.name}), globals_));
+  } else if (is_lasting(busy)) {
+    warn("not acquired: " + describe_lasting(busy) + remedy());
+  } else {
+    warn(describe_refusal(busy));
+  }
 }
 
 void WaitReport::tell_grant(const lock::Lock& lock) {
@@ -128,18 +145,17 @@ void WaitReport::tell_grant(const lock::Lock& lock) {
   warn("acquired after " + format_duration(waited));
 }
 
-// A semaphore's permit that another client has taken has no expiry as a rule.
 void WaitReport::warn_of_lasting(const lock::Busy& busy) {
-  if (busy.ttl || busy.permits || warned_of_lasting_) return;
-  warn(std::string(busy.is_any_string ? k_if_lock : "") + "held without an expiry by " +
-       describe_holder(busy.owner, busy.holder) +
-       ": it will not end by itself; if its holder is gone: " + remedy());
+  if (!is_lasting(busy) || warned_of_lasting_) return;
+  warn(describe_lasting(busy) + remedy());
   warned_of_lasting_ = true;
 }
 
 void WaitReport::warn_of_mix(const lock::Lock& lock) {
   if (!warned_of_mix_ && lock.is_mixed()) {
-    warn("used as a plain and as a fair lock: it still excludes, but not in order");
+    warn(
+        "used with and without --fair: the runs exclude each other, but only those with --fair "
+        "queue");
     warned_of_mix_ = true;
   }
   if (!warned_of_twin_ && lock.has_twin()) {

@@ -22,6 +22,7 @@ std::string explain(Refused::Why why, const std::string& kind) {
   if (why == Why::is_read_write) return "in use as a read/write lock";
   if (why == Why::is_string) return "a string, not a lock of this kind";
   if (kind == "hash that is no lock") return "a hash that is not a lock";
+  if (kind == "hash") return "a hash: a lock of another kind, or no lock";
   for (const char* type : {"list", "set", "zset", "stream"}) {
     if (kind == type) return "a " + kind + ", not a lock";
   }
