@@ -172,7 +172,11 @@ TEST_CASE("inspect-queue knows the other kinds of lock") {
   const std::string list = json_of(server, "list");
   CHECK(value(server, list, ".kind") == "unknown");
   CHECK(value(server, list, ".problems[1].code") == "wrong_kind");
-  text_of(server, "list");
+  CHECK(has(text_of(server, "list"), "list: not a lock, but a list\n"));
+  server.command({"HSET", "user", "name", "ann"});
+  const std::string user = text_of(server, "user");
+  CHECK(has(user, "user: not a lock, but a hash\n"));
+  CHECK_FALSE(has(user, "1 holder"));
 }
 
 TEST_CASE("inspect-queue survives whatever stands in the keys, and prints it harmlessly") {

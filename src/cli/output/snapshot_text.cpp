@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 #include "base/duration.hpp"
 #include "base/escape.hpp"
@@ -150,7 +151,17 @@ std::string fit_line(const std::string& line, Room room) {
   return (room ? fit(line, *room) : line) + "\n";
 }
 
+// Returns the type of what stands in the lock's place, or nothing.
+std::optional<std::string> other_than_lock(const Snapshot& snapshot) {
+  for (const lock::Problem& problem : snapshot.problems) {
+    const auto* wrong = std::get_if<lock::WrongKind>(&problem);
+    if (wrong != nullptr && wrong->key == snapshot.name) return wrong->type;
+  }
+  return std::nullopt;
+}
+
 std::string describe_state(const Snapshot& snapshot) {
+  if (const auto type = other_than_lock(snapshot)) return "not a lock, but a " + *type;
   const std::string permits = snapshot.permits ? describe_permits(*snapshot.permits) : "";
   if (!snapshot.held) return permits.empty() ? "free" : "free (semaphore), " + permits;
   return (snapshot.is_any_string ? k_if_lock : std::string()) + "held (" +
@@ -221,7 +232,7 @@ std::string to_text(const Snapshot& snapshot, const std::vector<ProblemText>& pr
     text += '\n';
     text += fit_line(title, room);
   };
-  if (!snapshot.holders.empty()) {
+  if (!snapshot.holders.empty() && !other_than_lock(snapshot)) {
     add_title(plural(snapshot.holders.size(), "holder"));
     text += holders_table(snapshot, room);
     for (const Holder& holder : snapshot.holders) {
