@@ -73,7 +73,7 @@ bool is_of_server(const Error& error) {
 }  // namespace
 
 std::string describe_error(const Error& error, const std::vector<std::string>& locks) {
-  const std::string text = describe_error(error);
+  std::string text = describe_error(error);
   const auto is_named = [&](const std::string& lock) {
     return text.starts_with(escape_for_terminal(lock) + ": ");
   };

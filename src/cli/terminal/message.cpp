@@ -107,7 +107,9 @@ void write_stderr(std::string_view text, Milliseconds patience) noexcept {
   write_parts({text}, patience);
 }
 
-void say(std::string_view text) noexcept { write_parts({"rlock: ", text, "\n"}, k_patience); }
+void say(std::string_view text) noexcept {
+  write_parts({"rlock: ", text, "\n"}, k_message_patience);
+}
 
 void end_if_unread() noexcept {
   pollfd polled{STDOUT_FILENO, 0, 0};

@@ -10,15 +10,15 @@ namespace rlock::cli {
 
 // How long a message waits for a stderr that takes nothing: a terminal that Ctrl-S has stopped, or
 // a full pipe. rlock must go on to forward signals, and to end a command that has lost its lock.
-inline constexpr Milliseconds k_patience{100};
+inline constexpr Milliseconds k_message_patience{100};
 
 // Writes `rlock: <text>` and a newline to stderr. `text` must already be harmless for a terminal.
-// If stderr is closed, or takes nothing for k_patience, or this is a background job, it is lost,
-// and no signal acts.
+// If stderr is closed, or takes nothing for k_message_patience, or this is a background job, it is
+// lost, and no signal acts.
 void say(std::string_view text) noexcept;
 
 // Writes `text` to stderr unchanged, in one write. Failures have no effect, as with `say`.
-void write_stderr(std::string_view text, Milliseconds patience = k_patience) noexcept;
+void write_stderr(std::string_view text, Milliseconds patience = k_message_patience) noexcept;
 
 // Writes `text` to stdout. Throws Error if that fails. A closed pipe is not a failure: it ends the
 // process without a message, with status 141, as a shell reports SIGPIPE.
