@@ -20,10 +20,14 @@ local function holds_of(reader)
   return holds and math.min(holds, k_most_holds)
 end
 
--- Returns how long (ms) the last of so many holds of a reader lasts: 0 if it is dead.
+-- Returns how long (ms) the last of so many holds of a reader lasts: 0 if it is dead, k_furthest if
+-- a key of it has no expiry.
 local function span_of(reader, holds)
   local span = 0
-  for hold = 1, holds do span = math.max(span, redis.call('pttl', hold_key(reader, hold))) end
+  for hold = 1, holds do
+    local left = redis.call('pttl', hold_key(reader, hold))
+    span = math.max(span, left == -1 and k_furthest or left)
+  end
   return span
 end
 
@@ -39,18 +43,24 @@ local function span_of_readers()
   return longest, living
 end
 
--- Has the lock last for so long at the least. An expiry that is set anew, and be it to the same,
--- also opens the script for writing when the server is out of memory.
+-- Has the lock last for so long at the least; what has no expiry gets none. An expiry that is set
+-- anew, and be it to the same, also opens the script for writing when the server is out of memory.
+-- Where there is to be none, HDEL does, of a field that there cannot be.
 local function last_for(span)
-  local left = math.max(redis.call('pttl', lock), span)
+  local left = redis.call('pttl', lock)
+  if left == -1 then return redis.call('hdel', lock, '') end
+  left = math.max(left, span)
   if left > 0 then redis.call('pexpire', lock, left) end
 end
 
--- Has each hold of a reader last for so long at the least.
+-- Has each hold of a reader last for so long at the least (as span_of).
 local function hold_for(reader, holds, span)
   for hold = 1, holds do
     local key = hold_key(reader, hold)
-    if redis.call('pttl', key) < span then redis.call('set', key, '1', 'px', span) end
+    local left = redis.call('pttl', key)
+    if left ~= -1 and left < span then
+      redis.call('set', key, '1', unpack(span < k_furthest and {'px', span} or {}))
+    end
   end
 end
 

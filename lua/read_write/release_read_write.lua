@@ -29,14 +29,17 @@ end
 
 local function keep_info(field)
   note_outlived(field, keep)
-  redis.pcall('pexpire', info, redis.call('pttl', lock))
+  local left = redis.call('pttl', lock)
+  if left >= 0 then redis.pcall('pexpire', info, left) end
 end
 
--- Where nobody writes, the lock lasts as long as its last reader. Returns whether there is none, and
--- by how much (ms) sooner the lock ends now.
-local function end_with_readers()
+-- Where nobody writes, the lock lasts as long as its last reader. What has no expiry gets one only
+-- where it `ends` in any case. Returns whether there is no reader, and by how much (ms) sooner the
+-- lock ends now.
+local function end_with_readers(ends)
   local left, span = redis.call('pttl', lock), span_of_readers()
   if span == 0 then return redis.call('del', lock) == 1, left end
+  if span == k_furthest or left == -1 and not ends then return false, 0 end
   redis.call('pexpire', lock, span)
   return false, left - span
 end
@@ -59,10 +62,11 @@ local function release_reader(holds)
     redis.call('hincrby', lock, owner, -1)
     if is_last then redis.call('hdel', lock, owner) end
     -- Whichever hold ends first, the others last as long as the longest.
-    hold_for(owner, holds - 1, span > 0 and span or math.max(redis.call('pttl', lock), 1))
+    local left = redis.call('pttl', lock)
+    hold_for(owner, holds - 1, span > 0 and span or left == -1 and memory or math.max(left, 1))
   end
   local is_free, sooner = false, 0
-  if mode == 'read' then is_free, sooner = end_with_readers() end
+  if mode == 'read' then is_free, sooner = end_with_readers(is_last and keep > 0) end
   if is_last and keep > 0 then
     keep_info(owner)
     return answer(k_still_held)
@@ -82,7 +86,12 @@ local function release_writer(holds)
   end
   keep = math.max(keep, left_to_keep(writer))
   if keep > 0 then
-    redis.call('pexpire', lock, math.max(keep, span_of(owner, holds_of(owner) or 0)))
+    local span = span_of(owner, holds_of(owner) or 0)
+    if span == k_furthest then
+      last_for(keep)
+    else
+      redis.call('pexpire', lock, math.max(keep, span))
+    end
     keep_info(writer)
     return answer(k_still_held)
   end

@@ -1,4 +1,5 @@
--- Extends the lease of a reader or of the writer; never shortens it, nor that of others.
+-- Extends the lease of a reader or of the writer; never shortens it, nor that of others, nor ends
+-- what has no expiry.
 --#key lock  not more, see renew.lua
 --#arg lease ms  0 only asks
 --#arg owner text
@@ -14,13 +15,14 @@ if not mode or redis.call('hexists', lock, field) == 0 then return k_not_held en
 if lease == 0 then return k_renewed end
 --#include prolong_info.lua
 
--- PEXPIRE comes first: it works also when the server is out of memory.
+-- What opens the script for writing comes first: it works also when the server is out of memory.
 last_for(lease)
 local holds, lives = holds_of(owner) or 0, false
 for hold = 1, holds do
   local key = hold_key(owner, hold)
-  local span = math.max(redis.call('pttl', key), lease)
-  lives = redis.call('pexpire', key, span) == 1 or lives
+  local left = redis.call('pttl', key)
+  if left ~= -1 then redis.call('pexpire', key, math.max(left, lease)) end
+  lives = lives or left ~= -2
 end
 if field == owner and not lives then
   -- As long as the field is there, nobody else can have been the writer: a writer who comes to a
