@@ -6,10 +6,15 @@ local writer = owner .. ':write'
 local kind = redis.call('type', lock).ok
 local mode = kind == 'hash' and redis.call('hget', lock, 'mode') or nil
 
+--#include shape.lua
 -- Returns what else the name is in use for, or nil.
 local function other_kind()
-  if mode == 'read' or mode == 'write' or kind == 'none' then return nil end
-  return kind == 'hash' and not mode and 'plain or fair lock' or kind
+  if kind ~= 'hash' then return kind ~= 'none' and kind or nil end
+  local has_mode = mode == 'read' or mode == 'write'
+  local is_ours = has_mode and (redis.call('hexists', lock, owner) == 1 or redis.call('hexists', lock, writer) == 1)
+  if is_ours then return nil end
+  if mode and not has_mode or not is_lock_hash() then return 'hash that is no lock' end
+  return not mode and 'plain or fair lock' or nil
 end
 
 local function hold_key(reader, hold) return prefix .. reader .. ':rwlock_timeout:' .. hold end

@@ -11,7 +11,9 @@
 
 #include "base/error.hpp"
 #include "lock/inspection/snapshot.hpp"
+#include "lock/kinds/fair/fair.hpp"
 #include "lock/make_lock.hpp"
+#include "lock/words/refused.hpp"
 #include "redis/lock_fixture.hpp"
 #include "support/resp.hpp"
 #include "support/script_calls.hpp"
@@ -593,6 +595,72 @@ TEST_CASE("a name that is in use by another kind of lock is refused, both ways")
   CHECK_FALSE(plain.reenter(set.client));
   CHECK_THROWS_AS((void)plain.try_acquire(set.client, lock::Join::no), Error);
   CHECK(set.hash("u:2") == "1");
+}
+
+TEST_CASE("an application's hash with a field mode is no lock: it is refused, and stays as it is") {
+  Setting set;
+  SingleServerLock locks[] = {
+      a_reader("u:1"),
+      a_writer("u:1"),
+      test::make_lock("u:1"),
+      {lock::fair_layout("job", lock::k_default_fair_wait), "u:1", k_about, Milliseconds(30'000)}};
+  const std::vector<Words> makers = {
+      {"HSET", "job", "mode", "read", "path", "/srv/data", "retries", "5"},
+      {"HSET", "job", "mode", "write", "path", "/srv/data", "retries", "5"},
+      {"HSET", "job", "mode", "read"},
+      {"HSET", "job", "mode", "read", "a:1", "text"},
+      {"HSET", "job", "mode", "read", "a:1", "1", "count", "2"},
+      {"HSET", "job", "mode", "fast", "a:1", "1"},
+      {"HSET", "job", "path", "/srv/data"}};
+  for (const Words& maker : makers) {
+    CAPTURE(maker.back());
+    set.server.command({"DEL", "job"});
+    set.server.command(maker);
+    const std::string before = set.server.command({"DUMP", "job"});
+    for (SingleServerLock& lock : locks) {
+      CHECK_THROWS_WITH_AS((void)set.takes(lock), "job: a hash that is not a lock", lock::Refused);
+      CHECK(lock.release(set.client) == Release::not_held);
+      CHECK(set.server.command({"DUMP", "job"}) == before);
+    }
+  }
+  set.server.command({"DEL", "job"});
+  // Nor is a huge one, which is not looked through.
+  set.server.command({"EVAL",
+                      "redis.call('hset', 'job', 'mode', 'read') "
+                      "for i = 1, 10000 do redis.call('hset', 'job', 'a:' .. i, 1) end",
+                      "0"});
+  for (SingleServerLock& lock : locks) CHECK_THROWS_AS((void)set.takes(lock), lock::Refused);
+  CHECK(set.server.command({"HLEN", "job"}) == "10001");
+}
+
+TEST_CASE("what has a mode and owners is a read/write lock, also with many readers or our own") {
+  Setting set;
+  SingleServerLock reader = a_reader("u:1");
+  SingleServerLock writer = a_writer("u:1");
+  SingleServerLock plain = test::make_lock("u:1");
+  set.server.command({"HSET", "job", "a:1", "1"});
+  for (SingleServerLock* lock : {&reader, &writer}) {
+    CHECK_THROWS_WITH_AS((void)set.takes(*lock), "job: in use as a plain or fair lock",
+                         lock::Refused);
+  }
+  set.server.command({"DEL", "job"});
+  set.server.command({"EVAL",
+                      "redis.call('hset', 'job', 'mode', 'read') "
+                      "for i = 1, 300 do redis.call('hset', 'job', 'a:' .. i, 1) "
+                      "redis.call('set', '{job}:a:' .. i .. ':rwlock_timeout:1', 1) end",
+                      "0"});
+  CHECK_FALSE(set.takes(writer));
+  CHECK(set.takes(reader));
+  CHECK_THROWS_WITH_AS((void)set.takes(plain), "job: in use as a read/write lock", lock::Refused);
+  // Whoever holds it already is not kept from it by what others put there.
+  set.server.command({"DEL", "job"});
+  CHECK(set.takes(reader));
+  set.server.command({"HSET", "job", "path", "/srv/data"});
+  CHECK(set.takes(reader));
+  CHECK(reader.renew(set.client) == Renewal::renewed);
+  SingleServerLock other = a_reader("u:2");
+  CHECK_THROWS_AS((void)set.takes(other), lock::Refused);
+  CHECK(reader.release(set.client) == Release::freed);
 }
 
 TEST_CASE("fencing: the writer draws tokens, and keeps his own; a reader has none") {

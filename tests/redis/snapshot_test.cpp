@@ -252,6 +252,26 @@ TEST_CASE("snapshot: readers of whom it is not certain are not called dead") {
   CHECK(lock::take_snapshot(client, "job").dead_readers.empty());
 }
 
+TEST_CASE("snapshot: an application's hash with a field mode is no read/write lock") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  const std::vector<std::vector<std::string>> makers = {
+      {"HSET", "job", "mode", "read", "path", "/srv/data", "retries", "5"},
+      {"HSET", "job", "mode", "write", "path", "/srv/data"},
+      {"HSET", "job", "mode", "read"},
+      {"HSET", "job", "mode", "read", "a:1", "text"},
+      {"HSET", "job", "mode", "fast", "a:1", "1"}};
+  for (const auto& maker : makers) {
+    CAPTURE(maker.back());
+    server.command({"DEL", "job"});
+    server.command(maker);
+    const Snapshot snapshot = lock::take_snapshot(client, "job");
+    CHECK(snapshot.kind == Snapshot::Kind::unknown);
+    CHECK(codes_of(snapshot) == Codes{"wrong_kind"});
+    CHECK(snapshot.holders.size() == maker.size() / 2 - 1);
+  }
+}
+
 TEST_CASE("snapshot: mixed kinds") {
   test::Server server;
   redis::Client client = client_of(server);

@@ -81,6 +81,21 @@ void add_holder(Snapshot& snapshot, Pairs& infos, const std::string& field,
   }
 }
 
+using Field = std::pair<std::string, std::string>;
+
+bool is_hold(const Field& field) {
+  return field.first.find(':') != std::string::npos && parse_integer<std::int64_t>(field.second);
+}
+
+// An application's hash can have a field `mode`, too.
+bool is_read_write(const std::vector<Field>& hash) {
+  const auto mode = std::ranges::find(hash, "mode", &Field::first);
+  return hash.size() > 1 && mode != hash.end() &&
+         (mode->second == "read" || mode->second == "write") &&
+         std::ranges::all_of(
+             hash, [](const Field& field) { return field.first == "mode" || is_hold(field); });
+}
+
 void add_holders(Snapshot& snapshot, const Replies& items, Pairs& infos) {
   const Replies& content = items[k_content].as_array();
   if (items[k_type].as_text() == "string") {
@@ -94,13 +109,13 @@ void add_holders(Snapshot& snapshot, const Replies& items, Pairs& infos) {
   if (items[k_type].as_text() != "hash") return;
   for (std::size_t i = 0; i + 1 < content.size(); i += 2) {
     snapshot.hash.emplace_back(content[i].as_text(), content[i + 1].as_text());
-    if (content[i].as_text() == "mode") snapshot.kind = Snapshot::Kind::read_write;
   }
+  const bool has_mode = is_read_write(snapshot.hash);
+  if (has_mode) snapshot.kind = Snapshot::Kind::read_write;
   for (const auto& [field, value] : snapshot.hash) {
-    if (field != "mode" || snapshot.kind != Snapshot::Kind::read_write) {
-      add_holder(snapshot, infos, field, value);
-    }
+    if (field != "mode" || !has_mode) add_holder(snapshot, infos, field, value);
   }
+  if (!has_mode) return;
   for (const redis::Reply& reader : items[k_dead_readers].as_array()) {
     snapshot.dead_readers.push_back(reader.as_text());
   }
@@ -164,10 +179,8 @@ Snapshot::Kind find_kind(const std::string& type, const Snapshot& snapshot) {
   if (is_fair) return Snapshot::Kind::fair;
   if (type == "none") return Snapshot::Kind::none;
   // An application's hash, beside which there happens to be a side key.
-  const bool is_lock = std::ranges::all_of(snapshot.hash, [](const auto& pair) {
-    return pair.first.find(':') != std::string::npos && parse_integer<std::int64_t>(pair.second);
-  });
-  return is_lock ? Snapshot::Kind::reentrant : Snapshot::Kind::unknown;
+  return std::ranges::all_of(snapshot.hash, is_hold) ? Snapshot::Kind::reentrant
+                                                     : Snapshot::Kind::unknown;
 }
 
 // `listeners`: how many listen on the waiter's channel, if that is known.

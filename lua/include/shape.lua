@@ -1,0 +1,17 @@
+-- Needs the local lock, which is a hash.
+local k_most_looked_at = 100  -- fields: of more, any reader who comes would have to wait for
+
+-- Returns whether the hash has the form of a lock: each field is an owner with its holds, or `mode`.
+local function is_lock_hash()
+  local count = redis.call('hlen', lock)
+  if count > k_most_holders then return false end
+  local fields = redis.call('hkeys', lock)
+  local is_empty = true
+  for i = 1, math.min(count, k_most_looked_at) do
+    if fields[i] ~= 'mode' then
+      is_empty = false
+      if not fields[i]:find(':', 1, true) or not redis.call('hget', lock, fields[i]):find('^%d+$') then return false end
+    end
+  end
+  return not is_empty
+end
