@@ -167,10 +167,13 @@ local function live_head(in_time, most)
       last = math.max(found[i] and tonumber(found[i]) or now, now)
       only_ours = only_ours and entries[i] and true
       added = only_ours and wait_of(decode(entries[i])) or math.huge
-      if entries[i] or called and called.owner == head then forget(head) end
     end
     if dead > 0 then
-      redis.pcall('ltrim', queue, dead, -1)
+      -- Who may not drop the dead waits behind them, as if they lived, for somebody who may.
+      if redis.pcall('ltrim', queue, dead, -1).err then return heads[1], false end
+      for i = 1, dead do
+        if entries[i] or called and called.owner == heads[i] then forget(heads[i]) end
+      end
       redis.pcall('zrem', scores, unpack(heads, 1, dead))
       local left = redis.pcall('llen', queue)
       set_queue_end(type(left) == 'number' and count_ours() >= left)

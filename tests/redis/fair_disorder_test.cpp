@@ -9,6 +9,7 @@
 
 #include "redis/fair_fixture.hpp"
 #include "support/fair_lock.hpp"
+#include "support/fake_server.hpp"
 #include "support/resp.hpp"
 
 using namespace rlock;
@@ -258,6 +259,57 @@ TEST_CASE("R3: who may not look at the deadlines takes the head for one that liv
   REQUIRE(std::holds_alternative<lock::Busy>(answer));
   CHECK(std::get<lock::Busy>(answer).place == 1);
   CHECK(queue(f.server) == Words{"u:1", "u:2"});
+}
+
+TEST_CASE("R3: who may not drop the dead waits behind them, until somebody does who may") {
+  Fixture f;
+  REQUIRE(f.asks(f.make("u:0")));
+  f.line_up({"u:1", "u:2"});
+  test::make_overdue(f.server, "u:1");
+  redis::Client client = client_without(f, "ltrim");
+  const auto busy = [&](SingleServerLock& lock, lock::Join join) {
+    auto answer = lock.try_acquire(client, join);
+    REQUIRE(std::holds_alternative<lock::Busy>(answer));
+    return std::get<lock::Busy>(answer);
+  };
+  SUBCASE("who waits") {
+    f.expire();
+    const lock::Busy answer = busy(f.locks[2], lock::Join::yes);
+    CHECK(answer.place == 1);
+    CHECK(answer.ask_after == Milliseconds(5'010));
+  }
+  SUBCASE("who does not wait") {
+    f.expire();
+    CHECK_FALSE(busy(f.make("u:3"), lock::Join::no).ask_after);
+  }
+  SUBCASE("who releases") { CHECK(f.locks[0].release(client) == lock::Release::freed); }
+  SUBCASE("but the head itself comes in time") {
+    f.expire();
+    CHECK(std::holds_alternative<lock::Hold>(f.locks[1].try_acquire(client, lock::Join::yes)));
+    CHECK(queue(f.server) == Words{"u:2"});
+    return;
+  }
+  CHECK(queue(f.server) == Words{"u:1", "u:2"});
+  CHECK(f.server.command({"HEXISTS", k_info, "u:1"}) == "1");
+  CHECK(f.asks(f.locks[2]));
+}
+
+TEST_CASE("R2: a server that has more to sweep for ever is not asked for ever") {
+  const std::string more =
+      "*10\r\n:0\r\n:-2\r\n$0\r\n\r\n$0\r\n\r\n:0\r\n:0\r\n:0\r\n:-2\r\n:0\r\n$0\r\n\r\n";
+  std::vector<std::string> replies(200'000, more);
+  replies[0].insert(0, "+OK\r\n");  // to what a client says of itself
+  const test::FakeServer server({.replies = replies});
+  redis::ClientOptions options;
+  options.endpoint = redis::parse_url(server.url());
+  options.timeout = Milliseconds(1'000);
+  redis::Client client(options);
+  SingleServerLock lock(lock::fair_layout("job", lock::k_default_fair_wait), "u:1", lock::About{},
+                        Milliseconds(30'000));
+  const auto answer = lock.try_acquire(client, lock::Join::yes);
+  REQUIRE(std::holds_alternative<lock::Busy>(answer));
+  CHECK_FALSE(std::get<lock::Busy>(answer).place);
+  CHECK(std::get<lock::Busy>(answer).ask_after == Milliseconds(5'000));
 }
 
 TEST_CASE("R3: who may not look at the queue leaves it and its deadlines as they are") {

@@ -11,6 +11,7 @@
 #include "lock/words/owner_info.hpp"
 #include "lock/words/refused.hpp"
 #include "lock/words/token.hpp"
+#include "lua_limits.hpp"
 #include "redis/server_error.hpp"
 
 namespace rlock::lock {
@@ -133,11 +134,15 @@ Busy SingleServerLock::explain(const lua::taking::Busy& reply) const {
 
 std::variant<Hold, Busy> SingleServerLock::try_acquire(redis::Client& client, Join join) {
   has_queued_ = has_queued_ || join != Join::no;
+  const TimePoint last = after(BootClock::now(), client.options().timeout);
   while (true) {
     auto answer = request(client, join, terms_);
-    const Busy* busy = std::get_if<Busy>(&answer);
+    Busy* busy = std::get_if<Busy>(&answer);
     // The server takes garbage out of a long queue step by step.
     if (busy == nullptr || busy->ask_after != Milliseconds(0)) return answer;
+    if (BootClock::now() < last) continue;
+    busy->ask_after = lua::k_longest_sleep;
+    return answer;
   }
 }
 
