@@ -110,13 +110,14 @@ local function mend_semaphore(channel)
 end
 mend_semaphore(semaphore_channel)
 
-for i, key in ipairs({info, unpack(latches)}) do
-  local expected = i == 1 and 'hash' or 'string'
+local function end_lasting(what, key, expected)
   if redis.call('pttl', key) == -1 and redis.call('type', key).ok == expected then
-    note(i == 1 and 'lasting_info' or 'leaked_latch', key)
+    note(what, key)
     if repairs then redis.call('pexpire', key, k_time_to_forget) end
   end
 end
+end_lasting('lasting_info', info, 'hash')
+for _, latch in ipairs(latches) do end_lasting('leaked_latch', latch, 'string') end
 
 -- Whoever is first now may have missed his call; the time that he has left to come goes on.
 if repairs and #fixes > 0 and redis.call('exists', lock) == 0 and is_list() then

@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include "lock/inspection/leftovers.hpp"
 #include "redis/fair_fixture.hpp"
 #include "support/wait_until.hpp"
 
@@ -188,6 +189,26 @@ TEST_CASE("repair: keys that only remember something get an expiry, if they stil
   f.server.command({"PEXPIRE", k_latch, "20000"});
   CHECK(fixes(f.client, Repair::repair, {k_info, k_latch}).empty());
   CHECK(pttl(f.server, k_latch) <= 20'000);
+}
+
+TEST_CASE("repair: 9000 leaked latches get an expiry, and what is found again counts once") {
+  constexpr int k_latches = 9000;
+  FairFixture f;
+  f.server.command({"EVAL",
+                    "for i = 1, tonumber(ARGV[1]) do redis.call('set', KEYS[1] .. i, '1') end", "1",
+                    k_latch, std::to_string(k_latches)});
+  f.server.command({"HSET", k_info, "u:1", "{}"});
+  set_deadline(f.server, "x:1", 300'000);
+  const lock::Leftovers found = lock::find_leftovers(f.client, "job");
+  REQUIRE(found.size() == 1);
+  const Words& leftovers = found.at("job");
+  REQUIRE(leftovers.size() == k_latches + 1);
+  const Words expected = {"1 x score_without_member of x:1", "1 x lasting_info of " + k_info,
+                          "9000 x leaked_latch of " + lock::latches_of(leftovers)[0]};
+  CHECK(fixes(f.client, Repair::look, leftovers) == expected);
+  CHECK(fixes(f.client, Repair::repair, leftovers) == expected);
+  CHECK(fixes(f.client, Repair::repair, leftovers).empty());
+  CHECK(lock::find_leftovers(f.client, "job").empty());
 }
 
 TEST_CASE("repair: a lock whose name starts as that of a latch is no latch") {

@@ -1,6 +1,7 @@
 #include "lock/inspection/leftovers.hpp"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "base/glob.hpp"
 #include "lock/words/key_names.hpp"
@@ -49,6 +50,7 @@ Leftovers find_leftovers(redis::Client& client, const std::optional<std::string>
   }
   std::vector<std::string> cursors(patterns.size(), "0");
   Leftovers leftovers;
+  std::unordered_set<std::string> seen;  // a key may come more than once
   while (true) {
     lua::find_leftovers::Call call{.count = k_keys_at_once, .walks = {}};
     for (std::size_t i = 0; i < patterns.size(); ++i) {
@@ -61,8 +63,7 @@ Leftovers find_leftovers(redis::Client& client, const std::optional<std::string>
       // An application's key can start like one of ours.
       const KeyNames names(lock);
       if (key.as_text() != names.info && !key.as_text().starts_with(names.latch_prefix)) continue;
-      auto& keys = leftovers[lock];
-      if (std::ranges::find(keys, key.as_text()) == keys.end()) keys.push_back(key.as_text());
+      if (seen.insert(key.as_text()).second) leftovers[lock].push_back(key.as_text());
     }
     bool is_done = true;
     for (std::size_t i = 0; i < patterns.size(); ++i) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
+#include <utility>
 
 #include "lock/inspection/leftovers.hpp"
 #include "lock/words/key_names.hpp"
@@ -9,6 +11,8 @@
 
 namespace rlock::lock {
 namespace {
+
+constexpr std::size_t k_latches_at_once = 1000;  // a script may not hold the server up
 
 // In the order of Garbage, as repair.lua names them.
 constexpr const char* k_garbage_codes[] = {
@@ -21,13 +25,9 @@ Garbage to_garbage(const std::string& code) {
   return static_cast<Garbage>(found - std::begin(k_garbage_codes));
 }
 
-}  // namespace
-
-std::string code_of(Garbage garbage) { return k_garbage_codes[static_cast<std::size_t>(garbage)]; }
-
-std::vector<Fix> repair(redis::Client& client, const std::string& name,
-                        const std::vector<std::string>& leftovers, Repair mode) {
-  const KeyNames keys(name);
+// Does the work of repair() for some of the latches.
+std::vector<Fix> repair_some(redis::Client& client, const KeyNames& keys,
+                             std::vector<std::string> latches, Repair mode) {
   using Task = decltype(lua::repair::Call::task);
   const redis::Reply reply =
       client.run(lua::repair::Call{.lock = keys.lock,
@@ -35,7 +35,7 @@ std::vector<Fix> repair(redis::Client& client, const std::string& name,
                                    .info = keys.info,
                                    .queue = keys.queue,
                                    .scores = keys.scores,
-                                   .latches = latches_of(leftovers),
+                                   .latches = std::move(latches),
                                    .task = mode == Repair::repair ? Task("repair") : "look",
                                    .permits = keys.permits,
                                    .semaphore_channel = keys.semaphore_channel});
@@ -45,6 +45,38 @@ std::vector<Fix> repair(redis::Client& client, const std::string& name,
     fixes.push_back({to_garbage(items[0].as_text()),
                      {items[2].as_text(), static_cast<std::size_t>(items[1].as_integer())}});
   }
+  return fixes;
+}
+
+void add(std::vector<Fix>& fixes, Fix more) {
+  const auto same = std::ranges::find(fixes, more.garbage, &Fix::garbage);
+  if (same == fixes.end()) {
+    fixes.push_back(std::move(more));
+  } else {
+    same->found.count += more.found.count;
+  }
+}
+
+}  // namespace
+
+std::string code_of(Garbage garbage) { return k_garbage_codes[static_cast<std::size_t>(garbage)]; }
+
+std::vector<Fix> repair(redis::Client& client, const std::string& name,
+                        const std::vector<std::string>& leftovers, Repair mode) {
+  const KeyNames keys(name);
+  const std::vector<std::string> latches = latches_of(leftovers);
+  std::vector<Fix> fixes;
+  std::size_t at = 0;
+  do {
+    const auto some =
+        std::span(latches).subspan(at).first(std::min(k_latches_at_once, latches.size() - at));
+    for (Fix& fix : repair_some(client, keys, {some.begin(), some.end()}, mode)) {
+      // Who only looks finds all the rest again each time.
+      const bool is_new = at == 0 || mode == Repair::repair || fix.garbage == Garbage::leaked_latch;
+      if (is_new) add(fixes, std::move(fix));
+    }
+    at += some.size();
+  } while (at < latches.size());
   return fixes;
 }
 
