@@ -1,5 +1,5 @@
 -- Needs the local lock, which is a hash.
-local k_most_looked_at = 100  -- fields: of more, any reader who comes would have to wait for
+local k_most_looked_at = 100  -- fields: each request for a held read/write lock looks at them
 
 -- Returns whether the hash has the form of a lock: each field is an owner with its holds, or `mode`.
 local function is_lock_hash()

@@ -97,7 +97,9 @@ lock::SessionOptions servers_for(const Globals& globals, const TakeOptions& opti
 
 std::optional<process::Signal> signal_to_end(process::Signals& signals) {
   while (const auto signal = signals.next()) {
-    if (process::ends_process(signal->number)) return signal;
+    // One that waited when rlock began may be from this process. Only SIGPIPE may be of a message.
+    const bool is_of_message = signal->from_self && signal->number == SIGPIPE;
+    if (process::ends_process(signal->number) && !is_of_message) return signal;
   }
   return std::nullopt;
 }

@@ -28,7 +28,7 @@ Garbage to_garbage(const std::string& code) {
 // Does the work of repair() for some of the latches.
 std::vector<Fix> repair_some(redis::Client& client, const KeyNames& keys,
                              std::vector<std::string> latches, Repair mode) {
-  using Task = decltype(lua::repair::Call::task);
+  using RepairTask = decltype(lua::repair::Call::task);
   const redis::Reply reply =
       client.run(lua::repair::Call{.lock = keys.lock,
                                    .channel = keys.channel,
@@ -36,7 +36,7 @@ std::vector<Fix> repair_some(redis::Client& client, const KeyNames& keys,
                                    .queue = keys.queue,
                                    .scores = keys.scores,
                                    .latches = std::move(latches),
-                                   .task = mode == Repair::repair ? Task("repair") : "look",
+                                   .task = mode == Repair::repair ? RepairTask("repair") : "look",
                                    .permits = keys.permits,
                                    .semaphore_channel = keys.semaphore_channel});
   std::vector<Fix> fixes;
