@@ -21,11 +21,12 @@ end
 local function tell(of, about, span) return put(of, cjson.encode(about), span) end
 
 -- From now on what the owner holds ends by its TTL, in so long (ms): his run is over (`outlived`).
+-- Returns whether it could be noted.
 local function note_outlived(of, span)
   local about = known(of)
-  if not about then return end
+  if not about then return false end
   about.process, about.outlived = nil, now + span
-  tell(of, about, span)
+  return not tell(of, about, span)
 end
 
 -- What counts once however late it is sent again is noted with the owner, as long as he has the lock:

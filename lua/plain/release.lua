@@ -72,8 +72,7 @@ end
 keep = math.max(keep, left_to_keep(owner))
 if keep > 0 then
   redis.call('pexpire', lock, keep)
-  note_outlived(owner, keep)
-  if redis.pcall('exists', queue) == 0 then redis.pcall('pexpire', info, keep) end
+  if note_outlived(owner, keep) and redis.pcall('exists', queue) == 0 then redis.pcall('pexpire', info, keep) end
   return answer(k_still_held)
 end
 if is_string then

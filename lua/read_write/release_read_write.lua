@@ -28,9 +28,8 @@ end
 --#include releasing.lua
 
 local function keep_info(field)
-  note_outlived(field, keep)
   local left = redis.call('pttl', lock)
-  if left >= 0 then redis.pcall('pexpire', info, left) end
+  if note_outlived(field, keep) and left >= 0 then redis.pcall('pexpire', info, left) end
 end
 
 -- Where nobody writes, the lock lasts as long as its last reader. What has no expiry gets one only

@@ -16,7 +16,8 @@ bool keeps(const Client& client) { return !client.is_redisson && !client.is_acqu
 
 int faults_of(const Action& action) {
   const bool is_fault = action.fate != Fate::answered || action.what == What::crash ||
-                        action.what == What::force || action.what == What::evict;
+                        action.what == What::force || action.what == What::evict ||
+                        action.what == What::persist;
   return (is_fault ? 1 : 0) + (action.keep_ms > 0 ? 1 : 0);
 }
 
@@ -108,6 +109,12 @@ std::vector<Action> Rules::actions(const World& world) const {
   }
   // A late one does what one does that is sent then.
   if (world.faults > 0) all.push_back({.what = What::repair});
+  if (layout_.loses_ends && world.faults > 0) {
+    for (const auto& [name, value] : world.store.keys) {
+      if (value.end_ms != 0 && !name.starts_with(k_latch))
+        all.push_back({.what = What::persist, .target = name});
+    }
+  }
   for (int i = 0; i < static_cast<int>(world.flights.size()); ++i) {
     if (world.flights[static_cast<std::size_t>(i)].is_there())
       all.push_back({.what = What::arrive, .client = i});

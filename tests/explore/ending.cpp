@@ -84,6 +84,7 @@ void play_to_end(Rules& rules, const Layout& layout, World world, std::uint64_t 
     if (chance(4)) apply({.what = What::repair});
     apply({.what = What::pass});
   }
+  if (world.lost_end) return;  // it may stay until somebody breaks it
   check_left(layout, world, false);
   apply({.what = What::take, .client = 0});
   if (world.clients[0].phase != Phase::holding)

@@ -84,4 +84,10 @@ void Rules::repair(World& world) {
   check_repaired(layout_, before, world);
 }
 
+// As PERSIST does, and some ways to restore a key.
+void Rules::persist(World& world, const std::string& key) {
+  world.store.keys.at(key).end_ms = 0;
+  world.lost_end = true;
+}
+
 }  // namespace rlock::explore

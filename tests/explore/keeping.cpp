@@ -91,7 +91,7 @@ void check_grant_beside_kept(const Layout& layout, const World& world, const Cli
 
 void check_kept_end(const Layout& layout, const World& world, const std::string& owner) {
   // Another process of the same owner, or of the same value, may have re-entered it.
-  if (layout.is_family || layout.kind == Kind::value) return;
+  if (layout.is_family || layout.kind == Kind::value || world.lost_end) return;
   std::int64_t last = 0;
   for (const Kept& kept : world.kept) {
     if (kept.owner == owner) last = std::max(last, kept.left_ms);

@@ -240,7 +240,7 @@ std::string normalise(World& world) {
     add("kept " + kept.owner + (kept.writes ? "w" : "") + (kept.is_counted ? "c" : "") +
         (kept.is_sure ? "s" : "") + (kept.was_reentered ? "r" : "") + std::to_string(kept.left_ms));
   add(std::to_string(world.last_token) + " " + std::to_string(world.faults) +
-      (world.looked_foreign ? "f" : ""));
+      (world.looked_foreign ? "f" : "") + (world.lost_end ? "e" : ""));
   return text;
 }
 

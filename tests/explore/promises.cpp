@@ -121,6 +121,7 @@ void check_readers(const World& world) {
     }
     if (readers.empty() && writers.empty()) throw Violation{"a lock of nobody"};
   }
+  if (world.lost_end) return;
   for (const auto& [name, value] : world.store.keys) {
     const std::size_t part = name.find(":rwlock_timeout:");
     if (part == std::string::npos) continue;
@@ -175,11 +176,12 @@ void check(const Layout& layout, const World& world) {
   const bool is_in_order = layout.lacks.empty();
   if (is_in_order) check_kept(layout, world);
   if (is_in_order && layout.kind == Kind::read_write) check_readers(world);
-  if (is_in_order && is_semaphore(layout.kind)) check_permits(layout, world);
+  if (is_in_order && !world.lost_end && is_semaphore(layout.kind)) check_permits(layout, world);
   for (const auto& [name, value] : world.store.keys) {
-    if (value.end_ms == 0 && !may_stay(layout, world, name)) throw Violation{name + " has no end"};
+    if (!world.lost_end && value.end_ms == 0 && !may_stay(layout, world, name))
+      throw Violation{name + " has no end"};
   }
-  if (is_in_order) check_queue(world);
+  if (is_in_order && !world.lost_end) check_queue(world);
 }
 
 void check_grant(const Layout& layout, World& world, Client& client, const Reply& reply) {
@@ -248,7 +250,7 @@ void check_gone(const Layout& layout, const World& world, const Client& client, 
                        find(store, k_queue) == nullptr &&
                        std::none_of(world.clients.begin(), world.clients.end(),
                                     [](const Client& other) { return other.listens(); });
-  if (!is_last) return;
+  if (!is_last || world.lost_end) return;
   for (const auto& [name, value] : store.keys) {
     if (name != k_info && name != k_token && !name.starts_with(k_latch) && !is_over(value))
       throw Violation{"after the last release there is still " + name};

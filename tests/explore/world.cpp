@@ -16,15 +16,22 @@ using Pending = Client::Pending;
 using Progress = Client::Progress;
 
 const char* name_of(What what) {
-  static const char* const names[] = {
-      "takes",           "asks again",
-      "joins",           "gives up",
-      "renews",          "re-enters",
-      "releases",        "has its hold given back by another process",
-      "sends again",     "crashes",
-      "unlock --force",  "evict",
-      "doctor --repair", "late request arrives",
-      "time passes"};
+  static const char* const names[] = {"takes",
+                                      "asks again",
+                                      "joins",
+                                      "gives up",
+                                      "renews",
+                                      "re-enters",
+                                      "releases",
+                                      "has its hold given back by another process",
+                                      "sends again",
+                                      "crashes",
+                                      "unlock --force",
+                                      "evict",
+                                      "doctor --repair",
+                                      "PERSIST",
+                                      "late request arrives",
+                                      "time passes"};
   return names[static_cast<int>(what)];
 }
 
@@ -164,6 +171,7 @@ std::string Rules::apply(World& world, const Action& action) {
     if (action.what == What::force) force(world, action.fate);
     if (action.what == What::evict) evict(world, action.target, action.fate);
     if (action.what == What::repair) repair(world);
+    if (action.what == What::persist) persist(world, action.target);
     if (action.what == What::pass) {
       passed_ms_ = pass(world);
       drop_kept(layout_, world);

@@ -104,6 +104,7 @@ struct Action {
     force,
     evict,
     repair,
+    persist,
     arrive,
     pass
   };
@@ -113,7 +114,7 @@ struct Action {
   int hold = 0;              // which one, of renew and release
   bool writes = false;       // of take and reenter
   std::int64_t keep_ms = 0;  // of release
-  std::string target{};      // of evict, and whom it joins
+  std::string target{};      // of evict and persist, and whom it joins
 };
 
 // Whether it may have --at-least, as rlock exec.
@@ -130,6 +131,7 @@ struct World {
   std::int64_t last_token = 0;
   int arrivals = 0;
   bool looked_foreign = false;  // see there
+  bool lost_end = false;        // a key of it has lost its expiry, and others may have none for it
   int faults = 0;  // that may still happen: lost replies, late requests, crashes, interference
 };
 
@@ -176,6 +178,7 @@ class Rules {
   void force(World& world, Fate fate);
   void evict(World& world, const std::string& owner, Fate fate);
   void repair(World& world);
+  static void persist(World& world, const std::string& key);
   void forced(World& world, const Sent& sent);
   void evicted(World& world, const Sent& sent);
   // A request of this hold's is on its way, for longer than the client waits.

@@ -5,6 +5,10 @@
 
 #include <doctest/doctest.h>
 
+#include "lock/kinds/fair/fair.hpp"
+#include "lock/kinds/read_write/read_write.hpp"
+#include "lock/kinds/semaphore/semaphore.hpp"
+#include "lock/kinds/simple/simple.hpp"
 #include "redis/lock_fixture.hpp"
 #include "support/script_calls.hpp"
 
@@ -169,6 +173,29 @@ TEST_CASE("acquire: whatever the side key holds, the lock is taken and its holde
     CHECK(std::holds_alternative<lock::Hold>(waiter.try_acquire(client, lock::Join::no)));
     CHECK(server.command({"HGET", "job", "u:2"}) == "1");
   }
+}
+
+TEST_CASE("acquire: what stands in place of the side key is given no end") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  server.command({"SET", "rlock_info:{job}", "x"});
+  for (const lock::Layout& layout :
+       {lock::plain_layout("job"), lock::fair_layout("job", Milliseconds(15'000)),
+        lock::simple_layout("job", lock::Value::fresh),
+        lock::read_write_layout("job", lock::Kind::read),
+        lock::read_write_layout("job", lock::Kind::write)}) {
+    CAPTURE(static_cast<int>(layout.kind));
+    lock::SingleServerLock lock(layout, "u:1", lock::About{"web1", 42, "ann", "backup"},
+                                Milliseconds(30'000));
+    REQUIRE(std::holds_alternative<lock::Hold>(lock.try_acquire(client, lock::Join::no)));
+    CHECK(lock.release(client, Milliseconds(20)) == lock::Release::still_held);
+    CHECK(server.command({"PTTL", "rlock_info:{job}"}) == "-1");
+    server.command({"DEL", "job", "{job}:u:1:rwlock_timeout:1"});
+  }
+  lock::SingleServerLock semaphore(lock::semaphore_layout("job", 2), "u:1",
+                                   lock::About{"web1", 42, "ann", "backup"}, Milliseconds(30'000));
+  CHECK_THROWS_AS(static_cast<void>(semaphore.try_acquire(client, lock::Join::no)), Error);
+  CHECK(server.command({"PTTL", "rlock_info:{job}"}) == "-1");
 }
 
 TEST_CASE("acquire: several owners are a lock that somebody holds") {

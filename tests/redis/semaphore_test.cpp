@@ -315,6 +315,19 @@ TEST_CASE("semaphore: one whose side key cannot be written would have no end, an
   CHECK(server.keys() == Words{k_info});
 }
 
+TEST_CASE("semaphore: one whose side key has lost its end is made anew after its last permit") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  lock::SingleServerLock outer = make_semaphore("u:1", 1), inner = make_semaphore("u:1", 1);
+  REQUIRE(takes(outer, client));
+  REQUIRE(inner.reenter(client));
+  server.command({"PERSIST", k_info});
+  end_soon(server, "u:1");
+  CHECK(outer.release(client) == Release::still_held);
+  CHECK(inner.release(client) == Release::freed);
+  CHECK(takes(client, "u:2", 1));
+}
+
 TEST_CASE("semaphore: what is to be kept ends by itself, sooner or later than the lease") {
   test::Server server;
   redis::Client client = client_of(server);
