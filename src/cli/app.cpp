@@ -58,16 +58,21 @@ std::vector<std::string> locks_of(const CLI::App& command) {
 
 bool is_option(const std::string& word) { return word.starts_with('-'); }
 
-// Returns the first word that is a command's name, or nothing.
-std::string find_command(const std::vector<std::string>& words) {
-  const auto command = std::ranges::find_if(words, is_command);
-  return command == words.end() ? "" : *command;
+// Returns the index of the first word that is a command's name, and no global option's value; or the
+// number of words.
+std::size_t find_command(const CLI::App& app, const std::vector<std::string>& words) {
+  std::size_t at = 0;
+  while (at < words.size() && !is_command(words[at]))
+    at += takes_next_word(words[at], app, app) ? 2 : 1;
+  return std::min(at, words.size());
 }
 
 // Removes the words from the first `--` after "exec" on from `words`, and returns those behind it.
 // They belong to the command, so rlock must find no option in them.
-std::optional<std::vector<std::string>> split_command(std::vector<std::string>& words) {
-  const auto dashes = std::find(std::ranges::find(words, "exec"), words.end(), "--");
+std::optional<std::vector<std::string>> split_command(std::vector<std::string>& words,
+                                                      std::size_t exec_at) {
+  const auto dashes =
+      std::find(words.begin() + static_cast<std::ptrdiff_t>(exec_at), words.end(), "--");
   if (dashes == words.end()) return std::nullopt;
   std::vector<std::string> command(dashes + 1, words.end());
   words.erase(dashes, words.end());
@@ -112,6 +117,15 @@ std::string in_words(const std::string& text) {
   const std::string help = commands.empty() ? "" : " " + chosen.get_name();
   const auto extras = app.remaining(true);
   const auto extra = commands.empty() ? extras.begin() : std::ranges::find_if(extras, is_option);
+  if (extra != extras.end() && is_option(*extra)) {
+    const std::string name =
+        extra->starts_with("--") ? extra->substr(0, extra->find('=')) : extra->substr(0, 2);
+    if (&chosen != &app && chosen.get_option_no_throw(name) != nullptr) {
+      throw Error(ExitStatus::usage, "'" + one_line(name) + "' is an option of " +
+                                         chosen.get_name() + ": write it behind '" +
+                                         chosen.get_name() + "' (see rlock" + help + " --help)");
+    }
+  }
   if (extra != extras.end()) {
     throw Error(ExitStatus::usage, std::string("unknown ") +
                                        (is_option(*extra) ? "option" : "command") + " '" +
@@ -144,13 +158,15 @@ bool has_all_options(const CLI::App& command, const std::vector<std::string>& wo
   });
 }
 
-// Sets up the commands and options that `words` can mean. Setting up all of them would take a
-// twentieth of the time of a short run (bench/run). Returns the actions of the commands.
+// Sets up the commands and options that `words` can mean; `chosen` is the command. Setting up all of
+// them would take a twentieth of the time of a short run (bench/run). Returns the actions of the
+// commands.
 std::map<std::string, Action> set_up(CLI::App& app, Invocation& invocation,
-                                     std::vector<std::string>& words, const std::string& chosen) {
+                                     std::vector<std::string>& words, std::size_t chosen_at) {
   invocation.has_options = std::ranges::any_of(words, is_option);
+  const std::string chosen = chosen_at < words.size() ? words[chosen_at] : "";
   // If so, nobody asks for the help text of rlock itself, which names all commands.
-  const bool starts_with_command = !chosen.empty() && words.front() == chosen;
+  const bool starts_with_command = chosen_at == 0 && !words.empty();
   std::map<std::string, Action> actions;
   CLI::App* chosen_command = nullptr;
   for (const Entry& entry : k_commands) {
@@ -161,9 +177,10 @@ std::map<std::string, Action> set_up(CLI::App& app, Invocation& invocation,
     if (is_mentioned) actions[entry.name] = entry.set_up(*command, invocation);
     if (chosen == entry.name) chosen_command = command;
   }
-  const bool is_only_command = starts_with_command && actions.size() == 1;
-  if (!is_only_command || !has_all_options(*chosen_command, words)) invocation.globals.add_to(app);
-  if (chosen_command != nullptr) protect_positionals(words, app, *chosen_command);
+  const bool is_only_command = actions.size() == 1;
+  if (starts_with_command && !(is_only_command && has_all_options(*chosen_command, words)))
+    invocation.globals.add_to(app);
+  if (chosen_command != nullptr) protect_words(words, chosen_at, app, *chosen_command);
   return actions;
 }
 
@@ -194,10 +211,12 @@ std::function<int()> parse(int argc, const char* const* argv) {
     }
     if (words.empty() || is_command(words[0])) words.emplace_back("--help");
   }
-  const std::string chosen = find_command(words);
+  if (words.empty() || !is_command(words.front())) invocation->globals.add_to(app);
+  const std::size_t chosen_at = find_command(app, words);
+  const std::string chosen = chosen_at < words.size() ? words[chosen_at] : "";
   // For another command, "exec" may be a lock's name.
-  if (chosen == "exec") invocation->command = split_command(words);
-  const auto actions = set_up(app, *invocation, words, chosen);
+  if (chosen == "exec") invocation->command = split_command(words, chosen_at);
+  const auto actions = set_up(app, *invocation, words, chosen_at);
   if (words.empty()) {
     write_stderr(app.help());
     return [] { return static_cast<int>(ExitStatus::usage); };

@@ -70,6 +70,24 @@ TEST_CASE("exec: --at-least and --at-most that make no sense are told before any
   CHECK(pttl(server) > 3'000'000'000'000LL);
 }
 
+TEST_CASE("exec: S1: an option's value that is empty takes no lock's name for it") {
+  Server server;
+  for (const std::string option : {"--note=", "--tls-ca=", "--restart-delay=", "--timeout=",
+                                   "--wait=", "--at-most=", "--permits=", "--token="}) {
+    CAPTURE(option);
+    const Result result =
+        run(exec(server, {option, "1", "2", "--", "sh", "-c", "echo \"$RLOCK_NAME\""}));
+    CAPTURE(result.err);
+    if (result.status == 0) CHECK(result.out == "1\n2\n");
+    if (result.status != 0) CHECK(result.status == 64);
+    CHECK((result.status == 0) == (option == "--note=" || option == "--tls-ca="));
+  }
+  // In front of the command, too.
+  const Result result = run(rlock_argv("--tls-ca=", "exec", "-r", server.unix_url(), "a", "b",
+                                       "--", "sh", "-c", "echo \"$RLOCK_NAME\""));
+  CHECK(result.out == "a\nb\n");
+}
+
 TEST_CASE("exec: a command that cannot be run leaves no lock") {
   Server server;
   const std::string plain = script(server, "plain", "#!/bin/sh\n", 0644);

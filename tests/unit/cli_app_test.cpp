@@ -65,7 +65,18 @@ TEST_CASE("a lock and an owner may have the name of a command") {
   CHECK(complaint({"exec", "exec", "watch", "--", "exec", "--", "x"}).empty());
 }
 
+TEST_CASE("a global option's value may be the name of a command") {
+  CHECK(complaint({"--user", "list", "exec", "job", "--", "echo", "x", "--", "y"}).empty());
+  CHECK(complaint({"--config", "exec", "exec", "exec", "--", "true"}).empty());
+  CHECK(complaint({"-qr", "watch", "list"}).empty());
+}
+
 TEST_CASE("bad command lines are refused with a hint") {
+  CHECK(complaint({"--fair", "exec", "a", "--", "true"}) ==
+        "'--fair' is an option of exec: write it behind 'exec' (see rlock exec --help)");
+  CHECK(complaint({"-n", "exec", "a", "--", "true"}) ==
+        "'-n' is an option of exec: write it behind 'exec' (see rlock exec --help)");
+
   CHECK(has(complaint({"frobnicate"}), "(see rlock --help)"));
   CHECK(has(complaint({"inspect-queue"}), "NAME"));
   CHECK(has(complaint({"inspect-queue", "job", "--nonsense"}), "(see rlock inspect-queue"));

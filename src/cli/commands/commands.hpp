@@ -51,11 +51,15 @@ using Action = std::function<int()>;
 // examples at its end. Each line of `examples` must end with '\n'.
 void set_usage(CLI::App& command, const std::string& usage, const std::string& examples = "");
 
-// CLI11 would misread some names of locks: "[a,b]" as a list, "++" as the end of words. Marks such
-// positional words after the command's name in `words`. The options of `app` and `command` show
-// which words are values of options.
-void protect_positionals(std::vector<std::string>& words, const CLI::App& app,
-                         const CLI::App& command);
+// Returns whether the value of the options in `word` is the next word.
+[[nodiscard]] bool takes_next_word(const std::string& word, const CLI::App& app,
+                                   const CLI::App& command);
+// CLI11 would misread some words: the name "[a,b]" as a list, "++" as the end of words, and behind
+// "--note=" the next word as the value. Marks such names in `words`, and makes two words of such an
+// option. The command's name is at `command_at`. The options of `app` and `command` show which
+// words are values of options.
+void protect_words(std::vector<std::string>& words, std::size_t command_at, const CLI::App& app,
+                   const CLI::App& command);
 // Makes `option` remove the marks from its values.
 void unprotect(CLI::Option& option);
 

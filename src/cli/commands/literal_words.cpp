@@ -1,4 +1,4 @@
-// Names of locks that CLI11 would misread.
+// Words of a command line that CLI11 would misread.
 
 #include <algorithm>
 
@@ -15,36 +15,42 @@ bool is_misread(const std::string& word) {
   return word == "++" || word.front() == k_mark || (word.front() == '[' && word.back() == ']');
 }
 
-// Returns whether the value of the options in `word` is the next word.
+bool takes_value(const std::string& name, const CLI::App& app, const CLI::App& command) {
+  const CLI::Option* option = command.get_option_no_throw(name);
+  if (option == nullptr) option = app.get_option_no_throw(name);
+  return option != nullptr && option->get_items_expected_max() > 0;
+}
+
+bool is_option(const std::string& word) { return word.size() > 1 && word.front() == '-'; }
+
+}  // namespace
+
 bool takes_next_word(const std::string& word, const CLI::App& app, const CLI::App& command) {
-  const auto takes_value = [&](const std::string& name) {
-    const CLI::Option* option = command.get_option_no_throw(name);
-    if (option == nullptr) option = app.get_option_no_throw(name);
-    return option != nullptr && option->get_items_expected_max() > 0;
-  };
-  if (word.starts_with("--")) return takes_value(word);
+  if (!is_option(word)) return false;
+  if (word.starts_with("--")) return takes_value(word, app, command);
   for (std::size_t i = 1; i < word.size(); ++i) {
     // The rest of the word, if there is one, is the value: -w5s.
-    if (takes_value(std::string("-") + word[i])) return i + 1 == word.size();
+    if (takes_value(std::string("-") + word[i], app, command)) return i + 1 == word.size();
   }
   return false;
 }
 
-}  // namespace
-
-void protect_positionals(std::vector<std::string>& words, const CLI::App& app,
-                         const CLI::App& command) {
-  auto word = std::ranges::find(words, command.get_name());
-  if (word == words.end()) return;
+void protect_words(std::vector<std::string>& words, std::size_t command_at, const CLI::App& app,
+                   const CLI::App& command) {
   bool only_names = false;
-  for (++word; word != words.end(); ++word) {
-    if (word->empty()) continue;
-    if (!only_names && *word == "--") {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i == command_at || words[i].empty()) continue;
+    std::string& word = words[i];
+    if (!only_names && word == "--") {
       only_names = true;
-    } else if (!only_names && word->front() == '-' && word->size() > 1) {
-      if (takes_next_word(*word, app, command) && word + 1 != words.end()) ++word;
-    } else if (is_misread(*word)) {
-      word->insert(0, 1, k_mark);
+    } else if (!only_names && word.starts_with("--") && word.ends_with('=') &&
+               takes_value(word.substr(0, word.size() - 1), app, command)) {
+      word.pop_back();
+      words.insert(words.begin() + static_cast<std::ptrdiff_t>(++i), "");
+    } else if (!only_names && is_option(word)) {
+      if (takes_next_word(word, app, command)) ++i;
+    } else if (is_misread(word)) {
+      word.insert(0, 1, k_mark);
     }
   }
 }

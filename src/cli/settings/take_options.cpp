@@ -145,13 +145,13 @@ lock::Terms TakeOptions::terms() const {
 
 void TakeOptions::fit_to_servers(lock::SessionOptions& servers, lock::Terms& terms,
                                  Milliseconds at_least) const {
+  // After the run, nothing restores a lock kept by --at-least on a server that has lost it.
+  const Milliseconds delay = restart_delay
+                                 ? parse_duration_option("--restart-delay", *restart_delay)
+                                 : std::max({terms.lease, lock::k_default_lease, at_least});
   if (servers.servers.size() < 2) return;
   servers.shorten_timeout(terms.lease);
-  // After the run, nothing restores a lock kept by --at-least on a server that has lost it.
-  terms.restart_delay = std::max({terms.lease, lock::k_default_lease, at_least});
-  if (restart_delay) {
-    terms.restart_delay = parse_duration_option("--restart-delay", *restart_delay);
-  }
+  terms.restart_delay = delay;
 }
 
 Milliseconds TakeOptions::fair_wait_length() const {
