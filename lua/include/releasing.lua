@@ -21,7 +21,9 @@ local function answer(result)
   if result == k_still_held then
     local left = redis.call('pttl', lock)
     local span = (is_shared or left < 0) and math.max(left, memory) or left
-    for _, of in ipairs(holding()) do note(of, is_shared and 'ended' or 'past', hold, span) end
+    for _, of in ipairs(holding()) do
+      note(of, is_shared and 'ended' or 'past', hold, span, standing == 'granted')
+    end
   end
   return {result}
 end

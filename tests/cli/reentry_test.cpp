@@ -11,6 +11,7 @@
 #include "support/processes.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 using Strings = std::vector<std::string>;
@@ -93,7 +94,7 @@ TEST_CASE("re-entry: a nested exec of another name has an owner of its own") {
   CHECK(nest.holds("other") == "1");
   CHECK(nest.server.command({"HKEYS", "job"}) != nest.server.command({"HKEYS", "other"}));
   nest.go("one");
-  CHECK(rlock.wait().status == 0);
+  CHECK(rlock.wait_exit().status == 0);
   CHECK(nest.clean());
 }
 
@@ -108,7 +109,7 @@ TEST_CASE("re-entry: parallel children share the parent's lock, and no other") {
   rlock.wait_for_stdout("all back");
   CHECK(nest.holds() == "1");
   nest.go("two");
-  CHECK(rlock.wait().status == 0);
+  CHECK(rlock.wait_exit().status == 0);
 
   Process two(
       Nest::argv(std::string("run other -- sh -c '. $DIR/lib.sh; echo first; await three' & ") +
@@ -135,6 +136,27 @@ TEST_CASE("re-entry: a nested run that outlives its parent keeps the lock until 
             .status == 75);
   nest.go("one");
   CHECK(nest.clean());
+}
+
+TEST_CASE("re-entry: a nested run that outlives its parent has no dead holder") {
+  for (const std::string kind : {"--kind=reentrant", "--fair", "-s", "-x", "--permits=2"}) {
+    CAPTURE(kind);
+    Nest nest;
+    Process rlock(rlock_argv("exec", kind, "job", "--", "sh", "-c",
+                             "eval \"$LIB\"; run " + kind + " job -- " + k_inner +
+                                 " & while [ ! -e $DIR/leave ]; do sleep 0.02; done"),
+                  nest.options());
+    rlock.wait_for_stdout("inner");
+    nest.go("leave");
+    CHECK(rlock.wait_exit().status == 0);
+    const Result look =
+        run(rlock_argv("inspect-queue", "-r", nest.server.unix_url(), "--json", "job"));
+    CHECK(has(look.out, "\"state\":\"held\""));
+    CHECK(has(look.out, "\"pid\":null"));
+    CHECK(has(look.out, "\"problems\":[]"));
+    nest.go("one");
+    CHECK(nest.clean());
+  }
 }
 
 TEST_CASE("re-entry: RLOCK_HELD is only a hint") {
@@ -172,7 +194,7 @@ TEST_CASE("re-entry: what a name contains does not confuse it") {
     rlock.wait_for_stdout("inner");
     CHECK(nest.holds(name) == "2");
     nest.go("one");
-    CHECK(rlock.wait().status == 0);
+    CHECK(rlock.wait_exit().status == 0);
     CHECK(nest.clean());
     CHECK(run({"rm", nest.server.directory() + "/one"}).status == 0);
   }
@@ -188,7 +210,7 @@ TEST_CASE("several names: all are held, by one owner, and all are given back") {
   CHECK(nest.server.command({"HGETALL", "a"}) == owner + "\n1");
   CHECK(nest.server.command({"HGETALL", "b"}) == owner + "\n1");
   nest.go("one");
-  CHECK(rlock.wait().status == 0);
+  CHECK(rlock.wait_exit().status == 0);
   CHECK(nest.clean());
 
   // What was taken is given back when another one cannot be had.
