@@ -56,8 +56,9 @@ elseif redis.call('pttl', lock) < lease then
 end
 -- It ends with the lock, and proves as long as that lasts that it is this hold's.
 if not is_unique then redis.call('set', latch, 'entered', 'px', math.max(redis.call('pttl', lock), lease)) end
-local noted = fencing == 'draw' and drawn or nil
-if noted or about_json ~= '' then tell_of_holder(owner, about_owner('simple', noted), value) end
+if drawn or about_json ~= '' then
+  tell_of_holder(owner, about_owner('simple', fencing == 'draw' and drawn or nil), value)
+end
 if not is_unique and not value then note(owner, 'latches', latch:match('.*:(.*)'), lease) end
 tell_taken(lease)
 return {k_granted, 1, twin_mark(), drawn or '', run}

@@ -9,6 +9,7 @@
 #include <doctest/doctest.h>
 
 #include "cli/beats.hpp"
+#include "support/foreign_owner.hpp"
 #include "support/process.hpp"
 #include "support/processes.hpp"
 #include "support/quorum.hpp"
@@ -156,6 +157,43 @@ TEST_CASE("Redlock: a release waits until a majority that is slow has answered")
   CHECK(result.status == 0);
   CHECK(result.err.empty());
   CHECK(quorum.becomes_free_of("job"));
+}
+
+TEST_CASE("Redlock: W3: what is under way to a slow server at the end leaves no lock there") {
+  Quorum quorum(3);
+  const auto left = [&] { return std::stol(quorum[0].command({"PTTL", "job"})); };
+  quorum.proxy(0).set_delay(1s);
+  std::vector<std::string> options{"--lease", "30s"};
+  SUBCASE("a renewal") {}
+  SUBCASE("the token that it makes known") { options.emplace_back("--fence"); }
+  Process holder(quorum.rlock("exec", with(options, k_until_told)),
+                 {.stdin_text = "", .hold_stdin = true});
+  holder.wait_for_stdout("in");
+  if (options.back() == "--fence") {
+    CHECK(wait_until([&] {
+      return quorum[0].command({"EXISTS", "redisson_lock_token:{job}"}) == "1";
+    }));
+  } else {
+    CHECK(wait_until([&] { return left() > 0 && left() < 25'000; }));
+    CHECK(wait_until([&] { return left() > 25'000; }));
+  }
+  holder.close_stdin();
+  CHECK(holder.wait().status == 0);
+  CHECK(wait_until([&] { return left() == -2; }, 10s));
+}
+
+TEST_CASE(
+    "Redlock: where nobody has a majority and a server is away, that is told, not a conflict") {
+  Quorum quorum(3);
+  quorum[0].command({"HSET", "job", k_foreign_owner, "1"});
+  quorum[2].stop();
+  for (const std::string wait : {"-n", "-w1s"}) {
+    const Result result = run(quorum.rlock("exec", {wait, "-E", "0", "job", "--", "echo", "ran"}));
+    CHECK(result.status == 69);
+    CHECK(result.out.empty());
+    CHECK(has(result.err, "job: nobody has a majority of the 3 servers, and some of them fail: "));
+    CHECK(is_one_message(result.err));
+  }
 }
 
 TEST_CASE("Redlock: a release that no majority has answered is not told as done") {

@@ -102,6 +102,25 @@ TEST_CASE(
   CHECK(fence(quorum, token).status == 1);
 }
 
+TEST_CASE(
+    "Redlock: a nested run has the outer one's token, also where nothing is told of the owner") {
+  Quorum quorum(3);
+  for (const std::string kind : {"reentrant", "simple"}) {
+    for (const std::string info : {"-q", "--no-info"}) {
+      CAPTURE(kind);
+      CAPTURE(info);
+      std::vector<std::string> nested =
+          quorum.rlock("exec", {"--kind", kind, info, "--fence", "job", "--"});
+      std::vector<std::string> argv = nested;
+      argv.insert(argv.end(), nested.begin(), nested.end());
+      argv.emplace_back("true");
+      const Result result = run(argv);
+      CAPTURE(result.err);
+      CHECK(result.status == 0);
+    }
+  }
+}
+
 TEST_CASE("Redlock: why a nested run has no token is told, whatever became of the outer one's") {
   Quorum quorum(3);
   std::string inner;

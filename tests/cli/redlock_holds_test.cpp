@@ -85,15 +85,19 @@ TEST_CASE(
 TEST_CASE("Redlock: nothing is left of a hold of acquire, however it is given back") {
   Quorum quorum(3);
   const Shells shells(quorum[0].directory(), "unused");
-  const std::string take = "owner=$(" + quoted(quorum.rlock("acquire", {"--lease", "1h"})) + "job)";
-  const std::string exports =
-      "eval \"$(" + quoted(quorum.rlock("acquire", {"--export", "--lease", "1h"})) + "job)\"; ";
+  const auto acquire = [&](const std::vector<std::string>& words) {
+    return quoted(quorum.rlock("acquire", words)) + "--lease 1h job)";
+  };
+  const std::string take = "owner=$(" + acquire({});
+  const std::string exports = "eval \"$(" + acquire({"--export"}) + "\"; ";
+  const std::string exports_string = "eval \"$(" + acquire({"--export", "--kind=simple"}) + "\"; ";
   const std::string unlock = quoted(quorum.rlock("unlock", {})) + "job";
   const std::string by_owner = quoted(quorum.rlock("unlock", {"--owner"})) + "\"$owner\" job";
   const std::string force = quoted(quorum.rlock("unlock", {"-q", "--force", "-y"})) + "job";
   for (const std::string& script :
        {take, take + "; " + by_owner, take + "; " + force, exports + unlock, exports + exports,
-        exports + exports + unlock + "; " + unlock}) {
+        exports + exports + unlock + "; " + unlock, exports_string + unlock,
+        exports_string + exports_string + unlock + "; " + unlock}) {
     CAPTURE(script);
     const Result result = run({"sh", "-c", script}, shells.options());
     CAPTURE(result.out);
@@ -107,25 +111,47 @@ TEST_CASE("Redlock: nothing is left of a hold of acquire, however it is given ba
 
 TEST_CASE("Redlock: unlock waits for a server that takes time to be connected to") {
   Quorum quorum(3);
-  std::string name;
-  std::string owner;
-  // Nobody gives the lock to a server that is the last to answer.
-  for (int i = 0; i == 0 || quorum.having(name) < 3; ++i) {
-    REQUIRE(i < 100);
-    name = "job" + std::to_string(i);
-    const Result taken = run(quorum.rlock("acquire", {"--no-watchdog", "--lease", "1h", name}));
-    REQUIRE(taken.status == 0);
-    owner = taken.out.substr(0, taken.out.find('\n'));
-  }
+  const Result taken = run(quorum.rlock("acquire", {"--no-watchdog", "--lease", "1h", "job"}));
+  REQUIRE(taken.status == 0);
+  const std::string owner = taken.out.substr(0, taken.out.find('\n'));
   quorum.proxy(2).set_delay(300ms);
-  auto unlock = rlock_argv("unlock", "--owner", owner, name);
+  auto unlock = rlock_argv("unlock", "--owner", owner, "job");
   for (int i = 0; i < quorum.size(); ++i) {
     quorum[i].command({"ACL", "SETUSER", "locker", "on", ">password", "~*", "&*", "+@all"});
     unlock.insert(unlock.end(),
                   {"-r", "redis://locker:password@" + quorum.proxy(i).url().substr(8)});
   }
   CHECK(run(unlock).status == 0);
-  CHECK(quorum.becomes_free_of(name));
+  CHECK(quorum.becomes_free_of("job"));
+}
+
+TEST_CASE("Redlock: acquire --no-watchdog leaves the lock on a server that is slow, too") {
+  Quorum quorum(3);
+  quorum.proxy(0).set_delay(50ms);
+  for (int i = 0; i < 5; ++i) {
+    const std::string name = "job" + std::to_string(i);
+    quorum[0].command({"SCRIPT", "FLUSH"});  // so that one request is not enough
+    CHECK(run(quorum.rlock("acquire", {"--no-watchdog", "--fence", name})).status == 0);
+    CHECK(quorum.having(name) == 3);
+    CHECK(quorum.having("redisson_lock_token:{" + name + "}") == 3);
+  }
+}
+
+TEST_CASE("Redlock: a hold of acquire that was renewed by hand can be given back") {
+  Quorum quorum(3);
+  const std::string script =
+      "eval \"$(" + quoted(quorum.rlock("acquire", {"--export", "--no-watchdog"})) +
+      "--lease 20s job)\"; " + quoted(quorum.rlock("renew", {"--lease", "1h", "job"})) + "&& " +
+      // What proves the hold lasts as long as the lock.
+      quorum.ask_each(
+          "--raw eval 'return redis.call(\"pttl\", "
+          "redis.call(\"keys\", \"redisson_unlock_latch:*\")[1]) > 3600000' 0") +
+      "; " + quoted(quorum.rlock("unlock", {"job"}));
+  const Result result = run({"sh", "-c", script});
+  CAPTURE(result.err);
+  CHECK(result.status == 0);
+  CHECK(result.out == "1\n1\n1\n");
+  CHECK(quorum.become_empty());
 }
 
 TEST_CASE("Redlock: an outer run that ends leaves the nested one what servers have forgotten") {

@@ -29,32 +29,32 @@ constexpr Milliseconds k_last{30'000};
 TEST_CASE("add_up: a majority can be had when as many leases have ended as are missing") {
   const Majority majority{3};
   const auto all = {busy("a:1", k_last), busy("a:1", k_soon), busy("a:1", k_later)};
-  CHECK(add_up(all, 0, majority).busy.ttl == k_later);
-  CHECK(add_up({busy("a:1", k_last), busy("a:1", k_soon)}, 1, majority).busy.ttl == k_soon);
-  CHECK(add_up({busy("a:1", k_last)}, 2, majority).busy.ttl == k_last);
+  CHECK(add_up(all, 0, {}, majority).busy.ttl == k_later);
+  CHECK(add_up({busy("a:1", k_last), busy("a:1", k_soon)}, 1, {}, majority).busy.ttl == k_soon);
+  CHECK(add_up({busy("a:1", k_last)}, 2, {}, majority).busy.ttl == k_last);
   // One server did not answer: the two others are needed.
-  CHECK(add_up({busy("a:1", k_last), busy("a:1", k_soon)}, 0, majority).busy.ttl == k_last);
+  CHECK(add_up({busy("a:1", k_last), busy("a:1", k_soon)}, 0, {}, majority).busy.ttl == k_last);
   // Nobody but these has answered.
-  CHECK(add_up({busy("a:1", k_soon)}, 0, majority).busy.ttl == k_soon);
+  CHECK(add_up({busy("a:1", k_soon)}, 0, {}, majority).busy.ttl == k_soon);
 }
 
 TEST_CASE("add_up: a lock without an end ends last") {
   const Majority majority{3};
   const auto answers = {busy("a:1", std::nullopt), busy("a:1", k_soon), busy("a:1", std::nullopt)};
-  CHECK(add_up(answers, 1, majority).busy.ttl == k_soon);
-  CHECK_FALSE(add_up(answers, 0, majority).busy.ttl.has_value());
+  CHECK(add_up(answers, 1, {}, majority).busy.ttl == k_soon);
+  CHECK_FALSE(add_up(answers, 0, {}, majority).busy.ttl.has_value());
 }
 
 TEST_CASE("add_up: the holder is who has most, and without a majority nobody is") {
   const Majority majority{5};
   const auto most =
-      add_up({busy("b:1", k_soon), busy("a:1", k_last), busy("a:1", k_later)}, 2, majority);
+      add_up({busy("b:1", k_soon), busy("a:1", k_last), busy("a:1", k_later)}, 2, {}, majority);
   CHECK(most.busy.owner == "a:1");
   CHECK(most.is_split);
   CHECK(most.busy.ttl == k_soon);
   const auto holder =
       add_up({busy("b:1", k_soon), busy("a:1", k_last), busy("a:1", k_last), busy("a:1", k_last)},
-             0, majority);
+             0, {}, majority);
   CHECK(holder.busy.owner == "a:1");
   CHECK_FALSE(holder.is_split);
 }

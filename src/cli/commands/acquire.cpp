@@ -140,6 +140,7 @@ std::variant<int, process::Signal> acquire(const Globals& globals, const Acquire
       print_or_throw(result(*held, globals, options, others));
       // A nested hold is nothing of its own that could be renewed or given back.
       if (watchdog && held->hold.standing != Standing::nested) watchdog->hand_over(held->hold);
+      if (!watchdog) session.settle();
     } catch (const Error&) {  // nobody would know whose lock it is, or nobody would keep it
       give_back(*held);
       throw;

@@ -27,8 +27,16 @@ int run_renew(const Globals& globals, const RenewOptions& options) {
   lock::Session session(globals.session_options());
   lock::Wish wish{name, own->owner, {}, options.take.terms()};
   wish.kind = lock::held_kind(session, name, own->owner);
-  const auto lock = lock::make_lock(wish, session);
-  if (lock->renew(session, nullptr) == lock::Renewal::renewed) return 0;
+  const auto renews = [&](const lock::Wish& one) {
+    return lock::make_lock(one, session)->renew(session, nullptr) == lock::Renewal::renewed;
+  };
+  // Of several servers, each knows every hold, and is to know it for as long as the lock.
+  bool is_renewed = own->holds.empty() && renews(wish);
+  for (const lock::Hold& hold : own->holds) {
+    if (renews(wish_for(wish, hold))) is_renewed = true;
+  }
+  session.settle();
+  if (is_renewed) return 0;
   return not_held(globals,
                   escape_for_terminal(name) + ": not held by " + escape_for_terminal(own->owner));
 }

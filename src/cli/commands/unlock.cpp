@@ -172,14 +172,10 @@ int break_everywhere(const Globals& globals, const UnlockOptions& options) {
 
 // Releases the innermost hold of rlock acquire in the environment that was not given back yet. Does
 // not release another hold of the owner, because that may belong to another process.
-lock::Release release_known(lock::Wish wish, const std::vector<lock::Hold>& holds,
+lock::Release release_known(const lock::Wish& wish, const std::vector<lock::Hold>& holds,
                             lock::Session& session) {
   for (auto hold = holds.rbegin(); hold != holds.rend(); ++hold) {
-    wish.hold = *hold;
-    // The server cannot tell which side of a read/write lock this hold is of.
-    if (hold->side == lock::Hold::Side::read) wish.kind = lock::Kind::read;
-    if (hold->side == lock::Hold::Side::write) wish.kind = lock::Kind::write;
-    const auto lock = lock::make_lock(wish, session);
+    const auto lock = lock::make_lock(wish_for(wish, *hold), session);
     if (lock->has_ended(session)) continue;
     return lock->release(session, Milliseconds(0));
   }

@@ -5,7 +5,6 @@
 #include "base/environment.hpp"
 #include "base/escape.hpp"
 #include "base/words.hpp"
-#include "lock/make_lock.hpp"
 
 namespace rlock::cli {
 
@@ -24,6 +23,14 @@ std::optional<OwnHold> find_own_hold(const std::string& name,
 std::string no_own_hold(const std::string& name) {
   return escape_for_terminal(name) +
          ": no owner is known, because RLOCK_HELD does not name this lock; give --owner ID";
+}
+
+lock::Wish wish_for(lock::Wish wish, const lock::Hold& hold) {
+  wish.hold = hold;
+  // The server cannot tell which side of a read/write lock this hold is of.
+  if (hold.side == lock::Hold::Side::read) wish.kind = lock::Kind::read;
+  if (hold.side == lock::Hold::Side::write) wish.kind = lock::Kind::write;
+  return wish;
 }
 
 std::string living_runs(const std::string& name, const lock::HeldEntry& entry,

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "lock/make_lock.hpp"
 #include "lock/servers/session.hpp"
 #include "lock/words/held.hpp"
 #include "lock/words/hold.hpp"
@@ -22,6 +23,9 @@ struct OwnHold {
                                                    const std::optional<std::string>& owner);
 // Returns what to say where there is none.
 [[nodiscard]] std::string no_own_hold(const std::string& name);
+
+// Returns `wish` for the lock of `hold`, to go on with it.
+[[nodiscard]] lock::Wish wish_for(lock::Wish wish, const lock::Hold& hold);
 
 // Returns the runs of `entry`, the entry for `name` in RLOCK_HELD, without the holds of rlock
 // acquire that were given back. Asks the server about each hold, because the owner may hold the

@@ -61,12 +61,16 @@ class Wait {
           give_up_late();
         }
       } else if (BootClock::now() >= end()) {
-        if (!has_doubted_ && options_.doubts(std::get<Busy>(answer))) {
+        const Busy& busy = std::get<Busy>(answer);
+        if (busy.failure && BootClock::now() >= options_.deadline) {
+          std::rethrow_exception(busy.failure);
+        }
+        if (!has_doubted_ && options_.doubts(busy)) {
           has_doubted_ = true;
           answer = ask_through_outages(Join::no);
           continue;
         }
-        options_.on_refusal(std::get<Busy>(answer));
+        options_.on_refusal(busy);
         return std::nullopt;
       } else {
         join = sleep(std::get<Busy>(answer));

@@ -276,7 +276,7 @@ Release SingleServerLock::release(redis::Client& client, Milliseconds keep, Wake
     answer =
         lua::releasing::read(run(client, layout_.release(asker(), memory_of(client), keep, wake)));
   } catch (const Error&) {
-    take_back(client, keep, last);
+    if (is_in_doubt()) take_back(client, keep, last);
     throw;
   }
   // With every request answered, none can still be under way that the latch would have to stop.
@@ -286,21 +286,19 @@ Release SingleServerLock::release(redis::Client& client, Milliseconds keep, Wake
                                                                : Release::still_held;
 }
 
-void SingleServerLock::abandon(redis::Client& client, Milliseconds keep) noexcept {
-  take_back(client, keep, TimePoint::max());
+void SingleServerLock::abandon(redis::Client& client) noexcept {
+  if (is_in_doubt()) take_back(client, Milliseconds(0));
 }
 
-// Sends the release, but not after `last`: then the server may have forgotten that it has carried
-// it out before.
 void SingleServerLock::take_back(redis::Client& client, Milliseconds keep,
                                  TimePoint last) noexcept {
   const TimePoint now = BootClock::now();
-  if (unanswered_ == 0 || standing_ == Standing::nested || now >= last) return;
+  if (standing_ == Standing::nested || now >= last) return;
   client.set_wake_fd(-1);
   try {
     // Behind the request on its own connection, the release cannot overtake it, and the latch has
     // no late request to stop. One from an earlier connection may still come.
-    const bool is_behind = unanswered_ == 1 && client.awaits_answer();
+    const bool is_behind = !is_in_doubt() || (unanswered_ == 1 && client.awaits_answer());
     const redis::ScriptCall call = layout_.release(asker(), memory_of(client), keep, Wake::yes);
     if (client.send_behind(call)) {
       if (is_behind) client.send_behind({"DEL", latch()});

@@ -59,8 +59,14 @@ class SingleServerLock final : public Lock {
   // Where the lock is a string that was re-entered, it stays with the outer hold.
   Release release(redis::Client& client, Milliseconds keep = Milliseconds(0),
                   Wake wake = Wake::yes);
-  void abandon(redis::Client& client, Milliseconds keep = Milliseconds(0)) noexcept;
+  void abandon(redis::Client& client) noexcept;
   void give_up(redis::Client& client) noexcept;
+
+  // Sends the release behind all that is under way, and waits for its answer for a quarter of a
+  // second at the most. Does nothing after `last`: then the server may have forgotten that it has
+  // carried the release out before.
+  void take_back(redis::Client& client, Milliseconds keep,
+                 TimePoint last = TimePoint::max()) noexcept;
 
   // Takes the lock without further terms: for the owner that has a majority of servers, but lost it
   // on this one.
@@ -81,7 +87,6 @@ class SingleServerLock final : public Lock {
   [[nodiscard]] Busy explain(const lua::taking::Busy& reply) const;
   // Gives the lock back and throws Unavailable unless enough replicas know of it.
   void check_replicas(redis::Client& client, int needed);
-  void take_back(redis::Client& client, Milliseconds keep, TimePoint last) noexcept;
   [[nodiscard]] redis::Reply run(redis::Client& client, const redis::ScriptCall& call);
   [[nodiscard]] Asker asker() const;
   [[nodiscard]] Key latch() const { return layout_.keys.latch(hold_id_); }

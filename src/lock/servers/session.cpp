@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
+#include "lock/servers/ballot.hpp"
 #include "redis/likeness.hpp"
 
 namespace rlock::lock {
 namespace {
 
 constexpr Milliseconds k_shortest_timeout{50};
+constexpr Milliseconds k_settling{500};
 
 }  // namespace
 
@@ -33,6 +35,15 @@ Session::Session(const SessionOptions& options)
     client.endpoint = endpoint;
     nodes_.push_back(std::make_unique<Node>(std::move(client)));
   }
+}
+
+void Session::settle() {
+  Ballot<bool> ballot(*this, [](std::size_t /*server*/, redis::Client& /*client*/) {
+    return true;  // in its turn
+  });
+  ballot.wait(
+      {after(BootClock::now(), k_settling)}, [](const auto& /*votes*/) { return false; },
+      [](const auto& /*votes*/) {});
 }
 
 Session::~Session() {

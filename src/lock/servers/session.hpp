@@ -44,6 +44,10 @@ class Session {
   // Returns where to note which of them fail.
   [[nodiscard]] const std::shared_ptr<Absentees>& absentees() const noexcept { return absentees_; }
 
+  // Waits until each of several servers has answered all that it was asked, for half a second at
+  // the most. For a process that ends, where no other gives a server what it has missed.
+  void settle();
+
   [[nodiscard]] int wake_fd() const noexcept { return client_.options().wake_fd; }
   // Returns the servers' URLs without user and password.
   [[nodiscard]] const std::string& display() const noexcept { return display_; }

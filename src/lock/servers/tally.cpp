@@ -14,9 +14,42 @@ bool ends_sooner(const Busy& one, const Busy& other) {
   return *one.ttl < *other.ttl;
 }
 
+// Returns `text`, and what the servers failed with.
+std::string with_reasons(const std::string& text, const std::set<std::string>& reasons) {
+  std::string all = text;
+  for (const std::string& reason : reasons) {
+    all += (reason == *reasons.begin() ? ": " : "; ") + reason;
+  }
+  return all;
+}
+
+// Why servers have failed.
+struct Reasons {
+  std::set<std::string> texts;
+  std::size_t lasting = 0;  // that time alone does not mend
+  std::exception_ptr first_lasting;
+};
+
+Reasons reasons_of(const std::vector<std::exception_ptr>& failures) {
+  Reasons reasons;
+  for (const std::exception_ptr& failure : failures) {
+    try {
+      std::rethrow_exception(failure);
+    } catch (const Error& error) {
+      reasons.texts.insert(error.what());
+      if (error.is_temporary()) continue;
+      ++reasons.lasting;
+      if (!reasons.first_lasting) reasons.first_lasting = failure;
+    } catch (const redis::Interrupted&) {  // the session ends
+    }
+  }
+  return reasons;
+}
+
 }  // namespace
 
-Refusal add_up(std::vector<Busy> refusals, std::size_t granted, Majority majority) {
+Refusal add_up(std::vector<Busy> refusals, std::size_t granted,
+               const std::vector<std::exception_ptr>& failures, Majority majority) {
   std::ranges::sort(refusals, ends_sooner);
   std::map<std::string, std::size_t> votes;
   for (const Busy& busy : refusals) ++votes[busy.owner];
@@ -26,32 +59,23 @@ Refusal add_up(std::vector<Busy> refusals, std::size_t granted, Majority majorit
   Refusal refusal{*of_most, most->second < majority.needed()};
   const std::size_t missing = majority.needed() - std::min(granted, majority.needed() - 1);
   refusal.busy.ttl = refusals[std::min(missing, refusals.size()) - 1].ttl;
+  if (refusal.is_split && !failures.empty()) {
+    refusal.busy.failure = std::make_exception_ptr(redis::Unavailable(
+        with_reasons("nobody has a majority of the " + std::to_string(majority.servers) +
+                         " servers, and some of them fail",
+                     reasons_of(failures).texts)));
+  }
   return refusal;
 }
 
 void throw_too_few(const std::vector<std::exception_ptr>& failures, Majority majority,
                    const std::string& what) {
-  std::set<std::string> reasons;
-  std::size_t lasting = 0;
-  std::exception_ptr first_lasting;
-  for (const std::exception_ptr& failure : failures) {
-    try {
-      std::rethrow_exception(failure);
-    } catch (const Error& error) {
-      reasons.insert(error.what());
-      if (error.is_temporary()) continue;
-      ++lasting;
-      if (!first_lasting) first_lasting = failure;
-    } catch (const redis::Interrupted&) {  // the session ends
-    }
-  }
-  if (majority.is_blocked_by(lasting)) std::rethrow_exception(first_lasting);
-  std::string text = "too few of the " + std::to_string(majority.servers) + " servers answered, " +
-                     std::to_string(majority.needed()) + " are needed to " + what;
-  for (const std::string& reason : reasons) {
-    text += (reason == *reasons.begin() ? ": " : "; ") + reason;
-  }
-  throw redis::Unavailable(text);
+  const Reasons reasons = reasons_of(failures);
+  if (majority.is_blocked_by(reasons.lasting)) std::rethrow_exception(reasons.first_lasting);
+  throw redis::Unavailable(
+      with_reasons("too few of the " + std::to_string(majority.servers) + " servers answered, " +
+                       std::to_string(majority.needed()) + " are needed to " + what,
+                   reasons.texts));
 }
 
 }  // namespace rlock::lock

@@ -27,8 +27,10 @@ struct Refusal {
 };
 
 // Returns who has the lock, and until when a majority cannot be had. `refusals`, of which there is
-// one, are the servers that somebody else has; `granted` others have given us their votes.
-[[nodiscard]] Refusal add_up(std::vector<Busy> refusals, std::size_t granted, Majority majority);
+// one, are the servers that somebody else has; `granted` others have given us their votes; the rest
+// have failed with `failures`.
+[[nodiscard]] Refusal add_up(std::vector<Busy> refusals, std::size_t granted,
+                             const std::vector<std::exception_ptr>& failures, Majority majority);
 
 // Throws why too few of the servers have answered: Unavailable, with what they failed with; or,
 // where time alone does not bring a majority back, the first error that it does not mend. `what` is

@@ -1,6 +1,7 @@
 // Why a lock cannot be had now.
 #pragma once
 
+#include <exception>
 #include <optional>
 #include <string>
 
@@ -20,6 +21,8 @@ struct Busy {
   std::optional<Milliseconds> ask_after;  // if so, when to ask again although nobody calls
   std::string overheard;                  // another's channel that tells more, if not empty
   std::optional<int> permits;             // of a semaphore, that are out
+  // Of several servers: that nobody has a majority, and some fail. Then nobody may have the lock.
+  std::exception_ptr failure{};
   int waiters = 0;  // that take turns: clients that listen for a release; 0 where unknown
 
   // Whether only others' turns are in the way.

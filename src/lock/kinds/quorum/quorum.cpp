@@ -149,7 +149,7 @@ std::variant<Hold, Refusal> QuorumLock::attempt(Session& session) {
   if (refusals.empty() || majority_.is_blocked_by(failures.size())) {
     throw_too_few(failures, majority_, "take the lock");
   }
-  return add_up(std::move(refusals), granted, majority_);
+  return add_up(std::move(refusals), granted, failures, majority_);
 }
 
 // Makes the token the highest on a majority of those who have granted the lock and still do: so

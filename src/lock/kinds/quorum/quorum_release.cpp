@@ -14,8 +14,8 @@ Release QuorumLock::Member::give_back(redis::Client& client, Milliseconds keep, 
   try {
     return lock->release(client, keep, wake);
   } catch (const redis::Interrupted&) {
-    lock->abandon(client, keep);
-    may_hold = false;  // more cannot be done
+    lock->take_back(client, keep);  // a renewal may be under way there, which counts as no doubt
+    may_hold = false;               // more cannot be done
     throw;
   }
 }
