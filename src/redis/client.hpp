@@ -50,6 +50,12 @@ class Client {
   // them may be sent again together. Returns the replies in order.
   std::vector<Reply> commands(const std::vector<Args>& requests, std::string_view key = "");
 
+  [[nodiscard]] bool is_cluster() const noexcept { return links_.is_cluster(); }
+  // Returns the node of a cluster that keeps `key`, and "" for other servers. Throws as `command`.
+  [[nodiscard]] std::string node_of(std::string_view key) {
+    return links_.owner(slot_of(key), options_.patience());
+  }
+
   // Connects, if there is no connection yet. Throws as `command`.
   void connect();
 

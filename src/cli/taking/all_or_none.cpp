@@ -50,9 +50,18 @@ bool take_all(std::vector<Request> requests, const Globals& globals, lock::Sessi
     if (next != requests.begin()) {
       locks.start_watchdog(HeldLocks::Use::own_session);  // renews the locks that are already held
       next->patience = end_of_patience();
+      // Other nodes may keep the locks that are held, and these are not to wait for this one.
+      if (session.client().is_cluster()) next->outage_end = next->patience;
     }
-    auto held = take(*next, globals, session);
-    next->patience = TimePoint::max();
+    const bool is_last_try = next->patience >= next->deadline;  // else its end was not reported
+    std::optional<HeldLock> held;
+    try {
+      held = take(*next, globals, session);
+    } catch (const Error& error) {
+      const TimePoint now = BootClock::now();
+      if (!error.is_temporary() || now < next->outage_end || now >= next->deadline) throw;
+    }
+    next->patience = next->outage_end = TimePoint::max();
     for (Request& request : requests) request.server_was_there = true;
     if (held) {
       locks.add(std::move(*held));
@@ -65,7 +74,7 @@ bool take_all(std::vector<Request> requests, const Globals& globals, lock::Sessi
       continue;
     }
     let_go();
-    if (BootClock::now() >= next->deadline) return false;
+    if (is_last_try) return false;
     std::rotate(requests.begin(), next, next + 1);
     next = requests.begin();
   }

@@ -1,6 +1,7 @@
 #include "cli/taking/held_locks.hpp"
 
 #include <algorithm>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -126,25 +127,27 @@ std::vector<std::string> HeldLocks::release(Milliseconds keep) noexcept {
   session_.set_wake_fd(-1);
   redis::Client& client = session_.client();
   const Milliseconds usual = client.options().timeout;
-  bool hangs = false;  // each further lock would cost as much time
+  std::set<std::string> hanging;  // nodes: each further lock of one would cost as much time
   for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry) {
     const TimePoint start = BootClock::now();
     if (start >= entry->hold.deadline) continue;
     const std::string not_released =
         escape_for_terminal(entry->lock->name()) + ": not released, it ends with its lease: ";
-    if (hangs) {
-      say(not_released + "the server did not answer before");
-      continue;
-    }
     const Milliseconds bound =
         std::min(usual, std::chrono::ceil<Milliseconds>(entry->hold.deadline - start));
     client.set_timeout(bound);
+    std::string node;
     try {
+      node = client.node_of(entry->lock->name());
+      if (hanging.contains(node)) {
+        say(not_released + "the server did not answer before");
+        continue;
+      }
       const auto answer = entry->lock->release(session_, keep);
       if (answer == lock::Release::not_held) not_held.push_back(entry->lock->name());
     } catch (const std::exception& error) {
       say(not_released + error.what());
-      hangs = BootClock::now() >= after(start, bound);
+      if (bound == usual && BootClock::now() >= after(start, bound)) hanging.insert(node);
     }
   }
   client.set_timeout(usual);

@@ -1,5 +1,6 @@
 #include "cli/taking/taking.hpp"
 
+#include <algorithm>
 #include <signal.h>
 
 #include "base/environment.hpp"
@@ -24,7 +25,7 @@ std::optional<HeldLock> reenter(const Request& request, lock::Session& session,
   lock::Wish wish = request.wish;
   wish.owner = entry->owner;
   auto lock = lock::make_lock(wish, session);
-  lock::Outage outage(request.deadline, on_outage);
+  lock::Outage outage(std::min(request.deadline, request.outage_end), on_outage);
   try {
     while (true) {
       try {
@@ -66,7 +67,8 @@ std::optional<HeldLock> take(const Request& request, const Globals& globals,
     return held;
   }
   auto lock = lock::make_lock(request.wish, session);
-  lock::WaitOptions options{request.deadline, request.patience, request.server_was_there};
+  lock::WaitOptions options{request.deadline, request.patience, request.outage_end,
+                            request.server_was_there};
   options.on_wait = [&](const lock::Busy& busy) {
     request.on_busy();
     report.tell_wait(*lock, busy);

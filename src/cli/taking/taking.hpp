@@ -25,8 +25,9 @@ struct Request {
   ExitStatus conflict = ExitStatus::not_acquired;
   // Called before a wait, if there is one. Prepare here what need not be done after the wait.
   std::function<void()> on_busy = [] {};
-  TimePoint patience = TimePoint::max();  // as in lock::WaitOptions. Its end is not reported
-  bool server_was_there = false;          // as in lock::WaitOptions
+  TimePoint patience = TimePoint::max();    // as in lock::WaitOptions. Its end is not reported
+  TimePoint outage_end = TimePoint::max();  // as in lock::WaitOptions
+  bool server_was_there = false;            // as in lock::WaitOptions
 };
 
 // Returns the request that the options make, without the lock's name. Throws Error (usage).

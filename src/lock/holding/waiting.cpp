@@ -41,8 +41,8 @@ class Wait {
       : lock_(lock),
         session_(session),
         options_(options),
-        outage_(options.deadline, options.on_outage),
-        silence_(options.deadline, options.on_outage) {}
+        outage_(std::min(options.deadline, options.outage_end), options.on_outage),
+        silence_(std::min(options.deadline, options.outage_end), options.on_outage) {}
 
   std::optional<Hold> run() {
     // The first request decides whether the server is there at all: no patience with it.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lock/servers/refusals.hpp"
 #include "redis/socket.hpp"
 
 namespace rlock::lock {
@@ -13,8 +14,11 @@ constexpr Milliseconds k_longest_pause{1000};
 
 }  // namespace
 
-Outage::Outage(TimePoint deadline, std::function<void(const Error&)> on_begin)
-    : deadline_(deadline), on_begin_(std::move(on_begin)), pause_(k_first_pause) {}
+Outage::Outage(TimePoint deadline, std::function<void(const Error&)> on_begin, Milliseconds longest)
+    : deadline_(deadline),
+      on_begin_(std::move(on_begin)),
+      longest_(longest),
+      pause_(k_first_pause) {}
 
 void Outage::over() {
   until_.reset();
@@ -24,10 +28,11 @@ void Outage::over() {
 void Outage::bear(const Error& error, int wake_fd) {
   if (!error.is_temporary()) throw;
   const TimePoint now = BootClock::now();
-  if (!until_) {
-    until_ = std::min(after(now, k_longest_outage), deadline_);
-    on_begin_(error);
+  const bool is_first = !until_;
+  if (is_first || dynamic_cast<const Restarted*>(&error) != nullptr) {
+    until_ = std::min(after(now, longest_), deadline_);
   }
+  if (is_first) on_begin_(error);
   if (now >= *until_) throw;
   redis::pause({std::min(after(now, pause_), *until_), wake_fd});
   pause_ = std::min(pause_ * 2, k_longest_pause);

@@ -11,12 +11,13 @@ namespace rlock::lock {
 
 inline constexpr Milliseconds k_longest_outage{60'000};
 
-// One outage after another: the server is asked again, less and less often, for a minute at the
-// most.
+// One outage after another: the server is asked again, less and less often, for so long at the
+// most. That time begins again when servers say that they have just started.
 class Outage {
  public:
   // Nothing is borne after `deadline`. `on_begin` is called with the first failure of each outage.
-  Outage(TimePoint deadline, std::function<void(const Error&)> on_begin);
+  Outage(TimePoint deadline, std::function<void(const Error&)> on_begin,
+         Milliseconds longest = k_longest_outage);
 
   // The server has answered.
   void over();
@@ -29,6 +30,7 @@ class Outage {
  private:
   TimePoint deadline_;
   std::function<void(const Error&)> on_begin_;
+  Milliseconds longest_;
   std::optional<TimePoint> until_;
   Milliseconds pause_;
 };

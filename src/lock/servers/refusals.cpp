@@ -56,10 +56,9 @@ void check_restart(redis::Client& client, Milliseconds up, const Terms& terms) {
       is_set_to(replies[2], "no")) {
     return;
   }
-  throw redis::Unavailable(client.options().endpoint.display() + ": it started " +
-                           format_duration(up) +
-                           " ago and may have forgotten a lock: no vote before it is up for " +
-                           format_duration(*terms.restart_delay));
+  throw Restarted(client.options().endpoint.display() + ": it started " + format_duration(up) +
+                  " ago and may have forgotten a lock: no vote before it is up for " +
+                  format_duration(*terms.restart_delay));
 }
 
 }  // namespace rlock::lock

@@ -5,6 +5,7 @@
 
 #include "lock/words/terms.hpp"
 #include "redis/client.hpp"
+#include "redis/server_error.hpp"
 
 namespace rlock::lock {
 
@@ -14,7 +15,13 @@ namespace rlock::lock {
 // Throws Error (usage): a process above this one reads, and this one is to write.
 [[noreturn]] void refuse_upgrade(const std::string& name);
 
-// Throws Unavailable if a server that was up for `up` may have forgotten a lock that is still held.
+// A server has no vote, or too few have one, because it has just started. That ends by itself.
+class Restarted : public redis::Unavailable {
+ public:
+  using Unavailable::Unavailable;
+};
+
+// Throws Restarted if a server that was up for `up` may have forgotten a lock that is still held.
 // It has not if it tells that it writes each change to the disk before it answers (appendfsync
 // always, no-appendfsync-on-rewrite no). Throws as redis::Client::commands.
 void check_restart(redis::Client& client, Milliseconds up, const Terms& terms);

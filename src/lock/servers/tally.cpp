@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "lock/servers/refusals.hpp"
 #include "redis/server_error.hpp"
 
 namespace rlock::lock {
@@ -26,6 +27,7 @@ std::string with_reasons(const std::string& text, const std::set<std::string>& r
 // Why servers have failed.
 struct Reasons {
   std::set<std::string> texts;
+  std::size_t restarted = 0;
   std::size_t lasting = 0;  // that time alone does not mend
   std::exception_ptr first_lasting;
 };
@@ -37,6 +39,7 @@ Reasons reasons_of(const std::vector<std::exception_ptr>& failures) {
       std::rethrow_exception(failure);
     } catch (const Error& error) {
       reasons.texts.insert(error.what());
+      if (dynamic_cast<const Restarted*>(&error) != nullptr) ++reasons.restarted;
       if (error.is_temporary()) continue;
       ++reasons.lasting;
       if (!reasons.first_lasting) reasons.first_lasting = failure;
@@ -72,10 +75,14 @@ void throw_too_few(const std::vector<std::exception_ptr>& failures, Majority maj
                    const std::string& what) {
   const Reasons reasons = reasons_of(failures);
   if (majority.is_blocked_by(reasons.lasting)) std::rethrow_exception(reasons.first_lasting);
-  throw redis::Unavailable(
+  const std::string text =
       with_reasons("too few of the " + std::to_string(majority.servers) + " servers answered, " +
                        std::to_string(majority.needed()) + " are needed to " + what,
-                   reasons.texts));
+                   reasons.texts);
+  if (reasons.restarted > 0 && !majority.is_blocked_by(failures.size() - reasons.restarted)) {
+    throw Restarted(text);
+  }
+  throw redis::Unavailable(text);
 }
 
 }  // namespace rlock::lock
