@@ -151,6 +151,27 @@ void try_dead_holder() {
     ward.mend("dead_holder");
     CHECK(ward.command({"EXISTS", "job"}) == "0");
   }
+  // It takes nothing from those who hold the lock beside him.
+  for (const char* kind : {"-s", "--permits=2"}) {
+    const auto hold = [&] {
+      return std::make_unique<Process>(
+          rlock_argv("exec", kind, "--lease", "10m", ward.options, "job", "--", "sh", "-c",
+                     "echo held; exec sleep 600"),
+          ProcessOptions{.env = ward.password});
+    };
+    const auto dead = hold();
+    const auto living = hold();
+    dead->wait_for_stdout("held");
+    living->wait_for_stdout("held");
+    dead->signal(SIGKILL);
+    dead->wait();
+    ward.mend("dead_holder");
+    CHECK(ward.command({"EXISTS", "job"}) == "1");
+    CHECK(living->running());
+    living->signal(SIGTERM);
+    living->wait();
+    CHECK(wait_until([&] { return ward.command({"EXISTS", "job"}) == "0"; }));
+  }
 }
 
 void try_wrong_kind() {

@@ -498,11 +498,11 @@ TEST_CASE("a waiter takes no part of a terminal that is not its own") {
 
 TEST_CASE("a holder of this host that has ended without giving the lock back is told") {
   Server server;
-  for (const char* kind : {"reentrant", "fair", "simple", "write"}) {
+  for (const std::string kind : {"reentrant", "fair", "simple", "write", "semaphore"}) {
     CAPTURE(kind);
     const auto exec = [&](const Words& options, const Words& command) {
-      return rlock_argv("exec", "--kind", kind, "-r", server.unix_url(), options, "job", "--",
-                        command);
+      return rlock_argv("exec", kind == "semaphore" ? "--permits=1" : "--kind=" + kind, "-r",
+                        server.unix_url(), options, "job", "--", command);
     };
     Process holder(exec({"--lease", "1h"}, {"sh", "-c", "echo in; cat"}), {.hold_stdin = true});
     holder.wait_for_stdout("in");
@@ -514,6 +514,7 @@ TEST_CASE("a holder of this host that has ended without giving the lock back is 
     CHECK(result.out.empty());
     CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
     CHECK(has(result.err, "which has ended without giving it back; its lease ends in 59m"));
+    CHECK(has(result.err, kind == "semaphore" ? "unlock --owner " : "unlock --force "));
     CHECK(run(exec({"-n", "-E", "0", "-q"}, {"true"})).err.empty());
     server.command({"FLUSHALL"});
   }

@@ -33,8 +33,7 @@ class LockWording {
     return {"the holder " + it.owner + ", process " + std::to_string(it.pid) +
                 " of this host, is dead; its command may go on until the lock ends" +
                 (it.left ? " in " + format_duration(*it.left) : ""),
-            force(it.of == lock::DeadHolder::Of::lock ? "" : "--kind simple ",
-                  "only if its command is gone, too")};
+            mend(it)};
   }
 
   ProblemText operator()(const lock::WrongKind& it) const {
@@ -165,6 +164,15 @@ class LockWording {
 
   [[nodiscard]] Hint force(const std::string& kind, const std::string& comment) const {
     return remedies_.rlock("unlock --force " + kind + shell_operands({name_}), comment);
+  }
+  // Takes the lock from no other holder.
+  [[nodiscard]] Hint mend(const lock::DeadHolder& it) const {
+    constexpr const char* k_if = "only if its command is gone, too";
+    if (it.of != lock::DeadHolder::Of::shared) {
+      return force(it.of == lock::DeadHolder::Of::lock ? "" : "--kind simple ", k_if);
+    }
+    return remedies_.rlock(
+        "unlock --owner " + shell_quote(it.owner) + " " + shell_operands({name_}), k_if);
   }
   [[nodiscard]] Hint evict(const std::string& owner, const std::string& comment = "") const {
     return remedies_.rlock("evict " + shell_operands({name_, owner}), comment);

@@ -124,7 +124,7 @@ void WaitReport::tell_refusal(const lock::Lock& lock, const lock::Busy& busy) {
   const bool is_told = static_cast<int>(request_.conflict) != 0 || globals_.verbose;
   if (!is_told) warn_of_lasting(busy);
   const bool is_dead = !dead_.empty() && busy.holder.process == dead_;
-  if (is_dead) warn((is_told ? "not acquired: " : "") + describe_dead(busy) + remedy());
+  if (is_dead) warn((is_told ? "not acquired: " : "") + describe_dead(busy) + remedy(busy));
   if (!is_told) return;
   warn_of_mix(lock);
   if (is_dead || BootClock::now() < request_.deadline) return;
@@ -164,6 +164,18 @@ void WaitReport::warn_of_mix(const lock::Lock& lock) {
          "excludes, but its waiters may wait longer; choose another name");
     warned_of_twin_ = true;
   }
+}
+
+// Returns what takes the lock from its dead holder, and from no other.
+std::string WaitReport::remedy(const lock::Busy& busy) const {
+  const lock::Kind kind = request_.wish.kind;
+  const bool is_shared =
+      kind == lock::Kind::semaphore ||
+      ((kind == lock::Kind::read || kind == lock::Kind::write) && !busy.owner.ends_with(":write"));
+  if (!is_shared) return remedy();
+  return rlock_for_all(
+      "unlock --owner " + shell_quote(busy.owner) + " " + shell_operands({request_.wish.name}),
+      globals_);
 }
 
 std::string WaitReport::remedy() const {

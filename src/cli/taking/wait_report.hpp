@@ -33,6 +33,7 @@ class WaitReport {
   void warn_of_lasting(const lock::Busy& busy);
   void warn_of_mix(const lock::Lock& lock);
   [[nodiscard]] std::string remedy() const;
+  [[nodiscard]] std::string remedy(const lock::Busy& busy) const;
 
   const Request& request_;
   const Globals& globals_;

@@ -29,7 +29,7 @@ struct NoExpiry {
 // A process of this host that ended without a release.
 struct DeadHolder {
   static constexpr const char* k_code = "dead_holder";
-  enum class Of { lock, string };
+  enum class Of { lock, string, shared };  // shared: others may hold it beside him
   std::string owner;
   std::int64_t pid = 0;
   std::optional<Milliseconds> left;  // of its hold; nothing: it has no expiry

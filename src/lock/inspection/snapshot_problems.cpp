@@ -45,12 +45,15 @@ void find_lasting_hold(std::vector<Problem>& problems, const Snapshot& snapshot)
   if (snapshot.kind == Snapshot::Kind::unknown) return;
   if (snapshot.held && snapshot.ttl_ms == -1) problems.push_back(NoExpiry{what_lasts(snapshot)});
   using Of = DeadHolder::Of;
-  const Of of = snapshot.kind == Snapshot::Kind::simple ? Of::string : Of::lock;
   for (const Holder& holder : snapshot.holders) {
     if (!holder.about || is_running(holder.about->pid, holder.about->process) != false) continue;
     const std::int64_t left =
         holder.ends_ms ? *holder.ends_ms - snapshot.time_ms : snapshot.ttl_ms.value_or(-1);
-    DeadHolder dead{holder.owner, holder.about->pid, std::nullopt, of};
+    DeadHolder dead{holder.owner, holder.about->pid, std::nullopt, Of::lock};
+    if (snapshot.kind == Snapshot::Kind::simple) dead.of = Of::string;
+    if (snapshot.kind == Snapshot::Kind::semaphore || holder.mode == Holder::Mode::read) {
+      dead.of = Of::shared;
+    }
     if (left >= 0) dead.left = Milliseconds(left);
     problems.push_back(std::move(dead));
   }
