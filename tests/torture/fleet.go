@@ -279,6 +279,8 @@ func (f *Fleet) choose(choices *rand.Rand, host int) *Run {
 	switch {
 	case one(6):
 		work = append(work, "fork-away")
+	case one(8):
+		work = append(work, "leader-ends")
 	case (one(4) || isLong && one(2)) && len(run.Names) == 1:
 		name := run.Names[0]
 		if one(3) {
@@ -317,6 +319,10 @@ func (f *Fleet) hamper(run *Run, choices *rand.Rand) {
 		wrap("prlimit", fmt.Sprintf("--as=%d", (16+choices.Intn(50))<<20))
 	case 4: // nobody reads what it says, and it says much
 		run.Unheard = true
+		if run.Stalled = choices.Intn(2) == 0; run.Stalled {
+			run.Args = append([]string{run.Args[0], run.Args[1], "-v"}, run.Args[2:]...)
+			break
+		}
 		run.Args = append([]string{"bash", "-c", `exec "$@" 2> >(exec true)`, "torture", run.Args[0], run.Args[1], "-v"}, run.Args[2:]...)
 	case 5, 8: // a process that was there before it is not its command's, also where rlock ends the command
 		if run.AtMost == 0 {
@@ -366,6 +372,12 @@ func (f *Fleet) execute(run *Run) {
 	}
 	defer stderr.Close()
 	cmd.Stderr = stderr
+	if run.Stalled {
+		reader, writer := fullPipe()
+		defer reader.Close()
+		defer writer.Close()
+		cmd.Stderr = writer
+	}
 	f.mutex.Lock()
 	f.history.Runs = append(f.history.Runs, run)
 	f.live[run.ID] = run
@@ -396,6 +408,23 @@ func (f *Fleet) execute(run *Run) {
 			f.tokens[run.Names[0]] = append(f.tokens[run.Names[0]], life.Token)
 		}
 	}
+}
+
+// fullPipe returns the ends of a pipe that takes nothing more.
+func fullPipe() (reader, writer *os.File) {
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		panic(err)
+	}
+	fd := int(writer.Fd()) // which also makes it block
+	_ = syscall.SetNonblock(fd, true)
+	for block := make([]byte, 4096); ; {
+		if _, err := syscall.Write(fd, block); err != nil {
+			break
+		}
+	}
+	_ = syscall.SetNonblock(fd, false)
+	return reader, writer
 }
 
 // checkTokens asks over and over whether some token, mostly an old one, is still to be accepted.

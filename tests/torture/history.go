@@ -40,8 +40,9 @@ type Round struct {
 	Began    int64
 	Ended    int64
 	Servers  int
-	Minority int  // so many servers may forget without an effect
-	Forgets  bool // a server that is restarted has forgotten its locks
+	Minority int   // so many servers may forget without an effect
+	Distance int64 `json:",omitempty"` // ns, one way to the first of several servers
+	Forgets  bool  // a server that is restarted has forgotten its locks
 }
 
 // A Lock is one name with all that is done to it.
@@ -82,6 +83,7 @@ type Run struct {
 	Fence        bool     `json:",omitempty"`
 	Limited      bool     `json:",omitempty"` // few descriptors, or an execve that stalls
 	Unheard      bool     `json:",omitempty"` // nobody reads what it says
+	Stalled      bool     `json:",omitempty"` // and its stderr, a pipe, is full
 	Hold         int64    `json:",omitempty"` // so long its command works
 	Exit         int      // the status that the command ends with
 	Args         []string

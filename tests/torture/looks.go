@@ -136,7 +136,7 @@ func (j *judge) outlived() {
 	}
 }
 
-// votes finds servers that still have a lock for a run that did not get it from a majority.
+// votes finds servers that still have a lock for a run that did not get it from a majority, or that has given it back.
 func (j *judge) votes() {
 	if j.Round.Minority == 0 {
 		return
@@ -148,11 +148,18 @@ func (j *judge) votes() {
 			byID[r.ID] = r
 		}
 	}
+	for _, g := range j.groups {
+		r := g.Run
+		isReleased := r.Left && r.Status == r.Exit && r.Stderr == "" && r.By == "rlock" && g.of == r.ID && r.AtLeast == 0 && len(g.nested) == 0
+		if isReleased && r.Ended > 0 && !r.Limited && j.quiet(r, r.Called-second, r.Ended+second) {
+			byID[r.ID] = r
+		}
+	}
 	for _, look := range j.Looks {
 		for _, note := range look.Notes {
 			if r := byID[note]; r != nil && look.Again > r.Ended+second/2 && !told[note] && j.quiet(r, r.Ended, min(look.Again, r.Ended+second)) {
 				told[note] = true
-				j.violate(fmt.Sprintf("%s gave up, and server %d keeps its vote", note, look.Server), look.Lock, look.Again, note)
+				j.violate(fmt.Sprintf("%s gave up or ended, and server %d keeps its vote", note, look.Server), look.Lock, look.Again, note)
 			}
 		}
 	}

@@ -26,6 +26,7 @@ type Proxy struct {
 	listener net.Listener
 	network  string
 	address  string
+	distance time.Duration // how long each packet takes on its way, there and back
 
 	mutex sync.Mutex
 	fault Fault
@@ -38,12 +39,12 @@ type link struct {
 }
 
 // newProxy listens on a port of the loopback for what is to reach the server.
-func newProxy(network, address string) (*Proxy, error) {
+func newProxy(network, address string, distance time.Duration) (*Proxy, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{listener: listener, network: network, address: address, links: map[*link]bool{}}
+	p := &Proxy{listener: listener, network: network, address: address, distance: distance, links: map[*link]bool{}}
 	go p.accept()
 	return p, nil
 }
@@ -118,8 +119,8 @@ func (p *Proxy) pump(l *link, to, from net.Conn, oneWay func(Fault) (isLost bool
 			return
 		}
 		fault := p.current()
-		if _, delay := oneWay(fault); delay > 0 {
-			time.Sleep(delay)
+		if _, delay := oneWay(fault); delay+p.distance > 0 {
+			time.Sleep(delay + p.distance)
 			fault = p.current()
 		}
 		if isLost, _ := oneWay(fault); isLost {

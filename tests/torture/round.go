@@ -41,6 +41,7 @@ func runRound(setup Setup, seed int64, dir string, tools Tools) (*History, error
 		Timeout: []int64{300 * ms, second, 3 * second, 3 * second}[choices.Intn(4)]}
 	if setup.Topology == "redlock" {
 		h.Round.Minority = setup.Servers / 2
+		h.Round.Distance = []int64{0, 10 * ms, 25 * ms}[choices.Intn(3)]
 	} else if choices.Intn(3) == 0 { // time enough for an outage that is not a loss
 		h.Round.Lease, h.Round.Timeout = 4*second, min(h.Round.Timeout, second)
 	}
@@ -146,8 +147,12 @@ func (f *Fleet) connect() error {
 	}
 	for host := 0; host < hostCount; host++ {
 		var proxies []*Proxy
-		for _, server := range f.group.servers {
-			proxy, err := newProxy("unix", server.socket)
+		for i, server := range f.group.servers {
+			distance := time.Duration(0)
+			if i == 0 {
+				distance = time.Duration(f.history.Round.Distance)
+			}
+			proxy, err := newProxy("unix", server.socket, distance)
 			if err != nil {
 				return err
 			}

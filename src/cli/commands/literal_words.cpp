@@ -21,12 +21,12 @@ bool takes_value(const std::string& name, const CLI::App& app, const CLI::App& c
   return option != nullptr && option->get_items_expected_max() > 0;
 }
 
-bool is_option(const std::string& word) { return word.size() > 1 && word.front() == '-'; }
+bool has_options(const std::string& word) { return word.size() > 1 && word.front() == '-'; }
 
 }  // namespace
 
 bool takes_next_word(const std::string& word, const CLI::App& app, const CLI::App& command) {
-  if (!is_option(word)) return false;
+  if (!has_options(word)) return false;
   if (word.starts_with("--")) return takes_value(word, app, command);
   for (std::size_t i = 1; i < word.size(); ++i) {
     // The rest of the word, if there is one, is the value: -w5s.
@@ -47,7 +47,7 @@ void protect_words(std::vector<std::string>& words, std::size_t command_at, cons
                takes_value(word.substr(0, word.size() - 1), app, command)) {
       word.pop_back();
       words.insert(words.begin() + static_cast<std::ptrdiff_t>(++i), "");
-    } else if (!only_names && is_option(word)) {
+    } else if (!only_names && has_options(word)) {
       if (takes_next_word(word, app, command)) ++i;
     } else if (is_misread(word)) {
       word.insert(0, 1, k_mark);

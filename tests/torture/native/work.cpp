@@ -5,10 +5,12 @@
 // Words:
 //   ignore-term   SIGTERM, SIGINT and SIGHUP do nothing; each SIGTERM is noted: "term NS"
 //   fork-away     a daemon of its own session beats, and work waits for it
+//   leader-ends   its first thread ends, and another one beats: the process looks like a zombie
 //   status=N      the exit status
 // COMMAND is run, and waited for, in the middle of the time.
 #include <fcntl.h>
 #include <initializer_list>
+#include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -73,6 +75,18 @@ void beat_far_away(int64_t span_ns) {
   waitpid(child, nullptr, 0);
 }
 
+struct Rest {
+  int64_t span_ns;
+  int status;
+};
+
+void* finish(void* argument) {
+  const Rest rest = *static_cast<Rest*>(argument);
+  beat_for(rest.span_ns);
+  note("leave");
+  _exit(rest.status);
+}
+
 void run(char** command) {
   const pid_t child = fork();
   if (child == 0) {
@@ -97,6 +111,7 @@ const char* variable(const char* name) {
 int main(int argc, char** argv) {
   if (argc < 3) return 99;
   bool is_far_away = false;
+  bool leader_ends = false;
   int status = 0;
   char** command = nullptr;
   for (int i = 3; i < argc && command == nullptr; ++i) {
@@ -104,6 +119,8 @@ int main(int argc, char** argv) {
       command = argv + i + 1;
     } else if (strcmp(argv[i], "fork-away") == 0) {
       is_far_away = true;
+    } else if (strcmp(argv[i], "leader-ends") == 0) {
+      leader_ends = true;
     } else if (strcmp(argv[i], "ignore-term") == 0) {
       ignore_signals();
     } else if (strncmp(argv[i], "status=", 7) == 0) {
@@ -119,6 +136,12 @@ int main(int argc, char** argv) {
            variable("RLOCK_OWNER"), variable("RLOCK_TOKEN"));
   note("enter", more);
   const int64_t span_ns = atoll(argv[2]) * 1'000'000;
+  if (leader_ends) {
+    static Rest rest{span_ns, status};
+    pthread_t thread;
+    if (pthread_create(&thread, nullptr, finish, &rest) != 0) _exit(99);
+    pthread_exit(nullptr);
+  }
   if (is_far_away) {
     beat_far_away(span_ns);
   } else if (command != nullptr) {
