@@ -19,9 +19,10 @@ end
 
 local function hold_key(reader, hold) return prefix .. reader .. ':rwlock_timeout:' .. hold end
 
--- Returns how many holds a reader has, or nil.
+-- Returns how many holds a reader, or the writer, has, or nil. An owner without a colon is a field of an
+-- application's.
 local function holds_of(reader)
-  local holds = mode and tonumber(redis.call('hget', lock, reader) or nil)
+  local holds = mode and owner:find(':', 1, true) and tonumber(redis.call('hget', lock, reader) or nil)
   return holds and math.min(holds, k_most_holds)
 end
 

@@ -2,3 +2,11 @@
 -- owner.
 local kind = redis.call('type', lock).ok
 local is_string = kind == 'string' and redis.call('get', lock) == owner
+
+-- Returns how often the owner has the lock as a hash, or nil. A field without a colon, or whose value is
+-- no number, is an application's.
+local function count_holds()
+  local is_owner = kind == 'hash' and owner:find(':', 1, true)
+  local count = is_owner and redis.call('hget', lock, owner)
+  return count and tonumber(count:match('^%d+$')) or nil
+end

@@ -1,13 +1,23 @@
 -- Tells which of the rights that locks need the user lacks; changes nothing. It names no keys: the
 -- user may lack the right to do so.
 --#arg channel key
+--#arg read_write_channel key
+--#arg semaphore_channel key
 --#arg lock key
+--#arg token key
 --#args others  keys: info, queue, scores, a latch
--- Returns the commands that the user may not run, and the keys that he may not use; {} where the
---   server cannot tell (before Redis 7). If he may use no key of the lock, only these keys.
+-- Returns pairs of a use and a right that it needs: a command that the user may not run, a key that he
+--   may not use, or the channels (&PATTERN). The uses: locks (of any kind), read_write, fair, tokens,
+--   semaphores, inspection (list and doctor). {} where the server cannot tell (before Redis 7). If he may use
+--   no key of the lock, only its key.
 --#read-only
 local lacking = {}
 if not redis.acl_check_cmd then return lacking end
+
+local function lacks(use, right)
+  lacking[#lacking + 1] = use
+  lacking[#lacking + 1] = right
+end
 
 -- Returns whether the user may run a command, which must be complete.
 local function may(command)
@@ -15,37 +25,56 @@ local function may(command)
   return not known or allowed
 end
 
-local function check(text)
+local function check(use, text)
   local words = {}
   for word in text:gmatch('%S+') do words[#words + 1] = word end
   local shown = (words[1] == 'client') and words[1] .. '|' .. words[2] or words[1]
   for i, word in ipairs(words) do
     if word == 'KEY' then words[i] = lock end
-    if word == 'CHANNEL' then words[i] = channel end
+    if word == 'TOKEN' then words[i] = token end
   end
-  if not may(words) then lacking[#lacking + 1] = shown end
+  if not may(words) then lacks(use, shown) end
+end
+
+local function check_all(use, commands)
+  for _, command in ipairs(commands) do check(use, command) end
 end
 
 local of_keys = {
   'type KEY', 'exists KEY', 'del KEY', 'get KEY', 'set KEY v', 'pttl KEY', 'pexpire KEY 1',
   'hget KEY f', 'hset KEY f v', 'hdel KEY f', 'hexists KEY f', 'hincrby KEY f 1', 'hlen KEY',
-  'hkeys KEY', 'hgetall KEY', 'lrange KEY 0 1', 'zrange KEY 0 1', 'llen KEY', 'lindex KEY 0',
-  'lpos KEY v', 'lpop KEY', 'rpop KEY', 'rpush KEY v', 'lrem KEY 0 v', 'linsert KEY before v w',
-  'hmget KEY f', 'zadd KEY 1 v', 'zrem KEY v', 'zscore KEY v', 'zmscore KEY v',
-  'zcard KEY', 'zincrby KEY 1 v', 'zrevrange KEY 0 1', 'ltrim KEY 0 1', 'persist KEY',
-  'evalsha s 1 KEY', 'eval s 1 KEY'}
-for _, command in ipairs(of_keys) do check(command) end
-if #lacking == #of_keys then return {lock} end
+  'hkeys KEY', 'hgetall KEY', 'lrange KEY 0 1', 'zrange KEY 0 1', 'evalsha s 1 KEY', 'eval s 1 KEY'}
+check_all('locks', of_keys)
+if #lacking == 2 * #of_keys then return {'locks', lock} end
 for _, key in ipairs(others) do
   -- What the user may do to the lock's key but not to this one is a matter of the key.
   for _, command in ipairs({'del', 'type'}) do
     if may({command, lock}) and not may({command, key}) then
-      lacking[#lacking + 1] = key
+      lacks('locks', key)
       break
     end
   end
 end
-for _, command in ipairs({'time', 'publish CHANNEL 0', 'subscribe CHANNEL', 'client setname x'}) do
-  check(command)
+check_all('locks', {'time', 'client setname x'})
+-- Where none of the channels can be used, it is a matter of the command. Both commands need the same
+-- channels.
+local of_channels = {{'locks', channel}, {'read_write', read_write_channel}, {'semaphores', semaphore_channel}}
+local refused = {}
+for _, command in ipairs({{'publish', channel, '0'}, {'subscribe', channel}}) do
+  local of_this = {}
+  for _, one in ipairs(of_channels) do
+    command[2] = one[2]
+    if not may(command) then of_this[#of_this + 1] = one end
+  end
+  if #of_this == #of_channels then lacks('locks', command[1]) else refused[#refused + 1] = of_this end
 end
+for _, one in ipairs(refused[1] or {}) do lacks(one[1], '&' .. one[2]:match('^[^:]*:') .. '*') end
+check_all('fair', {
+  'llen KEY', 'lindex KEY 0', 'lpos KEY v', 'lpop KEY', 'rpop KEY', 'rpush KEY v', 'lrem KEY 0 v',
+  'linsert KEY before v w', 'hmget KEY f', 'zadd KEY 1 v', 'zrem KEY v', 'zscore KEY v',
+  'zmscore KEY v', 'zcard KEY', 'zincrby KEY 1 v', 'zrevrange KEY 0 1', 'ltrim KEY 0 1',
+  'persist KEY'})
+check_all('tokens', {'incr TOKEN'})
+check_all('semaphores', {'zadd KEY 1 v', 'zrem KEY v', 'zscore KEY v', 'zcard KEY', 'persist KEY'})
+check_all('inspection', {'scan 0', 'strlen KEY', 'hstrlen KEY f', 'hrandfield KEY'})
 return lacking

@@ -14,7 +14,7 @@
 --#include info.lua
 --#include fence.lua
 --#include string_lock.lua
-if not is_string and (kind ~= 'hash' or redis.call('hexists', lock, owner) == 0) then return {k_not_held} end
+if not is_string and not count_holds() then return {k_not_held} end
 -- A reader's hold is more than a field.
 if kind == 'hash' and redis.call('hexists', lock, 'mode') == 1 then return {k_not_held} end
 

@@ -16,7 +16,8 @@
 --#include publish.lua
 -- The common case: it is the only hold, and nothing is noted; either nobody queues, or the head of the queue
 -- is a waiter of rlock's who listens. What only other cases need is left for later.
-local found = standing == 'granted' and keep == 0 and not is_shared and redis.pcall('exists', latch, queue)
+local is_simple = standing == 'granted' and keep == 0 and not is_shared and owner:find(':', 1, true)
+local found = is_simple and redis.pcall('exists', latch, queue)
 local head = found == 1 and wakes and wait > 0 and redis.pcall('lindex', queue, 0)
 if found == 0 or type(head) == 'string' then
   local told = redis.pcall('hmget', info, owner, 'holder', head or owner, 'called')
@@ -52,8 +53,7 @@ local function holding() return {owner} end
 --#include queue.lua
 --#include string_lock.lua
 
-local count = is_string and 1
-if kind == 'hash' then count = redis.call('hget', lock, owner) end
+local count = is_string and 1 or count_holds()
 if not count then
   forget_holder(owner)
   if wait > 0 then leave(owner, wait) end
@@ -61,7 +61,7 @@ if not count then
 end
 
 local is_nested = standing == 'nested'
-if is_nested or tonumber(count) > 1 then
+if is_nested or count > 1 then
   -- Setting the expiry to what it is opens the script for writing when the server is out of memory.
   local left = redis.call('pttl', lock)
   if left > 0 then redis.call('pexpire', lock, math.max(left, keep)) end

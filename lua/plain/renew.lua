@@ -9,11 +9,13 @@
 --   One of several servers that has forgotten the lock may have it from another hold, and counts this
 --   one again. A string may be somebody else's of the same value.
 --#include renewing.lua
-local owns = redis.pcall('hexists', lock, owner)
-local is_string = type(owns) == 'table' and owns.err:find('WRONGTYPE', 1, true)
-if type(owns) == 'table' and not is_string then return owns end
-if is_string then owns = redis.call('type', lock).ok == 'string' and redis.call('get', lock) == owner and 1 or 0 end
-if owns == 0 then return k_not_held end
+local count = redis.pcall('hget', lock, owner)
+local is_string = type(count) == 'table' and count.err:find('WRONGTYPE', 1, true)
+if type(count) == 'table' and not is_string then return count end
+-- A field without a colon, or whose value is no number, is an application's.
+local owns = not is_string and owner:find(':', 1, true) and count and count:find('^%d+$')
+if is_string then owns = redis.call('type', lock).ok == 'string' and redis.call('get', lock) == owner end
+if not owns then return k_not_held end
 if is_string and latch ~= '' and redis.call('get', latch) ~= 'entered' then return k_not_held end
 if lease == 0 then return k_renewed end
 

@@ -17,8 +17,8 @@ local reads = side == 'read'
 --#include info.lua
 --#include fence.lua
 --#include read_write.lua
-local is_writer = mode == 'write' and redis.call('hexists', lock, writer) == 1
-local is_reader = mode and redis.call('hexists', lock, owner) == 1
+local is_writer = mode == 'write' and holds_of(writer)
+local is_reader = holds_of(owner)
 if not is_writer and not is_reader then return {k_not_held} end
 if not is_writer and not reads then return {k_reads} end
 

@@ -70,10 +70,13 @@ const Rule* find_rule(const std::string& text) {
   return found == k_rules.end() ? nullptr : &*found;
 }
 
-// Returns what the user may not do. In a script, Redis before 7.2 does not name the command.
+// In a script, Redis before 7.2 does not name the command that the user may not run.
+constexpr const char* k_unnamed_right = "this user may not run a command that rlock's scripts need";
+
+// Returns what the user may not do.
 std::string missing_right(const std::string& text) {
   constexpr std::string_view k_before = "to run the '";
-  std::string what = "run a command that rlock's scripts need: rlock doctor names it";
+  std::string what;
   if (const std::size_t start = text.find(k_before); start != std::string::npos) {
     const std::size_t name = start + k_before.size();
     what = "run " + escape_for_terminal(text.substr(name, text.find('\'', name) - name));
@@ -82,6 +85,7 @@ std::string missing_right(const std::string& text) {
   } else if (text.find(" key") != std::string::npos) {
     what = "use a key of the lock";
   }
+  if (what.empty()) return k_unnamed_right;
   return "this user may not " + what + "; see Access control in man rlock";
 }
 
@@ -119,7 +123,8 @@ ServerError::ServerError(const std::string& server, const std::string& text)
     : Error(status_for(text), server + ": " + words_for(text) + "; the server says: " +
                                   escape_for_terminal(without_script(text))),
       code_(text.substr(0, text.find(' '))),
-      words_end_(server.size() + 2 + words_for(text).size()) {}
+      words_end_(server.size() + 2 + words_for(text).size()),
+      lacks_unnamed_right_(words_for(text) == k_unnamed_right) {}
 
 std::string ServerError::message_with(const std::string& advice) const {
   std::string message = what();

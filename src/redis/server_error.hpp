@@ -34,10 +34,13 @@ class ServerError : public Error {
   [[nodiscard]] std::string message_with(const std::string& advice) const;
   // Returns the first word, such as "LOADING".
   [[nodiscard]] const std::string& code() const noexcept { return code_; }
+  // Returns whether the user lacks a right, and the server does not say which.
+  [[nodiscard]] bool lacks_unnamed_right() const noexcept { return lacks_unnamed_right_; }
 
  private:
   std::string code_;
   std::size_t words_end_;  // in the message, where the server's text follows
+  bool lacks_unnamed_right_;
 };
 
 // One side of a TLS handshake refused the other. What to do about it depends on the options of the

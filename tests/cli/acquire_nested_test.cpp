@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "cli/acquire_fixture.hpp"
+#include "support/waiters.hpp"
 
 using namespace rlock::test;
 
@@ -13,6 +14,10 @@ namespace {
 
 std::string take(const std::string& options) {
   return "eval \"$(" + k_take + "--export " + options + " job)\" || exit\n";
+}
+
+std::string inspect(const Shells& shells) {
+  return run(rlock_argv("inspect-queue", "-r", shells.url, "--json", "job")).out;
 }
 
 }  // namespace
@@ -34,6 +39,32 @@ TEST_CASE("acquire: the end of a nested hold is forgotten with the lock") {
       CHECK(comes_to_be_empty(server));
     }
   }
+}
+
+TEST_CASE("acquire: what keeps the holds of a shell does not count as a waiter") {
+  const Server server;
+  const Shells shells(server);
+  Process shell(shells.argv(take("") + take("") + take("") + "echo taken; await end"),
+                shells.options());
+  shell.wait_for_stdout("taken");
+  CHECK(are_kept(server, 3));
+  CHECK(has(inspect(shells), "\"listening\":0"));
+}
+
+TEST_CASE("acquire: a waiter counts also where only a nested hold goes on") {
+  const Server server;
+  const Shells shells(server);
+  ProcessOptions options = shells.options();
+  options.env["INNER"] = shells.argv(take("") + ": >\"$DIR/in\"; await end").back();
+  Process outer(shells.argv(take("") + "sh -c \"$INNER\" >&- 2>&- & await in"), options);
+  CHECK(outer.wait().status == 0);
+  CHECK(wait_until([&] { return server.command({"HVALS", "job"}) == "1"; }));
+  Process waiter(rlock_argv("exec", "-r", shells.url, "job", "--", "true"));
+  CHECK(comes_to_wait(server));
+  CHECK(has(inspect(shells), "\"listening\":1"));
+  shells.go("end");
+  CHECK(waiter.wait().status == 0);
+  CHECK(shells.watchdogs_end());
 }
 
 TEST_CASE("acquire: --at-least of a run outlasts what its command has acquired") {

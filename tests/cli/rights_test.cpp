@@ -186,28 +186,62 @@ TEST_CASE("R3: doctor names each of the documented rights that is missing, and n
   Server server;
   Words rights = blocks[0];
   rights.insert(rights.end(), blocks[1].begin(), blocks[1].end());
+  rights.insert(rights.end(), blocks[2].begin(), blocks[2].end());
+  rights.emplace_back("&redisson_sc:*");
   // What doctor itself needs.
   for (const std::string& right : blocks[3]) {
     if (right.starts_with("+")) rights.push_back(right);
   }
   REQUIRE(server.command(rights) == "OK");
-  CHECK_FALSE(has(invoke(server, {"doctor"}).out, "problem: rights"));
-  for (std::size_t block : {0, 1}) {
+  CHECK_FALSE(has(invoke(server, {"doctor"}).out, "rights"));
+  Words needed{"+scan", "+strlen", "+hstrlen", "+hrandfield"};
+  for (std::size_t block : {0, 1, 2}) {
     for (const std::string& right : blocks[block]) {
       if (!right.starts_with("+") || right == "+select" || right == "+info" ||
           right.starts_with("+pubsub")) {
         continue;
       }
-      CAPTURE(right);
-      const std::string command = right.substr(1);
-      REQUIRE(server.command({"ACL", "SETUSER", "locker", "-" + command}) == "OK");
-      const Result result = invoke(server, {"doctor"});
-      CAPTURE(result.err);
-      // Without some it cannot look at locks at all.
-      CHECK((has(result.out, " " + command) || result.status == 77));
-      REQUIRE(server.command({"ACL", "SETUSER", "locker", right}) == "OK");
+      needed.push_back(right);
     }
   }
+  for (const std::string& right : needed) {
+    CAPTURE(right);
+    const std::string command = right.substr(1);
+    REQUIRE(server.command({"ACL", "SETUSER", "locker", "-" + command}) == "OK");
+    const Result result = invoke(server, {"doctor"});
+    CAPTURE(result.err);
+    // Without some it cannot look at locks at all.
+    CHECK((has(result.out, " " + command) || result.status == 77));
+    CHECK_FALSE(has(result.err, "rlock doctor"));
+    REQUIRE(server.command({"ACL", "SETUSER", "locker", right}) == "OK");
+  }
+  const Words channels{"&redisson_lock__channel:*", "&redisson_rwlock:*", "&redisson_sc:*"};
+  for (const std::string& missing : channels) {
+    Words some{"ACL", "SETUSER", "locker", "resetchannels"};
+    for (const std::string& channel : channels) {
+      if (channel != missing) some.push_back(channel);
+    }
+    REQUIRE(server.command(some) == "OK");
+    CHECK(has(invoke(server, {"doctor"}).out, "need: " + missing + "\n"));
+  }
+}
+
+TEST_CASE("R3: doctor says which kind of lock a user with the rights for plain locks cannot take") {
+  Server server;
+  REQUIRE(server.command(documented_rights().at(0)) == "OK");
+  const Result result = invoke(server, {"doctor"});
+  CHECK_FALSE(has(result.out, "problem: rights"));
+  for (const char* of : {"fair locks need: llen ", "fencing tokens need: incr\n",
+                         "semaphores need: &redisson_sc:* zadd ", "list and doctor need: scan "}) {
+    CHECK(has(result.out, std::string("this user lacks rights that ") + of));
+  }
+  CHECK(has(result.out, "ACL SETUSER locker +info  # as an administrator\n"));
+  // It cannot look at the locks, and does not advise to run itself, as another command does.
+  CHECK(result.status == 77);
+  CHECK_FALSE(has(result.err, "rlock doctor"));
+  CHECK(has(result.err, "Access control"));
+  const std::string listed = invoke(server, {"list"}).err;
+  CHECK((has(listed, "scan") || has(listed, "rlock doctor names it")));
 }
 
 TEST_CASE("R3: who may only look sees everything, and changes nothing") {

@@ -195,9 +195,20 @@ TEST_CASE("words: where no server is configured, the default address is called t
     return;
   }
   CAPTURE(result.err);
-  CHECK(is_one_message(result.err));
-  for (const char* part : {"redis://127.0.0.1:6379", "no server is configured", "default", "-r",
-                           "RLOCK_REDIS", "configuration file"}) {
-    CHECK(has(result.err, part));
+  const std::string told = "rlock: no server is configured: using redis://127.0.0.1:6379\n";
+  REQUIRE(result.err.starts_with(told));
+  const std::string error = result.err.substr(told.size());
+  CHECK(is_one_message(error));
+  CHECK_FALSE(has(error, "no server is configured"));
+  for (const char* part : {"redis://127.0.0.1:6379", "-r", "RLOCK_REDIS", "configuration file"}) {
+    CHECK(has(error, part));
   }
+  const Result quiet = invoke({"-q", "list"}, none);
+  CAPTURE(quiet.err);
+  CHECK(is_one_message(quiet.err));
+  CHECK(has(quiet.err, "no server is configured"));
+  // These ask no server, or nobody reads what they say.
+  CHECK(invoke({"config"}, none).err.empty());
+  CHECK(invoke({"list", "--help"}, none).err.empty());
+  CHECK(invoke({"__complete", "names", "--", ""}, none).err.empty());
 }

@@ -10,6 +10,7 @@
 #include "support/process.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/waiters.hpp"
 #include "support/words.hpp"
 
 using namespace rlock::test;
@@ -97,13 +98,14 @@ TEST_CASE("who keeps a lock of rlock acquire does not count as a waiter") {
   SUBCASE("plain") {}
   SUBCASE("fair") { kind = {"--fair"}; }
   SUBCASE("reader") { kind = {"-s"}; }
+  SUBCASE("without information") { kind = {"--no-info"}; }
   const std::string url = server.unix_url();
   Words words{"acquire", "--pid", std::to_string(::getpid())};
   words.insert(words.end(), kind.begin(), kind.end());
   words.emplace_back("job");
   const Result taken = run(argv_for(url, words));
   REQUIRE(taken.status == 0);
-  CHECK(wait_until([&] { return server.command({"PUBSUB", "CHANNELS"}) != ""; }));
+  CHECK(are_kept(server));
   CHECK(has(run(argv_for(url, {"list", "--json"})).out, "\"waiters\":0"));
   CHECK(has(run(argv_for(url, {"inspect-queue", "--json", "job"})).out, "\"listening\":0"));
   server.command({"DEL", "job"});

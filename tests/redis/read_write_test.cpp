@@ -624,6 +624,22 @@ TEST_CASE("an application's hash with a field mode is no lock: it is refused, an
     }
   }
   set.server.command({"DEL", "job"});
+  // Nor is a field without a colon a hold, whoever says that it is the owner.
+  set.server.command({"HSET", "job", "mode", "read", "name", "5", "name:write", "1"});
+  set.server.command({"PEXPIRE", "job", "10000"});
+  for (const char* mode : {"read", "write"}) {
+    set.server.command({"HSET", "job", "mode", mode});
+    const std::string before = set.server.command({"DUMP", "job"});
+    SingleServerLock sides[] = {a_reader("name"), a_writer("name")};
+    for (SingleServerLock& lock : sides) {
+      CHECK(lock.release(set.client) == Release::not_held);
+      CHECK(lock.renew(set.client) == Renewal::lost);
+      CHECK_FALSE(lock.reenter(set.client));
+      CHECK(set.server.command({"DUMP", "job"}) == before);
+      CHECK(set.ttl() <= 10'000);
+    }
+  }
+  set.server.command({"DEL", "job"});
   // Nor is a huge one, which is not looked through.
   set.server.command({"EVAL",
                       "redis.call('hset', 'job', 'mode', 'read') "

@@ -69,6 +69,30 @@ TEST_CASE("S5: release by another owner changes nothing") {
   }
 }
 
+TEST_CASE(
+    "S5: a field of an application's hash is no hold: it is not released, renewed or re-entered") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  const std::vector<Words> makers = {{"HSET", "job", "name", "5", "other", "x"},
+                                     {"HSET", "job", "name", "1"},
+                                     {"HSET", "job", "name", "text"},
+                                     {"HSET", "job", "name:1", "text"}};
+  for (const Words& maker : makers) {
+    CAPTURE(maker);
+    server.command({"DEL", "job"});
+    server.command(maker);
+    server.command({"PEXPIRE", "job", "10000"});
+    const std::string before = server.command({"DUMP", "job"});
+    lock::SingleServerLock lock = make_lock(maker[2]);
+    CHECK(lock.release(client) == lock::Release::not_held);
+    CHECK(release(client, maker[2], "a") == 2);
+    CHECK(lock.renew(client) == lock::Renewal::lost);
+    CHECK_FALSE(make_lock(maker[2]).reenter(client));
+    CHECK(server.command({"DUMP", "job"}) == before);
+    CHECK(pttl(server) <= 10'000);
+  }
+}
+
 TEST_CASE("S6: release sent again by the same hold counts once and answers the same") {
   test::Server server;
   redis::Client client = client_of(server);

@@ -1,11 +1,13 @@
 // Those that wait for a lock on a server: they listen to its channel.
 #pragma once
 
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "server.hpp"
 #include "wait_until.hpp"
+#include "words.hpp"
 
 namespace rlock::test {
 
@@ -19,6 +21,19 @@ inline long listeners(const Server& server, const std::string& channel) {
 inline bool comes_to_wait(const Server& server, const std::string& name = "job", long count = 1) {
   return wait_until(
       [&] { return listeners(server, "redisson_lock__channel:{" + name + "}") == count; });
+}
+
+// Waits until so many background processes of rlock acquire keep locks. Each listens first, if at
+// all. Then it asks by a second connection.
+inline bool are_kept(const Server& server, int count = 1) {
+  return wait_until([&] {
+    std::istringstream clients(server.command({"CLIENT", "LIST"}));
+    int asking = 0;
+    for (std::string client; std::getline(clients, client);) {
+      if (has(client, "name=rlock") && !has(client, "subscribe")) ++asking;
+    }
+    return asking >= 2 * count;
+  });
 }
 
 }  // namespace rlock::test

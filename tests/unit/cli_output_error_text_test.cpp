@@ -64,6 +64,13 @@ TEST_CASE("a password that a server requires or rejects is told with the option 
         "--password-file; the server says: WRONGPASS no");
 }
 
+TEST_CASE("where a server does not name the right that is missing, rlock doctor does") {
+  CHECK(describe_error(ServerError("a", "ERR The user executing the script can't run this")) ==
+        "a: this user may not run a command that rlock's scripts need: rlock doctor names it; see "
+        "Access control in man rlock; the server says: ERR The user executing the script can't run "
+        "this");
+}
+
 TEST_CASE("a refused TLS handshake is told with the options for it") {
   using Cause = redis::TlsRefused::Cause;
   for (const auto& [cause, text] :

@@ -50,8 +50,10 @@ TEST_CASE("a server's memory") {
   CHECK(told(OutOfMemory{1000}) ==
         "the server has reached its maxmemory of 1000 bytes: it grants no locks until there is "
         "room (releases and renewals work) | " +
-            k_redis_cli + "CONFIG SET maxmemory BYTES  # or delete what nobody needs");
-  const std::string mend = " | " + k_redis_cli + "CONFIG SET maxmemory-policy noeviction";
+            k_redis_cli +
+            "CONFIG SET maxmemory BYTES  # as an administrator: or delete what nobody needs");
+  const std::string mend =
+      " | " + k_redis_cli + "CONFIG SET maxmemory-policy noeviction  # as an administrator";
   CHECK(told(Evicts{"allkeys-lru", 0, 5}) ==
         "maxmemory-policy is allkeys-lru: as soon as there is a maxmemory, the server may delete "
         "locks that are held" +
@@ -72,7 +74,7 @@ TEST_CASE("what a server's end would cost") {
   CHECK(told(NoPersistence{}) ==
         "appendonly is off: a server that crashes forgets who holds what; holders notice at their "
         "next renewal, and others may acquire their locks before | " +
-            k_redis_cli + "CONFIG SET appendonly yes");
+            k_redis_cli + "CONFIG SET appendonly yes  # as an administrator");
   CHECK(told(FreshRestart{7}) ==
         "the server has been up for 7s: it may have forgotten older locks, and their holders may "
         "not know that yet | rlock -r redis://db.example.org:7000/3 doctor  # again in a minute");
@@ -87,11 +89,19 @@ TEST_CASE("clocks and rights") {
   CHECK(told(ClockDiffers{Milliseconds(-2000)}) == "the server's clock is 2s behind" + clocks);
   using Use = LacksRights::Use;
   const std::string man = " | man rlock  # its section \"Access control\" has them";
-  CHECK(told(LacksRights{Use::takes, {"zadd", "publish"}}) ==
-        "this user lacks rights that locks need: zadd publish" + man);
+  const auto needed = [&](const char* what) {
+    return "this user lacks rights that " + std::string(what) + " need: get &c:*" + man;
+  };
+  const std::vector<std::string> lacking{"get", "&c:*"};
+  CHECK(told(LacksRights{Use::locks, lacking}) == needed("locks"));
+  CHECK(told(LacksRights{Use::read_write, lacking}) == needed("read/write locks"));
+  CHECK(told(LacksRights{Use::fair, lacking}) == needed("fair locks"));
+  CHECK(told(LacksRights{Use::tokens, lacking}) == needed("fencing tokens"));
+  CHECK(told(LacksRights{Use::semaphores, lacking}) == needed("semaphores"));
+  CHECK(told(LacksRights{Use::inspection, lacking}) == needed("list and doctor"));
   CHECK(told(LacksRights{Use::looks, {"hset"}}) ==
         "this user may look at locks, but not take them; it lacks hset" + man);
   CHECK(told(NotPermitted{}) ==
         "this user may not run INFO: rlock cannot check the settings of the server | " +
-            k_redis_cli + "ACL SETUSER USER +info");
+            k_redis_cli + "ACL SETUSER default +info  # as an administrator");
 }

@@ -19,6 +19,7 @@ namespace {
 // Nothing of the machine's settings: an empty configuration file, and no variable.
 struct Clean {
   Clean() {
+    globals.quiet = true;
     globals.config = scratch.write("rlock.toml", "");
     for (const char* name :
          {"RLOCK_REDIS", "RLOCK_USER", "RLOCK_PASSWORD", "REDISCLI_AUTH", "RLOCK_TIMEOUT",

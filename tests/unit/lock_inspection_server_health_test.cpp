@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <map>
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -45,7 +47,9 @@ std::string codes_with(const std::string& key, const std::string& value) {
   return codes(facts);
 }
 
-std::string codes_with(const std::vector<std::string>& lacking) {
+using Use = lock::LacksRights::Use;
+
+std::string codes_with(const std::map<Use, std::vector<std::string>>& lacking) {
   ServerFacts facts = healthy();
   facts.lacking = lacking;
   return codes(facts);
@@ -128,10 +132,16 @@ TEST_CASE("clocks that differ by more than a second") {
 }
 
 TEST_CASE("rights that are lacking are a problem, but not of one who is only to look") {
-  CHECK(codes_with({"publish"}) == "rights");
-  CHECK(codes_with({"hset", "del", "pexpire", "publish"}) == "(rights)");
-  CHECK(codes_with({"hset", "del", "pexpire", "hgetall"}) == "rights");
-  CHECK(codes_with({"job"}) == "rights");
+  CHECK(codes_with({{Use::locks, {"publish"}}}) == "rights");
+  CHECK(codes_with({{Use::locks, {"hset", "del", "pexpire", "publish"}}, {Use::fair, {"zadd"}}}) ==
+        "(rights)");
+  CHECK(codes_with({{Use::locks, {"hset", "del", "pexpire", "hgetall"}}}) == "rights");
+  CHECK(codes_with({{Use::locks, {"job"}}}) == "rights");
+}
+
+TEST_CASE("rights that only one kind of lock needs are a note") {
+  CHECK(codes_with({{Use::fair, {"zadd"}}, {Use::tokens, {"incr"}}}) == "(rights) (rights)");
+  CHECK(codes_with({{Use::inspection, {"scan"}}}) == "(rights)");
 }
 
 TEST_CASE("a server that tells nothing") { CHECK(codes(ServerFacts{}) == "(not_permitted)"); }

@@ -115,5 +115,7 @@ TEST_CASE("a server error names the right that is missing") {
             "not use a key"));
   CHECK(has("NOPERM No permissions to access a key", "not use a key"));
   CHECK(has("NOPERM No permissions to access a channel", "on a channel"));
-  CHECK(has("ERR The user executing the script can't run this command", "Access control"));
+  const ServerError unnamed("s", "ERR The user executing the script can't run this command");
+  CHECK(unnamed.lacks_unnamed_right());
+  CHECK_FALSE(ServerError("s", "NOPERM No permissions to access a key").lacks_unnamed_right());
 }

@@ -91,7 +91,8 @@ bool is_password_repeatable(const Globals& globals) {
   return file.empty() || (::stat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode));
 }
 
-int run_complete(const Globals& globals, const CompleteOptions& options) {
+int run_complete(Globals globals, const CompleteOptions& options) {
+  globals.quiet = true;
   Alarm alarm;
   alarm.set(after(BootClock::now(), k_bound));
   Offers offers(options);

@@ -74,7 +74,9 @@ std::vector<Setting> shown_settings(const Globals& globals, const Settings& sett
 
 int run_config(const Globals& globals) {
   const Settings& settings = globals.settings();
-  (void)globals.session_options();  // says what is wrong with them
+  Globals checked = globals;
+  checked.quiet = true;
+  (void)checked.session_options();  // says what is wrong with them
   std::string text;
   if (!globals.json) {
     for (const std::string& file : settings.files().read) {

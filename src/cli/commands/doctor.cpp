@@ -25,6 +25,7 @@
 #include "lock/inspection/snapshot.hpp"
 #include "lock/words/key_names.hpp"
 #include "redis/masters.hpp"
+#include "redis/server_error.hpp"
 
 namespace rlock::cli {
 namespace {
@@ -179,7 +180,13 @@ class Doctor {
 int run_doctor(const Globals& globals, const DoctorOptions& options) {
   if (options.name) lock::check_name(*options.name);
   redis::Client client(globals.client_options("doctor"));
-  return Doctor(globals, client, options).run();
+  try {
+    return Doctor(globals, client, options).run();
+  } catch (const redis::ServerError& error) {
+    if (!error.lacks_unnamed_right()) throw;
+    // Another command would advise to run this one.
+    throw Error(error.status(), error.message_with("see Access control in man rlock"));
+  }
 }
 
 }  // namespace

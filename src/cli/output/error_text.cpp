@@ -40,6 +40,9 @@ const char* advice(lock::Refused::Why why) {
 }
 
 const char* advice(const redis::ServerError& error) {
+  if (error.lacks_unnamed_right()) {
+    return "rlock doctor names it; see Access control in man rlock";
+  }
   if (error.code() == "NOAUTH") return "give --password-file, or set RLOCK_PASSWORD";
   return error.code() == "WRONGPASS" ? "check --user and --password-file" : "";
 }

@@ -141,6 +141,15 @@ Hint Remedies::redis_cli(const std::string& words, const std::string& comment) c
           with_comment(redis_cli_for(globals_, server_, node) + words, comment)};
 }
 
+Hint Remedies::as_administrator(const std::string& words, const std::string& comment) const {
+  return redis_cli(words, "as an administrator" + (comment.empty() ? "" : ": " + comment));
+}
+
+std::string Remedies::user() const {
+  const std::string& user = node_.options().endpoint.credentials.user;
+  return user.empty() ? "default" : shell_quote(user);
+}
+
 std::string rlock_for_all(const std::string& words, const Globals& globals) {
   return rlock_for(globals, globals.known->servers, words, "");
 }

@@ -35,6 +35,11 @@ class Remedies {
                               const std::string& words) const;
   // The same for "redis-cli WORDS". Throws as redis::Client::find_masters, which may ask sentinels.
   [[nodiscard]] Hint redis_cli(const std::string& words, const std::string& comment = "") const;
+  // The same for what only an administrator may do.
+  [[nodiscard]] Hint as_administrator(const std::string& words,
+                                      const std::string& comment = "") const;
+  // Returns the name of the server's user, quoted for a shell.
+  [[nodiscard]] std::string user() const;
 
  private:
   const Globals& globals_;

@@ -1,4 +1,6 @@
 #include <chrono>
+#include <map>
+#include <string>
 
 #include "base/duration.hpp"
 #include "base/words.hpp"
@@ -25,14 +27,15 @@ class ServerWording {
   }
 
   ProblemText operator()(const lock::OutOfMemory& it) const {
-    return {"the server has reached its maxmemory of " + std::to_string(it.limit_bytes) +
-                " bytes: it grants no locks until there is room (releases and renewals work)",
-            remedies_.redis_cli("CONFIG SET maxmemory BYTES", "or delete what nobody needs")};
+    return {
+        "the server has reached its maxmemory of " + std::to_string(it.limit_bytes) +
+            " bytes: it grants no locks until there is room (releases and renewals work)",
+        remedies_.as_administrator("CONFIG SET maxmemory BYTES", "or delete what nobody needs")};
   }
 
   ProblemText operator()(const lock::Evicts& it) const {
     const std::string policy = "maxmemory-policy is " + it.policy;
-    const Hint hint = remedies_.redis_cli("CONFIG SET maxmemory-policy noeviction");
+    const Hint hint = remedies_.as_administrator("CONFIG SET maxmemory-policy noeviction");
     if (it.limit_bytes <= 0) {
       return {policy +
                   ": as soon as there is a maxmemory, the server may delete locks that are "
@@ -58,7 +61,7 @@ class ServerWording {
     return {
         "appendonly is off: a server that crashes forgets who holds what; holders notice at their "
         "next renewal, and others may acquire their locks before",
-        remedies_.redis_cli("CONFIG SET appendonly yes")};
+        remedies_.as_administrator("CONFIG SET appendonly yes")};
   }
 
   ProblemText operator()(const lock::FreshRestart& it) const {
@@ -91,16 +94,21 @@ class ServerWording {
   }
 
   ProblemText operator()(const lock::LacksRights& it) const {
-    return {(it.use == lock::LacksRights::Use::looks
-                 ? "this user may look at locks, but not take them; it lacks "
-                 : "this user lacks rights that locks need: ") +
-                join(it.lacking, " "),
-            {Hint::Kind::command, "man rlock  # its section \"Access control\" has them"}};
+    using Use = lock::LacksRights::Use;
+    static const std::map<Use, std::string> k_needy = {
+        {Use::locks, "locks"},           {Use::read_write, "read/write locks"},
+        {Use::fair, "fair locks"},       {Use::tokens, "fencing tokens"},
+        {Use::semaphores, "semaphores"}, {Use::inspection, "list and doctor"}};
+    return {
+        (it.use == Use::looks ? "this user may look at locks, but not take them; it lacks "
+                              : "this user lacks rights that " + k_needy.at(it.use) + " need: ") +
+            join(it.lacking, " "),
+        {Hint::Kind::command, "man rlock  # its section \"Access control\" has them"}};
   }
 
   ProblemText operator()(const lock::NotPermitted&) const {
     return {"this user may not run INFO: rlock cannot check the settings of the server",
-            remedies_.redis_cli("ACL SETUSER USER +info")};
+            remedies_.as_administrator("ACL SETUSER " + remedies_.user() + " +info")};
   }
 
  private:

@@ -19,6 +19,9 @@
 namespace rlock::cli {
 namespace {
 
+// What an error about the default server ends with.
+constexpr const char* k_set_another =
+    " (set another server with -r, RLOCK_REDIS or a configuration file; see man rlock)";
 constexpr const char* k_no_server =
     " (no server is configured, so this is the default address: set another with -r, RLOCK_REDIS "
     "or a configuration file; see man rlock)";
@@ -199,7 +202,11 @@ lock::SessionOptions Globals::session_options() const {
     if (endpoint.transport == redis::Endpoint::Transport::tls) {
       endpoint.tls_files = find_tls_files(settings);
     }
-    if (named.from == Setting::From::fallback) endpoint.from = k_no_server;
+    if (named.from == Setting::From::fallback) {
+      endpoint.from = quiet ? k_no_server : k_set_another;
+      if (!quiet && known->servers.empty())
+        say("no server is configured: using " + endpoint.display());
+    }
     redis::Credentials& own = endpoint.credentials;
     if (own.user.empty()) own.user = others.user;
     if (own.password.empty()) own.password = others.password;

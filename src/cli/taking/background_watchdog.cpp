@@ -62,10 +62,9 @@ bool is_over(const lock::Lock& lock, lock::Session& session) {
   }
 }
 
-// Waits until the hold was given back or the lock is lost. Listens for messages, and also asks the
-// server. Throws redis::Interrupted.
-void wait_for_end(const lock::Lock& lock, lock::Session& session) {
-  const bool may_listen = lock.kind() == lock::Kind::fair || listens_for_release(lock.kind());
+// Waits until the hold was given back or the lock is lost. Asks the server, and listens for
+// messages where `may_listen`. Throws redis::Interrupted.
+void wait_for_end(const lock::Lock& lock, lock::Session& session, bool may_listen) {
   // No message is sent when one hold of several is given back.
   const Milliseconds interval =
       std::clamp<Milliseconds>(lock.lease() / 3, k_shortest_check, k_longest_check);
@@ -125,6 +124,9 @@ void wait_for_first_answer(HeldLocks& locks, lock::Session& session, Millisecond
 void keep(lock::Wish wish, lock::SessionOptions servers, const std::string& message,
           const Fd& caller, const std::function<void()>& started) {
   wish.hold = from_message(message);
+  // Where nothing on the server tells of this process, it would count as a waiter.
+  const bool is_told = wish.about.listens && wish.hold->standing == lock::Hold::Standing::granted;
+  const bool may_listen = wish.kind == lock::Kind::fair || is_told;
   servers.client.wake_fd = -1;
   lock::Session session(servers);
   HeldLock held{lock::make_lock(wish, session), *wish.hold};
@@ -142,7 +144,7 @@ void keep(lock::Wish wish, lock::SessionOptions servers, const std::string& mess
     wait_for_first_answer(locks, session,
                           std::max(servers.client.timeout, std::min(k_patience, lock.lease() / 3)));
     started();
-    wait_for_end(lock, session);
+    wait_for_end(lock, session, may_listen);
   } catch (const redis::Interrupted&) {
     if (process::has_ended(caller)) return give_back(locks, lock, session);
   }

@@ -144,15 +144,31 @@ void check_clock(Findings& findings, const ServerFacts& facts) {
   add(findings, Level::problem, ClockDiffers{*facts.clock_difference});
 }
 
-void check_rights(Findings& findings, const std::vector<std::string>& lacking) {
-  if (lacking.empty()) return;
+void check_rights(Findings& findings,
+                  const std::map<LacksRights::Use, std::vector<std::string>>& lacking) {
+  using Use = LacksRights::Use;
+  const auto of_locks = lacking.find(Use::locks);
   const auto lacks = [&](const char* right) {
-    return std::ranges::find(lacking, right) != lacking.end();
+    return of_locks != lacking.end() &&
+           std::ranges::find(of_locks->second, right) != of_locks->second.end();
   };
   const bool only_looks = lacks("hset") && lacks("del") && lacks("pexpire") && !lacks("hgetall");
+  for (const auto& [use, rights] : lacking) {
+    if (only_looks && use != Use::inspection) {
+      if (use == Use::locks) add(findings, Level::note, LacksRights{Use::looks, rights});
+    } else {
+      add(findings, use == Use::locks ? Level::problem : Level::note, LacksRights{use, rights});
+    }
+  }
+}
+
+LacksRights::Use use_of(const std::string& word) {
   using Use = LacksRights::Use;
-  add(findings, only_looks ? Level::note : Level::problem,
-      LacksRights{only_looks ? Use::looks : Use::takes, lacking});
+  if (word == "read_write") return Use::read_write;
+  if (word == "fair") return Use::fair;
+  if (word == "tokens") return Use::tokens;
+  if (word == "semaphores") return Use::semaphores;
+  return word == "inspection" ? Use::inspection : Use::locks;
 }
 
 }  // namespace
@@ -162,11 +178,20 @@ ServerFacts read_server_facts(redis::Client& client, const std::optional<std::st
   ServerFacts facts;
   const redis::Reply rights = client.run(
       lua::rights::Call{.channel = keys.channel,
+                        .read_write_channel = keys.read_write_channel,
+                        .semaphore_channel = keys.semaphore_channel,
                         .lock = keys.lock,
+                        .token = keys.token,
                         .others = {keys.info, keys.queue, keys.scores, keys.latch("doctor")}});
-  for (const redis::Reply& lacking : rights.as_array()) facts.lacking.push_back(lacking.as_text());
+  const auto& pairs = rights.as_array();
+  for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
+    facts.lacking[use_of(pairs[i].as_text())].push_back(pairs[i + 1].as_text());
+  }
   // A user may be there for locks of some names only.
-  if (!name && facts.lacking == std::vector<std::string>{keys.lock}) facts.lacking.clear();
+  const auto of_locks = facts.lacking.find(LacksRights::Use::locks);
+  if (!name && of_locks != facts.lacking.end() && of_locks->second.front() == keys.lock) {
+    facts.lacking.clear();
+  }
   const redis::Reply info = client.command({"INFO"});
   if (info.type == redis::Reply::Type::string) facts.info = parse_info(info.text);
   const redis::Reply cluster = client.command({"CLUSTER", "INFO"});

@@ -76,10 +76,11 @@ struct ClockDiffers {
 
 struct LacksRights {
   static constexpr const char* k_code = "rights";
-  // Somebody who may not write at all is only meant to look.
-  enum class Use { takes, looks };
-  Use use = Use::takes;
-  std::vector<std::string> lacking;  // commands and keys
+  // What the rights are for: locks of any kind, or one kind of lock, or tokens, or list and doctor.
+  // Somebody who may not write at all is only meant to look (looks).
+  enum class Use { locks, read_write, fair, tokens, semaphores, inspection, looks };
+  Use use = Use::locks;
+  std::vector<std::string> lacking;  // commands, keys and channels
 };
 
 // The user may not ask for INFO.
@@ -103,7 +104,7 @@ struct Finding {
 struct ServerFacts {
   std::map<std::string, std::string> info;       // as INFO has it; empty: not permitted
   std::optional<Milliseconds> clock_difference;  // how far the server's clock is before this host's
-  std::vector<std::string> lacking;  // commands and keys that the user may not use, but locks need
+  std::map<LacksRights::Use, std::vector<std::string>> lacking;  // what the user may not use
 };
 
 // Asks the server. `name`: of the lock whose keys the user is to be able to use, if it is about

@@ -503,7 +503,8 @@ class Maker {
     const Names& n = names_;
     if (r_.chance(30))
       return script("rights", {},
-                    {n.channel, n.lock, n.info, n.queue, n.scores, n.latch("doctor")});
+                    {n.channel, n.read_write_channel, n.semaphore_channel, n.lock, n.token, n.info,
+                     n.queue, n.scores, n.latch("doctor")});
     script("snapshot", {n.lock, n.info, n.queue, n.scores, n.token},
            {n.channel, n.reader_prefix, r_.pick(Words{"2000", "-1", "0", "2"}), n.permits,
             n.read_write_channel, n.semaphore_channel, r_.chance(15) ? "1" : "0"});
