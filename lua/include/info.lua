@@ -47,10 +47,10 @@ local function note_of(of, hold)
   end
 end
 
--- `is_outer`: with this hold, the process ends of which the owner tells.
-local function note(of, list, hold, span, is_outer)
+-- `ends_process`: with this hold, the process ends of which the owner tells.
+local function note(of, list, hold, span, ends_process)
   local about = known(of) or {}
-  if is_outer and not about.outlived then about.process, about.pid, about.listens = nil, nil, nil end
+  if ends_process and not about.outlived then about.process, about.pid, about.listens = nil, nil, nil end
   if type(about[list]) ~= 'table' then about[list] = {} end
   table.insert(about[list], hold)
   if list == 'entered' then about.outlived = nil end  -- a process that the run left behind goes on

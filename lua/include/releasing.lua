@@ -22,7 +22,9 @@ local function answer(result)
     local left = redis.call('pttl', lock)
     local span = (is_shared or left < 0) and math.max(left, memory) or left
     for _, of in ipairs(holding()) do
-      note(of, is_shared and 'ended' or 'past', hold, span, standing == 'granted')
+      -- With the first hold, the process ends of which the owner tells.
+      local is_first = standing == 'granted' or standing == 'unproven' and note_of(of, hold) ~= 'entered'
+      note(of, is_shared and 'ended' or 'past', hold, span, is_first)
     end
   end
   return {result}

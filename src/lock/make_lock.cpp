@@ -6,8 +6,6 @@
 #include "lock/kinds/quorum/quorum.hpp"
 #include "lock/kinds/read_write/read_write.hpp"
 #include "lock/kinds/semaphore/semaphore.hpp"
-#include "lock/servers/ballot.hpp"
-#include "lock/servers/tally.hpp"
 #include "lock/words/key_names.hpp"
 #include "lock/words/refused.hpp"
 #include "lua_scripts.hpp"
@@ -64,21 +62,6 @@ std::unique_ptr<Lock> make_quorum(const Wish& wish, std::size_t servers) {
   return lock;
 }
 
-// Returns whether one of the first servers to answer, a majority, has a string there.
-bool is_string(Session& session, const std::string& key) {
-  const Majority majority{session.nodes().size()};
-  Ballot<bool> ballot(session, [key](std::size_t /*server*/, redis::Client& client) {
-    return client.command({"TYPE", key}, key).text == "string";
-  });
-  return ballot.wait(
-      {TimePoint::max(), session.wake_fd()},
-      [&](const auto& votes) {
-        return count_votes(votes, [](const auto& vote) { return vote.answer.has_value(); }) >=
-               majority.needed();
-      },
-      [](const auto& votes) { return count_answers(votes, true) > 0; });
-}
-
 }  // namespace
 
 std::unique_ptr<Lock> make_lock(const Wish& wish, const Session& session) {
@@ -90,9 +73,8 @@ std::unique_ptr<Lock> make_lock(const Wish& wish, const Session& session) {
 }
 
 Kind held_kind(Session& session, const std::string& name, const std::string& owner) {
+  if (!session.nodes().empty()) return Kind::reentrant;  // several servers keep no such kinds
   const KeyNames keys(name);
-  if (!session.nodes().empty())
-    return is_string(session, keys.lock) ? Kind::simple : Kind::reentrant;
   const auto answer = lua::held_kind::read(session.client().run(
       lua::held_kind::Call{.lock = keys.lock, .owner = owner, .permits = keys.permits}));
   if (std::holds_alternative<lua::held_kind::Read>(answer)) return Kind::read;

@@ -31,7 +31,7 @@ struct Wish {
 [[nodiscard]] std::unique_ptr<Lock> make_lock(const Wish& wish, const Session& session);
 
 // Returns as what kind of lock an owner holds a name: read, write or semaphore where the server
-// says so, simple where several servers do, and otherwise reentrant, which stands for all kinds that
+// says so, and otherwise reentrant, which stands for all kinds that
 // are released and renewed in the same way. Throws as redis::Client::run.
 [[nodiscard]] Kind held_kind(Session& session, const std::string& name, const std::string& owner);
 

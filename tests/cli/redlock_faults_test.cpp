@@ -191,9 +191,27 @@ TEST_CASE(
     const Result result = run(quorum.rlock("exec", {wait, "-E", "0", "job", "--", "echo", "ran"}));
     CHECK(result.status == 69);
     CHECK(result.out.empty());
-    CHECK(has(result.err, "job: nobody has a majority of the 3 servers, and some of them fail: "));
+    CHECK(
+        has(result.err,
+            "job: no owner is known to have a majority of the 3 servers, and some of them fail: "));
     CHECK(is_one_message(result.err));
   }
+}
+
+TEST_CASE(
+    "Redlock: a lock that is held is a conflict, also where a server is away and another slow") {
+  Quorum quorum(3);
+  Process holder(quorum.rlock("exec", k_until_told), {.stdin_text = "", .hold_stdin = true});
+  holder.wait_for_stdout("in");
+  CHECK(wait_until([&] { return quorum.having("job") == 3; }));
+  quorum.proxy(0).set_mode(Mode::refuse);
+  quorum.proxy(1).set_delay(30ms);
+  for (int i = 0; i < 3; ++i) {
+    CHECK(run(quorum.rlock("exec", {"-n", "job", "--", "echo", "ran"})).status == 75);
+  }
+  quorum.proxy(0).set_mode(Mode::pass);
+  holder.close_stdin();
+  CHECK(holder.wait().status == 0);
 }
 
 TEST_CASE("Redlock: a release that no majority has answered is not told as done") {

@@ -69,6 +69,7 @@ TEST_CASE("a global option's value may be the name of a command") {
   CHECK(complaint({"--user", "list", "exec", "job", "--", "echo", "x", "--", "y"}).empty());
   CHECK(complaint({"--config", "exec", "exec", "exec", "--", "true"}).empty());
   CHECK(complaint({"-qr", "watch", "list"}).empty());
+  CHECK(complaint({"--user=", "--password-file=", "exec", "-n", "job", "--", "true"}).empty());
 }
 
 TEST_CASE("bad command lines are refused with a hint") {

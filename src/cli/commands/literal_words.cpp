@@ -35,11 +35,10 @@ bool takes_next_word(const std::string& word, const CLI::App& app, const CLI::Ap
   return false;
 }
 
-void protect_words(std::vector<std::string>& words, std::size_t command_at, const CLI::App& app,
-                   const CLI::App& command) {
+void protect_words(std::vector<std::string>& words, const CLI::App& app, const CLI::App& command) {
   bool only_names = false;
   for (std::size_t i = 0; i < words.size(); ++i) {
-    if (i == command_at || words[i].empty()) continue;
+    if (words[i].empty()) continue;
     std::string& word = words[i];
     if (!only_names && word == "--") {
       only_names = true;

@@ -31,10 +31,11 @@ int run_renew(const Globals& globals, const RenewOptions& options) {
     return lock::make_lock(one, session)->renew(session, nullptr) == lock::Renewal::renewed;
   };
   // Of several servers, each knows every hold, and is to know it for as long as the lock.
-  bool is_renewed = own->holds.empty() && renews(wish);
+  bool is_renewed = false;
   for (const lock::Hold& hold : own->holds) {
     if (renews(wish_for(wish, hold))) is_renewed = true;
   }
+  if (!is_renewed) is_renewed = renews(wish);  // a run of exec above may hold it
   session.settle();
   if (is_renewed) return 0;
   return not_held(globals,

@@ -9,7 +9,8 @@ namespace rlock::cli {
 std::string describe_holder(const std::string& owner, const lock::About& about) {
   std::string text = owner.empty() ? "an unknown holder" : escape_for_terminal(owner);
   if (!about.host.empty()) {
-    text = escape_for_terminal(about.host) + " pid " + std::to_string(about.pid);
+    text = escape_for_terminal(about.host);
+    if (about.pid != 0) text += " pid " + std::to_string(about.pid);
     if (!about.command.empty()) text += " (" + escape_for_terminal(about.command) + ")";
   }
   if (!about.note.empty()) text += " \"" + escape_for_terminal(about.note) + "\"";

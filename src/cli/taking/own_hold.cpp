@@ -27,7 +27,9 @@ std::string no_own_hold(const std::string& name) {
 
 lock::Wish wish_for(lock::Wish wish, const lock::Hold& hold) {
   wish.hold = hold;
-  // The server cannot tell which side of a read/write lock this hold is of.
+  // A server cannot tell which side of a read/write lock this hold is of, nor do several servers
+  // say that the lock is a string.
+  if (hold.side == lock::Hold::Side::string) wish.kind = lock::Kind::simple;
   if (hold.side == lock::Hold::Side::read) wish.kind = lock::Kind::read;
   if (hold.side == lock::Hold::Side::write) wish.kind = lock::Kind::write;
   return wish;

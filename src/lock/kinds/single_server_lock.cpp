@@ -43,6 +43,7 @@ std::optional<std::int64_t> read_token(const std::string& text) {
 
 Hold::Side side_of(Kind kind) {
   if (kind == Kind::read) return Hold::Side::read;
+  if (kind == Kind::simple) return Hold::Side::string;
   return kind == Kind::write ? Hold::Side::write : Hold::Side::none;
 }
 

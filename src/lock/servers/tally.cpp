@@ -62,10 +62,11 @@ Refusal add_up(std::vector<Busy> refusals, std::size_t granted,
   Refusal refusal{*of_most, most->second < majority.needed()};
   const std::size_t missing = majority.needed() - std::min(granted, majority.needed() - 1);
   refusal.busy.ttl = refusals[std::min(missing, refusals.size()) - 1].ttl;
-  if (refusal.is_split && !failures.empty()) {
+  const std::size_t unknown = majority.servers - granted - refusals.size() - failures.size();
+  if (!failures.empty() && most->second + unknown < majority.needed()) {
     refusal.busy.failure = std::make_exception_ptr(redis::Unavailable(
-        with_reasons("nobody has a majority of the " + std::to_string(majority.servers) +
-                         " servers, and some of them fail",
+        with_reasons("no owner is known to have a majority of the " +
+                         std::to_string(majority.servers) + " servers, and some of them fail",
                      reasons_of(failures).texts)));
   }
   return refusal;

@@ -27,8 +27,8 @@ struct Refusal {
 };
 
 // Returns who has the lock, and until when a majority cannot be had. `refusals`, of which there is
-// one, are the servers that somebody else has; `granted` others have given us their votes; the rest
-// have failed with `failures`.
+// one, are the servers that somebody else has; `granted` others have given us their votes;
+// some have failed with `failures`, and the rest have not answered yet.
 [[nodiscard]] Refusal add_up(std::vector<Busy> refusals, std::size_t granted,
                              const std::vector<std::exception_ptr>& failures, Majority majority);
 

@@ -21,7 +21,7 @@ struct Busy {
   std::optional<Milliseconds> ask_after;  // if so, when to ask again although nobody calls
   std::string overheard;                  // another's channel that tells more, if not empty
   std::optional<int> permits;             // of a semaphore, that are out
-  // Of several servers: that nobody has a majority, and some fail. Then nobody may have the lock.
+  // Of several servers: that no owner is known to have a majority, and that some of them fail.
   std::exception_ptr failure{};
   int waiters = 0;  // that take turns: clients that listen for a release; 0 where unknown
 

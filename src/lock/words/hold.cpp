@@ -14,8 +14,11 @@ constexpr std::array<std::pair<Hold::Standing, std::string_view>, 3> k_standings
      {Hold::Standing::reentered, "reentered"},
      {Hold::Standing::nested, "nested"}}};
 
-constexpr std::array<std::pair<Hold::Side, std::string_view>, 3> k_sides = {
-    {{Hold::Side::none, ""}, {Hold::Side::read, "read"}, {Hold::Side::write, "write"}}};
+constexpr std::array<std::pair<Hold::Side, std::string_view>, 4> k_sides = {
+    {{Hold::Side::none, ""},
+     {Hold::Side::read, "read"},
+     {Hold::Side::write, "write"},
+     {Hold::Side::string, "string"}}};
 
 bool is_hold_id(std::string_view text) {
   return text.size() == k_hold_digits &&

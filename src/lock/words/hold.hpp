@@ -20,8 +20,9 @@ struct Hold {
     reentered,  // beside the hold of a process above this one
     nested,     // as reentered, but not counted: a string has one hold, which is the outer one
   };
-  // Of a read/write lock, which the same owner may have on both sides.
-  enum class Side { none, read, write };
+  // Of a read/write lock, which the same owner may have on both sides; or that the lock is a
+  // string.
+  enum class Side { none, read, write, string };
 
   std::string owner{};
   // The server remembers by it that the hold was given back. So whoever knows it, and there may be

@@ -17,8 +17,8 @@ namespace {
 constexpr int k_attempts = 4;  // at once, where several clients share the votes
 constexpr std::uint32_t k_first_pause_ms = 50;
 constexpr int k_longest_doubling = 6;
-// For the answers of servers that may be one and the same.
-constexpr Milliseconds k_look_alike_bound{100};
+// For a vote that can tell more than a majority: that two servers are one, or who has the lock.
+constexpr Milliseconds k_late_vote_bound{100};
 
 // Returns how long to wait before another attempt, the longer the more have failed.
 Milliseconds back_off(int splits) {
@@ -54,6 +54,7 @@ Hold QuorumLock::hold(TimePoint asked, Hold::Standing standing) const {
   return {.owner = owner(),
           .id = front().hold_id(),
           .standing = standing,
+          .side = kind() == Kind::simple ? Hold::Side::string : Hold::Side::none,
           .lease = lease(),
           .deadline = lease_deadline(asked, lease())};
 }
@@ -122,8 +123,10 @@ std::variant<Hold, Refusal> QuorumLock::attempt(Session& session) {
       },
       [](const auto& /*votes*/) {});
   ballot.wait(
-      {after(BootClock::now(), k_look_alike_bound), session.wake_fd()},
-      [&](const auto& votes) { return !session.has_look_alikes() || !has_majority(votes); },
+      {after(BootClock::now(), k_late_vote_bound), session.wake_fd()},
+      [&](const auto& votes) {
+        return has_majority(votes) ? !session.has_look_alikes() : failures_of(votes).empty();
+      },
       [&](auto& votes) {
         failures = failures_of(votes);
         for (const auto& vote : votes) {

@@ -14,7 +14,7 @@ Release QuorumLock::Member::give_back(redis::Client& client, Milliseconds keep, 
   try {
     return lock->release(client, keep, wake);
   } catch (const redis::Interrupted&) {
-    lock->take_back(client, keep);  // a renewal may be under way there, which counts as no doubt
+    lock->take_back(client, keep);  // also where only a renewal is under way: see is_in_doubt
     may_hold = false;               // more cannot be done
     throw;
   }
