@@ -58,8 +58,8 @@ std::vector<std::string> locks_of(const CLI::App& command) {
 
 bool is_option(const std::string& word) { return word.starts_with('-'); }
 
-// Returns the index of the first word that is a command's name, and no global option's value; or the
-// number of words.
+// Returns the index of the first word that is a command's name, and no global option's value; or
+// the number of words.
 std::size_t find_command(const CLI::App& app, const std::vector<std::string>& words) {
   std::size_t at = 0;
   while (at < words.size() && !is_command(words[at]))
@@ -158,8 +158,8 @@ bool has_all_options(const CLI::App& command, const std::vector<std::string>& wo
   });
 }
 
-// Sets up the commands and options that `words` can mean; `chosen` is the command. Setting up all of
-// them would take a twentieth of the time of a short run (bench/run). Returns the actions of the
+// Sets up the commands and options that `words` can mean; `chosen` is the command. Setting up all
+// of them would take a twentieth of the time of a short run (bench/run). Returns the actions of the
 // commands.
 std::map<std::string, Action> set_up(CLI::App& app, Invocation& invocation,
                                      std::vector<std::string>& words, std::size_t chosen_at) {
