@@ -212,7 +212,8 @@ TEST_CASE("what config prints is a configuration file that means the same") {
   REQUIRE(first.status == 0);
   CHECK(lines(first.out) ==
         "redis = \"redis-sentinel://s1:26379,s2:26379#main\"\ntimeout = \"3s\"\n"
-        "user = \"it's \\\"\xc3\xa9\\\"\"\ncolor = \"always\"\n");
+        "user = \"it's \\\"\xc3\xa9\\\"\"\n"
+        "tls-ca = \"/a\\u0009b\\u202e\\u007f\"\ncolor = \"always\"\n");
   const Result second = invoke({"config", "--config", home.write("b.toml", first.out)}, {});
   CHECK(second.status == 0);
   CHECK(lines(second.out) == lines(first.out));
