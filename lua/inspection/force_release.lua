@@ -8,6 +8,7 @@
 --#key rw_channel
 --#arg memory ms  how long to remember this request
 --#arg prefix text  what the names of the readers' keys start with
+--#arg semaphore_channel key
 --#arg kind lock|simple  simple: break a string
 --#arg task look|only  look changes nothing; only breaks the lock if no others hold it than these:
 --#args expected
@@ -54,9 +55,9 @@ local function count_listeners()
   local count = 0
   for _, command in ipairs({'numsub', is_sharded and 'shardnumsub'}) do
     if not command then break end
-    local reply = redis.pcall('pubsub', command, channel, rw_channel)
+    local reply = redis.pcall('pubsub', command, channel, rw_channel, semaphore_channel)
     -- Ours listen in both ways, Redisson's in one.
-    if not reply.err then count = math.max(count, reply[2] + reply[4]) end
+    if not reply.err then count = math.max(count, reply[2] + reply[4] + reply[6]) end
   end
   return count
 end
@@ -111,6 +112,7 @@ wake_readers_and_writers(mode == '' and redis.pcall or redis.call)
 redis.call('del', is_free and latch or lock)
 if is_free then
   wake_again()
+  publish(semaphore_channel, '1')  -- who waits for a permit of a semaphore that is gone
 else
   answer[k_found_outcome] = 'broken'
   if mode ~= '' then delete_timeouts(holders) end

@@ -50,7 +50,13 @@ void append_hex(std::string& out, std::string_view bytes) {
   for (std::size_t i = 0; i < bytes.size(); ++i) out += "\\x" + to_hex(bytes.substr(i, 1));
 }
 
-enum class Controls { keep, escape };
+// \uNNNN; all control characters have four digits.
+void append_code(std::string& out, std::uint32_t c) {
+  const char bytes[] = {static_cast<char>(c >> 8), static_cast<char>(c & 0xFF)};
+  out += "\\u" + to_hex({bytes, 2});
+}
+
+enum class Controls { keep, escape, as_codes };
 
 std::string escape(std::string_view bytes, Controls controls) {
   // Most texts are plain from end to end.
@@ -61,9 +67,11 @@ std::string escape(std::string_view bytes, Controls controls) {
   while (!bytes.empty()) {
     const CodePoint point = decode(bytes);
     const bool is_invalid = point.length == 0;
-    const bool is_harmful = controls == Controls::escape && is_control(point.value);
+    const bool is_harmful = controls != Controls::keep && is_control(point.value);
     const std::string_view character = bytes.substr(0, is_invalid ? 1 : point.length);
-    if (!is_invalid && is_harmful && point.value == '\n') {
+    if (!is_invalid && is_harmful && controls == Controls::as_codes) {
+      append_code(out, point.value);
+    } else if (!is_invalid && is_harmful && point.value == '\n') {
       out += "\\n";
     } else if (is_invalid || is_harmful) {
       append_hex(out, character);
@@ -92,6 +100,8 @@ std::string without_credentials(std::string_view text) {
 }  // namespace
 
 std::string escape_for_terminal(std::string_view bytes) { return escape(bytes, Controls::escape); }
+
+std::string escape_for_toml(std::string_view bytes) { return escape(bytes, Controls::as_codes); }
 
 std::string repeated(std::string_view words) {
   return without_credentials(escape_for_terminal(words));

@@ -83,8 +83,8 @@ TEST_CASE("exec: S1: an option's value that is empty takes no lock's name for it
     CHECK((result.status == 0) == (option == "--note=" || option == "--tls-ca="));
   }
   // In front of the command, too.
-  const Result result = run(rlock_argv("--tls-ca=", "exec", "-r", server.unix_url(), "a", "b",
-                                       "--", "sh", "-c", "echo \"$RLOCK_NAME\""));
+  const Result result = run(rlock_argv("--tls-ca=", "exec", "-r", server.unix_url(), "a", "b", "--",
+                                       "sh", "-c", "echo \"$RLOCK_NAME\""));
   CHECK(result.out == "a\nb\n");
 }
 

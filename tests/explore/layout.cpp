@@ -320,6 +320,7 @@ Sent Layout::force(const std::string& request, const Words& owners) const {
                                        .rw_channel = k_rw_channel,
                                        .memory = memory,
                                        .prefix = k_reader_prefix,
+                                       .semaphore_channel = k_semaphore_channel,
                                        .kind = is_string(kind) ? KindWord("simple") : "lock",
                                        .task = "only",
                                        .expected = owners});

@@ -102,12 +102,14 @@ TEST_CASE("force_release: of a free lock says so, and wakes the waiters of every
   Listener plain(f.server, k_channel);
   Listener fair(f.server, k_channel + ":r:1");
   Listener rw(f.server, k_rw_channel);
+  Listener semaphore(f.server, "redisson_sc:{job}");
   f.server.command({"RPUSH", test::k_queue, "r:1"});
   f.server.command({"ZADD", test::k_scores, "9999999999999", "r:1"});
   const Breaking result = lock::break_lock(f.client, "job", Breakable::lock);
   CHECK(result.outcome == Breaking::Outcome::free);
   CHECK(result.found.queued == 1);
-  CHECK(result.found.listening == 2);
+  CHECK(result.found.listening == 3);
+  CHECK(semaphore.messages() == Words{"1"});
   CHECK(plain.messages() == Words{"0"});
   CHECK(fair.messages() == Words{"0"});
   CHECK(rw.messages() == Words{"1", "0"});
@@ -249,6 +251,7 @@ TEST_CASE("S6: force_release sent again answers the same, and breaks no other's 
                                       .rw_channel = keys.read_write_channel,
                                       .memory = Milliseconds(30'000),
                                       .prefix = keys.reader_prefix,
+                                      .semaphore_channel = keys.semaphore_channel,
                                       .kind = "lock",
                                       .task = "only",
                                       .expected = {"u:1\xff"}};

@@ -67,6 +67,12 @@ std::size_t widest_line(const std::string& text) {
 
 }  // namespace
 
+TEST_CASE("a semaphore may have fewer permits than none") {
+  CHECK(rlock::cli::describe_permits({3, 2, std::nullopt, {}}) == "2 of 3 permits available");
+  CHECK(rlock::cli::describe_permits({1, 1, std::nullopt, {}}) == "1 of 1 permit available");
+  CHECK(rlock::cli::describe_permits({-2, -3, std::nullopt, {}}) == "-3 of -2 permits available");
+}
+
 TEST_CASE("who listens is told, or that nobody knows") {
   Snapshot snapshot;
   snapshot.name = "job";

@@ -188,8 +188,11 @@ TEST_CASE("a file that was named must be there") {
 TEST_CASE("what is no file, or too large for one, is refused at once") {
   const Scratch scratch;
   CHECK(has(complaint_of(scratch.path()), "is a directory"));
-  REQUIRE(::mkfifo(scratch.path("pipe").c_str(), 0600) == 0);
-  CHECK(has(complaint_of(scratch.path("pipe")), "nothing came out of the pipe"));
+  int ends[2];
+  REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
+  ::close(ends[1]);
+  CHECK(has(complaint_of("/dev/fd/" + std::to_string(ends[0])), "nothing came out of the pipe"));
+  ::close(ends[0]);
   CHECK(has(complaint_of("/dev/zero"), "is larger than 1 MiB"));
   CHECK(has(complaint_of(scratch.write("huge.toml", std::string(1024 * 1024 + 1, '#'))),
             "is larger than 1 MiB"));
@@ -223,6 +226,24 @@ TEST_CASE("a pipe is read until its writer has closed it, but not for ever") {
   CHECK(values(read_config(path)) == Values{{"user", "b"}});
   writer.join();
   ::close(ends[0]);
+}
+
+TEST_CASE("a named pipe is read when its writer comes later, but not waited for for ever") {
+  const Scratch scratch;
+  const std::string path = scratch.path("pipe");
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  CHECK_THROWS_AS((void)cli::read_text_file(path, cli::Extent::all, Milliseconds(20)), Error);
+  std::thread writer([&] {
+    int pipe = -1;
+    while (pipe < 0) {  // until somebody reads
+      ::usleep(1000);
+      pipe = ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    }
+    CHECK(::write(pipe, "user = 'b'\n", 11) == 11);
+    ::close(pipe);
+  });
+  CHECK(values(read_config(path)) == Values{{"user", "b"}});
+  writer.join();
 }
 
 TEST_CASE("a password in a file that everybody can read is refused, with the remedy") {

@@ -109,8 +109,10 @@ TEST_CASE("a password file that cannot be read is a matter of configuration") {
   Clean clean;
   clean.globals.password_file = clean.scratch.path("missing");
   CHECK(clean.complaint(ExitStatus::config).find("there is no such file") != std::string::npos);
-  clean.globals.password_file = clean.scratch.write("empty", "");
-  CHECK_FALSE(clean.complaint(ExitStatus::config).empty());
+  for (const char* text : {"", "\n", "\r\n", "\npassword\n"}) {
+    clean.globals.password_file = clean.scratch.write("empty", text);
+    CHECK(clean.complaint(ExitStatus::config).ends_with("has no password in its first line"));
+  }
 }
 
 TEST_CASE("a password file that everybody can read, or another's, is refused, with the remedy") {

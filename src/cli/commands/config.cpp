@@ -22,12 +22,13 @@ std::string shown_url(const std::string& url) {
   return text.insert(text.find("://") + 3, who);
 }
 
-// Returns a text as TOML has it, harmless for a terminal.
+// Returns a text as TOML has it, harmless for a terminal. Bytes that are no text have no place
+// there.
 std::string to_toml(const std::string& text) {
   const std::string safe = escape_for_terminal(text);
   if (safe == text && text.find_first_of("\"\\") == std::string::npos) return '"' + text + '"';
   if (safe == text && text.find('\'') == std::string::npos) return '\'' + text + '\'';
-  return escape_for_terminal('"' + with_backslashes(text, "\"\\") + '"');
+  return escape_for_toml('"' + with_backslashes(text, "\"\\") + '"');
 }
 
 std::string to_toml_list(std::vector<std::string> texts) {

@@ -221,8 +221,9 @@ std::string describe_listening(const Snapshot& snapshot) {
 }  // namespace
 
 std::string describe_permits(const Snapshot::Permits& permits) {
-  return std::to_string(permits.available) + " of " +
-         plural(static_cast<std::size_t>(permits.total), "permit") + " available";
+  // Redisson allows numbers below 0.
+  return std::to_string(permits.available) + " of " + std::to_string(permits.total) +
+         (permits.total == 1 ? " permit" : " permits") + " available";
 }
 
 std::string to_text(const Snapshot& snapshot, const std::vector<ProblemText>& problems, Room room,

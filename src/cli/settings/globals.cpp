@@ -40,7 +40,7 @@ std::string read_password(const std::string& path) {
   refuse_if_exposed(*file);
   std::string password = file->text.substr(0, file->text.find('\n'));
   if (password.ends_with('\r')) password.pop_back();
-  if (file->text.empty()) refuse_file(path, "has no password in its first line");
+  if (password.empty()) refuse_file(path, "has no password in its first line");
   return password;
 }
 

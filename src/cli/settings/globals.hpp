@@ -45,8 +45,8 @@ struct Globals {
   // Returns these options as files and the environment add to them. Throws Error (config).
   [[nodiscard]] const Settings& settings() const;
 
-  // Returns how to reach the servers. Tells the default server once where none is configured, unless
-  // -q. Throws Error (usage, config).
+  // Returns how to reach the servers. Tells the default server once where none is configured,
+  // unless -q. Throws Error (usage, config).
   [[nodiscard]] lock::SessionOptions session_options() const;
 
   // Returns how to reach each server, for a command that looks at one server after the other. What

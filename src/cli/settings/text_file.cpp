@@ -40,7 +40,23 @@ Fd open_file(const std::string& path) {
   fail_to_read(path, why);
 }
 
+// Waits until there is something to read, or the last writer of a pipe has gone.
+void wait_for_text(int fd, const std::string& path, Milliseconds patience) {
+  pollfd polled{fd, POLLIN, 0};
+  if (poll_until({&polled, 1}, after(BootClock::now(), patience)) == 0) {
+    refuse_file(path, "nothing came out of it for too long");
+  }
+}
+
+// Returns whether this is a pipe with a name, whose writer may still be to come. Every writer of
+// another pipe is there already.
+bool is_named_pipe(const std::string& path) {
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
+}
+
 std::string read_all(int fd, const std::string& path, Extent extent, Milliseconds patience) {
+  if (is_named_pipe(path)) wait_for_text(fd, path, patience);
   std::string text;
   std::array<char, 16384> buffer{};
   while (true) {
@@ -54,10 +70,7 @@ std::string read_all(int fd, const std::string& path, Extent extent, Millisecond
     }
     if (errno == EINTR) continue;
     if (errno != EAGAIN) fail_to_read(path, errno);
-    pollfd polled{fd, POLLIN, 0};
-    if (poll_until({&polled, 1}, after(BootClock::now(), patience)) == 0) {
-      refuse_file(path, "nothing came out of it for too long");
-    }
+    wait_for_text(fd, path, patience);
   }
 }
 

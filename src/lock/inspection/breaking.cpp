@@ -46,6 +46,7 @@ lua::breaking::Answer break_it(redis::Client& client, const KeyNames& keys, Brea
       .rw_channel = keys.read_write_channel,
       .memory = memory_of(client),
       .prefix = keys.reader_prefix,
+      .semaphore_channel = keys.semaphore_channel,
       .kind = what == Breakable::simple ? KindWord("simple") : "lock",
       .task = task,
       .expected = expected};

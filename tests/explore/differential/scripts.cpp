@@ -432,7 +432,7 @@ class Maker {
         return script("find_locks", {}, args);
       }
       case 15: {
-        const Words args{memory(), n.reader_prefix,
+        const Words args{memory(), n.reader_prefix, n.semaphore_channel,
                          r_.chance(kind_ == Kind::simple ? 80 : 5) ? "simple" : "lock",
                          r_.chance(25) ? "look" : "only"};
         return script("force_release",
