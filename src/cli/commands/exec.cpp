@@ -86,7 +86,7 @@ ExecPlan make_plan(const ExecOptions& options,
     plan.grace = parse_duration_option("--kill-after", *options.kill_after);
     if (plan.grace > plan.lease() / 3) {
       throw Error(ExitStatus::usage, "--kill-after: at most a third of the lease (" +
-                                         std::to_string((plan.lease() / 3).count()) + "ms)");
+                                         format_duration(plan.lease() / 3) + ")");
     }
   }
   if (options.at_least) plan.at_least = parse_duration_option("--at-least", *options.at_least);
