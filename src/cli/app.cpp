@@ -228,6 +228,7 @@ std::function<int()> parse(int argc, const char* const* argv) {
     if (words.size() > 1) {
       throw Error(ExitStatus::usage, "help: expected one command (see rlock --help)");
     }
+    if (words == std::vector<std::string>{"help"}) words.clear();
     if (words.empty() || is_command(words[0])) words.emplace_back("--help");
   }
   if (words.empty() || !is_command(words.front())) invocation->globals.add_to(app);
@@ -248,7 +249,10 @@ std::function<int()> parse(int argc, const char* const* argv) {
   std::ranges::reverse(words);  // CLI11 takes them from the back
   try {
     app.parse(words);
-  } catch (const CLI::CallForHelp&) {
+  } catch (const CLI::CallForHelp& call) {
+    const auto extras = app.remaining(true);
+    const bool is_unknown = app.get_subcommands().empty() && !extras.empty();
+    if (is_unknown && !is_option(extras.front())) refuse(app, call);
     return print_later(app.help());
   } catch (const CLI::CallForVersion& version) {
     return print_later(std::string(version.what()) + "\n");

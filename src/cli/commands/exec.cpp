@@ -277,7 +277,7 @@ void add_options(CLI::App& command, ExecOptions& options) {
 
 Action set_up_exec(CLI::App& command, const Invocation& invocation) {
   const auto options = std::make_shared<ExecOptions>();
-  set_usage(command, "rlock exec [OPTIONS] NAME... -- CMD [ARG...]", k_examples);
+  set_usage(command, "rlock exec [OPTIONS] NAME... {-- CMD [ARG...] | -c STRING}", k_examples);
   unprotect(*command.add_option("NAME", options->names, "Names of the locks")->required());
   if (invocation.has_options) add_options(command, *options);
   return [&invocation, options] {
