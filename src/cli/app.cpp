@@ -100,8 +100,27 @@ std::string suggestion(const CLI::App& app, const CLI::App& command, const std::
   return meant ? "; is '" + std::string(*meant) + "' meant?" : "";
 }
 
-// Returns what the parser says, shorter where it says how many values an option lacks.
+// Returns what the parser says, in plain words where it counts values or lists those that can be.
 std::string in_words(const std::string& text) {
+  constexpr std::string_view k_too_often = ": At Most 1 required but received ";
+  if (const std::size_t at = text.find(k_too_often); at != std::string::npos) {
+    const std::string count = text.substr(at + k_too_often.size());
+    return one_line(text.substr(0, at) + ": given " + (count == "2" ? "twice" : count + " times"));
+  }
+  constexpr std::string_view k_unknown = " not in {";
+  const std::size_t colon = text.find(": ");
+  if (const std::size_t at = text.rfind(k_unknown);
+      colon < at && at != std::string::npos && text.ends_with('}')) {
+    std::string known = text.substr(at + k_unknown.size());
+    known.pop_back();
+    const std::size_t last = known.rfind(',');
+    std::string list;
+    for (std::size_t i = 0; i < known.size(); ++i) {
+      list += known[i] != ',' ? std::string(1, known[i]) : i == last ? " or " : ", ";
+    }
+    return one_line(text.substr(0, colon) + ": '" + text.substr(colon + 2, at - colon - 2) +
+                    "'; expected " + list);
+  }
   constexpr std::string_view k_lacks = ": 1 required ";
   constexpr std::string_view k_end = " missing";
   const std::size_t at = text.find(k_lacks);
@@ -209,6 +228,7 @@ std::function<int()> parse(int argc, const char* const* argv) {
     if (words.size() > 1) {
       throw Error(ExitStatus::usage, "help: expected one command (see rlock --help)");
     }
+    if (words == std::vector<std::string>{"help"}) words.clear();
     if (words.empty() || is_command(words[0])) words.emplace_back("--help");
   }
   if (words.empty() || !is_command(words.front())) invocation->globals.add_to(app);
@@ -229,7 +249,10 @@ std::function<int()> parse(int argc, const char* const* argv) {
   std::ranges::reverse(words);  // CLI11 takes them from the back
   try {
     app.parse(words);
-  } catch (const CLI::CallForHelp&) {
+  } catch (const CLI::CallForHelp& call) {
+    const auto extras = app.remaining(true);
+    const bool is_unknown = app.get_subcommands().empty() && !extras.empty();
+    if (is_unknown && !is_option(extras.front())) refuse(app, call);
     return print_later(app.help());
   } catch (const CLI::CallForVersion& version) {
     return print_later(std::string(version.what()) + "\n");

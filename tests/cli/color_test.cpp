@@ -103,7 +103,7 @@ TEST_CASE("--color: doctor paints what is wrong, and that nothing is") {
   out = run(argv_for(server, {"doctor", "--color", "always"})).out;
   CHECK(has(out, "bad: " + k_red + "problem: no_expiry" + k_end + "\n"));
   CHECK(has(out, "1 problem"));
-  CHECK(has(out, "    mend: rlock "));
+  CHECK(has(out, "    hint: rlock "));
 }
 
 TEST_CASE("--color: the lines of watch, and its screen at any width") {

@@ -179,7 +179,16 @@ TEST_CASE("a mistyped word is told with the one that may be meant") {
            {{"exec", "--lese", "5s", "job", "--", "true"}, "'--lese'; is '--lease' meant?"},
            {{"list", "--jsno=yes"}, "unknown option '--jsno=yes'; is '--json' meant?"},
            {{"exec", "--lease"}, "--lease: DUR is missing (see"},
+           {{"exec", "-w", "1", "-w", "2", "job"}, "--wait: given twice (see"},
+           {{"exec", "-w1", "-w2", "-w3", "job"}, "--wait: given 3 times (see"},
+           {{"watch", "--until", "gone", "job"}, "--until: 'gone'; expected held or free (see"},
+           {{"exec", "--on-lost", "x", "job"},
+            "--on-lost: 'x'; expected term, kill or ignore (see"},
+           {{"unlock", "--force", "--kind", "x", "job"}, "--kind: 'x'; expected simple (see"},
+           {{"exec", "--kill-after", "11s", "job", "--", "true"}, "third of the lease (10s)"},
            {{"inspect-queue", "job", "other"}, "too many arguments: 'other' is one (see"},
+           {{"zzz", "--help"}, "unknown command 'zzz' (see"},
+           {{"-q", "exce", "-h"}, "unknown command 'exce'; is 'exec' meant?"},
            {{"zzz"}, "unknown command 'zzz' (see"}}) {
     Words argv{rlock_program()};
     argv.insert(argv.end(), words.begin(), words.end());
@@ -194,6 +203,15 @@ TEST_CASE("a mistyped word is told with the one that may be meant") {
 TEST_CASE("help is there without a server: of rlock, and of each command") {
   const std::string all = run({rlock_program(), "--help"}).out;
   CHECK(run({rlock_program(), "help"}).out == all);
+  CHECK(run({rlock_program(), "help", "help"}).out == all);
+  CHECK(has(all, "rlock help COMMAND"));
+  CHECK(has(run({rlock_program(), "exec", "-h"}).out, "{-- CMD [ARG...] | -c STRING}\n"));
+  for (const char* command : {"renew", "unlock"}) {
+    CHECK(has(run({rlock_program(), command, "-h"}).out, "[--key-format FORMAT] NAME\n"));
+  }
+  const std::string acquire = run({rlock_program(), "acquire", "-h"}).out;
+  CHECK_FALSE(has(acquire, "CMD"));
+  CHECK_FALSE(has(acquire, "--at-least"));
   CHECK(run({rlock_program(), "help", "exec"}).out == run({rlock_program(), "exec", "--help"}).out);
   const Result alone = run({rlock_program()});
   CHECK(alone.status == 64);

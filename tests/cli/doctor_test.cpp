@@ -49,7 +49,7 @@ Words findings(const Server& server, Words words = {}) {
 
 // The commands that mend, in the order in which they are told.
 Words remedies(const std::string& out) {
-  constexpr std::string_view k_mark = "    mend: ";
+  constexpr std::string_view k_mark = "    hint: ";
   Words commands;
   for (std::size_t at = 0; (at = out.find(k_mark, at)) != std::string::npos;) {
     at += k_mark.size();

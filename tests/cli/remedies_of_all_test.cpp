@@ -36,7 +36,7 @@ std::multimap<std::string, std::string> hints_in(const std::string& out) {
   std::istringstream lines(out);
   auto last = hints.end();
   for (std::string line; std::getline(lines, line);) {
-    const std::string mark = "    mend: ";
+    const std::string mark = "    hint: ";
     for (const std::string level : {": problem: ", ": note: "}) {
       const std::size_t at = line.find(level);
       if (line.starts_with(" ") || at == std::string::npos) continue;

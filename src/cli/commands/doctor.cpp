@@ -61,7 +61,7 @@ class Report {
         wrap(escape_for_terminal(problem.detail), 4, terminal_columns(STDOUT_FILENO));
     // A command stays whole: it is there to be pasted.
     if (!problem.hint.text.empty()) {
-      text += "    mend: " + escape_for_terminal(problem.hint.text) + "\n";
+      text += "    hint: " + escape_for_terminal(problem.hint.text) + "\n";
     }
     print(text);
   }

@@ -86,7 +86,7 @@ ExecPlan make_plan(const ExecOptions& options,
     plan.grace = parse_duration_option("--kill-after", *options.kill_after);
     if (plan.grace > plan.lease() / 3) {
       throw Error(ExitStatus::usage, "--kill-after: at most a third of the lease (" +
-                                         std::to_string((plan.lease() / 3).count()) + "ms)");
+                                         format_duration(plan.lease() / 3) + ")");
     }
   }
   if (options.at_least) plan.at_least = parse_duration_option("--at-least", *options.at_least);
@@ -277,7 +277,7 @@ void add_options(CLI::App& command, ExecOptions& options) {
 
 Action set_up_exec(CLI::App& command, const Invocation& invocation) {
   const auto options = std::make_shared<ExecOptions>();
-  set_usage(command, "rlock exec [OPTIONS] NAME... -- CMD [ARG...]", k_examples);
+  set_usage(command, "rlock exec [OPTIONS] NAME... {-- CMD [ARG...] | -c STRING}", k_examples);
   unprotect(*command.add_option("NAME", options->names, "Names of the locks")->required());
   if (invocation.has_options) add_options(command, *options);
   return [&invocation, options] {

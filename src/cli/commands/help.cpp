@@ -47,6 +47,8 @@ void set_usage(CLI::App& command, const std::string& usage, const std::string& e
   if (command.get_parent() != nullptr) {
     command.footer((examples.empty() ? "" : "Examples:\n" + examples + "\n") +
                    "The global options (rlock --help) are accepted here, too.");
+  } else {
+    command.footer("rlock help COMMAND shows the options of a command.");
   }
 }
 

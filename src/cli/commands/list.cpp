@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/escape.hpp"
+#include "base/wording.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/output/list_row.hpp"
 #include "cli/taking/taking.hpp"
@@ -71,8 +72,9 @@ class List {
     std::int64_t unread = refused_;
     for (const lock::LockScan& scan : scans_) unread += scan.unread();
     if (unread > 0) {
-      say("list: " + std::to_string(unread) +
-          " keys left out: they cannot be read, or hold more than a lock does");
+      say("list: " + plural(static_cast<std::size_t>(unread), "key") + " left out: " +
+          (unread == 1 ? "it cannot be read, or holds" : "they cannot be read, or hold") +
+          " more than a lock does");
     }
     if (!rows_.empty()) return;
     const std::string what = options_.stuck ? "no lock has a problem" : "no locks";

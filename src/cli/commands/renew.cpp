@@ -46,7 +46,7 @@ int run_renew(const Globals& globals, const RenewOptions& options) {
 
 Action set_up_renew(CLI::App& command, const Invocation& invocation) {
   const auto options = std::make_shared<RenewOptions>();
-  set_usage(command, "rlock renew [--owner ID] [--lease DUR] NAME");
+  set_usage(command, "rlock renew [--owner ID] [--lease DUR] [--key-format FORMAT] NAME");
   unprotect(*command.add_option("NAME", options->name, "Name of the lock")->required());
   command
       .add_option("--owner", options->owner,

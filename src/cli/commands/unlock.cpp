@@ -206,7 +206,8 @@ int run_unlock(const Globals& globals, UnlockOptions options) {
 
 Action set_up_unlock(CLI::App& command, const Invocation& invocation) {
   const auto options = std::make_shared<UnlockOptions>();
-  set_usage(command, "rlock unlock [--owner ID | --force [OPTIONS]] NAME");
+  set_usage(command,
+            "rlock unlock [--owner ID | --force [-y] [--kind KIND]] [--key-format FORMAT] NAME");
   unprotect(*command.add_option("NAME", options->name, "Name of the lock")->required());
   CLI::Option* owner = command
                            .add_option("--owner", options->owner,

@@ -60,16 +60,21 @@ void TakeOptions::add_to(CLI::App& app) {
          "How long the server keeps the lock without a renewal. rlock renews it every third "
          "of that [30s]")
       ->type_name("DUR");
+  const bool is_exec = app.get_name() == "exec";
   app.add_flag("--no-watchdog", no_watchdog,
-               "Do not renew the lease. exec ends CMD before the lease ends");
+               std::string("Do not renew the lease. ") +
+                   (is_exec ? "exec ends CMD before the lease ends"
+                            : "The lock ends with it, not with the shell"));
   app.add_flag("--fence", fence,
                "Draw a fencing token. The protected resource can refuse an older one");
   app.add_option("--sync-replicas", sync_replicas,
                  "Give the lock back unless N replicas know of it [0]")
       ->type_name("N");
-  app.add_option("--restart-delay", restart_delay,
-                 "With several servers, how long after its start a server grants no lock [the "
-                 "longest of 30s, --lease and --at-least]")
+  app.add_option(
+         "--restart-delay", restart_delay,
+         std::string("With several servers, how long after its start a server grants no "
+                     "lock [the ") +
+             (is_exec ? "longest of 30s, --lease and --at-least]" : "longer of 30s and --lease]"))
       ->type_name("DUR");
 
   app.option_defaults()->group("What others see");

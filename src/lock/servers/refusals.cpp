@@ -47,6 +47,8 @@ void refuse_upgrade(const std::string& name) {
                                      "the writer (take the write lock first)");
 }
 
+constexpr Milliseconds k_uptime_step{1000};  // servers tell whole seconds
+
 void check_restart(redis::Client& client, Milliseconds up, const Terms& terms) {
   const auto replies = client.commands({{"CONFIG", "GET", "appendonly"},
                                         {"CONFIG", "GET", "appendfsync"},
@@ -56,8 +58,9 @@ void check_restart(redis::Client& client, Milliseconds up, const Terms& terms) {
       is_set_to(replies[2], "no")) {
     return;
   }
-  throw Restarted(client.options().endpoint.display() + ": it started " + format_duration(up) +
-                  " ago and may have forgotten a lock: no vote before it is up for " +
+  throw Restarted(client.options().endpoint.display() + ": it started " +
+                  (up < k_uptime_step ? "just now" : format_duration(up) + " ago") +
+                  " and may have forgotten a lock: no vote before it is up for " +
                   format_duration(*terms.restart_delay));
 }
 
