@@ -11,10 +11,12 @@ local hold = latch:match('.*:(.*)')
 local seen = redis.call('get', latch)
 if seen and seen ~= 'entered' then return {tonumber(seen)} end
 local is_proven = standing ~= 'unproven' or seen
+local is_entered = standing == 'reentered' or standing == 'nested'  -- beside the owner's first hold
 for _, of in ipairs(holding()) do
   local noted = note_of(of, hold)
   if noted == 'ended' then return {k_still_held} end
-  is_proven = is_proven or noted == 'entered'
+  is_entered = is_entered or noted == 'entered'
+  is_proven = is_proven or is_entered
 end
 local function answer(result)
   redis.pcall('set', latch, result, 'px', memory)
@@ -23,8 +25,7 @@ local function answer(result)
     local span = (is_shared or left < 0) and math.max(left, memory) or left
     for _, of in ipairs(holding()) do
       -- With the first hold, the process ends of which the owner tells.
-      local is_first = standing == 'granted' or standing == 'unproven' and note_of(of, hold) ~= 'entered'
-      note(of, is_shared and 'ended' or 'past', hold, span, is_first)
+      note(of, is_shared and 'ended' or 'past', hold, span, not is_entered)
     end
   end
   return {result}

@@ -16,8 +16,8 @@
 --#include publish.lua
 -- The common case: it is the only hold, and nothing is noted; either nobody queues, or the head of the queue
 -- is a waiter of rlock's who listens. What only other cases need is left for later.
-local is_simple = standing == 'granted' and keep == 0 and not is_shared and owner:find(':', 1, true)
-local found = is_simple and redis.pcall('exists', latch, queue)
+local is_usual = standing == 'granted' and keep == 0 and not is_shared and owner:find(':', 1, true)
+local found = is_usual and redis.pcall('exists', latch, queue)
 local head = found == 1 and wakes and wait > 0 and redis.pcall('lindex', queue, 0)
 if found == 0 or type(head) == 'string' then
   local told = redis.pcall('hmget', info, owner, 'holder', head or owner, 'called')

@@ -136,16 +136,14 @@ std::string in_words(const std::string& text) {
   const std::string help = commands.empty() ? "" : " " + chosen.get_name();
   const auto extras = app.remaining(true);
   const auto extra = commands.empty() ? extras.begin() : std::ranges::find_if(extras, is_option);
-  if (extra != extras.end() && is_option(*extra)) {
+  if (extra != extras.end()) {
     const std::string name =
         extra->starts_with("--") ? extra->substr(0, extra->find('=')) : extra->substr(0, 2);
-    if (&chosen != &app && chosen.get_option_no_throw(name) != nullptr) {
+    if (!commands.empty() && chosen.get_option_no_throw(name) != nullptr) {
       throw Error(ExitStatus::usage, "'" + one_line(name) + "' is an option of " +
                                          chosen.get_name() + ": write it behind '" +
                                          chosen.get_name() + "' (see rlock" + help + " --help)");
     }
-  }
-  if (extra != extras.end()) {
     throw Error(ExitStatus::usage, std::string("unknown ") +
                                        (is_option(*extra) ? "option" : "command") + " '" +
                                        one_line(*extra) + "'" +
@@ -177,15 +175,14 @@ bool has_all_options(const CLI::App& command, const std::vector<std::string>& wo
   });
 }
 
-// Sets up the commands and options that `words` can mean; the command's name is at `chosen_at`.
-// Setting up all of them would take a twentieth of the time of a short run (bench/run). Returns the
-// actions of the commands.
+// Sets up the commands and options that `words` can mean; `chosen` is the command. Setting up all
+// of them would take a twentieth of the time of a short run (bench/run). Returns the actions of the
+// commands.
 std::map<std::string, Action> set_up(CLI::App& app, Invocation& invocation,
-                                     std::vector<std::string>& words, std::size_t chosen_at) {
+                                     std::vector<std::string>& words, const std::string& chosen) {
   invocation.has_options = std::ranges::any_of(words, is_option);
-  const std::string chosen = chosen_at < words.size() ? words[chosen_at] : "";
   // If so, nobody asks for the help text of rlock itself, which names all commands.
-  const bool starts_with_command = chosen_at == 0 && !words.empty();
+  const bool starts_with_command = !chosen.empty() && words.front() == chosen;
   std::map<std::string, Action> actions;
   CLI::App* chosen_command = nullptr;
   for (const Entry& entry : k_commands) {
@@ -236,7 +233,7 @@ std::function<int()> parse(int argc, const char* const* argv) {
   const std::string chosen = chosen_at < words.size() ? words[chosen_at] : "";
   // For another command, "exec" may be a lock's name.
   if (chosen == "exec") invocation->command = split_command(words, chosen_at);
-  const auto actions = set_up(app, *invocation, words, chosen_at);
+  const auto actions = set_up(app, *invocation, words, chosen);
   if (words.empty()) {
     write_stderr(app.help());
     return [] { return static_cast<int>(ExitStatus::usage); };

@@ -31,8 +31,8 @@ struct Wish {
 [[nodiscard]] std::unique_ptr<Lock> make_lock(const Wish& wish, const Session& session);
 
 // Returns as what kind of lock an owner holds a name: read, write or semaphore where the server
-// says so, and otherwise reentrant, which stands for all kinds that
-// are released and renewed in the same way. Throws as redis::Client::run.
+// says so, and otherwise reentrant, which stands for all kinds that are released and renewed in the
+// same way. Throws as redis::Client::run.
 [[nodiscard]] Kind held_kind(Session& session, const std::string& name, const std::string& owner);
 
 }  // namespace rlock::lock

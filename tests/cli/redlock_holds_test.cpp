@@ -8,6 +8,7 @@
 
 #include "cli/acquire_fixture.hpp"
 #include "support/quorum.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 using namespace std::chrono_literals;
@@ -165,10 +166,18 @@ TEST_CASE("Redlock: an outer run that ends leaves the nested one what servers ha
                             ". " + shells.directory + "/lib.sh; " + nested + "& await outer"}),
       shells.options());
   outer.wait_for_stdout("both");
-  forget_one_by_one(quorum);
+  SUBCASE("which know all") { check_counts(quorum, "2"); }
+  SUBCASE("which have forgotten it, each once") { forget_one_by_one(quorum); }
   shells.go("outer");
   CHECK(outer.wait_exit().status == 0);
   check_counts(quorum, "1");
+  // Nor is the owner told as dead.
+  for (int i = 0; i < quorum.size(); ++i) {
+    const Result look =
+        run(rlock_argv("inspect-queue", "-r", quorum[i].unix_url(), "--json", "job"));
+    CHECK(has(look.out, "\"pid\":null"));
+    CHECK(has(look.out, "\"problems\":[]"));
+  }
   CHECK(run(quorum.rlock("exec", {"-n", "job", "--", "true"})).status == 75);
   shells.go("end");
   CHECK(quorum.becomes_free_of("job"));

@@ -139,10 +139,12 @@ std::size_t Cluster::owner(const std::string& key) {
 }
 
 std::string Cluster::name_on(std::size_t node) {
-  while (true) {
+  for (int tried = 0; tried < 1000; ++tried) {
     std::string name = "job" + std::to_string(++names_);
     if (owner_seen_by(node, slot_of(name)) == node) return name;
   }
+  throw std::runtime_error("node " + std::to_string(node) +
+                           " keeps no slots: is it a replica now?");
 }
 
 std::string Cluster::command(const std::string& key, const std::vector<std::string>& args) {

@@ -28,7 +28,8 @@ class Cluster {
   [[nodiscard]] Server& node(std::size_t i) { return *nodes_.at(i); }
   // The number of the node that owns the slot of a key or channel now, as most nodes see it.
   [[nodiscard]] std::size_t owner(const std::string& key);
-  // A name that is not in use, of a lock that this node keeps at the start.
+  // A name that is not in use, of a lock that this node keeps. Throws std::runtime_error if it
+  // keeps no slots, as after a failover.
   [[nodiscard]] std::string name_on(std::size_t node);
   [[nodiscard]] int slot_of(const std::string& key);
 

@@ -56,8 +56,7 @@ void set_usage(CLI::App& command, const std::string& usage, const std::string& e
                                    const CLI::App& command);
 // CLI11 would misread some words: the name "[a,b]" as a list, "++" as the end of words, and behind
 // "--note=" the next word as the value. Marks such names in `words`, and makes two words of such an
-// option. The options of `app` and `command` show which
-// words are values of options.
+// option. The options of `app` and `command` show which words are values of options.
 void protect_words(std::vector<std::string>& words, const CLI::App& app, const CLI::App& command);
 // Makes `option` remove the marks from its values.
 void unprotect(CLI::Option& option);

@@ -53,11 +53,13 @@ bool take_all(std::vector<Request> requests, const Globals& globals, lock::Sessi
       // Other nodes may keep the locks that are held, and these are not to wait for this one.
       if (session.client().is_cluster()) next->outage_end = next->patience;
     }
-    const bool is_last_try = next->patience >= next->deadline;  // else its end was not reported
+    // Its refusal is reported; that of a try that ends by `patience` is not.
+    const bool is_last_try = next->patience >= next->deadline;
     std::optional<HeldLock> held;
     try {
       held = take(*next, globals, session);
     } catch (const Error& error) {
+      // The node of this lock hangs: it is waited for without the others.
       const TimePoint now = BootClock::now();
       if (!error.is_temporary() || now < next->outage_end || now >= next->deadline) throw;
     }

@@ -11,7 +11,7 @@ namespace rlock::lock {
 struct WaitOptions {
   TimePoint deadline;                       // give up then; a time that is past means do not wait
   TimePoint patience = TimePoint::max();    // or then, unless the server does not answer
-  TimePoint outage_end = TimePoint::max();  // or then, if it does not: that is thrown
+  TimePoint outage_end = TimePoint::max();  // an outage is borne until then; its error is thrown
   bool server_was_there = false;  // before: then the first request, too, survives an outage
   // Called about once a second while waiting, and with each new holder.
   std::function<void(const Busy&)> on_wait = [](const Busy&) {};

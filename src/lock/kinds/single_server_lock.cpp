@@ -41,12 +41,6 @@ std::optional<std::int64_t> read_token(const std::string& text) {
   return token;
 }
 
-Hold::Side side_of(Kind kind) {
-  if (kind == Kind::read) return Hold::Side::read;
-  if (kind == Kind::simple) return Hold::Side::string;
-  return kind == Kind::write ? Hold::Side::write : Hold::Side::none;
-}
-
 }  // namespace
 
 SingleServerLock::SingleServerLock(Layout layout, std::string owner, const About& about,

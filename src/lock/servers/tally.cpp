@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "base/words.hpp"
 #include "lock/servers/refusals.hpp"
 #include "redis/server_error.hpp"
 
@@ -15,18 +16,9 @@ bool ends_sooner(const Busy& one, const Busy& other) {
   return *one.ttl < *other.ttl;
 }
 
-// Returns `text`, and what the servers failed with.
-std::string with_reasons(const std::string& text, const std::set<std::string>& reasons) {
-  std::string all = text;
-  for (const std::string& reason : reasons) {
-    all += (reason == *reasons.begin() ? ": " : "; ") + reason;
-  }
-  return all;
-}
-
 // Why servers have failed.
 struct Reasons {
-  std::set<std::string> texts;
+  std::string text;  // what follows a message, each reason once
   std::size_t restarted = 0;
   std::size_t lasting = 0;  // that time alone does not mend
   std::exception_ptr first_lasting;
@@ -34,11 +26,12 @@ struct Reasons {
 
 Reasons reasons_of(const std::vector<std::exception_ptr>& failures) {
   Reasons reasons;
+  std::set<std::string> texts;
   for (const std::exception_ptr& failure : failures) {
     try {
       std::rethrow_exception(failure);
     } catch (const Error& error) {
-      reasons.texts.insert(error.what());
+      texts.insert(error.what());
       if (dynamic_cast<const Restarted*>(&error) != nullptr) ++reasons.restarted;
       if (error.is_temporary()) continue;
       ++reasons.lasting;
@@ -46,6 +39,7 @@ Reasons reasons_of(const std::vector<std::exception_ptr>& failures) {
     } catch (const redis::Interrupted&) {  // the session ends
     }
   }
+  if (!texts.empty()) reasons.text = ": " + join({texts.begin(), texts.end()}, "; ");
   return reasons;
 }
 
@@ -65,9 +59,8 @@ Refusal add_up(std::vector<Busy> refusals, std::size_t granted,
   const std::size_t unknown = majority.servers - granted - refusals.size() - failures.size();
   if (!failures.empty() && most->second + unknown < majority.needed()) {
     refusal.busy.failure = std::make_exception_ptr(redis::Unavailable(
-        with_reasons("no owner is known to have a majority of the " +
-                         std::to_string(majority.servers) + " servers, and some of them fail",
-                     reasons_of(failures).texts)));
+        "no owner is known to have a majority of the " + std::to_string(majority.servers) +
+        " servers, and some of them fail" + reasons_of(failures).text));
   }
   return refusal;
 }
@@ -76,10 +69,9 @@ void throw_too_few(const std::vector<std::exception_ptr>& failures, Majority maj
                    const std::string& what) {
   const Reasons reasons = reasons_of(failures);
   if (majority.is_blocked_by(reasons.lasting)) std::rethrow_exception(reasons.first_lasting);
-  const std::string text =
-      with_reasons("too few of the " + std::to_string(majority.servers) + " servers answered, " +
-                       std::to_string(majority.needed()) + " are needed to " + what,
-                   reasons.texts);
+  const std::string text = "too few of the " + std::to_string(majority.servers) +
+                           " servers answered, " + std::to_string(majority.needed()) +
+                           " are needed to " + what + reasons.text;
   if (reasons.restarted > 0 && !majority.is_blocked_by(failures.size() - reasons.restarted)) {
     throw Restarted(text);
   }

@@ -41,6 +41,12 @@ std::optional<Hold> parse_hold(std::string_view run, const std::string& owner) {
 
 }  // namespace
 
+Hold::Side side_of(Kind kind) {
+  if (kind == Kind::read) return Hold::Side::read;
+  if (kind == Kind::simple) return Hold::Side::string;
+  return kind == Kind::write ? Hold::Side::write : Hold::Side::none;
+}
+
 std::string run_of(const Hold& hold) {
   std::string run;
   for (const auto& [side, name] : k_sides) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "lock/words/kind.hpp"
 
 namespace rlock::lock {
 
@@ -38,6 +39,9 @@ struct Hold {
   int count = 1;         // how often the owner holds it
   std::string server{};  // which run of which server granted it, if it is one of several
 };
+
+// Returns the side of a hold of a lock of this kind.
+[[nodiscard]] Hold::Side side_of(Kind kind);
 
 // Returns the standing, the side and the identifier as a run of an entry of RLOCK_HELD.
 [[nodiscard]] std::string run_of(const Hold& hold);

@@ -54,7 +54,7 @@ Hold QuorumLock::hold(TimePoint asked, Hold::Standing standing) const {
   return {.owner = owner(),
           .id = front().hold_id(),
           .standing = standing,
-          .side = kind() == Kind::simple ? Hold::Side::string : Hold::Side::none,
+          .side = side_of(kind()),
           .lease = lease(),
           .deadline = lease_deadline(asked, lease())};
 }
