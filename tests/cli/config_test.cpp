@@ -78,12 +78,16 @@ TEST_CASE("flags beat the environment, the environment beats files") {
   CHECK(status({}, {{"XDG_CONFIG_HOME", home.path()}, {"RLOCK_REDIS", ""}}) == 0);
 }
 
-TEST_CASE("without XDG_CONFIG_HOME the file is in ~/.config") {
+TEST_CASE("without XDG_CONFIG_HOME, or if it is relative, the file is in ~/.config") {
   Server server;
   const Home home;
   home.write(".config/rlock.toml", setting(server.unix_url()));
-  CHECK(invoke({"inspect-queue", "job"}, {{"HOME", home.path()}, {"XDG_CONFIG_HOME", std::nullopt}})
-            .status == 0);
+  const auto status = [&](const std::optional<std::string>& directory) {
+    const EnvChanges env{{"HOME", home.path()}, {"XDG_CONFIG_HOME", directory}};
+    return invoke({"inspect-queue", "job"}, env).status;
+  };
+  CHECK(status(std::nullopt) == 0);
+  CHECK(status(".") == 0);
 }
 
 TEST_CASE("a file may hold the other settings, too") {

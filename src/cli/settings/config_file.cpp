@@ -21,7 +21,8 @@ constexpr std::array<std::string_view, 8> k_keys = {"redis", "timeout", "user", 
                                                     "color", "tls-ca",  "tls-cert", "tls-key"};
 
 std::string user_file() {
-  if (const auto directory = from_environment("XDG_CONFIG_HOME")) return *directory + "/rlock.toml";
+  const auto directory = from_environment("XDG_CONFIG_HOME");
+  if (directory && directory->starts_with('/')) return *directory + "/rlock.toml";
   const auto home = from_environment("HOME");
   return home ? *home + "/.config/rlock.toml" : "";
 }
