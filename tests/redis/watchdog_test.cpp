@@ -124,6 +124,24 @@ TEST_CASE("watchdog: one keeps several locks, also those that come later, and na
   CHECK(guarded.watchdog->verdict()->lock == &other);
 }
 
+TEST_CASE("S3: watchdog: that one lock is waited for takes no time from another's end") {
+  test::Server server;
+  Guarded guarded(server.unix_url(), Milliseconds(12'000), Milliseconds(4000));
+  const TimePoint asked = BootClock::now();
+  lock::SingleServerLock other(lock::plain_layout("other"), "u:1", {}, Milliseconds(60'000));
+  redis::ClientOptions options;
+  options.endpoint = redis::parse_url(server.unix_url());
+  redis::Client client(options);
+  auto hold = std::get<lock::Hold>(other.try_acquire(client, lock::Join::no));
+  hold.deadline -= Milliseconds(19'000);  // so it is renewed after one second
+  server.pause();
+  guarded.watchdog->keep(other, hold);
+  CHECK(test::wait_until([&] { return guarded.verdicts == 1; }, Milliseconds(60'000)));
+  CHECK(BootClock::now() < asked + Milliseconds(11'000));  // no lock is let end without a word
+  CHECK(guarded.watchdog->verdict()->lock == &guarded.lock);
+  server.resume();
+}
+
 TEST_CASE("watchdog: renews sooner where most of the lease is reserved for ending the command") {
   test::Server server;
   const Milliseconds lease(60'000);

@@ -103,9 +103,10 @@ std::optional<Watchdog::Verdict> Watchdog::renew(Kept& kept, Session& session) {
     return Verdict{Verdict::Kind::expiring, kept.lock,
                    kept.failure.value_or("no time was left to renew it")};
   }
+  TimePoint deadline = first_give_up(now);
   // A thread that wakes late (the machine slept, the job was stopped) still has one try, which must
   // not use up the time for ending the command.
-  TimePoint deadline = late ? now + (hold.deadline - now) / 4 : give_up;
+  if (late) deadline = std::min(deadline, now + (hold.deadline - now) / 4);
   try {
     // Half of the time is left for the renewal.
     hear_of_failovers(session, hold.lease / 10, now + (deadline - now) / 2);
@@ -127,6 +128,17 @@ std::optional<Watchdog::Verdict> Watchdog::renew(Kept& kept, Session& session) {
     set_due(kept, late ? now : std::min(after(BootClock::now(), retry), give_up));
   }
   return std::nullopt;
+}
+
+TimePoint Watchdog::first_give_up(TimePoint now) const {
+  const Milliseconds reserve = options_.reserve();
+  TimePoint first = TimePoint::max();
+  const std::lock_guard guard(mutex_);
+  for (const Kept& kept : kept_) {
+    const TimePoint when = last_moment(kept.hold.deadline, kept.hold.lease, reserve);
+    if (when > now) first = std::min(first, when);
+  }
+  return first;
 }
 
 // One who still reaches a master of old would renew there for ever. That no sentinel answers is no

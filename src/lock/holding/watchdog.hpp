@@ -78,6 +78,9 @@ class Watchdog {
   // Sleeps until a lock is to be renewed. Throws redis::Interrupted when the thread is to end.
   [[nodiscard]] Kept& next();
   [[nodiscard]] TimePoint next_renewal(const Lock& lock, const Hold& hold, TimePoint last) const;
+  // Returns when the first lock has to be given up, of those for which that is after `now`: no lock
+  // may be waited for any longer.
+  [[nodiscard]] TimePoint first_give_up(TimePoint now) const;
   static void hear_of_failovers(Session& session, Milliseconds bound, TimePoint deadline);
   void set_due(Kept& kept, TimePoint when);
   // The lock is ours: a request that was sent at `sent` has said so.
