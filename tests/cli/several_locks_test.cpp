@@ -195,11 +195,21 @@ TEST_CASE("several locks: a lease that is shorter than it takes to take them is 
   Server server;
   Proxy proxy(server.unix_path());
   proxy.set_delay(400ms);
-  const Result result = run(rlock_argv("exec", "-r", proxy.url(), "--no-watchdog", "--lease",
-                                       "800ms", "a", "b", "c", "--", "echo", "ran"));
+  Words names{"a", "b", "c"};
+  SUBCASE("three") {}
+  SUBCASE("eight, which take longer than a short wait may") {
+    names = {"a", "b", "c", "d", "e", "f", "g", "h"};
+  }
+  const Result result =
+      run(rlock_argv("exec", "-r", proxy.url(), "--no-watchdog", "--lease", "800ms") + names +
+          Words{"--", "echo", "ran"});
   CHECK(result.status == 79);
   CHECK(result.out.empty());
-  CHECK(result.err.find("lock lost: its lease has ended") != std::string::npos);
+  CHECK(has(result.err, "rlock: a: lock lost: its lease has ended\n"));
+  CHECK(result.err.ends_with("rlock: a and " + std::to_string(names.size() - 1) +
+                             " more: the command was not started; use a longer --lease if taking "
+                             "the lock is slow\n"));
+  CHECK(!has(result.err, "not released"));
   CHECK(wait_until([&] { return server.keys().empty(); }, 60s));
 }
 

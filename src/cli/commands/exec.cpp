@@ -158,6 +158,8 @@ int run_command(const ExecPlan& plan, HeldLocks& locks, lock::Session& session,
   }
   if (locks.is_lost()) {
     locks.report_loss(k_unconfirmed);
+    say(first_of(escape_for_terminal(plan.names.front()), plan.names.size()) +
+        ": the command was not started; use a longer --lease if taking the lock is slow");
     locks.release(Milliseconds(0));
     return static_cast<int>(ExitStatus::lost);
   }
@@ -227,7 +229,7 @@ int run_exec(const Globals& globals, const ExecOptions& options, ExecPlan plan) 
   for (const std::string& name : plan.names) {
     Request& request = requests.emplace_back(plan.request);
     request.wish.name = name;
-    request.on_busy = set_up_guardian;
+    request.on_wait = set_up_guardian;
   }
   try {
     if (!take_all(std::move(requests), globals, session, locks)) {

@@ -37,15 +37,22 @@ void set_owner(std::vector<Request>& requests, const std::string& owner) {
 
 bool take_all(std::vector<Request> requests, const Globals& globals, lock::Session& session,
               HeldLocks& locks) {
-  TimePoint begun = BootClock::now();
+  bool has_waited = false;  // for the lock that was asked for last
+  bool has_waited_long = false;
   int vain = 0;
   const auto let_go = [&] {
     locks.let_go();
-    begun = BootClock::now();
+    has_waited_long = false;
     // By another owner, whose locks no release that is still on its way can free.
     set_owner(requests, lock::with_fresh_uuid(requests.front().wish.owner));
   };
   if (requests.size() > 1) set_owner(requests, requests.front().wish.owner);
+  for (Request& request : requests) {
+    request.on_wait = [&has_waited, on_wait = std::move(request.on_wait)] {
+      has_waited = true;
+      on_wait();
+    };
+  }
   for (auto next = requests.begin(); next != requests.end();) {
     if (next != requests.begin()) {
       locks.start_watchdog(HeldLocks::Use::own_session);  // renews the locks that are already held
@@ -56,6 +63,8 @@ bool take_all(std::vector<Request> requests, const Globals& globals, lock::Sessi
     // Its refusal is reported; that of a try that ends by `patience` is not.
     const bool is_last_try = next->patience >= next->deadline;
     std::optional<HeldLock> held;
+    has_waited = false;
+    const TimePoint asked = BootClock::now();
     try {
       held = take(*next, globals, session);
     } catch (const Error& error) {
@@ -69,8 +78,9 @@ bool take_all(std::vector<Request> requests, const Globals& globals, lock::Sessi
       locks.add(std::move(*held));
       ++next;
       const TimePoint now = BootClock::now();
+      if (has_waited && now >= after(asked, k_shortest_patience)) has_waited_long = true;
       if (next != requests.end() || !locks.is_lost() || now >= requests[0].deadline) continue;
-      if (now < after(begun, k_shortest_patience) && ++vain == k_most_vain) continue;
+      if (!has_waited_long && ++vain == k_most_vain) continue;
       let_go();  // one was lost meanwhile: from the beginning
       next = requests.begin();
       continue;

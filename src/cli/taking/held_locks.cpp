@@ -147,7 +147,7 @@ std::vector<std::string> HeldLocks::release(Milliseconds keep) noexcept {
       const auto answer = entry->lock->release(session_, keep);
       if (answer == lock::Release::not_held) not_held.push_back(entry->lock->name());
     } catch (const std::exception& error) {
-      say(not_released + error.what());
+      if (BootClock::now() < entry->hold.deadline) say(not_released + error.what());
       if (bound == usual && BootClock::now() >= after(start, bound)) hanging.insert(node);
     }
   }

@@ -61,7 +61,10 @@ Request make_request(const TakeOptions& options, const lock::About& about) {
 std::optional<HeldLock> take(const Request& request, const Globals& globals,
                              lock::Session& session) {
   WaitReport report(request, globals);
-  const auto on_outage = [&](const Error& error) { report.tell_outage(error); };
+  const auto on_outage = [&](const Error& error) {
+    request.on_wait();
+    report.tell_outage(error);
+  };
   if (auto held = reenter(request, session, on_outage)) {
     report.tell_absentees();
     return held;
@@ -70,7 +73,7 @@ std::optional<HeldLock> take(const Request& request, const Globals& globals,
   lock::WaitOptions options{request.deadline, request.patience, request.outage_end,
                             request.server_was_there};
   options.on_wait = [&](const lock::Busy& busy) {
-    request.on_busy();
+    request.on_wait();
     report.tell_wait(*lock, busy);
   };
   options.doubts = [&](const lock::Busy& busy) { return report.doubts(busy); };

@@ -23,8 +23,9 @@ struct Request {
   TimePoint deadline;
   // The exit status if the lock was not acquired. With 0, that is reported only with -v.
   ExitStatus conflict = ExitStatus::not_acquired;
-  // Called before a wait, if there is one. Prepare here what need not be done after the wait.
-  std::function<void()> on_busy = [] {};
+  // Called when there is a wait, for a holder or for the server. Prepare here what need not be done
+  // after it.
+  std::function<void()> on_wait = [] {};
   TimePoint patience = TimePoint::max();    // as in lock::WaitOptions. Its end is not reported
   TimePoint outage_end = TimePoint::max();  // as in lock::WaitOptions
   bool server_was_there = false;            // as in lock::WaitOptions
