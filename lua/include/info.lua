@@ -23,10 +23,15 @@ local function tell(of, about, span) return put(of, cjson.encode(about), span) e
 -- From now on what the owner holds ends by its TTL, in so long (ms): his run is over (`outlived`).
 -- Returns whether it could be noted.
 local function note_outlived(of, span)
-  local about = known(of)
-  if not about then return false end
+  local about = known(of) or {}
   about.process, about.outlived = nil, now + span
   return not tell(of, about, span)
+end
+
+-- Returns until when what he held is kept, if his run is over. What it has left behind holds nothing.
+local function outlived(of)
+  local about = known(of)
+  return about and tonumber(about.outlived)
 end
 
 -- What counts once however late it is sent again is noted with the owner, as long as he has the lock:
@@ -53,7 +58,7 @@ local function note(of, list, hold, span, ends_process)
   if ends_process and not about.outlived then about.process, about.pid, about.listens = nil, nil, nil end
   if type(about[list]) ~= 'table' then about[list] = {} end
   table.insert(about[list], hold)
-  if list == 'entered' then about.outlived = nil end  -- a process that the run left behind goes on
+  if list == 'entered' then about.outlived = nil end  -- a reader that is over, but its writer goes on
   if #about[list] > k_most_noted[list] then table.remove(about[list], 1) end
   tell(of, about, span)
 end

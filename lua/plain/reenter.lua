@@ -8,6 +8,7 @@
 --#arg owner text
 --#arg memory ms  how long to remember this request
 --#arg fencing off|draw|noted  see include/fence.lua
+--#arg outer key?  the latch of the outer hold, where others may have its value, too
 -- For its replies see include/reentering.lua.
 --#include reentering.lua
 --#include now.lua
@@ -15,11 +16,12 @@
 --#include fence.lua
 --#include string_lock.lua
 if not is_string and not count_holds() then return {k_not_held} end
+if is_string and outer ~= '' and redis.call('get', outer) ~= 'entered' then return {k_not_held} end
 -- A reader's hold is more than a field.
 if kind == 'hash' and redis.call('hexists', lock, 'mode') == 1 then return {k_not_held} end
 
 local seen, noted = redis.call('get', latch), note_of(owner, hold)
-if seen and seen ~= 'entered' or noted == 'ended' then return {k_not_held} end
+if seen and seen ~= 'entered' or noted == 'ended' or outlived(owner) then return {k_not_held} end
 local drawn, refusal = fence(owner, true, fencing)
 if refusal then return refusal end
 local is_new = not is_string and not seen and not noted

@@ -13,6 +13,7 @@
 --#arg standing granted|nested|unproven|reentered  of the hold, see include/releasing.lua
 --#arg wakes flag  those who wait
 --#arg is_shared flag  other processes know of the hold
+--#arg outer key?  the latch of the hold that this one shares, where others may have its value, too
 --#include publish.lua
 -- The common case: it is the only hold, and nothing is noted; either nobody queues, or the head of the queue
 -- is a waiter of rlock's who listens. What only other cases need is left for later.
@@ -53,6 +54,7 @@ local function holding() return {owner} end
 --#include queue.lua
 --#include string_lock.lua
 
+if is_string and outer ~= '' and redis.call('get', outer) ~= 'entered' then return answer(k_not_held) end
 local count = is_string and 1 or count_holds()
 if not count then
   forget_holder(owner)

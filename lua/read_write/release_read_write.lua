@@ -43,6 +43,17 @@ local function end_with_readers(ends)
   return false, left - span
 end
 
+-- A writer whose run is over has the lock for as long as it is to be kept. Returns by how much (ms)
+-- sooner it ends now.
+local function end_with_kept_writer()
+  local kept = outlived(writer)
+  if not kept then return 0 end
+  local left, ends = redis.call('pttl', lock), math.max(kept - now, span_of_readers(), 1)
+  if left <= ends then return 0 end
+  redis.call('pexpire', lock, ends)
+  return left - ends
+end
+
 local function release_reader(holds)
   local span = span_of(owner, holds)
   local is_last = holds == 1
@@ -65,7 +76,11 @@ local function release_reader(holds)
     hold_for(owner, holds - 1, span > 0 and span or left == -1 and memory or math.max(left, 1))
   end
   local is_free, sooner = false, 0
-  if mode == 'read' then is_free, sooner = end_with_readers(is_last and keep > 0) end
+  if mode == 'read' then
+    is_free, sooner = end_with_readers(is_last and keep > 0)
+  else
+    sooner = end_with_kept_writer()
+  end
   if is_last and keep > 0 then
     keep_info(owner)
     return answer(k_still_held)

@@ -20,7 +20,7 @@ local channel = ''
 local ends = has_permit(owner)
 if not ends or tonumber(ends) <= now then return {k_not_held} end
 local seen, noted = redis.call('get', latch), note_of(owner, hold)
-if seen and seen ~= 'entered' or noted == 'ended' then return {k_not_held} end
+if seen and seen ~= 'entered' or noted == 'ended' or outlived(owner) then return {k_not_held} end
 
 extend(owner, lease)
 if not seen and not noted then

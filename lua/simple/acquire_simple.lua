@@ -51,6 +51,7 @@ local drawn, refusal = fence(owner, value, fencing)
 if refusal then return refusal end
 if not value then
   redis.call('set', lock, owner, 'px', lease)
+  if not is_unique then drop_latches(owner, latch) end  -- of a hold that somebody has deleted
 elseif redis.call('pttl', lock) < lease then
   redis.call('pexpire', lock, lease)
 end

@@ -68,6 +68,7 @@ std::unique_ptr<Lock> make_lock(const Wish& wish, const Session& session) {
   if (!session.nodes().empty()) return make_quorum(wish, session.nodes().size());
   auto lock =
       std::make_unique<SingleServerLock>(layout_of(wish), owner_of(wish), wish.about, wish.terms);
+  lock->share(wish.outer);
   if (wish.hold) lock->go_on_with(*wish.hold);
   return lock;
 }

@@ -24,6 +24,7 @@ struct Wish {
   Value value = Value::fresh;  // of a simple lock
   int permits = 1;             // of a semaphore: how many may hold it at once
   std::optional<Hold> hold{};  // that there is already, which the lock and its owner stand for
+  std::string outer{};         // as in Hold
 };
 
 // Returns the lock of `owner`, to be asked through `session` or another with the same servers.

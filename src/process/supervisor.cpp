@@ -58,7 +58,9 @@ Supervisor::Supervisor(Signals& signals, Guardian& guardian, Options options)
 }
 
 Supervisor::~Supervisor() {
-  if (wait_status_) ::waitpid(child_, nullptr, WNOHANG);
+  if (!wait_status_) return;
+  while (::waitpid(-1, nullptr, WNOHANG) > 0) {  // the command, and all that has ended beside it
+  }
 }
 
 void Supervisor::start(const Command& command) {

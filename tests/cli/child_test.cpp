@@ -4,6 +4,8 @@
 #include <regex>
 #include <sstream>
 #include <string>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -213,6 +215,19 @@ TEST_CASE("C3: no zombies: neither the command nor orphans that it left while it
   rlock.close_stdin();
   CHECK(rlock.wait().status == 0);
   CHECK_FALSE(process_stat(command));
+}
+
+TEST_CASE("C3: no zombies of a command that rlock has ended, nor of what it started") {
+  Server server;
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // they would become ours
+  Strings words{"sh", "-c", "sleep 71 & sleep 72 & wait"};
+  const Result result =
+      run(rlock_argv("exec", "-r", server.unix_url(), "--at-most", "200ms", "job", "--", words));
+  siginfo_t info{};
+  static_cast<void>(::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT));
+  ::prctl(PR_SET_CHILD_SUBREAPER, 0);
+  CHECK(result.status == 124);
+  CHECK(info.si_pid == 0);
 }
 
 TEST_CASE("C3: nothing of rlock is left when it has ended") {

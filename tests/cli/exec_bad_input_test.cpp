@@ -123,7 +123,23 @@ TEST_CASE("exec: more names than a nested run could be told of are refused") {
   Words words;
   for (int i = 1000; i < 3000; ++i) words.push_back(std::to_string(i));
   words.insert(words.end(), {"--", "true"});
-  check_refused(server, words, 64, "the names are too long for RLOCK_HELD");
+  check_refused(server, words, 64, "are too long for RLOCK_HELD");
+}
+
+TEST_CASE("exec: as many names with those of the outer run are refused, but not the same ones") {
+  Server server;
+  Words outer = exec(server, {});
+  const Words inner = exec(server, {});
+  for (int i = 1000; i < 2000; ++i) outer.push_back(std::to_string(i));
+  outer.insert(outer.end(), {"--", "sh", "-c",
+                             "\"$@\" $(seq 1000 1999) -- echo the same; \"$@\" $(seq 2000 2999) -- "
+                             "echo others; echo $?",
+                             "sh"});
+  outer.insert(outer.end(), inner.begin(), inner.end());
+  const Result result = run(outer);
+  CHECK(result.status == 0);
+  CHECK(result.out == "the same\n64\n");
+  CHECK(has(result.err, "are too long for RLOCK_HELD"));
 }
 
 TEST_CASE("exec: a RLOCK_HELD that is garbled is as if it were not there") {

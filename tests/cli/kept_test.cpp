@@ -110,20 +110,53 @@ TEST_CASE("--at-least: who waits, and who breaks the lock, is told that the run 
   CHECK(waiter.wait().status == 0);
 }
 
-TEST_CASE("--at-least: a process that the run left behind takes part, and is no ended run") {
+TEST_CASE("--at-least: a process that the run left behind takes part no longer") {
   Server server;
-  const std::string nested =
-      "'" + rlock_program() + "' -r '" + server.unix_url() + "' exec job -- ";
-  // The inner run goes on when the outer one has ended.
-  Process outer(argv_for(server, {"exec", "--at-least", "1h", "job", "--", "sh", "-c",
-                                  "(until test -e go; do sleep 0.1; done; exec " + nested +
-                                      "sh -c 'touch in; sleep 300') >/dev/null 2>&1 &"}),
-                {.cwd = server.directory()});
-  CHECK(outer.wait_exit().status == 0);
-  check_told(invoke(server, {"inspect-queue", "job"}).out);
-  Process go({"touch", server.directory() + "/go"});
-  const auto is_kept = [&] {
-    return has(invoke(server, {"inspect-queue", "job"}).out, "kept by --at-least until");
+  std::string kind;
+  SUBCASE("plain") {}
+  SUBCASE("fair") { kind = "--fair "; }
+  SUBCASE("reader") { kind = "-s "; }
+  SUBCASE("writer") { kind = "-x "; }
+  SUBCASE("string") { kind = "--kind simple "; }
+  SUBCASE("value") { kind = "--kind simple --token same "; }
+  SUBCASE("permit") { kind = "--permits 1 "; }
+  SUBCASE("nothing is told of it") { kind = "--no-info "; }
+  const std::string exec = "'" + rlock_program() + "' -r '" + server.unix_url() + "' exec " + kind;
+  // Readers do not exclude each other.
+  const std::string inner = "'" + rlock_program() + "' -r '" + server.unix_url() + "' exec " +
+                            (kind == "-s " ? "-x " : kind);
+  const std::string nested = inner + "-n --lease 1h job -- true; echo $? >back";
+  const std::string left_behind =
+      "(until test -e go; do sleep 0.1; done; " + nested + ") >out 2>&1 &";
+  const Result outer =
+      run({"sh", "-c", exec + "--at-least 1m job -- sh -c \"$1\"", "sh", left_behind},
+          {.cwd = server.directory()});
+  CHECK(outer.status == 0);
+  run({"touch", server.directory() + "/go"});
+  const auto file = [&](const std::string& name) {
+    return run({"cat", server.directory() + "/" + name}).out;
   };
-  CHECK(wait_until([&] { return !is_kept(); }));
+  CHECK(wait_until([&] { return !file("back").empty(); }));
+  CHECK(file("back") == "75\n");
+  CHECK(server.command({"PTTL", "job"}).size() <= 5);  // less than two minutes
+  const Result look = invoke(server, {"inspect-queue", "job"});
+  CHECK(has(look.out, "kept by --at-least until 2"));
+  CHECK(has(look.out, " ended"));
+}
+
+TEST_CASE(
+    "--at-least: of a writer whose reader goes on for longer, the lock stays no longer than both") {
+  Server server;
+  const std::string reader = "'" + rlock_program() + "' -r '" + server.unix_url() +
+                             "' exec -s --lease 1h job -- sh -c "
+                             "'touch in; until test -e go; do sleep 0.1; done' >/dev/null 2>&1 & "
+                             "until test -e in; do sleep 0.1; done";
+  Process writer(
+      argv_for(server, {"exec", "-x", "--at-least", "1m", "job", "--", "sh", "-c", reader}),
+      {.cwd = server.directory()});
+  CHECK(writer.wait_exit().status == 0);
+  CHECK(std::stol(server.command({"PTTL", "job"})) > 120'000);
+  run({"touch", server.directory() + "/go"});
+  CHECK(wait_until([&] { return std::stol(server.command({"PTTL", "job"})) <= 60'000; }));
+  check_told(invoke(server, {"inspect-queue", "job"}).out);
 }

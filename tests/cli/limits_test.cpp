@@ -108,6 +108,25 @@ TEST_CASE("S3: exec with few descriptors ends all of its command, or refuses bef
   }
 }
 
+TEST_CASE("S3: exec without a descriptor for renewals says so when it ends the command") {
+  const Server server;
+  const Shells shells(server);
+  int lost = 0;
+  for (int count = 10; count <= 16; ++count) {
+    CAPTURE(count);
+    const Result result =
+        run(shells.argv(with_descriptors(
+                count, "exec \"$RLOCK\" exec --lease 900ms --at-most 3s job -- sleep 60")),
+            shells.options());
+    CAPTURE(result.err);
+    if (result.status != 79) continue;
+    ++lost;
+    CHECK(has(result.err, "job: lock lost: it cannot be renewed: "));
+    CHECK(has(result.err, "Too many open files"));
+  }
+  CHECK(lost > 0);
+}
+
 TEST_CASE("exec needs no system calls that only newer kernels have, or sandboxes deny") {
   const Server server;
   for (const unsigned error : {ENOSYS, EPERM}) {

@@ -13,6 +13,7 @@
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
 #include "support/waiters.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 using namespace std::chrono_literals;
@@ -77,6 +78,23 @@ TEST_CASE("--sync-replicas: a lock that too few know of is given back, status 69
   pair.replica.stop();
   check_given_back(pair.exec({"--sync-replicas", "1", "--timeout", "2s"}), pair);
   CHECK(pair.exec({}).status == 0);
+}
+
+TEST_CASE("--sync-replicas: who re-enters needs them, too, and leaves the lock to the outer run") {
+  Pair pair;
+  for (const char* kind : {"reentrant", "fair", "simple", "write", "read"}) {
+    CAPTURE(kind);
+    const std::string rlock = "'" + rlock_program() + "' -r '" + pair.master.unix_url() +
+                              "' --timeout 2s exec --kind " + kind + " ";
+    const Result result =
+        run({"sh", "-c", rlock + "job -- sh -c \"$1\"", "sh",
+             rlock + "--sync-replicas 1 job -- echo one; " + rlock +
+                 "--sync-replicas 2 job -- echo two; echo $?; " + rlock + "-n job -- echo again"});
+    CHECK(result.status == 0);
+    CHECK(result.out == "one\n69\nagain\n");
+    CHECK(has(result.err, "replicas know of the lock, and 2 must"));
+    CHECK(pair.master.keys().empty());
+  }
 }
 
 TEST_CASE("--sync-replicas: who has given a lock back waits on, also after a reply was lost") {

@@ -218,7 +218,8 @@ Sent Layout::reenter(const std::string& owner, const Hold& hold) const {
                                  .lease = lease,
                                  .owner = owner,
                                  .memory = memory,
-                                 .fencing = fences(hold) ? FencingWord("draw") : "off"});
+                                 .fencing = fences(hold) ? FencingWord("draw") : "off",
+                                 .outer = std::nullopt});
 }
 
 Sent Layout::renew(const std::string& owner, const Hold& hold, std::int64_t lease_ms) const {
@@ -294,7 +295,8 @@ Sent Layout::release(const std::string& owner, const Hold& hold, std::int64_t ke
                                  .wait = Milliseconds(is_fair(kind) ? k_fair_wait_ms : 0),
                                  .standing = standing(hold),
                                  .wakes = true,
-                                 .is_shared = hold.is_known});
+                                 .is_shared = hold.is_known,
+                                 .outer = std::nullopt});
 }
 
 Sent Layout::force(const std::string& request, const Words& owners) const {

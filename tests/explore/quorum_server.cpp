@@ -182,7 +182,8 @@ Servers::Sent Servers::sent(const Request& request) const {
                                    .wait = Milliseconds(0),
                                    .standing = "unproven",
                                    .wakes = request.wakes,
-                                   .is_shared = false});
+                                   .is_shared = false,
+                                   .outer = std::nullopt});
     case What::forget:
       break;
   }

@@ -52,7 +52,8 @@ inline lua::reenter::Call reenter_call(const std::string& owner, const std::stri
           .lease = Milliseconds(30'000),
           .owner = owner,
           .memory = Milliseconds(30'000),
-          .fencing = "off"};
+          .fencing = "off",
+          .outer = std::nullopt};
 }
 
 inline lua::release::Call release_call(const std::string& owner, const std::string& id) {
@@ -68,7 +69,8 @@ inline lua::release::Call release_call(const std::string& owner, const std::stri
           .wait = Milliseconds(0),
           .standing = "granted",
           .wakes = true,
-          .is_shared = false};
+          .is_shared = false,
+          .outer = std::nullopt};
 }
 
 }  // namespace rlock::test

@@ -209,7 +209,7 @@ int run_exec(const Globals& globals, const ExecOptions& options, ExecPlan plan) 
   session_options.client.wake_fd = signals.fd();
   lock::Session session(session_options);
   const std::string run = random_hex(k_run_id_bytes);
-  check_room(plan.names, plan.request.wish.owner, run);
+  check_room(plan.names, plan.request.wish, run);
   std::optional<process::Guardian> guardian;
   const auto set_up_guardian = [&] {
     const bool kill = plan.on_lost == Supervisor::OnLost::kill;

@@ -27,6 +27,7 @@ int run_renew(const Globals& globals, const RenewOptions& options) {
   lock::Session session(globals.session_options());
   lock::Wish wish{name, own->owner, {}, options.take.terms()};
   wish.kind = lock::held_kind(session, name, own->owner);
+  wish.outer = own->outer;
   const auto renews = [&](const lock::Wish& one) {
     return lock::make_lock(one, session)->renew(session, nullptr) == lock::Renewal::renewed;
   };

@@ -192,6 +192,7 @@ int run_unlock(const Globals& globals, UnlockOptions options) {
   lock::Session session(globals.session_options());
   lock::Wish wish{options.name, own->owner, {}};
   wish.kind = lock::held_kind(session, options.name, own->owner);
+  wish.outer = own->outer;
   const auto answer = own->holds.empty()
                           ? lock::make_lock(wish, session)->release(session, Milliseconds(0))
                           : release_known(wish, own->holds, session);

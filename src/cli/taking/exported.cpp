@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <string_view>
 #include <unistd.h>
 
@@ -50,14 +51,38 @@ bool has_room(const std::string& held, const lock::Wish& wish) {
 
 }  // namespace
 
-void check_room(const std::vector<std::string>& names, const std::string& owner,
+void check_room(const std::vector<std::string>& names, const lock::Wish& wish,
                 const std::string& run) {
-  std::size_t size = 0;
-  for (const std::string& name : names) size += lock::with_held("", name, owner, run).size() + 1;
+  std::map<std::string, std::string> owners;  // as whom a lock may be re-entered
+  const std::string held =
+      lock::with_runs(from_environment(lock::k_held_variable).value_or(""),
+                      [&](const std::string& name, const lock::HeldEntry& entry) {
+                        owners[name] = entry.owner;
+                        return entry.runs;
+                      });
+  std::string added = run;
+  if (wish.value == lock::Value::given) {
+    added += lock::shared_run(
+        {.id = std::string(lock::k_hold_digits, '0'), .side = lock::Hold::Side::value});
+  }
+  std::size_t size = held.size();
+  for (const std::string& name : names) {
+    const std::size_t whole = lock::with_held("", name, wish.owner, added).size() + 1;
+    const auto found = owners.find(name);
+    if (found == owners.end()) {
+      size += whole;
+      continue;
+    }
+    // It gets one run more, or another owner with one run.
+    const std::size_t before = lock::with_held("", name, found->second, "").size();
+    size += std::max(added.size() + 1, whole - std::min(whole, before));
+  }
   if (size > lock::k_longest_held) {
-    throw Error(ExitStatus::usage, "exec: the names are too long for RLOCK_HELD: it would have " +
-                                       std::to_string(size) + " bytes; expected " +
-                                       std::to_string(lock::k_longest_held) + " at the most");
+    throw Error(ExitStatus::usage,
+                "exec: the names, with those of outer runs, are too long for RLOCK_HELD: it could "
+                "get " +
+                    std::to_string(size) + " bytes; expected " +
+                    std::to_string(lock::k_longest_held) + " at the most");
   }
 }
 
@@ -77,7 +102,7 @@ std::vector<std::string> make_environment(const HeldLocks& locks, const std::str
     names += (names.empty() ? "" : "\n") + lock->name();
     if (owner.empty()) owner = hold.owner;
     kind = lock::kind_name(lock->kind());
-    held = lock::with_held(held, lock->name(), hold.owner, run);
+    held = lock::with_held(held, lock->name(), hold.owner, run + lock::shared_run(hold));
     are_reentered = are_reentered && hold.standing != lock::Hold::Standing::granted;
     if (!hold.token) return;
     tokens += (tokens.empty() ? "" : "\n") + std::to_string(*hold.token);

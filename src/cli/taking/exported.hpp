@@ -9,9 +9,10 @@
 
 namespace rlock::cli {
 
-// Throws Error (usage) if RLOCK_HELD has no room for entries of the locks `names`, with `owner` and
-// `run`. Without the entries, a nested run would wait for these locks for ever.
-void check_room(const std::vector<std::string>& names, const std::string& owner,
+// Throws Error (usage) if RLOCK_HELD may have no room for `run` as a holder of the locks `names`,
+// beside those of outer runs. Without an entry, a nested run would wait for its lock for ever. The
+// owner and the value are those of `wish`.
+void check_room(const std::vector<std::string>& names, const lock::Wish& wish,
                 const std::string& run);
 
 // Returns this process's environment as NAME=value, with RLOCK_NAME, RLOCK_OWNER, RLOCK_KIND,

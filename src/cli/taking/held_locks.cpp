@@ -27,6 +27,10 @@ void HeldLocks::start_watchdog(Use use) {
 }
 
 void HeldLocks::watch(Use use) {
+  const auto fail = [&](const std::string& why) {
+    failure_ = why;
+    throw Error(ExitStatus::unavailable, failure_);
+  };
   if (!watchdog_) {
     lock::Watchdog::Options options;
     options.session = options_.watchdog_session;
@@ -35,7 +39,11 @@ void HeldLocks::watch(Use use) {
     options.on_renewed = [this](const lock::Lock& lock, TimePoint end) { note_end(lock, end); };
     options.on_verdict = [this] { lost_.raise(); };
     options.on_checked = [this] { answer_.raise(); };
-    watchdog_.emplace(std::move(options));
+    try {
+      watchdog_.emplace(std::move(options));
+    } catch (const Error& error) {
+      fail(std::string("it cannot be renewed: ") + error.what());
+    }
     if (use == Use::our_session) watchdog_->use(session_);
   }
   try {
@@ -44,8 +52,7 @@ void HeldLocks::watch(Use use) {
       entry.is_kept = true;
     }
   } catch (const std::system_error& error) {
-    failure_ = "no thread can be started to renew it: " + error.code().message();
-    throw Error(ExitStatus::unavailable, failure_);
+    fail("no thread can be started to renew it: " + error.code().message());
   }
 }
 

@@ -12,7 +12,8 @@ std::optional<OwnHold> find_own_hold(const std::string& name,
                                      const std::optional<std::string>& owner) {
   const auto entry = lock::find_held(from_environment(lock::k_held_variable).value_or(""), name);
   if (entry && (!owner || *owner == entry->owner)) {
-    return OwnHold{entry->owner, lock::holds_among(entry->runs, entry->owner)};
+    return OwnHold{entry->owner, lock::holds_among(entry->runs, entry->owner),
+                   lock::shared_hold(entry->runs)};
   }
   if (owner) return OwnHold{*owner, {}};
   const auto told = from_environment("RLOCK_OWNER");
@@ -30,6 +31,10 @@ lock::Wish wish_for(lock::Wish wish, const lock::Hold& hold) {
   // A server cannot tell which side of a read/write lock this hold is of, nor do several servers
   // say that the lock is a string.
   if (hold.side == lock::Hold::Side::string) wish.kind = lock::Kind::simple;
+  if (hold.side == lock::Hold::Side::value) {
+    wish.kind = lock::Kind::simple;
+    wish.value = lock::Value::given;
+  }
   if (hold.side == lock::Hold::Side::read) wish.kind = lock::Kind::read;
   if (hold.side == lock::Hold::Side::write) wish.kind = lock::Kind::write;
   return wish;

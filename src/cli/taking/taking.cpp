@@ -24,6 +24,7 @@ std::optional<HeldLock> reenter(const Request& request, lock::Session& session,
   if (!entry) return std::nullopt;
   lock::Wish wish = request.wish;
   wish.owner = entry->owner;
+  wish.outer = lock::shared_hold(entry->runs);
   auto lock = lock::make_lock(wish, session);
   lock::Outage outage(std::min(request.deadline, request.outage_end), on_outage);
   try {

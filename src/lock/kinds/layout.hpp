@@ -27,6 +27,7 @@ struct Asker {
   Fencing fencing;
   bool is_unproven;  // only the latch proves this hold: the owner may have the lock by another one
   bool is_known;     // to other processes, which may give this hold back, too
+  std::optional<Key> outer;  // the latch that proves the hold of a value that this one shares
   const std::string& taken;  // as Channel::taken
 };
 

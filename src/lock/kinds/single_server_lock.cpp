@@ -72,8 +72,19 @@ bool SingleServerLock::is_latched() const noexcept {
 }
 
 Asker SingleServerLock::asker() const {
-  return {layout_.keys, owner_,         latch(),      about_,    standing_,
-          terms_.lease, terms_.fencing, is_unproven_, is_known_, layout_.channel.taken};
+  const auto outer =
+      outer_id_.empty() ? std::nullopt : std::optional(layout_.keys.latch(outer_id_));
+  return {.keys = layout_.keys,
+          .owner = owner_,
+          .latch = latch(),
+          .about = about_,
+          .standing = standing_,
+          .lease = terms_.lease,
+          .fencing = terms_.fencing,
+          .is_unproven = is_unproven_,
+          .is_known = is_known_,
+          .outer = outer,
+          .taken = layout_.channel.taken};
 }
 
 Hold SingleServerLock::hold(Milliseconds lease, TimePoint asked, std::int64_t count,
@@ -81,7 +92,9 @@ Hold SingleServerLock::hold(Milliseconds lease, TimePoint asked, std::int64_t co
   return {.owner = owner_,
           .id = hold_id_,
           .standing = standing_,
-          .side = side_of(layout_.kind),
+          .side = layout_.is_owner_shared || !outer_id_.empty() ? Hold::Side::value
+                                                                : side_of(layout_.kind),
+          .outer = outer_id_,
           .token = read_token(token),
           .lease = lease,
           .deadline = lease_deadline(asked, lease),
@@ -190,7 +203,8 @@ void SingleServerLock::check_replicas(redis::Client& client, int needed) {
   const auto start_afresh = [this] {
     if (terms_.restart_delay) return;
     hold_id_ = random_hex(k_hold_id_bytes);
-    if (layout_.is_owner_shared) return;
+    // One who re-enters does so as the owner that there is.
+    if (layout_.is_owner_shared || standing_ != Standing::granted) return;
     owner_ = with_fresh_uuid(owner_);
     unanswered_ = 0;  // of what he has asked for
   };
@@ -220,6 +234,7 @@ std::optional<Hold> SingleServerLock::reenter(redis::Client& client) {
   if (entered == nullptr) return std::nullopt;
   standing_ = entered->is_uncounted == 1 ? Standing::nested : Standing::reentered;
   is_unproven_ = is_latched() && standing_ != Standing::nested;
+  if (terms_.sync_replicas > 0) check_replicas(client, terms_.sync_replicas);
   // With every request answered, none can still be under way that the latch would have to stop.
   if (unanswered_ == 0 && !is_latched()) client.send_behind({"DEL", latch()});
   return hold(terms_.lease, asked, entered->count, entered->token);
@@ -242,6 +257,7 @@ Renewal SingleServerLock::ask(redis::Client& client) const {
 
 void SingleServerLock::go_on_with(const Hold& hold) {
   hold_id_ = hold.id;
+  outer_id_ = hold.outer;
   is_known_ = true;
   standing_ = hold.standing;
   is_unproven_ = is_latched() && standing_ != Standing::nested;

@@ -78,6 +78,8 @@ class SingleServerLock final : public Lock {
   [[nodiscard]] const std::string& hold_id() const noexcept { return hold_id_; }
   // Calls this hold by another identifier. To be called before the first request.
   void set_hold_id(std::string id) { hold_id_ = std::move(id); }
+  // Shares the hold `outer` of the same value, see Hold. To be called before the first request.
+  void share(std::string outer) { outer_id_ = std::move(outer); }
   // From now on this object stands for a hold that there is already, and that others know, too.
   void go_on_with(const Hold& hold);
 
@@ -99,6 +101,7 @@ class SingleServerLock final : public Lock {
   std::string about_;  // as the side key is to tell it
   Terms terms_;
   std::string hold_id_;
+  std::string outer_id_;  // of the hold of a value that this one shares
   std::atomic<Hold::Standing> standing_ = Hold::Standing::granted;
   std::atomic<bool> is_unproven_ = false;  // as in Asker
   bool is_known_ = false;                  // as in Asker

@@ -14,11 +14,15 @@ constexpr std::array<std::pair<Hold::Standing, std::string_view>, 3> k_standings
      {Hold::Standing::reentered, "reentered"},
      {Hold::Standing::nested, "nested"}}};
 
-constexpr std::array<std::pair<Hold::Side, std::string_view>, 4> k_sides = {
+constexpr std::array<std::pair<Hold::Side, std::string_view>, 5> k_sides = {
     {{Hold::Side::none, ""},
      {Hold::Side::read, "read"},
      {Hold::Side::write, "write"},
-     {Hold::Side::string, "string"}}};
+     {Hold::Side::string, "string"},
+     {Hold::Side::value, "value"}}};
+
+// In front of the identifier of a hold that a run of exec gives back itself.
+constexpr std::string_view k_shared = "shared";
 
 bool is_hold_id(std::string_view text) {
   return text.size() == k_hold_digits &&
@@ -58,10 +62,33 @@ std::string run_of(const Hold& hold) {
   return run + hold.id;
 }
 
+std::string shared_run(const Hold& hold) {
+  const bool is_shared = hold.side == Hold::Side::value && hold.outer.empty();
+  return is_shared ? "/" + std::string(k_shared) + hold.id : "";
+}
+
+std::string shared_hold(std::string_view runs) {
+  std::string found;
+  for (const std::string_view run : split(runs, '/')) {
+    const auto hold = parse_hold(run, "");
+    if (hold && hold->side == Hold::Side::value && hold->standing == Hold::Standing::granted) {
+      found = hold->id;
+    } else if (run.starts_with(k_shared) && is_hold_id(run.substr(k_shared.size()))) {
+      found = run.substr(k_shared.size());
+    }
+  }
+  return found;
+}
+
 std::vector<Hold> holds_among(std::string_view runs, const std::string& owner) {
   std::vector<Hold> holds;
   for (const std::string_view run : split(runs, '/')) {
-    if (auto hold = parse_hold(run, owner)) holds.push_back(std::move(*hold));
+    auto hold = parse_hold(run, owner);
+    if (!hold) continue;
+    if (hold->side == Hold::Side::value && hold->standing == Hold::Standing::nested) {
+      hold->outer = shared_hold(runs.substr(0, static_cast<std::size_t>(run.data() - runs.data())));
+    }
+    holds.push_back(std::move(*hold));
   }
   return holds;
 }

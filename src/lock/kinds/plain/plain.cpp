@@ -29,7 +29,8 @@ ReleaseCall plain_release(Milliseconds added_wait) {
                               .wait = added_wait,
                               .standing = standing_word(asker),
                               .wakes = wake == Wake::yes,
-                              .is_shared = asker.is_known};
+                              .is_shared = asker.is_known,
+                              .outer = asker.outer};
   };
 }
 
@@ -60,7 +61,8 @@ Layout plain_layout(const std::string& name) {
                               .lease = asker.lease,
                               .owner = asker.owner,
                               .memory = memory,
-                              .fencing = reentry_word(asker.fencing)};
+                              .fencing = reentry_word(asker.fencing),
+                              .outer = asker.outer};
   };
   layout.renew = [](const Asker& asker, Milliseconds lease) -> redis::ScriptCall {
     const KeyNames& keys = asker.keys;
@@ -68,7 +70,7 @@ Layout plain_layout(const std::string& name) {
                             .lease = lease,
                             .owner = asker.owner,
                             .info = keys.info,
-                            .latch = asker.is_unproven ? std::optional(asker.latch) : std::nullopt};
+                            .latch = asker.is_unproven ? std::optional(asker.latch) : asker.outer};
   };
   layout.release = plain_release(Milliseconds(0));
   return layout;
