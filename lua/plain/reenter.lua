@@ -31,6 +31,7 @@ if is_new then redis.call('set', latch, 'entered', 'xx', 'px', memory) end
 -- Never shorter than what the outer hold counts on, which may have no expiry (-1).
 local left = redis.call('pttl', lock)
 if left ~= -1 and left < lease then redis.call('pexpire', lock, lease) end
+if is_string and outer ~= '' then redis.call('pexpire', outer, math.max(left, lease)) end  -- its proof as well
 if is_new then
   redis.call('hincrby', lock, owner, 1)
   redis.call('set', latch, 'entered', 'px', memory)

@@ -110,3 +110,12 @@ TEST_CASE("a shell with a given value nests, renews and gives back") {
   CHECK(result.err.empty());
   CHECK(scripts.server.command({"EXISTS", "job"}) == "0");
 }
+
+TEST_CASE("a nested run keeps the lock of a given value for longer than its shell's lease") {
+  const Scripts scripts;
+  const Result result = run(scripts.sh(
+      "eval \"$(eval $rlock acquire --no-watchdog --export --lease 1s --kind simple --token same "
+      "job)\"; eval $rlock exec --lease 6s job -- sleep 3; echo $?"));
+  CHECK(result.out == "0\n");
+  CHECK(result.err.empty());
+}
