@@ -139,6 +139,7 @@ TEST_CASE("S3: watchdog: that one lock is waited for takes no time from another'
   CHECK(test::wait_until([&] { return guarded.verdicts == 1; }, Milliseconds(60'000)));
   CHECK(BootClock::now() < asked + Milliseconds(11'000));  // no lock is let end without a word
   CHECK(guarded.watchdog->verdict()->lock == &guarded.lock);
+  guarded.watchdog->stop();  // it keeps `other`
   server.resume();
 }
 
