@@ -3,6 +3,12 @@
 local kind = redis.call('type', lock).ok
 local is_string = kind == 'string' and redis.call('get', lock) == owner
 
+-- Returns whether it is another run's of the same value. `outer`: the latch of the hold that the caller
+-- shares; empty where nobody else can have its value.
+local function is_others(outer)
+  return is_string and outer ~= '' and redis.call('get', outer) ~= 'entered'
+end
+
 -- Returns how often the owner has the lock as a hash, or nil. A field without a colon, or whose value is
 -- no number, is an application's.
 local function count_holds()

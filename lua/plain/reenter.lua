@@ -16,7 +16,7 @@
 --#include fence.lua
 --#include string_lock.lua
 if not is_string and not count_holds() then return {k_not_held} end
-if is_string and outer ~= '' and redis.call('get', outer) ~= 'entered' then return {k_not_held} end
+if is_others(outer) then return {k_not_held} end
 -- A reader's hold is more than a field.
 if kind == 'hash' and redis.call('hexists', lock, 'mode') == 1 then return {k_not_held} end
 

@@ -54,7 +54,7 @@ local function holding() return {owner} end
 --#include queue.lua
 --#include string_lock.lua
 
-if is_string and outer ~= '' and redis.call('get', outer) ~= 'entered' then return answer(k_not_held) end
+if is_others(outer) then return answer(k_not_held) end
 local count = is_string and 1 or count_holds()
 if not count then
   forget_holder(owner)

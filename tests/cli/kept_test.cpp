@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include "cli/acquire_fixture.hpp"
+#include "support/contents.hpp"
 #include "support/invoke.hpp"
 #include "support/process.hpp"
 #include "support/pty.hpp"
@@ -14,6 +16,21 @@
 using namespace rlock::test;
 
 namespace {
+
+// The options of every kind of lock, one in each subcase.
+Words each_kind() {
+  Words kind;
+  SUBCASE("plain") {}
+  SUBCASE("fair") { kind = {"--fair"}; }
+  SUBCASE("string") { kind = {"--kind", "simple"}; }
+  SUBCASE("reader") { kind = {"-s"}; }
+  SUBCASE("writer") { kind = {"-x"}; }
+  SUBCASE("semaphore") { kind = {"--permits", "1"}; }
+  return kind;
+}
+
+// The options of a run that a lock of this kind keeps away: readers do not exclude each other.
+Words excluded_by(const Words& kind) { return kind == Words{"-s"} ? Words{"-x"} : kind; }
 
 // Ends a run of true that keeps its lock for an hour.
 void keep(const Server& server, const Words& options) {
@@ -50,20 +67,11 @@ std::string check_json(const std::string& json) {
 
 TEST_CASE("--at-least: who asks is told that the run has ended, of every kind of lock") {
   Server server;
-  Words kind;
-  SUBCASE("plain") {}
-  SUBCASE("fair") { kind = {"--fair"}; }
-  SUBCASE("string") { kind = {"--kind", "simple"}; }
-  SUBCASE("reader") { kind = {"-s"}; }
-  SUBCASE("writer") { kind = {"-x"}; }
-  SUBCASE("semaphore") { kind = {"--permits", "1"}; }
+  const Words kind = each_kind();
   keep(server, kind);
   Words refused{"exec", "-n"};
-  if (kind == Words{"-s"}) {
-    refused.emplace_back("-x");
-  } else {
-    refused.insert(refused.end(), kind.begin(), kind.end());
-  }
+  const Words other = excluded_by(kind);
+  refused.insert(refused.end(), other.begin(), other.end());
   refused.insert(refused.end(), {"job", "--", "true"});
   const Result refusal = invoke(server, refused);
   CHECK(refusal.status == 75);
@@ -111,33 +119,20 @@ TEST_CASE("--at-least: who waits, and who breaks the lock, is told that the run 
 }
 
 TEST_CASE("--at-least: a process that the run left behind takes part no longer") {
-  Server server;
-  std::string kind;
-  SUBCASE("plain") {}
-  SUBCASE("fair") { kind = "--fair "; }
-  SUBCASE("reader") { kind = "-s "; }
-  SUBCASE("writer") { kind = "-x "; }
-  SUBCASE("string") { kind = "--kind simple "; }
-  SUBCASE("value") { kind = "--kind simple --token same "; }
-  SUBCASE("permit") { kind = "--permits 1 "; }
-  SUBCASE("nothing is told of it") { kind = "--no-info "; }
-  const std::string exec = "'" + rlock_program() + "' -r '" + server.unix_url() + "' exec " + kind;
-  // Readers do not exclude each other.
-  const std::string inner = "'" + rlock_program() + "' -r '" + server.unix_url() + "' exec " +
-                            (kind == "-s " ? "-x " : kind);
-  const std::string nested = inner + "-n --lease 1h job -- true; echo $? >back";
-  const std::string left_behind =
-      "(until test -e go; do sleep 0.1; done; " + nested + ") >out 2>&1 &";
-  const Result outer =
-      run({"sh", "-c", exec + "--at-least 1m job -- sh -c \"$1\"", "sh", left_behind},
-          {.cwd = server.directory()});
-  CHECK(outer.status == 0);
-  run({"touch", server.directory() + "/go"});
-  const auto file = [&](const std::string& name) {
-    return run({"cat", server.directory() + "/" + name}).out;
-  };
-  CHECK(wait_until([&] { return !file("back").empty(); }));
-  CHECK(file("back") == "75\n");
+  const Server server;
+  const Shells shells(server);
+  Words kind = each_kind();
+  SUBCASE("value") { kind = {"--kind", "simple", "--token", "same"}; }
+  SUBCASE("nothing is told of it") { kind = {"--no-info"}; }
+  const Words command = shells.argv(
+      "(await go; rlock exec -n --lease 1h \"$@\" job -- true; echo $? >$DIR/back) >/dev/null 2>&1 "
+      "&");
+  const Words outer =
+      rlock_argv("exec", "--at-least", "1m", kind, "job", "--", command, "sh", excluded_by(kind));
+  CHECK(run(outer, shells.options()).status == 0);
+  shells.go("go");
+  CHECK(wait_until([&] { return !contents(shells.directory + "/back").empty(); }));
+  CHECK(contents(shells.directory + "/back") == "75\n");
   CHECK(server.command({"PTTL", "job"}).size() <= 5);  // less than two minutes
   const Result look = invoke(server, {"inspect-queue", "job"});
   CHECK(has(look.out, "kept by --at-least until 2"));
@@ -146,17 +141,15 @@ TEST_CASE("--at-least: a process that the run left behind takes part no longer")
 
 TEST_CASE(
     "--at-least: of a writer whose reader goes on for longer, the lock stays no longer than both") {
-  Server server;
-  const std::string reader = "'" + rlock_program() + "' -r '" + server.unix_url() +
-                             "' exec -s --lease 1h job -- sh -c "
-                             "'touch in; until test -e go; do sleep 0.1; done' >/dev/null 2>&1 & "
-                             "until test -e in; do sleep 0.1; done";
-  Process writer(
-      argv_for(server, {"exec", "-x", "--at-least", "1m", "job", "--", "sh", "-c", reader}),
-      {.cwd = server.directory()});
-  CHECK(writer.wait_exit().status == 0);
+  const Server server;
+  const Shells shells(server);
+  const Words command = shells.argv(
+      "(rlock exec -s --lease 1h job -- sh -c '. $DIR/lib.sh; touch $DIR/in; await go') "
+      ">/dev/null 2>&1 & await in");
+  CHECK(run(rlock_argv("exec", "-x", "--at-least", "1m", "job", "--", command), shells.options())
+            .status == 0);
   CHECK(std::stol(server.command({"PTTL", "job"})) > 120'000);
-  run({"touch", server.directory() + "/go"});
+  shells.go("go");
   CHECK(wait_until([&] { return std::stol(server.command({"PTTL", "job"})) <= 60'000; }));
   check_told(invoke(server, {"inspect-queue", "job"}).out);
 }

@@ -1,121 +1,122 @@
 // --kind simple --token: a value that other runs have, too, proves nothing by itself.
+#include <filesystem>
 #include <string>
+#include <utility>
 
 #include <doctest/doctest.h>
 
-#include "support/invoke.hpp"
+#include "cli/acquire_fixture.hpp"
+#include "support/contents.hpp"
 #include "support/process.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
-#include "support/waiters.hpp"
 #include "support/words.hpp"
 
 using namespace rlock::test;
 
 namespace {
 
-const std::string k_same = " --kind simple --token same --lease 1s job";
+const std::string k_same = "--kind simple --token same --lease 1s job";
 
-// Runs a shell script in which $rlock is the program with the server.
-struct Scripts {
-  [[nodiscard]] Words sh(const std::string& script) const {
-    return {"sh", "-c",
-            "rlock=\"'" + rlock_program() + "' -r " + server.unix_url() + "\"; " + script};
-  }
-  [[nodiscard]] ProcessOptions options() const {
-    return {.hold_stdin = true, .cwd = server.directory()};
-  }
-  // Another run, with the same value, until its stdin ends.
-  [[nodiscard]] Words other() const {
-    return rlock_argv("exec", "-r", server.unix_url(), "--kind", "simple", "--token", "same",
-                      "--lease", "1s", "job", "--", "sh", "-c", "echo other; cat");
-  }
-  [[nodiscard]] std::string in_file(const std::string& name) const {
-    return run({"cat", server.directory() + "/" + name}).out;
-  }
+// The words for a run that holds the lock with this value.
+Words holding(const Words& command) {
+  return rlock_argv("exec", "--kind", "simple", "--token", "same", "--lease", "1s", "job", "--",
+                    command);
+}
 
-  Server server;
+// Another run with the same value.
+struct Other {
+  explicit Other(ProcessOptions options) : process(start(std::move(options))) {
+    process.wait_for_stdout("other");
+  }
+  static Process start(ProcessOptions options) {
+    options.hold_stdin = true;
+    return Process(holding({"sh", "-c", "echo other; cat"}), options);
+  }
+  // Ends it, and checks that it has not noticed anything.
+  void end() {
+    CHECK(process.running());
+    process.close_stdin();
+    CHECK(process.wait().status == 0);
+  }
+  Process process;
 };
 
 }  // namespace
 
 TEST_CASE("S5: a run left behind takes no part in another's lock of the same value") {
-  const Scripts scripts;
+  const Server server;
+  const Shells shells(server);
+  std::string inner = "exec -n " + k_same;
   std::string back = "75\n";
-  std::string inner = "exec -n" + k_same;
   SUBCASE("with the value") {}
   SUBCASE("without") {
     inner = "exec -n job";
     back = "76\n";  // it is no plain lock
   }
-  SUBCASE("but keeps its own for longer") { inner = "exec -n --at-least 1h" + k_same; }
-  Process one(scripts.sh("eval $rlock exec" + k_same +
-                         " -- sh -c \\''(until test -e go; do sleep 0.1; done; eval $0 " + inner +
-                         " -- touch ran; echo $? >back) >/dev/null 2>&1 &'\\' \"\\\"$rlock\\\"\""),
-              scripts.options());
-  CHECK(one.wait_exit().status == 0);
-  Process other(scripts.other(), {.hold_stdin = true});
-  other.wait_for_stdout("other");
-  run({"touch", scripts.server.directory() + "/go"});
-  CHECK(wait_until([&] { return scripts.in_file("back") == back; }));
-  CHECK(scripts.in_file("ran").empty());
-  CHECK(std::stol(scripts.server.command({"PTTL", "job"})) <= 1000);
-  other.close_stdin();
-  CHECK(other.wait().status == 0);
+  SUBCASE("but keeps its own for longer") { inner = "exec -n --at-least 1h " + k_same; }
+  const Words command = shells.argv("(await go; rlock " + inner +
+                                    " -- touch $DIR/ran; echo $? >$DIR/back) >/dev/null 2>&1 &");
+  CHECK(run(holding(command), shells.options()).status == 0);
+  Other other(shells.options());
+  shells.go("go");
+  CHECK(wait_until([&] { return contents(shells.directory + "/back") == back; }));
+  CHECK_FALSE(std::filesystem::exists(shells.directory + "/ran"));
+  CHECK(std::stol(server.command({"PTTL", "job"})) <= 1000);
+  other.end();
 }
 
 TEST_CASE("S4: a nested run whose outer run has ended is told, whoever has the same value now") {
-  const Scripts scripts;
-  Process one(scripts.sh("eval $rlock exec" + k_same + " -- sh -c \\''(eval $0 exec --at-least 1h" +
-                         k_same +
-                         " -- sh -c \"\\\"touch inner; sleep 300\\\"\"; echo $? >back) "
-                         ">/dev/null 2>&1 & until test -e inner; do sleep 0.1; done'\\' "
-                         "\"\\\"$rlock\\\"\""),
-              scripts.options());
-  CHECK(one.wait_exit().status == 0);
-  Process other(scripts.other(), {.hold_stdin = true});
-  other.wait_for_stdout("other");
-  CHECK(wait_until([&] { return scripts.in_file("back") == "79\n"; }));
-  CHECK(std::stol(scripts.server.command({"PTTL", "job"})) <= 1000);
-  CHECK(other.running());
-  other.close_stdin();
-  CHECK(other.wait().status == 0);
+  const Server server;
+  const Shells shells(server);
+  const Words command =
+      shells.argv("(rlock exec --at-least 1h " + k_same +
+                  " -- sh -c 'touch $DIR/inner; sleep 300'; echo $? >$DIR/back) >/dev/null 2>&1 & "
+                  "await inner");
+  CHECK(run(holding(command), shells.options()).status == 0);
+  Other other(shells.options());
+  CHECK(wait_until([&] { return contents(shells.directory + "/back") == "79\n"; }));
+  CHECK(std::stol(server.command({"PTTL", "job"})) <= 1000);
+  other.end();
 }
 
 TEST_CASE("S5: a shell that has lost its lock gives back no other one of the same value") {
-  const Scripts scripts;
-  Process shell(scripts.sh("eval \"$(eval $rlock acquire --export --no-watchdog" + k_same +
-                           ")\"; echo got; read x; eval $rlock exec -n job -- echo in; echo $?; "
-                           "eval $rlock renew job; echo $?; eval $rlock unlock job; echo $?"),
-                scripts.options());
+  const Server server;
+  const Shells shells(server);
+  Process shell(shells.argv("eval \"$(rlock acquire --export --no-watchdog " + k_same +
+                            ")\"; echo got; await go; rlock exec -n job -- echo in; echo $?; "
+                            "rlock renew job; echo $?; rlock unlock job; echo $?"),
+                shells.options());
   shell.wait_for_stdout("got");
-  scripts.server.command({"DEL", "job"});
-  Process other(scripts.other(), {.hold_stdin = true});
-  other.wait_for_stdout("other");
-  shell.close_stdin();
+  server.command({"DEL", "job"});
+  Other other(shells.options());
+  shells.go("go");
   CHECK(shell.wait().out == "got\n76\n1\n1\n");
-  CHECK(scripts.server.command({"GET", "job"}) == "same");
-  other.close_stdin();
-  CHECK(other.wait().status == 0);
+  CHECK(server.command({"GET", "job"}) == "same");
+  other.end();
 }
 
 TEST_CASE("a shell with a given value nests, renews and gives back") {
-  const Scripts scripts;
-  const std::string take = "eval \"$(eval $rlock acquire --no-watchdog --export ";
-  const Result result = run(scripts.sh(
-      take + "--kind simple --token same job)\"; eval $rlock exec job -- echo in; " + take +
-      "job)\"; eval $rlock unlock job; echo $?; eval $rlock renew job; echo $?; "
-      "eval $rlock unlock job; echo $?"));
+  const Server server;
+  const Shells shells(server);
+  const Result result =
+      run(shells.argv(
+              "eval \"$(rlock acquire --no-watchdog --export --kind simple --token same job)\"; "
+              "rlock exec job -- echo in; "
+              "eval \"$(rlock acquire --no-watchdog --export job)\"; "
+              "rlock unlock job; echo $?; rlock renew job; echo $?; rlock unlock job; echo $?"),
+          shells.options());
   CHECK(result.out == "in\n0\n0\n0\n");
   CHECK(result.err.empty());
-  CHECK(scripts.server.command({"EXISTS", "job"}) == "0");
+  CHECK(server.command({"EXISTS", "job"}) == "0");
 }
 
 TEST_CASE("a nested run keeps the lock of a given value for longer than its shell's lease") {
-  const Scripts scripts;
-  const Result result = run(scripts.sh(
-      "eval \"$(eval $rlock acquire --no-watchdog --export --lease 1s --kind simple --token same "
-      "job)\"; eval $rlock exec --lease 6s job -- sleep 3; echo $?"));
+  const Server server;
+  const Shells shells(server);
+  const Result result = run(shells.argv("eval \"$(rlock acquire --no-watchdog --export " + k_same +
+                                        ")\"; rlock exec --lease 6s job -- sleep 3; echo $?"),
+                            shells.options());
   CHECK(result.out == "0\n");
   CHECK(result.err.empty());
 }

@@ -45,6 +45,25 @@ TEST_CASE("a hold of a read/write lock tells its side") {
   }
 }
 
+TEST_CASE("a nested hold of a value tells which hold it shares, also one of exec") {
+  using Side = Hold::Side;
+  const std::string other(k_hold_digits, 'a');
+  const std::string nested =
+      run_of({.id = k_id, .standing = Standing::nested, .side = Side::value});
+  const std::string first = run_of({.id = other, .side = Side::value});
+  const std::string exec = "0123456789abcdef" + shared_run({.id = other, .side = Side::value});
+  for (const std::string& outer : {first, exec}) {
+    CAPTURE(outer);
+    CHECK(shared_hold(outer) == other);
+    CHECK(shared_hold(outer + "/" + nested) == other);
+    const auto holds = holds_among(outer + "/" + nested, "same");
+    REQUIRE(!holds.empty());
+    CHECK(holds.back().outer == other);
+  }
+  CHECK(shared_hold(run_of({.id = other, .side = Side::string})).empty());
+  CHECK(shared_run({.id = k_id, .side = Side::value, .outer = other}).empty());
+}
+
 TEST_CASE("what is no hold is none") {
   for (const std::string& runs :
        {std::string(), std::string("/"), k_id, std::string("granted"), "granted" + k_id + "0",

@@ -27,33 +27,29 @@ void HeldLocks::start_watchdog(Use use) {
 }
 
 void HeldLocks::watch(Use use) {
-  const auto fail = [&](const std::string& why) {
-    failure_ = why;
-    throw Error(ExitStatus::unavailable, failure_);
-  };
-  if (!watchdog_) {
-    lock::Watchdog::Options options;
-    options.session = options_.watchdog_session;
-    options.renews = options_.renew;
-    options.reserve = options_.reserve;
-    options.on_renewed = [this](const lock::Lock& lock, TimePoint end) { note_end(lock, end); };
-    options.on_verdict = [this] { lost_.raise(); };
-    options.on_checked = [this] { answer_.raise(); };
-    try {
-      watchdog_.emplace(std::move(options));
-    } catch (const Error& error) {
-      fail(std::string("it cannot be renewed: ") + error.what());
-    }
-    if (use == Use::our_session) watchdog_->use(session_);
-  }
   try {
+    if (!watchdog_) {
+      lock::Watchdog::Options options;
+      options.session = options_.watchdog_session;
+      options.renews = options_.renew;
+      options.reserve = options_.reserve;
+      options.on_renewed = [this](const lock::Lock& lock, TimePoint end) { note_end(lock, end); };
+      options.on_verdict = [this] { lost_.raise(); };
+      options.on_checked = [this] { answer_.raise(); };
+      watchdog_.emplace(std::move(options));
+      if (use == Use::our_session) watchdog_->use(session_);
+    }
     for (Entry& entry : entries_) {
       if (!entry.is_kept) watchdog_->keep(*entry.lock, entry.hold);
       entry.is_kept = true;
     }
+    return;
   } catch (const std::system_error& error) {
-    fail("no thread can be started to renew it: " + error.code().message());
+    failure_ = "no thread can be started to renew it: " + error.code().message();
+  } catch (const Error& error) {
+    failure_ = std::string("it cannot be renewed: ") + error.what();
   }
+  throw Error(ExitStatus::unavailable, failure_);
 }
 
 void HeldLocks::ask() {

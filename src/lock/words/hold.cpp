@@ -43,6 +43,17 @@ std::optional<Hold> parse_hold(std::string_view run, const std::string& owner) {
   return std::nullopt;
 }
 
+// Returns the identifier of the hold of a value that this run has, and that runs below it share.
+std::optional<std::string> id_to_share(std::string_view run) {
+  if (run.starts_with(k_shared) && is_hold_id(run.substr(k_shared.size()))) {
+    return std::string(run.substr(k_shared.size()));
+  }
+  const auto hold = parse_hold(run, "");
+  const bool is_first =
+      hold && hold->side == Hold::Side::value && hold->standing == Hold::Standing::granted;
+  return is_first ? std::optional(hold->id) : std::nullopt;
+}
+
 }  // namespace
 
 Hold::Side side_of(Kind kind) {
@@ -70,23 +81,20 @@ std::string shared_run(const Hold& hold) {
 std::string shared_hold(std::string_view runs) {
   std::string found;
   for (const std::string_view run : split(runs, '/')) {
-    const auto hold = parse_hold(run, "");
-    if (hold && hold->side == Hold::Side::value && hold->standing == Hold::Standing::granted) {
-      found = hold->id;
-    } else if (run.starts_with(k_shared) && is_hold_id(run.substr(k_shared.size()))) {
-      found = run.substr(k_shared.size());
-    }
+    if (const auto id = id_to_share(run)) found = *id;
   }
   return found;
 }
 
 std::vector<Hold> holds_among(std::string_view runs, const std::string& owner) {
   std::vector<Hold> holds;
+  std::string outer;
   for (const std::string_view run : split(runs, '/')) {
+    if (const auto id = id_to_share(run)) outer = *id;
     auto hold = parse_hold(run, owner);
     if (!hold) continue;
     if (hold->side == Hold::Side::value && hold->standing == Hold::Standing::nested) {
-      hold->outer = shared_hold(runs.substr(0, static_cast<std::size_t>(run.data() - runs.data())));
+      hold->outer = outer;
     }
     holds.push_back(std::move(*hold));
   }
