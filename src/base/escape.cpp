@@ -6,6 +6,8 @@
 namespace rlock {
 namespace {
 
+constexpr std::string_view k_digits = "0123456789abcdef";
+
 // A well-formed UTF-8 sequence at the start of a text, or length 0.
 struct CodePoint {
   std::size_t length = 0;
@@ -119,13 +121,24 @@ std::string with_backslashes(std::string_view text, std::string_view special) {
 }
 
 std::string to_hex(std::string_view bytes) {
-  constexpr std::string_view k_digits = "0123456789abcdef";
   std::string out;
   for (const unsigned char byte : bytes) {
     out += k_digits[byte >> 4];
     out += k_digits[byte & 15];
   }
   return out;
+}
+
+std::optional<std::string> from_hex(std::string_view digits) {
+  if (digits.size() % 2 != 0) return std::nullopt;
+  std::string bytes;
+  for (; !digits.empty(); digits.remove_prefix(2)) {
+    const std::size_t high = k_digits.find(digits[0]);
+    const std::size_t low = k_digits.find(digits[1]);
+    if (high == std::string_view::npos || low == std::string_view::npos) return std::nullopt;
+    bytes += static_cast<char>(high * 16 + low);
+  }
+  return bytes;
 }
 
 }  // namespace rlock

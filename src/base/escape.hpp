@@ -1,6 +1,7 @@
 // Bytes from a server or a user, made harmless for a terminal and valid for JSON.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -26,5 +27,8 @@ namespace rlock {
 
 // Returns `bytes` as lower-case hexadecimal digits.
 [[nodiscard]] std::string to_hex(std::string_view bytes);
+
+// Returns the bytes that to_hex writes as `digits`, or nothing if it writes none so.
+[[nodiscard]] std::optional<std::string> from_hex(std::string_view digits);
 
 }  // namespace rlock

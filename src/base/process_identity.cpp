@@ -1,5 +1,6 @@
 #include "base/process_identity.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <fstream>
@@ -18,13 +19,20 @@ std::string first_line(const std::string& file) {
   return line;
 }
 
-// Where the number of a process means the same process: a boot, and a namespace of it.
+// Returns the name of a namespace of this process, empty if the kernel does not tell it.
+std::string name_of_namespace(const char* file) {
+  std::array<char, 64> name{};
+  const ssize_t length = ::readlink(file, name.data(), name.size());
+  return {name.data(), static_cast<std::size_t>(std::max<ssize_t>(length, 0))};
+}
+
+// Where the number of a process means the same process, and its start the same moment: a boot, and
+// two namespaces of it.
 std::string scope() {
-  std::array<char, 64> space{};
-  const ssize_t length = ::readlink("/proc/self/ns/pid", space.data(), space.size());
+  const std::string processes = name_of_namespace("/proc/self/ns/pid");
   const std::string boot = first_line("/proc/sys/kernel/random/boot_id");
-  if (length <= 0 || boot.empty()) return "";
-  return boot + " " + std::string(space.data(), static_cast<std::size_t>(length));
+  if (processes.empty() || boot.empty()) return "";
+  return boot + " " + processes + name_of_namespace("/proc/self/ns/time");
 }
 
 }  // namespace

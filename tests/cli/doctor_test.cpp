@@ -227,6 +227,36 @@ TEST_CASE("doctor: a holder of this host that was killed is told as dead, but ne
   CHECK(server.command({"DUMP", "job"}) == before);
 }
 
+TEST_CASE("doctor: of a holder in another time namespace nothing is told: its start looks different") {
+  Server server(durable());
+  Words argv = {"unshare", "--time", "--boottime", "5000", "--fork", "--kill-child"};
+  const Words held = rlock_argv("exec", "--lease", "10m", "-r", server.unix_url(), "job", "--",
+                                "sh", "-c", "echo held; exec cat");
+  argv.insert(argv.end(), held.begin(), held.end());
+  Process holder(argv, {.hold_stdin = true});
+  if (!wait_until([&] { return has(holder.out(), "held") || !holder.running(); }) ||
+      !holder.running()) {
+    MESSAGE("skipped: no time namespace to be had: " << holder.err());
+    return;
+  }
+  CHECK(findings(server).empty());
+  holder.close_stdin();
+  CHECK(holder.wait().status == 0);
+}
+
+TEST_CASE("doctor: no command is shown for a name that no shell can pass on") {
+  Server server(durable());
+  const std::string name("a\0b", 3);
+  server.command({"HSET", "a", k_foreign_owner, "1"});
+  server.command({"PEXPIRE", "a", "600000"});
+  server.command({"HSET", name, k_foreign_owner, "1"});
+  server.command({"SET", "redisson_lock_token:{" + name + "}", "x"});
+  const std::string out = doctor(server).out;
+  CHECK(has(out, "a\\x00b: problem: no_expiry"));
+  CHECK(has(out, "a\\x00b: problem: bad_token"));
+  for (const std::string& hint : remedies(out)) CHECK(hint.starts_with("no shell can name it"));
+}
+
 TEST_CASE("doctor: a lock that outlives its process by intention has no dead holder") {
   Server server(durable());
   const Words url = {"-r", server.unix_url()};

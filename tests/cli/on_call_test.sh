@@ -136,13 +136,29 @@ check_output() {
   sed 's/^/  printed:  /' "$scratch/found"
 }
 
+# Whether the command that runs has asked a question, or has ended.
+has_asked() { [[ -e $scratch/ended ]] || grep -qF '[y/N]' "$scratch/found"; }
+say_yes_if_asked() { wait_until has_asked && echo y; }
+
+
 # run_command SECTION COMMAND: its output is to be that of the file "expected".
 run_command() {
   # A file, not a pipe, whose end processes that go on could keep open.
-  (cd "$source_dir" && exec timeout 180 bash -c "$2") >"$scratch/found" 2>&1 </dev/null &
+  local run=(timeout 180 bash -c "$2") input=/dev/null
+  rm -f "$scratch/ended"
+  if [[ $2 == *'unlock --force'* ]]; then  # asks on a terminal, which here echoes no answer
+    run=(script -qefc "stty -echo; timeout --foreground 180 $2" /dev/null)
+    mkfifo "$scratch/input"
+    input=$scratch/input
+    say_yes_if_asked >"$input" &
+  fi
+  (cd "$source_dir" && exec "${run[@]}") >"$scratch/found" 2>&1 <"$input" &
   command_pid=$!
   wait "$command_pid"  # unlike a command in the foreground, this ends when a signal comes
   command_pid=
+  touch "$scratch/ended"
+  rm -f "$scratch/input"
+  sed -i 's/\r$//; s/\[y\/N\] /&y\n/' "$scratch/found"
   sed -n 's/^somebody waits: process //p' "$scratch/found" >>"$scratch/waiters"
   check_output "$1" "$2"
 }

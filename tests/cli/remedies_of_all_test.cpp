@@ -75,14 +75,20 @@ struct Ward : Guarded {
   [[nodiscard]] std::string hint(const std::string& code) const {
     return hint_of(code, options, password);
   }
+  void paste_hint(const std::string& code, int status = 0) const {
+    paste(hint(code), password, status);
+  }
   // Pastes the hint, after which nothing more is told.
   void mend(const std::string& code, int status = 0) const {
-    paste(hint(code), password, status);
+    paste_hint(code, status);
+    CHECK_FALSE(tells(code));
+  }
+  [[nodiscard]] bool tells(const std::string& code) const {
     Words words = options;
     words.insert(words.end(), {"doctor", "job"});
-    const Result after = invoke(words, password);
-    CAPTURE(after.out);
-    CHECK_FALSE(hints_in(after.out).contains(code));
+    const Result result = invoke(words, password);
+    CAPTURE(result.out);
+    return hints_in(result.out).contains(code);
   }
   // The hint is for people, and no command.
   void advise(const std::string& code) const {
@@ -137,6 +143,20 @@ void try_no_expiry() {
     ward.command({"SET", "job", value});
     ward.advise("no_expiry");
   }
+  ward.command({"DEL", "job"});
+  ward.command({"HSET", "job", "mode", "read", "a:1", "1", "b:1", "1"});
+  CHECK(has(ward.hint("no_expiry"), "only if all its holders are gone"));
+  ward.mend("no_expiry");
+  // Of several permits only those that never end, whoever took them.
+  ward.make_semaphore("1", "4");
+  const std::string lasting = std::string("\x81\xfe\x01\x7f", 4) + "0123456789ab";
+  ward.command({"ZADD", k_permits, "922337203685477", lasting, "99999999999999", "living",
+                "922337203685477", k_foreign_owner});
+  ward.paste_hint("no_expiry");
+  CHECK(has(ward.hint("no_expiry"), "81fe017f"));
+  ward.mend("no_expiry");
+  CHECK(ward.command({"ZRANGE", k_permits, "0", "-1"}) == "living");
+  CHECK(ward.command({"GET", "job"}) == "3");
 }
 
 void try_dead_holder() {
@@ -186,6 +206,17 @@ void try_mixed_kinds() {
   ward.command({"SET", "job", k_foreign_client, "PX", "600000"});
   ward.command({"RPUSH", k_queue, "a:1"});
   ward.advise("mixed_kinds");
+  // Redisson's readers do not look whether somebody holds the lock as a plain one.
+  Ward other;
+  Process holder(rlock_argv("exec", other.options, "job", "--", "sh", "-c", "echo held; cat"),
+                 {.env = other.password, .hold_stdin = true});
+  holder.wait_for_stdout("held");
+  other.command({"HSET", "job", "mode", "read", "a:1", "1"});
+  other.command({"SET", "{job}:a:1:rwlock_timeout:1", "1", "PX", "600000"});
+  other.advise("mixed_kinds");
+  CHECK_FALSE(other.tells("dead_reader"));
+  holder.close_stdin();
+  holder.wait();
 }
 
 void try_dead_head() {
@@ -198,8 +229,12 @@ void try_dead_head() {
 
 void try_dead_reader() {
   Ward ward;
-  ward.command({"HSET", "job", "mode", "read", "a:1", "1"});
+  ward.command({"HSET", "job", "mode", "read", "a:1", "1", "b:1", "1"});
   ward.command({"PEXPIRE", "job", "600000"});
+  const std::string living = "{job}:b:1:rwlock_timeout:1";
+  ward.command({"SET", living, "1", "PX", "600000"});
+  ward.advise("dead_reader");
+  ward.command({"DEL", living});
   ward.mend("dead_reader");
 }
 

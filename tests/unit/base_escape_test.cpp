@@ -70,3 +70,11 @@ TEST_CASE("to_utf8 keeps everything that is UTF-8, also control characters") {
     CHECK(to_utf8(text) == text);
   }
 }
+
+TEST_CASE("from_hex reads what to_hex writes, and nothing else") {
+  using rlock::from_hex;
+  const std::string bytes = "\x00\x7f\x80\xff"s;
+  CHECK(from_hex(rlock::to_hex(bytes)) == bytes);
+  CHECK(from_hex("") == "");
+  for (const char* other : {"0", "0g", "g0", "0F", " 0", "0x"}) CHECK_FALSE(from_hex(other));
+}

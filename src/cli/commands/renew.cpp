@@ -25,9 +25,7 @@ int run_renew(const Globals& globals, const RenewOptions& options) {
   const auto own = find_own_hold(name, options.owner);
   if (!own) throw Error(ExitStatus::usage, no_own_hold(name));
   lock::Session session(globals.session_options());
-  lock::Wish wish{name, own->owner, {}, options.take.terms()};
-  wish.kind = lock::held_kind(session, name, own->owner);
-  wish.outer = own->outer;
+  const lock::Wish wish = wish_for_own(name, *own, options.take.terms(), session);
   const auto renews = [&](const lock::Wish& one) {
     return lock::make_lock(one, session)->renew(session, nullptr) == lock::Renewal::renewed;
   };

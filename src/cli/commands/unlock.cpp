@@ -190,9 +190,7 @@ int run_unlock(const Globals& globals, UnlockOptions options) {
     throw Error(ExitStatus::usage, no_own_hold(options.name) + ", or --force to break the lock");
   }
   lock::Session session(globals.session_options());
-  lock::Wish wish{options.name, own->owner, {}};
-  wish.kind = lock::held_kind(session, options.name, own->owner);
-  wish.outer = own->outer;
+  const lock::Wish wish = wish_for_own(options.name, *own, lock::k_default_lease, session);
   const auto answer = own->holds.empty()
                           ? lock::make_lock(wish, session)->release(session, Milliseconds(0))
                           : release_known(wish, own->holds, session);

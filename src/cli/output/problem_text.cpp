@@ -19,6 +19,10 @@ class LockWording {
 
   ProblemText operator()(const lock::NoExpiry& it) const {
     using Of = lock::NoExpiry::Of;
+    if (it.permits) {
+      return {"a permit has no expiry and will never end by itself, that of " + named(*it.permits),
+              release(it.permits->first, "if it is gone")};
+    }
     const bool is_any = it.of == Of::any_string || it.of == Of::any_number;
     const bool is_number = it.of == Of::number || it.of == Of::any_number;
     return {std::string(is_any ? "a string; if it is a lock, it" : "the lock") +
@@ -26,7 +30,9 @@ class LockWording {
                 (is_number ? ", unless it is a semaphore of another client" : ""),
             is_any ? advice("find out what wrote it; if it is a lock, and its holder is gone: "
                             "unlock --force --kind simple")
-                   : force(it.of == Of::lock ? "" : "--kind simple ", "if its holder is gone")};
+            : it.of == Of::holders
+                ? force("", "only if all its holders are gone")
+                : force(it.of == Of::lock ? "" : "--kind simple ", "if its holder is gone")};
   }
 
   ProblemText operator()(const lock::DeadHolder& it) const {
@@ -60,8 +66,11 @@ class LockWording {
   }
 
   ProblemText operator()(const lock::DeadReaders& it) const {
-    return {"a reader is dead, because all keys of its holds have expired: " + named(it.readers),
-            force("", "only if no reader is alive; otherwise the lock ends with the last one")};
+    return {"a reader is dead, because all keys of its holds have expired, or it has the lock as "
+            "another kind: " +
+                named(it.readers),
+            it.are_all ? force("", "only if none of them is alive")
+                       : advice("wait: the lock ends with its last living reader")};
   }
 
   ProblemText operator()(const lock::MembersWithoutScore& it) const {
@@ -152,6 +161,9 @@ class LockWording {
       case Mix::beside_writer:
         return "a writer has the lock, but it is also held by " + holders +
                ", as a lock of another kind";
+      case Mix::beside_reader:
+        return "readers have the lock, but it is also held by " + holders +
+               ", as a lock of another kind";
       case Mix::read_write:
         return "a read/write lock" + others;
       case Mix::string:
@@ -171,8 +183,11 @@ class LockWording {
     if (it.of != lock::DeadHolder::Of::shared) {
       return force(it.of == lock::DeadHolder::Of::lock ? "" : "--kind simple ", k_if);
     }
-    return remedies_.rlock(
-        "unlock --owner " + shell_quote(it.owner) + " " + shell_operands({name_}), k_if);
+    return release(it.owner, k_if);
+  }
+  [[nodiscard]] Hint release(const std::string& owner, const std::string& comment) const {
+    return remedies_.rlock("unlock --owner " + shell_quote(owner) + " " + shell_operands({name_}),
+                           comment);
   }
   [[nodiscard]] Hint evict(const std::string& owner, const std::string& comment = "") const {
     return remedies_.rlock("evict " + shell_operands({name_, owner}), comment);

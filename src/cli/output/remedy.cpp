@@ -41,6 +41,13 @@ std::string with_comment(const std::string& command, const std::string& comment)
 // elsewhere: the command names the URL of another server, which is asked as these are.
 enum class Url { of_servers, elsewhere };
 
+// Returns what shows the command, unless one of its words cannot be passed on.
+Hint pasteable(std::string command) {
+  if (command.find('\0') == std::string::npos) return {Hint::Kind::command, std::move(command)};
+  return {Hint::Kind::advice,
+          "no shell can name it, because its name has a NUL byte: use a Redis client from a program"};
+}
+
 // Returns the command "rlock WORDS" with the options that lead to `servers`. Its comment also tells
 // what these options cannot have.
 std::string rlock_for(const Globals& globals, const std::vector<Endpoint>& servers,
@@ -120,7 +127,7 @@ std::string redis_cli_for(const Globals& globals, const Endpoint& server, const 
 }  // namespace
 
 Hint Remedies::rlock(const std::string& words, const std::string& comment) const {
-  return {Hint::Kind::command, rlock_for(globals_, {server_}, words, comment)};
+  return pasteable(rlock_for(globals_, {server_}, words, comment));
 }
 
 Hint Remedies::rlock_at(const std::string& host, std::uint16_t port,
@@ -137,8 +144,7 @@ Hint Remedies::redis_cli(const std::string& words, const std::string& comment) c
   const Endpoint& asked = node_.options().endpoint;
   const Endpoint node =
       asked.transport == Transport::sentinel ? node_.find_masters().front() : asked;
-  return {Hint::Kind::command,
-          with_comment(redis_cli_for(globals_, server_, node) + words, comment)};
+  return pasteable(with_comment(redis_cli_for(globals_, server_, node) + words, comment));
 }
 
 Hint Remedies::as_administrator(const std::string& words, const std::string& comment) const {

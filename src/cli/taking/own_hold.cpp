@@ -26,6 +26,22 @@ std::string no_own_hold(const std::string& name) {
          ": no owner is known, because RLOCK_HELD does not name this lock; give --owner ID";
 }
 
+lock::Wish wish_for_own(const std::string& name, const OwnHold& own, const lock::Terms& terms,
+                        lock::Session& session) {
+  lock::Wish wish{name, own.owner, {}, terms};
+  wish.outer = own.outer;
+  wish.kind = lock::held_kind(session, name, own.owner);
+  if (wish.kind != lock::Kind::reentrant || own.owner.size() != 2 * lock::k_redisson_permit_bytes) {
+    return wish;
+  }
+  const auto permit = from_hex(own.owner);
+  if (permit && lock::held_kind(session, name, *permit) == lock::Kind::semaphore) {
+    wish.owner = *permit;
+    wish.kind = lock::Kind::semaphore;
+  }
+  return wish;
+}
+
 lock::Wish wish_for(lock::Wish wish, const lock::Hold& hold) {
   wish.hold = hold;
   // A server cannot tell which side of a read/write lock this hold is of, nor do several servers

@@ -25,6 +25,12 @@ struct OwnHold {
 // Returns what to say where there is none.
 [[nodiscard]] std::string no_own_hold(const std::string& name);
 
+// Returns the wish with which `own` is renewed or given back. Asks the server as what kind of lock
+// it is held. An owner that is a permit of Redisson may be given as inspect-queue shows it. Throws
+// as lock::held_kind.
+[[nodiscard]] lock::Wish wish_for_own(const std::string& name, const OwnHold& own,
+                                      const lock::Terms& terms, lock::Session& session);
+
 // Returns `wish` for the lock of `hold`, to go on with it.
 [[nodiscard]] lock::Wish wish_for(lock::Wish wish, const lock::Hold& hold);
 

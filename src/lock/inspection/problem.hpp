@@ -21,9 +21,10 @@ struct Several {
 struct NoExpiry {
   static constexpr const char* k_code = "no_expiry";
   // A number may also be a semaphore of another client; of any string nothing tells that it is a
-  // lock.
-  enum class Of { lock, string, number, any_string, any_number };
+  // lock. holders: several have it at once.
+  enum class Of { lock, holders, string, number, any_string, any_number };
   Of of = Of::lock;
+  std::optional<Several> permits{};  // of a semaphore: the owners of those that never end
 };
 
 // A process of this host that ended without a release.
@@ -46,9 +47,10 @@ struct WrongKind {
 // Two kinds of lock under one name.
 struct MixedKinds {
   static constexpr const char* k_code = "mixed_kinds";
-  // beside_writer: `holders` hold it, but somebody else writes. The others: there is a queue of a
-  // fair lock, but the lock is of another kind; as a reentrant one, `holders` hold it.
-  enum class Mix { beside_writer, read_write, string, reentrant };
+  // beside_writer, beside_reader: `holders` hold it, but somebody else writes, or reads. The others:
+  // there is a queue of a fair lock, but the lock is of another kind; as a reentrant one, `holders`
+  // hold it.
+  enum class Mix { beside_writer, beside_reader, read_write, string, reentrant };
   Mix mix = Mix::beside_writer;
   std::optional<Several> holders{};
 };
@@ -59,9 +61,12 @@ struct DeadHead {
   std::optional<Milliseconds> left{};  // until its deadline; nothing: it has passed, or is none
 };
 
+// Holders of a read/write lock who have no key of a reader: dead readers, or holders of another kind
+// of lock.
 struct DeadReaders {
   static constexpr const char* k_code = "dead_reader";
   Several readers;
+  bool are_all = false;  // nobody else holds the lock
 };
 
 struct MembersWithoutScore {

@@ -123,11 +123,10 @@ void add_holders(Snapshot& snapshot, const Replies& items, Pairs& infos) {
 
 void add_permit(Snapshot& snapshot, Pairs& infos, const std::string& permit, double end) {
   constexpr auto k_for_ever_ms = static_cast<double>(lua::k_for_ever.count());
-  constexpr std::size_t k_redisson_id_bytes = 16;
   Holder& holder = snapshot.holders.emplace_back();
   if (const auto info = describe(holder, permit, infos)) holder.kind = info->kind;
   // Redisson shows the bytes as digits.
-  if (permit.size() == k_redisson_id_bytes) holder.owner = to_hex(permit);
+  if (permit.size() == k_redisson_permit_bytes) holder.owner = to_hex(permit);
   if (end - static_cast<double>(snapshot.time_ms) > k_for_ever_ms) {
     snapshot.ttl_ms = -1;
     return;

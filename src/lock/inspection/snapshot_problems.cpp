@@ -34,16 +34,29 @@ std::vector<std::string> orphans(const Snapshot& snapshot) {
 
 NoExpiry::Of what_lasts(const Snapshot& snapshot) {
   using Of = NoExpiry::Of;
-  if (snapshot.kind != Snapshot::Kind::simple) return Of::lock;
+  if (snapshot.kind != Snapshot::Kind::simple) {
+    return snapshot.holders.size() > 1 ? Of::holders : Of::lock;
+  }
   const bool is_number = !snapshot.holders.empty() && snapshot.holders[0].owner.find_first_not_of(
                                                           "0123456789") == std::string::npos;
   if (snapshot.is_any_string) return is_number ? Of::any_number : Of::any_string;
   return is_number ? Of::number : Of::string;
 }
 
+std::vector<std::string> lasting_permits(const Snapshot& snapshot) {
+  std::vector<std::string> owners;
+  if (snapshot.kind != Snapshot::Kind::semaphore) return owners;
+  for (const Holder& holder : snapshot.holders) {
+    if (!holder.ends_ms) owners.push_back(holder.owner);
+  }
+  return owners;
+}
+
 void find_lasting_hold(std::vector<Problem>& problems, const Snapshot& snapshot) {
   if (snapshot.kind == Snapshot::Kind::unknown) return;
-  if (snapshot.held && snapshot.ttl_ms == -1) problems.push_back(NoExpiry{what_lasts(snapshot)});
+  if (snapshot.held && snapshot.ttl_ms == -1) {
+    problems.push_back(NoExpiry{what_lasts(snapshot), several(lasting_permits(snapshot))});
+  }
   using Of = DeadHolder::Of;
   for (const Holder& holder : snapshot.holders) {
     if (!holder.about || is_running(holder.about->pid, holder.about->process) != false) continue;
@@ -76,6 +89,28 @@ void find_wrong_kinds(std::vector<Problem>& problems, const Snapshot& snapshot,
   }
 }
 
+// Returns who holds a read/write lock as a lock of another kind, as far as rlock's side key tells.
+std::vector<std::string> no_readers(const Snapshot& snapshot) {
+  std::vector<std::string> found;
+  if (snapshot.kind != Snapshot::Kind::read_write) return found;
+  for (const Holder& holder : snapshot.holders) {
+    const bool is_other = holder.kind && holder.kind != Kind::read && holder.kind != Kind::write;
+    if (is_other) found.push_back(holder.owner);
+  }
+  return found;
+}
+
+void find_dead_readers(std::vector<Problem>& problems, const Snapshot& snapshot) {
+  std::vector<std::string> dead = snapshot.dead_readers;
+  const std::vector<std::string> others = no_readers(snapshot);
+  std::erase_if(dead, [&](const std::string& reader) {
+    return std::ranges::find(others, reader) != others.end();
+  });
+  if (const auto all = several(dead)) {
+    problems.push_back(DeadReaders{*all, dead.size() == snapshot.holders.size()});
+  }
+}
+
 // Returns who holds a read/write lock although another owner writes. The writer's own holds start
 // with what precedes ":write" in its field.
 std::vector<std::string> strangers(const Snapshot& snapshot) {
@@ -98,6 +133,8 @@ void find_mixed_kinds(std::vector<Problem>& problems, const Snapshot& snapshot) 
   using Mix = MixedKinds::Mix;
   if (const auto others = several(strangers(snapshot))) {
     problems.push_back(MixedKinds{Mix::beside_writer, others});
+  } else if (const auto no_reader = several(no_readers(snapshot))) {
+    problems.push_back(MixedKinds{Mix::beside_reader, no_reader});
   }
   if (snapshot.queue.empty()) return;
   if (snapshot.kind == Snapshot::Kind::read_write) problems.push_back(MixedKinds{Mix::read_write});
@@ -179,7 +216,7 @@ std::vector<Problem> find_problems(const Snapshot& snapshot, const std::vector<K
   find_wrong_kinds(problems, snapshot, types);
   find_mixed_kinds(problems, snapshot);
   find_dead_head(problems, snapshot);
-  if (const auto dead = several(snapshot.dead_readers)) problems.push_back(DeadReaders{*dead});
+  find_dead_readers(problems, snapshot);
   find_bad_deadlines(problems, snapshot);
   find_token_problems(problems, snapshot, types[4], token_ttl_ms);
   find_permit_problems(problems, snapshot);

@@ -8,6 +8,9 @@
 
 namespace rlock::lock {
 
+// The length of what Redisson names a permit by. It is shown in hexadecimal.
+inline constexpr std::size_t k_redisson_permit_bytes = 16;
+
 // Returns a new owner, `<uuid>:<pid>`: the field in the lock's hash. The UUID is random, so no two
 // runs share an owner, whatever their pids.
 [[nodiscard]] std::string fresh_owner();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <string_view>
 
 #include <nlohmann/json.hpp>
@@ -24,6 +25,12 @@ std::int64_t to_ms(double number) {
   return static_cast<std::int64_t>(std::clamp(number, -k_limit, k_limit));
 }
 
+// Returns 0, which is no process, for a number that no process has.
+pid_t to_pid(double number) {
+  const bool is_possible = number >= 1 && number <= std::numeric_limits<pid_t>::max();
+  return is_possible ? static_cast<pid_t>(number) : 0;
+}
+
 void set(OwnerInfo& info, std::string_view name, const Scalar& value) {
   if (value.is_text) {
     if (name == "host") info.about.host = value.text;
@@ -37,7 +44,7 @@ void set(OwnerInfo& info, std::string_view name, const Scalar& value) {
     if (name == "outlived")
       info.about.kept_until_ms = std::max<std::int64_t>(to_ms(value.number), 0);
     if (name == "listens") info.about.listens = value.number != 0;
-    if (name == "pid") info.about.pid = static_cast<pid_t>(to_ms(value.number));
+    if (name == "pid") info.about.pid = to_pid(value.number);
     if (name == "since") info.since_ms = to_ms(value.number);
     if (name == "due") info.due_ms = to_ms(value.number);
   }
