@@ -103,7 +103,7 @@ std::string without_credentials(std::string_view text) {
 
 std::string escape_for_terminal(std::string_view bytes) { return escape(bytes, Controls::escape); }
 
-std::string escape_for_toml(std::string_view bytes) { return escape(bytes, Controls::as_codes); }
+std::string escape_as_codes(std::string_view bytes) { return escape(bytes, Controls::as_codes); }
 
 std::string repeated(std::string_view words) {
   return without_credentials(escape_for_terminal(words));

@@ -11,8 +11,8 @@ namespace rlock {
 // DEL and bytes that are not UTF-8 are written as \xNN, and a newline as \n.
 [[nodiscard]] std::string escape_for_terminal(std::string_view bytes);
 
-// The same, but with control characters written as \uNNNN, as TOML has it.
-[[nodiscard]] std::string escape_for_toml(std::string_view bytes);
+// The same, but with control characters written as \uNNNN, as JSON and TOML have it.
+[[nodiscard]] std::string escape_as_codes(std::string_view bytes);
 
 // Returns words of the user in a form that a message may repeat: harmless for a terminal, and
 // without the user and password of a URL, which the user may have typed in the wrong place. Not for

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <vector>
 
 #include "redis/client.hpp"
@@ -16,6 +17,10 @@ class Masters {
   explicit Masters(Client& whole);
 
   [[nodiscard]] const std::vector<Client*>& clients() const noexcept { return clients_; }
+
+  // Calls `use` with each client in turn, also after it has thrown Error for another. Then throws
+  // the first Error.
+  void for_each(const std::function<void(Client&)>& use) const;
 
  private:
   std::deque<Client> own_;

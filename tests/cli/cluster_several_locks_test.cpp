@@ -1,4 +1,5 @@
-// Cluster: several names, and a node that hangs and that nobody replaces.
+// Cluster: several names, and a node that hangs and that nobody replaces, when a command is to go
+// on with the others.
 #include <algorithm>
 #include <string>
 
@@ -65,4 +66,30 @@ TEST_CASE(
   CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
   CHECK(cluster().node(0).command({"EXISTS", names[0]}) == "0");
   CHECK(cluster().node(2).command({"EXISTS", names[2]}) == "0");
+}
+
+TEST_CASE("cluster: list and doctor tell what the other masters have, although one hangs") {
+  const Words names{cluster().name_on(0), cluster().name_on(1), cluster().name_on(2)};
+  for (const std::string& name : names) {
+    REQUIRE(invoke({"acquire", "--no-watchdog", "--lease", "10m", name}).status == 0);
+    cluster().command(name, {"PERSIST", name});
+  }
+  {
+    const StandingShard shard;
+    StandingShard::pause();
+    for (const char* command : {"list", "doctor"}) {
+      const Result result = invoke({"--timeout", "1s", command});
+      CAPTURE(result.out);
+      CHECK(result.status == 69);
+      CHECK(has(result.out, names[0]));
+      CHECK_FALSE(has(result.out, names[1]));
+      CHECK(has(result.out, names[2]));
+      CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
+      CHECK(has(result.err, std::to_string(cluster().node(1).port())));
+      CHECK_FALSE(has(result.out, "healthy"));
+    }
+  }
+  for (const std::string& name : names) {
+    CHECK(invoke({"unlock", "--force", "-y", name}).status == 0);
+  }
 }

@@ -227,7 +227,7 @@ TEST_CASE("doctor: a holder of this host that was killed is told as dead, but ne
   CHECK(server.command({"DUMP", "job"}) == before);
 }
 
-TEST_CASE("doctor: of a holder in another time namespace nothing is told: its start looks different") {
+TEST_CASE("doctor: of a holder in another time namespace it is not told whether it is dead") {
   Server server(durable());
   Words argv = {"unshare", "--time", "--boottime", "5000", "--fork", "--kill-child"};
   const Words held = rlock_argv("exec", "--lease", "10m", "-r", server.unix_url(), "job", "--",
@@ -254,7 +254,30 @@ TEST_CASE("doctor: no command is shown for a name that no shell can pass on") {
   const std::string out = doctor(server).out;
   CHECK(has(out, "a\\x00b: problem: no_expiry"));
   CHECK(has(out, "a\\x00b: problem: bad_token"));
-  for (const std::string& hint : remedies(out)) CHECK(hint.starts_with("no shell can name it"));
+  CHECK(has(out, "    hint: no shell can name it"));
+  CHECK_FALSE(has(out, "unlock"));
+  CHECK_FALSE(has(out, " DEL "));
+}
+
+TEST_CASE("doctor: no command is shown that would do nothing") {
+  Server server(durable());
+  server.command({"HSET", "redisson_lock_x", k_foreign_owner, "1"});
+  const std::string reserved = doctor(server).out;
+  CHECK(has(reserved, "redisson_lock_x: problem: no_expiry"));
+  CHECK(has(reserved, "hint: rlock changes nothing of this name"));
+  CHECK_FALSE(has(reserved, "unlock"));
+
+  // An application's hash, as locks have no such counts.
+  server.command({"FLUSHALL"});
+  server.command({"HSET", "job", k_foreign_owner, "-5"});
+  CHECK_FALSE(has(doctor(server, {"job"}).out, "unlock"));
+
+  server.command({"FLUSHALL"});
+  server.command({"RPUSH", k_queue, "w:1"});
+  server.command({"SET", k_scores, "x"});
+  const std::string out = doctor(server, {"job"}).out;
+  CHECK(has(out, "wrong_kind"));
+  CHECK_FALSE(has(out, "--repair"));
 }
 
 TEST_CASE("doctor: a lock that outlives its process by intention has no dead holder") {
@@ -288,6 +311,41 @@ TEST_CASE("doctor --dry-run tells what --repair would do, and --repair does just
   CHECK(has(real.out, "healthy, "));
   CHECK(queue(server) == Words{"j:live"});
   CHECK(doctor(server, {"--repair"}).status == 0);
+}
+
+TEST_CASE("doctor --repair removes a dead waiter behind a living one, which is no problem") {
+  Server server(durable());
+  hold_by_other(server);
+  Peer live(server, "j:live");
+  CHECK_FALSE(live.acquire());
+  live.listen();
+  server.command({"RPUSH", k_queue, "j:dead"});
+  server.command({"ZADD", k_scores, "1000", "j:dead"});
+  CHECK(findings(server).empty());
+  CHECK(findings(server, {"--dry-run"}) == Words{"repairable dead_waiter"});
+  CHECK(queue(server) == Words{"j:live", "j:dead"});
+  CHECK(findings(server, {"--repair"}) == Words{"repaired dead_waiter"});
+  CHECK(queue(server) == Words{"j:live"});
+}
+
+TEST_CASE("doctor: what may not be read is told, does not count, and is not called healthy") {
+  Server server(durable());
+  for (const char* name : {"app:1", "secret:1", "secret:2"}) {
+    server.command({"HSET", name, k_foreign_owner, "1"});
+    server.command({"PEXPIRE", name, "600000"});
+  }
+  server.command({"ACL", "SETUSER", "viewer", "on", ">password", "~app:*", "~*:{app:*", "&*",
+                  "+@all"});
+  const std::string url = "redis://viewer:password@127.0.0.1:" + std::to_string(server.port());
+  const Result result = run(rlock_argv("doctor", "-r", url));
+  CHECK(result.status == 0);
+  CHECK(has(result.out, "looked at the server and 1 lock: no problem found there"));
+  CHECK(result.err ==
+        "rlock: doctor: 2 keys left out: they cannot be read, or hold more than a lock does\n");
+  CHECK(run(rlock_argv("doctor", "-q", "-r", url)).err.empty());
+  const Result named = run(rlock_argv("doctor", "-r", url, "secret:1"));
+  CHECK(named.status == 77);
+  CHECK_FALSE(has(named.out, "healthy"));
 }
 
 TEST_CASE("doctor: names and owners cannot touch the terminal, and its commands can be pasted") {

@@ -15,8 +15,8 @@ TEST_CASE("escape_for_terminal leaves text as it is") {
   }
 }
 
-TEST_CASE("escape_for_toml writes control characters as TOML has them") {
-  CHECK(rlock::escape_for_toml("a\tb\n\x7f\xc2\x9b\xe2\x80\xae\xc3\xa9") ==
+TEST_CASE("escape_as_codes writes control characters as TOML has them") {
+  CHECK(rlock::escape_as_codes("a\tb\n\x7f\xc2\x9b\xe2\x80\xae\xc3\xa9") ==
         "a\\u0009b\\u000a\\u007f\\u009b\\u202e\xc3\xa9");
 }
 

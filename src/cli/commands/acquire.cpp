@@ -50,7 +50,7 @@ std::string describe(const HeldLock& held) {
   json["token"] = value_or_null(held.hold.token);
   json["lease_ms"] = held.hold.lease.count();
   json["count"] = held.hold.count;
-  return json.dump() + "\n";
+  return to_text(json) + "\n";
 }
 
 std::string result(const HeldLock& held, const Globals& globals, const AcquireOptions& options,

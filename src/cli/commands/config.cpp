@@ -28,7 +28,7 @@ std::string to_toml(const std::string& text) {
   const std::string safe = escape_for_terminal(text);
   if (safe == text && text.find_first_of("\"\\") == std::string::npos) return '"' + text + '"';
   if (safe == text && text.find('\'') == std::string::npos) return '\'' + text + '\'';
-  return escape_for_toml('"' + with_backslashes(text, "\"\\") + '"');
+  return escape_as_codes('"' + with_backslashes(text, "\"\\") + '"');
 }
 
 std::string to_toml_list(std::vector<std::string> texts) {
@@ -53,7 +53,7 @@ std::string setting_json(const Setting& setting) {
   json["name"] = setting.name;
   json["value"] = text_or_null(setting.value);
   json["source"] = to_utf8(setting.source);
-  return json.dump() + "\n";
+  return to_text(json) + "\n";
 }
 
 std::vector<Setting> shown_settings(const Globals& globals, const Settings& settings) {

@@ -1,6 +1,7 @@
 // rlock doctor: finds problems of a server and the locks on it, and repairs some of them.
 
 #include <algorithm>
+#include <exception>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -52,7 +53,7 @@ class Report {
       json["code"] = problem.code;
       json["detail"] = to_utf8(problem.detail);
       json["hint"] = text_or_null(problem.hint.text);
-      print(json.dump() + "\n");
+      print(to_text(json) + "\n");
       return;
     }
     std::string text =
@@ -66,10 +67,11 @@ class Report {
     print(text);
   }
 
-  void end(std::size_t locks) const {
+  // `is_part`: there may be locks that could not be looked at.
+  void end(std::size_t locks, bool is_part) const {
     if (json_) return;
     std::string text = "looked at the server and " + plural(locks, "lock") + ": ";
-    text += counts_.contains("problem") ? "" : paint_(Tone::good, "healthy");
+    if (is_healthy()) text += is_part ? "no problem found there" : paint_(Tone::good, "healthy");
     for (const auto& [level, count] : counts_) {
       text += (text.ends_with(": ") ? "" : ", ") + std::to_string(count) + " " + level +
               (count != 1 && (level == "problem" || level == "note") ? "s" : "");
@@ -96,37 +98,60 @@ class Doctor {
         options_(options),
         report_(globals.json, find_paint(globals)) {}
 
+  // Looks at all that answers, even if another server of a cluster does not; then throws.
   int run() {
     const redis::Masters masters(client_);
-    lock::Leftovers leftovers;
-    std::set<std::string> names;
-    for (redis::Client* master : masters.clients()) {
-      examine_server(*master);
-      for (auto& [name, keys] : lock::find_leftovers(*master, options_.name)) {
-        names.insert(name);
-        leftovers[name].insert(leftovers[name].end(), keys.begin(), keys.end());
-      }
-      const auto reach = is_cluster() ? lock::Reach::shards : lock::Reach::server;
-      listened_.merge(lock::listened_locks(*master, options_.name, reach));
-      if (options_.name) continue;
-      for (lock::LockScan scan(*master, {}); !scan.is_done();) {
-        for (const std::string& name : scan.next()) names.insert(name);
-      }
+    std::exception_ptr failure;
+    try {
+      masters.for_each([&](redis::Client& master) { look_at(master); });
+    } catch (const Error&) {
+      failure = std::current_exception();
+      if (masters.clients().size() == 1) throw;
     }
-    if (options_.name) names = {*options_.name};
-    names.insert(listened_.locks.begin(), listened_.locks.end());
-    names.insert(listened_.semaphores.begin(), listened_.semaphores.end());
-    lock::take_snapshots(client_, {names.begin(), names.end()}, [&](const auto& snapshot) {
-      // A lock that the user may not read cannot be repaired.
-      if (snapshot) examine(*snapshot, leftovers[snapshot->name]);
-    });
-    report_.end(names.size());
+    const std::size_t locks = options_.name ? examine_named() : examine_all();
+    if (failure) std::rethrow_exception(failure);
+    report_.end(locks, unread_ > 0);
+    if (unread_ > 0 && !globals_.quiet) say("doctor: " + describe_left_out(unread_));
     return report_.is_healthy() ? 0 : static_cast<int>(ExitStatus::problems);
   }
 
  private:
   [[nodiscard]] bool is_cluster() const {
     return client_.options().endpoint.transport == redis::Endpoint::Transport::cluster;
+  }
+
+  // Examines a server, and notes what locks it has.
+  void look_at(redis::Client& master) {
+    examine_server(master);
+    for (auto& [name, keys] : lock::find_leftovers(master, options_.name)) {
+      names_.insert(name);
+      leftovers_[name].insert(leftovers_[name].end(), keys.begin(), keys.end());
+    }
+    const auto reach = is_cluster() ? lock::Reach::shards : lock::Reach::server;
+    listened_.merge(lock::listened_locks(master, options_.name, reach));
+    if (options_.name) return;
+    lock::LockScan scan(master, {});
+    while (!scan.is_done()) {
+      for (const std::string& name : scan.next()) names_.insert(name);
+    }
+    unread_ += scan.unread();
+  }
+
+  // Both return how many locks were examined.
+  std::size_t examine_named() {
+    examine(lock::take_snapshot(client_, *options_.name));
+    return 1;
+  }
+  std::size_t examine_all() {
+    names_.insert(listened_.locks.begin(), listened_.locks.end());
+    names_.insert(listened_.semaphores.begin(), listened_.semaphores.end());
+    std::size_t refused = 0;
+    lock::take_snapshots(client_, {names_.begin(), names_.end()}, [&](const auto& snapshot) {
+      if (snapshot) examine(*snapshot);
+      if (!snapshot) ++refused;
+    });
+    unread_ += static_cast<std::int64_t>(refused);
+    return names_.size() - refused;
   }
 
   // Of a cluster, this is one of its masters.
@@ -145,11 +170,15 @@ class Doctor {
     }
   }
 
-  void examine(const lock::Snapshot& snapshot, const std::vector<std::string>& leftovers) {
+  void examine(const lock::Snapshot& snapshot) {
     const std::string& name = snapshot.name;
+    const std::vector<std::string>& leftovers = leftovers_[name];
     std::vector<lock::Problem> problems = snapshot.problems;
     std::ranges::move(lock::find_leftover_problems(name, leftovers), std::back_inserter(problems));
-    if ((options_.repair || options_.dry_run) && !problems.empty()) {
+    // A dead waiter that is not the first, or a permit that has just ended, is no problem.
+    const bool may_have_waste = !problems.empty() || !snapshot.queue.empty() ||
+                                (snapshot.permits && snapshot.permits->ended > 0);
+    if ((options_.repair || options_.dry_run) && may_have_waste) {
       const auto mode = options_.dry_run ? lock::Repair::look : lock::Repair::repair;
       const auto fixes = lock::repair(client_, name, leftovers, mode);
       for (const lock::Fix& fix : fixes) {
@@ -174,6 +203,9 @@ class Doctor {
   redis::Client& client_;
   const DoctorOptions& options_;
   Report report_;
+  std::set<std::string> names_;  // of locks
+  lock::Leftovers leftovers_;
+  std::int64_t unread_ = 0;  // keys
   lock::Listened listened_;  // locks for whose release somebody waits, or watches
 };
 

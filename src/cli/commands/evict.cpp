@@ -53,7 +53,7 @@ std::string eviction_json(const std::string& name, const lock::Eviction& evictio
   json["owner"] = to_utf8(eviction.waiter.owner);
   json["position"] = value_or_null(eviction.position);
   json["was_alive"] = value_or_null(eviction.alive);
-  return json.dump();
+  return to_text(json);
 }
 
 int run_evict(const Globals& globals, const EvictOptions& options) {

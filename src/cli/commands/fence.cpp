@@ -27,7 +27,7 @@ std::string check_json(const std::string& name, std::int64_t token, const lock::
   json["token"] = token;
   json["highest"] = to_integer(check.highest);
   json["stale"] = check.verdict == lock::TokenCheck::Verdict::stale;
-  return json.dump();
+  return to_text(json);
 }
 
 int run_fence(const Globals& globals, const FenceOptions& options) {

@@ -8,9 +8,9 @@
 #include <CLI/CLI.hpp>
 
 #include "base/escape.hpp"
-#include "base/wording.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/output/list_row.hpp"
+#include "cli/output/problem_text.hpp"
 #include "cli/taking/taking.hpp"
 #include "cli/terminal/terminal_size.hpp"
 #include "cli/terminal/transient_line.hpp"
@@ -37,14 +37,13 @@ class List {
   List(const Globals& globals, const ListOptions& options, redis::Client& client)
       : globals_(globals), options_(options), client_(client), paint_(find_paint(globals)) {}
 
-  // Reads all locks. If this throws, `print_all` prints the locks that were read until then.
+  // Reads all locks. If this throws, `print_all` prints the locks that could be read.
   void read() {
     TransientLine progress(globals_.quiet);
     masters_.emplace(client_);
-    for (redis::Client* master : masters_->clients()) {
-      scans_.emplace_back(*master, lock::LockPatterns{options_.pattern, options_.simple});
-    }
-    for (lock::LockScan& scan : scans_) {
+    masters_->for_each([&](redis::Client& master) {
+      lock::LockScan& scan =
+          scans_.emplace_back(master, lock::LockPatterns{options_.pattern, options_.simple});
       while (!scan.is_done()) {
         const std::vector<std::string> names = scan.next();
         show(progress);
@@ -53,7 +52,7 @@ class List {
           show(progress);
         });
       }
-    }
+    });
   }
 
   void print_all() {
@@ -71,11 +70,7 @@ class List {
     if (globals_.quiet) return;
     std::int64_t unread = refused_;
     for (const lock::LockScan& scan : scans_) unread += scan.unread();
-    if (unread > 0) {
-      say("list: " + plural(static_cast<std::size_t>(unread), "key") + " left out: " +
-          (unread == 1 ? "it cannot be read, or holds" : "they cannot be read, or hold") +
-          " more than a lock does");
-    }
+    if (unread > 0) say("list: " + describe_left_out(unread));
     if (!rows_.empty()) return;
     const std::string what = options_.stuck ? "no lock has a problem" : "no locks";
     say("list: " + what + " on " + client_.options().endpoint.display() +
@@ -103,7 +98,7 @@ class List {
     next_redraw_ = after(now, k_redraw);
     std::int64_t looked_at = 0;
     std::int64_t total = 0;
-    bool is_known = true;
+    bool is_known = scans_.size() == masters_->clients().size();
     for (const lock::LockScan& scan : scans_) {
       looked_at += scan.looked_at();
       total += scan.total().value_or(0);

@@ -54,7 +54,7 @@ void JsonWriter::value(std::string_view text) {
     out_ += text;
     out_ += '"';
   } else {
-    literal(nlohmann::json(to_utf8(text)).dump());
+    literal(escape_as_codes(nlohmann::json(to_utf8(text)).dump()));
   }
 }
 

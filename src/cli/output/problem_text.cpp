@@ -3,6 +3,7 @@
 #include "base/duration.hpp"
 #include "base/shell_quote.hpp"
 #include "base/wording.hpp"
+#include "lock/words/key_names.hpp"
 
 namespace rlock::cli {
 namespace {
@@ -66,11 +67,12 @@ class LockWording {
   }
 
   ProblemText operator()(const lock::DeadReaders& it) const {
-    return {"a reader is dead, because all keys of its holds have expired, or it has the lock as "
-            "another kind: " +
-                named(it.readers),
-            it.are_all ? force("", "only if none of them is alive")
-                       : advice("wait: the lock ends with its last living reader")};
+    return {
+        "a reader is dead, because all keys of its holds have expired, or it has the lock as "
+        "another kind: " +
+            named(it.readers),
+        it.are_all ? force("", "only if none of them is alive")
+                   : advice("wait: the lock ends with its last living reader")};
   }
 
   ProblemText operator()(const lock::MembersWithoutScore& it) const {
@@ -108,7 +110,7 @@ class LockWording {
     return {"the counter of fencing tokens (" + std::to_string(it.counter) +
                 ") is behind the token of the holder " + it.owner + " (" + token +
                 "): an older token would be accepted",
-            remedies_.rlock("fence " + shell_operands({name_}) + " " + token)};
+            rlock("fence " + shell_operands({name_}) + " " + token)};
   }
 
   ProblemText operator()(const lock::EndedPermits& it) const {
@@ -146,10 +148,10 @@ class LockWording {
     return {(it.beside == Beside::free_permit ? "the semaphore has a permit available"
                                               : "there is no semaphore") +
                 others,
-            remedies_.rlock("exec --permits " + (is_known ? std::to_string(it.permits) : "N") +
-                                " " + shell_operands({name_}) + " -- true",
-                            is_known ? "wakes the waiter"
-                                     : "wakes the waiter; N: how many permits there should be")};
+            rlock("exec --permits " + (is_known ? std::to_string(it.permits) : "N") + " " +
+                      shell_operands({name_}) + " -- true",
+                  is_known ? "wakes the waiter"
+                           : "wakes the waiter; N: how many permits there should be")};
   }
 
  private:
@@ -174,8 +176,18 @@ class LockWording {
     return "held as a reentrant lock by " + holders + others;
   }
 
+  // The command, or why there is none.
+  [[nodiscard]] Hint rlock(const std::string& words, const std::string& comment = "") const {
+    try {
+      lock::check_name(name_);
+    } catch (const Error&) {
+      return advice(
+          "rlock changes nothing of this name, because it could be a key of another lock");
+    }
+    return remedies_.rlock(words, comment);
+  }
   [[nodiscard]] Hint force(const std::string& kind, const std::string& comment) const {
-    return remedies_.rlock("unlock --force " + kind + shell_operands({name_}), comment);
+    return rlock("unlock --force " + kind + shell_operands({name_}), comment);
   }
   // Takes the lock from no other holder.
   [[nodiscard]] Hint mend(const lock::DeadHolder& it) const {
@@ -186,15 +198,12 @@ class LockWording {
     return release(it.owner, k_if);
   }
   [[nodiscard]] Hint release(const std::string& owner, const std::string& comment) const {
-    return remedies_.rlock("unlock --owner " + shell_quote(owner) + " " + shell_operands({name_}),
-                           comment);
+    return rlock("unlock --owner " + shell_quote(owner) + " " + shell_operands({name_}), comment);
   }
   [[nodiscard]] Hint evict(const std::string& owner, const std::string& comment = "") const {
-    return remedies_.rlock("evict " + shell_operands({name_, owner}), comment);
+    return rlock("evict " + shell_operands({name_, owner}), comment);
   }
-  [[nodiscard]] Hint repair() const {
-    return remedies_.rlock("doctor --repair " + shell_operands({name_}));
-  }
+  [[nodiscard]] Hint repair() const { return rlock("doctor --repair " + shell_operands({name_})); }
 
   const std::string& name_;
   const Remedies& remedies_;
@@ -217,6 +226,12 @@ std::vector<ProblemText> describe_problems(const std::vector<lock::Problem>& pro
     texts.push_back(describe_problem(problem, name, remedies));
   }
   return texts;
+}
+
+std::string describe_left_out(std::int64_t keys) {
+  return plural(static_cast<std::size_t>(keys), "key") + " left out: " +
+         (keys == 1 ? "it cannot be read, or holds" : "they cannot be read, or hold") +
+         " more than a lock does";
 }
 
 std::string describe_fix(const lock::Fix& fix) {

@@ -1,6 +1,7 @@
 // What is wrong with a lock or a server, in words.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,9 @@ struct ProblemText {
 // Returns the same of a problem of the server that `remedies` act on.
 [[nodiscard]] ProblemText describe_problem(const lock::ServerProblem& problem,
                                            const Remedies& remedies);
+
+// Returns what to say of so many keys, at least one, of which nobody knows whether they are locks.
+[[nodiscard]] std::string describe_left_out(std::int64_t keys);
 
 // Returns what a repair has done, such as "given an expiry: KEY and 2 more".
 [[nodiscard]] std::string describe_fix(const lock::Fix& fix);

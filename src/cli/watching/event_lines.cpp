@@ -86,7 +86,7 @@ std::string json_line(const LockEvent& event, const Snapshot& snapshot) {
   json["listening"] = value_or_null(snapshot.listening);
   if (snapshot.permits) json["permits"] = permits_json(*snapshot.permits);
   if (!event.message.empty()) json["message"] = event.message;
-  return json.dump() + "\n";
+  return to_text(json) + "\n";
 }
 
 std::string text_error_line(const std::string& name, const std::string& why, const Paint& paint) {
@@ -96,7 +96,7 @@ std::string text_error_line(const std::string& name, const std::string& why, con
 std::string json_error_line(const std::string& name, const std::string& why) {
   Json json = start(local_time_ms(), name, "error");
   json["message"] = to_utf8(why);
-  return json.dump() + "\n";
+  return to_text(json) + "\n";
 }
 
 }  // namespace rlock::cli

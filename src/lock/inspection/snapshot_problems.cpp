@@ -217,7 +217,7 @@ std::vector<Problem> find_problems(const Snapshot& snapshot, const std::vector<K
   find_mixed_kinds(problems, snapshot);
   find_dead_head(problems, snapshot);
   find_dead_readers(problems, snapshot);
-  find_bad_deadlines(problems, snapshot);
+  if (types[2].type == "zset" || types[2].type == "none") find_bad_deadlines(problems, snapshot);
   find_token_problems(problems, snapshot, types[4], token_ttl_ms);
   find_permit_problems(problems, snapshot);
   return problems;
