@@ -334,8 +334,8 @@ TEST_CASE("doctor: what may not be read is told, does not count, and is not call
     server.command({"HSET", name, k_foreign_owner, "1"});
     server.command({"PEXPIRE", name, "600000"});
   }
-  server.command({"ACL", "SETUSER", "viewer", "on", ">password", "~app:*", "~*:{app:*", "&*",
-                  "+@all"});
+  server.command(
+      {"ACL", "SETUSER", "viewer", "on", ">password", "~app:*", "~*:{app:*", "&*", "+@all"});
   const std::string url = "redis://viewer:password@127.0.0.1:" + std::to_string(server.port());
   const Result result = run(rlock_argv("doctor", "-r", url));
   CHECK(result.status == 0);
