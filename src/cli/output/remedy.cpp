@@ -44,8 +44,9 @@ enum class Url { of_servers, elsewhere };
 // Returns what shows the command, unless one of its words cannot be passed on.
 Hint pasteable(std::string command) {
   if (command.find('\0') == std::string::npos) return {Hint::Kind::command, std::move(command)};
-  return {Hint::Kind::advice,
-          "no shell can name it, because its name has a NUL byte: use a Redis client from a program"};
+  return {
+      Hint::Kind::advice,
+      "no shell can name it, because its name has a NUL byte: use a Redis client from a program"};
 }
 
 // Returns the command "rlock WORDS" with the options that lead to `servers`. Its comment also tells

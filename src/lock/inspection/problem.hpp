@@ -47,9 +47,9 @@ struct WrongKind {
 // Two kinds of lock under one name.
 struct MixedKinds {
   static constexpr const char* k_code = "mixed_kinds";
-  // beside_writer, beside_reader: `holders` hold it, but somebody else writes, or reads. The others:
-  // there is a queue of a fair lock, but the lock is of another kind; as a reentrant one, `holders`
-  // hold it.
+  // beside_writer, beside_reader: `holders` hold it, but somebody else writes, or reads. The
+  // others: there is a queue of a fair lock, but the lock is of another kind; as a reentrant one,
+  // `holders` hold it.
   enum class Mix { beside_writer, beside_reader, read_write, string, reentrant };
   Mix mix = Mix::beside_writer;
   std::optional<Several> holders{};
@@ -61,8 +61,8 @@ struct DeadHead {
   std::optional<Milliseconds> left{};  // until its deadline; nothing: it has passed, or is none
 };
 
-// Holders of a read/write lock who have no key of a reader: dead readers, or holders of another kind
-// of lock.
+// Holders of a read/write lock who have no key of a reader: dead readers, or holders of another
+// kind of lock.
 struct DeadReaders {
   static constexpr const char* k_code = "dead_reader";
   Several readers;
