@@ -63,12 +63,15 @@ local function note(of, list, hold, span, ends_process)
   tell(of, about, span)
 end
 
--- Removes the latches that prove the holds of a string (`latches`), which is given back or broken.
--- `latch`: any of the lock's.
+-- Removes the latches that prove the holds of a string (`latches`), which is given back or broken: not
+-- those that bar a late request, as the hold was given back before. `latch`: any of the lock's.
 local function drop_latches(of, latch)
   local about = known(of)
   local latches = about and type(about.latches) == 'table' and about.latches or {}
-  for _, hold in ipairs(latches) do redis.pcall('del', latch:match('^.*:') .. hold) end
+  for _, hold in ipairs(latches) do
+    local proof = latch:match('^.*:') .. hold
+    if redis.pcall('get', proof) == 'entered' then redis.pcall('del', proof) end
+  end
 end
 
 -- The lock is to be kept for so long (ms) whoever gives it back last. Needs include/now.lua.

@@ -8,6 +8,7 @@
 #include "cli/acquire_fixture.hpp"
 #include "support/contents.hpp"
 #include "support/process.hpp"
+#include "support/proxy.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
 #include "support/words.hpp"
@@ -119,4 +120,23 @@ TEST_CASE("a nested run keeps the lock of a given value for longer than its shel
                             shells.options());
   CHECK(result.out == "0\n");
   CHECK(result.err.empty());
+}
+
+TEST_CASE("S6: a hold that was given back stays so when somebody breaks the lock that it keeps") {
+  Server server;
+  Proxy proxy(server.port());
+  const std::string latches = "redisson_unlock_latch:{job}:*";
+  proxy.cut_after_next_request("redisson_unlock_latch:");
+  const Result result = run(rlock_argv("-r", proxy.url(), "exec", "--kind", "simple", "--token",
+                                       "same", "--at-least", "1h", "job", "--", "true"));
+  CHECK(result.status == 0);
+  CHECK(proxy.cuts() == 1);
+  const Words latch = server.list({"KEYS", latches});
+  REQUIRE(latch.size() == 1);  // the first request may still come
+  const std::string bar = server.command({"GET", latch[0]});
+  CHECK(bar == "0");
+  REQUIRE(
+      run(rlock_argv("-r", server.unix_url(), "unlock", "--force", "-y", "--kind", "simple", "job"))
+          .status == 0);
+  CHECK(server.command({"GET", latch[0]}) == bar);
 }

@@ -43,12 +43,12 @@ std::vector<Action> Rules::actions(const World& world) const {
     if (client.phase == Phase::idle) {
       both({.what = What::take, .client = i});
       if (has_sides) both({.what = What::take, .client = i, .writes = true});
-      for (const std::string& owner : layout_.is_family ? families(world) : Words()) {
-        both({.what = What::join, .client = i, .target = owner});
+      for (const std::string& family : layout_.is_family ? families(layout_, world) : Words()) {
+        both({.what = What::join, .client = i, .target = family});
         const bool has_writer = std::any_of(
             world.clients.begin(), world.clients.end(),
-            [&](const Client& other) { return other.owner == owner && other.writes(); });
-        if (has_writer) both({.what = What::join, .client = i, .writes = true, .target = owner});
+            [&](const Client& other) { return other.owner == family && other.writes(); });
+        if (has_writer) both({.what = What::join, .client = i, .writes = true, .target = family});
       }
       continue;
     }

@@ -63,6 +63,10 @@ bool is_kept(const World& world, const std::string& owner) {
                      [&](const Kept& kept) { return kept.owner == owner && kept.is_counted; });
 }
 
+bool may_be_kept(const World& world, const std::string& owner) {
+  return std::ranges::any_of(world.kept, [&](const Kept& kept) { return kept.owner == owner; });
+}
+
 void check_kept(const Layout& layout, const World& world) {
   for (const Kept& kept : world.kept) {
     if (kept.left_ms <= 0 || !kept.is_sure) continue;
@@ -90,8 +94,8 @@ void check_grant_beside_kept(const Layout& layout, const World& world, const Cli
 }
 
 void check_kept_end(const Layout& layout, const World& world, const std::string& owner) {
-  // Another process of the same owner, or of the same value, may have re-entered it.
-  if (layout.is_family || layout.kind == Kind::value || world.lost_end) return;
+  // Another process of the same owner may have re-entered it.
+  if (layout.is_family || world.lost_end) return;
   std::int64_t last = 0;
   for (const Kept& kept : world.kept) {
     if (kept.owner == owner) last = std::max(last, kept.left_ms);

@@ -23,6 +23,9 @@ void note_kept(const Layout& layout, World& world, const std::string& owner, con
 // Whether a lock is kept after its last release. A renewal that comes late may prolong it.
 [[nodiscard]] bool is_kept(const World& world, const std::string& owner);
 
+// Whether anybody has asked to keep the lock of this owner.
+[[nodiscard]] bool may_be_kept(const World& world, const std::string& owner);
+
 // What holds in every world: nobody has a kept lock, and it does not end too early.
 void check_kept(const Layout& layout, const World& world);
 // What holds at each grant.

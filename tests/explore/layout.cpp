@@ -32,6 +32,13 @@ Standing standing(const Hold& hold) {
 
 Key latch(const Hold& hold) { return Key(k_latch + hold.id); }
 
+std::optional<Key> outer(const Hold& hold) {
+  return hold.outer.empty() ? std::nullopt : std::optional(Key(k_latch + hold.outer));
+}
+
+// Returns the latch that tells the hold of a value from others of the same value, or nothing.
+std::optional<Key> proof(const Hold& hold) { return hold.is_outer ? outer(hold) : latch(hold); }
+
 std::int64_t left_of(const Store& store, const std::string& key) {
   constexpr std::int64_t k_for_ever = INT64_MAX;
   const Value* value = find(store, key);
@@ -219,7 +226,7 @@ Sent Layout::reenter(const std::string& owner, const Hold& hold) const {
                                  .owner = owner,
                                  .memory = memory,
                                  .fencing = fences(hold) ? FencingWord("draw") : "off",
-                                 .outer = std::nullopt});
+                                 .outer = outer(hold)});
 }
 
 Sent Layout::renew(const std::string& owner, const Hold& hold, std::int64_t lease_ms) const {
@@ -237,12 +244,11 @@ Sent Layout::renew(const std::string& owner, const Hold& hold, std::int64_t leas
                                             .prefix = k_reader_prefix,
                                             .side = side(hold)});
   }
-  const bool is_latched = kind == Kind::value && hold.is_unproven;
   return sent(lua::renew::Call{.lock = k_lock,
                                .lease = lease,
                                .owner = owner,
                                .info = k_info,
-                               .latch = is_latched ? std::optional(latch(hold)) : std::nullopt});
+                               .latch = kind == Kind::value ? proof(hold) : std::nullopt});
 }
 
 Sent Layout::release(const std::string& owner, const Hold& hold, std::int64_t keep_ms) const {
@@ -296,7 +302,7 @@ Sent Layout::release(const std::string& owner, const Hold& hold, std::int64_t ke
                                  .standing = standing(hold),
                                  .wakes = true,
                                  .is_shared = hold.is_known,
-                                 .outer = std::nullopt});
+                                 .outer = outer(hold)});
 }
 
 Sent Layout::force(const std::string& request, const Words& owners) const {
@@ -408,15 +414,17 @@ int Layout::count(const Store& store, const std::string& owner, bool writes) con
 
 bool Layout::has(const Store& store, const std::string& owner, const Hold& hold) const {
   if (count(store, owner, hold.writes) == 0) return false;
-  if (kind != Kind::value || hold.is_outer) return true;
-  const Value* proof = find(store, latch(hold));
-  return proof != nullptr && proof->text == "entered";
+  const auto key = kind == Kind::value ? proof(hold) : std::nullopt;
+  const Value* entered = key ? find(store, *key) : nullptr;
+  return !key || (entered != nullptr && entered->text == "entered");
 }
 
 std::int64_t Layout::left(const Store& store, const std::string& owner, const Hold& hold) const {
   if (!has(store, owner, hold)) return 0;
   const std::int64_t lock = left_of(store, k_lock);
-  if (kind == Kind::value && !hold.is_outer) return std::min(lock, left_of(store, latch(hold)));
+  if (const auto key = proof(hold); kind == Kind::value && key) {
+    return std::min(lock, left_of(store, *key));
+  }
   if (is_semaphore(kind)) {
     const auto end = static_cast<std::int64_t>(end_of_permit(store, owner).value_or(0));
     const std::int64_t permit = std::min(end - k_now_ms, left_of(store, k_permits));

@@ -49,6 +49,7 @@ struct Hold {
   bool writes = false;         // of the two sides of a read/write lock
   bool is_reentered = false;   // the owner had the lock before
   bool is_outer = false;       // a string that belongs to the outer hold
+  std::string outer{};         // the identifier of that, where others may have its value, too
   bool is_unproven = false;    // only the latch tells whether it was granted
   bool is_unanswered = false;  // a request of its was: it may still be under way
   bool is_known = false;       // to other processes, which may give it back, too

@@ -16,7 +16,7 @@ using Pending = Client::Pending;
 
 // Whether two clients may believe at once that they have the lock.
 bool share(const Layout& layout, const Client& one, const Client& other) {
-  if (layout.is_family && one.owner == other.owner) return true;
+  if (are_kin(layout, one, other)) return true;
   if (is_semaphore(layout.kind)) return layout.permits > 1;
   return layout.kind == Kind::read_write && !one.writes() && !other.writes();
 }
@@ -38,7 +38,7 @@ bool is_first_of_owner(const Layout& layout, const World& world, const Client& c
   if (!layout.is_family) return true;
   for (const Client& other : world.clients) {
     if (&other == &client) return true;
-    if (other.owner == client.owner && other.believes()) return false;
+    if (are_kin(layout, other, client) && other.believes()) return false;
   }
   return true;
 }
@@ -60,7 +60,7 @@ void check_believers(const Layout& layout, const World& world) {
 void check_counts(const Layout& layout, const World& world, const Client& client) {
   std::vector<const Client*> processes;
   for (const Client& other : world.clients) {
-    if (&other != &client && !(layout.is_family && other.owner == client.owner)) continue;
+    if (&other != &client && !are_kin(layout, other, client)) continue;
     if (other.pending != Pending::nothing) return;
     processes.push_back(&other);
   }
@@ -188,7 +188,7 @@ void check_grant(const Layout& layout, World& world, Client& client, const Reply
   int others = 0;
   for (const Client& other : world.clients) {
     if (&other == &client || !other.believes()) continue;
-    const bool is_same = layout.is_family && other.owner == client.owner;
+    const bool is_same = are_kin(layout, other, client);
     others += is_first_of_owner(layout, world, other) && !is_same ? 1 : 0;
     if (!share(layout, client, other)) throw Violation{"granted while another holds it"};
   }

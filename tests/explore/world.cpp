@@ -35,10 +35,8 @@ const char* name_of(What what) {
   return names[static_cast<int>(what)];
 }
 
-// A request of this hold's has prolonged the lease. Where the outer hold is proven by its latch,
-// only its own requests prolong that.
-void extend(const Layout& layout, Client& client, const Hold& hold) {
-  if (layout.kind == Kind::value && hold.is_outer) return;
+// A request of this client's has prolonged the lease.
+void extend(Client& client) {
   if (client.left_ms > 0) client.left_ms = k_lease_ms;
 }
 
@@ -197,6 +195,7 @@ std::string Rules::apply(World& world, const Action& action) {
                               .is_redissons = client.is_redisson,
                               .writes = action.writes,
                               .is_reentered = true,
+                              .outer = layout_.kind == Kind::value ? client.holds[0].id : "",
                               .is_unproven = true});
       reenter(world, client, static_cast<int>(client.holds.size()) - 1, action.fate);
       break;
@@ -233,7 +232,7 @@ std::string Rules::apply(World& world, const Action& action) {
 void Rules::take(World& world, Client& client, bool writes) {
   const bool is_given = layout_.kind == Kind::value;
   if (!client.is_redisson || client.owner.empty())
-    client.owner = is_given ? "given:1" : fresh(world, client.is_redisson ? 'j' : 'o', ":1");
+    client.owner = is_given ? k_given : fresh(world, client.is_redisson ? 'j' : 'o', ":1");
   client.holds = {{.id = fresh(world, 'h', "."),
                    .is_redissons = client.is_redisson,
                    .writes = writes,
@@ -306,11 +305,11 @@ void Rules::acquire(World& world, Client& client, Fate fate) {
 }
 
 void Rules::reenter(World& world, Client& client, int hold, Fate fate) {
-  const auto holds_any = [&] {
-    return layout_.count(world.store, client.owner, false) > 0 ||
-           layout_.count(world.store, client.owner, true) > 0;
-  };
-  const bool was_held = holds_any();
+  const Hold shared{.is_outer = true, .outer = hold_of(client, hold).outer};
+  const bool was_held =
+      layout_.has(world.store, client.owner, shared) ||
+      (layout_.kind == Kind::read_write && layout_.count(world.store, client.owner, true) > 0);
+  const std::string family = family_of(layout_, client);
   const Sent request = layout_.reenter(client.owner, hold_of(client, hold));
   if (fate == Fate::late) return depart(world, client, Pending::reenter, hold, request);
   const Reply reply = this->request(world, client, request, fate);
@@ -327,7 +326,8 @@ void Rules::reenter(World& world, Client& client, int hold, Fate fate) {
     if (client.believes()) throw Violation{"a holder cannot re-enter"};
     if (client.holds.empty()) {
       for (const Client& other : world.clients) {
-        if (other.owner == client.owner && other.believes() && other.counts_on(0))
+        if (other.owner == client.owner && family_of(layout_, other) == family &&
+            other.believes() && other.counts_on(0))
           throw Violation{"a run that is nested in a holder's cannot re-enter"};
       }
       end(client, false);
@@ -341,7 +341,7 @@ void Rules::reenter(World& world, Client& client, int hold, Fate fate) {
   inner.is_unproven = layout_.kind == Kind::value && !inner.is_outer;
   if (layout_.kind != Kind::value) forget(world, inner);
   if (client.holds.size() == 1 && !client.is_revoked) client.left_ms = k_lease_ms;  // it has joined
-  extend(layout_, client, inner);
+  extend(client);
 }
 
 // Redisson cannot tell a lock that it has lost from one that it re-enters: it has a new one now.
@@ -363,9 +363,11 @@ void Rules::renew(World& world, Client& client, int hold, Fate fate) {
   } else if (reply.integer == 1) {
     if (!layout_.has(world.store, client.owner, hold_of(client, hold)))
       throw Violation{"who does not hold the lock has renewed it"};
-    extend(layout_, client, hold_of(client, hold));
+    extend(client);
   } else {
     if (client.believes()) throw Violation{"a holder is told that it has lost the lock"};
+    // A late request of it may take the lock again, and runs below it re-enter that.
+    if (layout_.is_family && client.holds[0].is_unanswered) lose_count(world, client);
     end(client, true);
   }
 }
@@ -424,10 +426,14 @@ void Rules::release(World& world, Client& client, int index, Fate fate, std::int
   client.is_late = client.is_late || client.holds.size() == 1;  // it has no claim any more
   forget(world, hold);
   if (is_sure && code == 2) throw Violation{"a holder's release is told that it had no lock"};
+  // The nested holds of a string end with the outer one.
+  if (is_string(layout_.kind) && !hold.is_outer && had_it && code == 0 &&
+      !may_be_kept(world, client.owner))
+    throw Violation{"a lock stays that nobody keeps"};
   drop();
   if (!client.holds.empty()) return;
   // Where other processes go on, check() looks at them.
-  const bool are_others = layout_.is_family && !is_alone(world, client);
+  const bool are_others = layout_.is_family && !is_alone(layout_, world, client);
   if (are_others || !is_sure_of(world, client.owner)) return end(client, was_holding && !believed);
   if (is_kept(world, client.owner)) {
     // A late renewal may have come between the two sendings.
@@ -451,7 +457,7 @@ void Rules::give_back(World& world, const Client& client, const Hold& hold) cons
     flight.is_over = flight.is_over || flight.hold.id == hold.id;
     flight.is_ended =
         flight.is_ended || (client.holds.size() == 1 && flight.run == run_of(client) &&
-                            (!layout_.is_family || is_alone(world, client)));
+                            (!layout_.is_family || is_alone(layout_, world, client)));
   }
 }
 

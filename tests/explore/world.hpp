@@ -13,6 +13,7 @@
 namespace rlock::explore {
 
 constexpr std::size_t k_most_holds = 2;
+inline const std::string k_given = "given:1";  // the value that the user gave to all
 
 // One process of rlock that takes the lock, over and over. A run has an owner of its own.
 struct Client {
@@ -135,12 +136,17 @@ struct World {
   int faults = 0;  // that may still happen: lost replies, late requests, crashes, interference
 };
 
-// Whether no other process is this owner's.
-[[nodiscard]] bool is_alone(const World& world, const Client& client);
+// What the processes of one run have in common: the owner, or the outer hold where all have the
+// same owner.
+[[nodiscard]] std::string family_of(const Layout& layout, const Client& client);
+// Whether nested runs are processes of their own, and both clients are of one family.
+[[nodiscard]] bool are_kin(const Layout& layout, const Client& one, const Client& other);
+// Whether no other process is of this family.
+[[nodiscard]] bool is_alone(const Layout& layout, const World& world, const Client& client);
 // Whether no process of this owner has crashed: so its holds can be counted.
 [[nodiscard]] bool is_sure_of(const World& world, const std::string& owner);
-// Owners whose lock another process may re-enter.
-[[nodiscard]] std::vector<std::string> families(const World& world);
+// Families whose lock another process may try to re-enter.
+[[nodiscard]] std::vector<std::string> families(const Layout& layout, const World& world);
 
 [[nodiscard]] World first_world(const Layout& layout, int clients, int faults);
 
@@ -166,7 +172,7 @@ class Rules {
   void acquire(World& world, Client& client, Fate fate);
   void reenter(World& world, Client& client, int hold, Fate fate);
   void take_anew(World& world, Client& client, const Reply& reply);
-  void join(World& world, Client& client, const std::string& owner, bool writes, Fate fate);
+  void join(World& world, Client& client, const std::string& family, bool writes, Fate fate);
   void unlock(World& world, Client& client);
   void revoke_nested(World& world, const Flight& release) const;
   void lose_count(World& world, const Client& client) const;
