@@ -245,8 +245,8 @@ TEST_CASE("unlock --force breaks a string only with --kind simple") {
   const Result refused = force(server);
   CHECK(refused.status == 76);
   CHECK(refused.err ==
-        "rlock: job: the name is in use by something else (string): if it is a lock, --kind "
-        "simple breaks it\n");
+        "rlock: job: the name is in use by something else (string): if it is a lock, and no "
+        "semaphore that nobody holds, --kind simple breaks it\n");
   CHECK(server.command({"DUMP", "job"}) == before);
   Pty asked(force_argv(server));
   CHECK(asked.wait().status == 76);

@@ -22,7 +22,7 @@ const char* advice(lock::Refused::Why why) {
     case Why::is_string:
       return "if it is a lock, take it with --kind simple; if it is a semaphore, with --permits";
     case Why::is_any_string:
-      return "if it is a lock, --kind simple breaks it";
+      return "if it is a lock, and no semaphore that nobody holds, --kind simple breaks it";
     case Why::no_tokens:
       return "leave out --fence";
     case Why::no_token_drawn:
