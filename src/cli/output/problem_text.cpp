@@ -21,8 +21,8 @@ class LockWording {
   ProblemText operator()(const lock::NoExpiry& it) const {
     using Of = lock::NoExpiry::Of;
     if (it.permits) {
-      return {"a permit has no expiry and will never end by itself, that of " + named(*it.permits),
-              release(it.permits->first, "if it is gone")};
+      return {"a permit has no expiry and will never end by itself: that of " + named(*it.permits),
+              release(it.permits->first, "if its holder is gone")};
     }
     const bool is_any = it.of == Of::any_string || it.of == Of::any_number;
     const bool is_number = it.of == Of::number || it.of == Of::any_number;
