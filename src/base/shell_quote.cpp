@@ -26,9 +26,7 @@ std::string single_quoted(std::string_view text, char c, std::string_view instea
 
 std::string shell_quote(std::string_view word) {
   if (is_plain(word)) return std::string(word);
-  if (const std::size_t nul = word.find('\0'); nul != std::string_view::npos) {
-    return shell_quote(word.substr(0, nul)) + '\0' + shell_quote(word.substr(nul + 1));
-  }
+  if (word.find('\0') != std::string_view::npos) return std::string(1, '\0');
   const bool is_harmless = escape_for_terminal(word) == word;
   if (is_harmless && word.find('\'') == std::string_view::npos)
     return "'" + std::string(word) + "'";

@@ -9,8 +9,8 @@ namespace rlock {
 
 // Quotes `word` so that a shell reads it as one word. The result is harmless for a terminal. If the
 // word itself is not harmless, the result needs a shell that knows $'...', such as bash and zsh.
-// Such shells cut a word at its first NUL byte: then the result has that byte, too, and is not to
-// be shown as a command.
+// No shell can pass a NUL byte on: of a word with one, the result is just that byte, which a
+// command must not be shown with.
 [[nodiscard]] std::string shell_quote(std::string_view word);
 
 // Quotes `word` so that every POSIX shell, and zsh, reads it as one word, whatever its bytes are.

@@ -254,7 +254,7 @@ TEST_CASE("doctor: no command is shown for a name that no shell can pass on") {
   const std::string out = doctor(server).out;
   CHECK(has(out, "a\\x00b: problem: no_expiry"));
   CHECK(has(out, "a\\x00b: problem: bad_token"));
-  CHECK(has(out, "    hint: no shell can name it"));
+  CHECK(has(out, "    hint: no shell can do it"));
   CHECK_FALSE(has(out, "unlock"));
   CHECK_FALSE(has(out, " DEL "));
 }
@@ -326,6 +326,27 @@ TEST_CASE("doctor --repair removes a dead waiter behind a living one, which is n
   CHECK(queue(server) == Words{"j:live", "j:dead"});
   CHECK(findings(server, {"--repair"}) == Words{"repaired dead_waiter"});
   CHECK(queue(server) == Words{"j:live"});
+}
+
+TEST_CASE("doctor --repair finds no problem in a semaphore whose last permit it has given back") {
+  Server server(durable());
+  server.command({"SET", "sem", "1"});
+  server.command({"ZADD", "{sem}:timeout", "1000000000000", "0123456789abcdef"});
+  const Result result = doctor(server, {"--repair"});
+  CHECK(result.status == 0);
+  CHECK(has(result.out, "sem: repaired: ended_permit"));
+  CHECK_FALSE(has(result.out, "no_expiry"));
+  CHECK(server.command({"GET", "sem"}) == "2");
+}
+
+TEST_CASE("doctor: a waiter of many NUL bytes does no harm") {
+  Server server(durable());
+  hold_by_other(server);
+  const std::string waiter(100'000, '\0');
+  server.command({"RPUSH", k_queue, waiter});
+  server.command({"ZADD", k_scores, "1000", waiter});
+  CHECK(findings(server) == Words{"problem dead_head"});
+  CHECK(has(doctor(server).out, "    hint: no shell can do it"));
 }
 
 TEST_CASE("doctor: what may not be read is told, does not count, and is not called healthy") {

@@ -75,7 +75,7 @@ TEST_CASE("a holder and waiters that are dead") {
   CHECK(told(DeadReaders{{"u:1", 3}, true}) ==
         readers + k_rlock + "unlock --force job  # only if none of them is alive");
   CHECK(told(DeadReaders{{"u:1", 3}, false}) ==
-        readers + "wait: the lock ends with its last living reader");
+        readers + "the lock ends when its last living reader releases it");
 }
 
 TEST_CASE("a queue and deadlines that do not fit") {

@@ -188,6 +188,13 @@ class Doctor {
       }
       if (!fixes.empty() && !options_.dry_run) {
         problems = lock::take_snapshot(client_, name).problems;
+        // A semaphore of which no permit is out any more looks like a string without an end.
+        if (snapshot.permits) {
+          std::erase_if(problems, [](const lock::Problem& problem) {
+            const auto* lasting = std::get_if<lock::NoExpiry>(&problem);
+            return lasting != nullptr && !lasting->permits;
+          });
+        }
       }
     }
     const Remedies remedies(globals_, client_);

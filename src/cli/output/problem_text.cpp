@@ -72,7 +72,7 @@ class LockWording {
         "another kind: " +
             named(it.readers),
         it.are_all ? force("", "only if none of them is alive")
-                   : advice("wait: the lock ends with its last living reader")};
+                   : advice("the lock ends when its last living reader releases it")};
   }
 
   ProblemText operator()(const lock::MembersWithoutScore& it) const {

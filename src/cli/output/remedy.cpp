@@ -41,12 +41,14 @@ std::string with_comment(const std::string& command, const std::string& comment)
 // elsewhere: the command names the URL of another server, which is asked as these are.
 enum class Url { of_servers, elsewhere };
 
+constexpr const char* k_no_shell =
+    "no shell can do it, because a NUL byte is in the name or the owner: use a Redis client from a "
+    "program";
+
 // Returns what shows the command, unless one of its words cannot be passed on.
 Hint pasteable(std::string command) {
   if (command.find('\0') == std::string::npos) return {Hint::Kind::command, std::move(command)};
-  return {
-      Hint::Kind::advice,
-      "no shell can name it, because its name has a NUL byte: use a Redis client from a program"};
+  return {Hint::Kind::advice, k_no_shell};
 }
 
 // Returns the command "rlock WORDS" with the options that lead to `servers`. Its comment also tells
@@ -158,7 +160,7 @@ std::string Remedies::user() const {
 }
 
 std::string rlock_for_all(const std::string& words, const Globals& globals) {
-  return rlock_for(globals, globals.known->servers, words, "");
+  return pasteable(rlock_for(globals, globals.known->servers, words, "")).text;
 }
 
 }  // namespace rlock::cli

@@ -47,7 +47,8 @@ class Remedies {
   redis::Client& node_;
 };
 
-// Returns the command "rlock WORDS" with the options that lead to all the servers of this run.
+// Returns the command "rlock WORDS" with the options that lead to all the servers of this run, or
+// why there is none.
 [[nodiscard]] std::string rlock_for_all(const std::string& words, const Globals& globals);
 
 }  // namespace rlock::cli

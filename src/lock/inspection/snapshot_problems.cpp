@@ -107,7 +107,7 @@ void find_dead_readers(std::vector<Problem>& problems, const Snapshot& snapshot)
     return std::ranges::find(others, reader) != others.end();
   });
   if (const auto all = several(dead)) {
-    problems.push_back(DeadReaders{*all, dead.size() == snapshot.holders.size()});
+    problems.push_back(DeadReaders{*all, dead.size() + others.size() == snapshot.holders.size()});
   }
 }
 
