@@ -266,6 +266,7 @@ TEST_CASE("R3: who may only look sees everything, and changes nothing") {
   CHECK(has(look({"list"}), "job"));
   CHECK(has(look({"watch", "--for", "0", "job"}), "is held"));
   CHECK(has(look({"doctor"}), "note: rights"));
+  CHECK(has(look({"doctor", "--dry-run"}), "note: rights"));
   const std::string before = server.command({"DUMP", "job"});
   for (const Words& words :
        {Words{"exec", "other", "--", "true"}, Words{"unlock", "--force", "-y", "job"},

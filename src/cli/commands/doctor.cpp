@@ -145,13 +145,16 @@ class Doctor {
   std::size_t examine_all() {
     names_.insert(listened_.locks.begin(), listened_.locks.end());
     names_.insert(listened_.semaphores.begin(), listened_.semaphores.end());
-    std::size_t refused = 0;
+    std::size_t examined = 0;
     lock::take_snapshots(client_, {names_.begin(), names_.end()}, [&](const auto& snapshot) {
-      if (snapshot) examine(*snapshot);
-      if (!snapshot) ++refused;
+      if (!snapshot) {
+        ++unread_;
+        return;
+      }
+      examine(*snapshot);
+      ++examined;
     });
-    unread_ += static_cast<std::int64_t>(refused);
-    return names_.size() - refused;
+    return examined;
   }
 
   // Of a cluster, this is one of its masters.
@@ -176,8 +179,10 @@ class Doctor {
     std::vector<lock::Problem> problems = snapshot.problems;
     std::ranges::move(lock::find_leftover_problems(name, leftovers), std::back_inserter(problems));
     // A dead waiter that is not the first, or a permit that has just ended, is no problem.
-    const bool may_have_waste = !problems.empty() || !snapshot.queue.empty() ||
-                                (snapshot.permits && snapshot.permits->ended > 0);
+    const bool has_dead =
+        std::ranges::find(snapshot.waiters, false, &lock::Waiter::alive) != snapshot.waiters.end();
+    const bool may_have_waste =
+        !problems.empty() || has_dead || (snapshot.permits && snapshot.permits->ended > 0);
     if ((options_.repair || options_.dry_run) && may_have_waste) {
       const auto mode = options_.dry_run ? lock::Repair::look : lock::Repair::repair;
       const auto fixes = lock::repair(client_, name, leftovers, mode);
