@@ -140,7 +140,6 @@ check_output() {
 has_asked() { [[ -e $scratch/ended ]] || grep -qF '[y/N]' "$scratch/found"; }
 say_yes_if_asked() { wait_until has_asked && echo y; }
 
-
 # run_command SECTION COMMAND: its output is to be that of the file "expected".
 run_command() {
   # A file, not a pipe, whose end processes that go on could keep open.

@@ -149,11 +149,10 @@ void try_no_expiry() {
   ward.mend("no_expiry");
   // Of several permits only those that never end, whoever took them.
   ward.make_semaphore("1", "4");
-  const std::string lasting = std::string("\x81\xfe\x01\x7f", 4) + "0123456789ab";
-  ward.command({"ZADD", k_permits, "922337203685477", lasting, "99999999999999", "living",
+  ward.command({"ZADD", k_permits, "922337203685477", k_foreign_permit, "99999999999999", "living",
                 "922337203685477", k_foreign_owner});
   ward.paste_hint("no_expiry");
-  CHECK(has(ward.hint("no_expiry"), "81fe017f"));
+  CHECK(has(ward.hint("no_expiry"), k_foreign_permit_shown));
   ward.mend("no_expiry");
   CHECK(ward.command({"ZRANGE", k_permits, "0", "-1"}) == "living");
   CHECK(ward.command({"GET", "job"}) == "3");

@@ -7,6 +7,7 @@
 
 #include "cli/semaphore_fixture.hpp"
 #include "support/contents.hpp"
+#include "support/foreign_owner.hpp"
 #include "support/rights.hpp"
 
 using namespace rlock::test;
@@ -30,14 +31,13 @@ TEST_CASE("semaphore: it is shown and found, with who has permits, and ended one
   CHECK(invoke(server, {"doctor", "job"}).status == 0);
 
   // Of a service: a permit without an end, and one that has ended.
-  const std::string permit = std::string("\x81\xfe\x01\x7f", 4) + "0123456789ab";
   server.command({"SET", "java", "4"});
-  server.command({"ZADD", "{java}:timeout", "922337203685477", permit});
+  server.command({"ZADD", "{java}:timeout", "922337203685477", k_foreign_permit});
   const std::string listed = invoke(server, {"list"}).out;
-  CHECK(has(listed, "81fe017f303132333435363738396162"));
+  CHECK(has(listed, k_foreign_permit_shown));
   CHECK(has(invoke(server, {"inspect-queue", "java"}).out,
             "java: held (semaphore), 4 of 5 permits available, without an expiry"));
-  server.command({"ZADD", "{java}:timeout", "1000", permit});
+  server.command({"ZADD", "{java}:timeout", "1000", k_foreign_permit});
   CHECK(has(invoke(server, {"inspect-queue", "java"}).out,
             "java: free (semaphore), 5 of 5 permits available"));
   const Result sick = invoke(server, {"doctor", "java"});

@@ -233,18 +233,16 @@ TEST_CASE(
 
 TEST_CASE("semaphore: a permit of Redisson is renewed and given back by the owner that is shown") {
   Server server;
-  const std::string permit = std::string("\x81\xfe\x01\x7f", 4) + "0123456789ab";
-  const std::string shown = "81fe017f303132333435363738396162";
   server.command({"SET", "job", "1"});
-  server.command({"ZADD", k_permits, "922337203685477", permit, "99999999999999", "b"});
+  server.command({"ZADD", k_permits, "922337203685477", k_foreign_permit, "99999999999999", "b"});
   const auto invoke_for = [&](const char* command, const std::string& owner) {
     return invoke(server, {command, "--owner", owner, "job"}).status;
   };
-  CHECK(invoke_for("renew", shown) == 0);
+  CHECK(invoke_for("renew", k_foreign_permit_shown) == 0);
   CHECK(invoke_for("unlock", "81fe017f303132333435363738396163") == 1);
-  CHECK(invoke_for("unlock", shown) == 0);
+  CHECK(invoke_for("unlock", k_foreign_permit_shown) == 0);
   CHECK(server.command({"ZRANGE", k_permits, "0", "-1"}) == "b");
   CHECK(available(server) == "2");
-  CHECK(invoke_for("renew", shown) == 1);
-  CHECK(invoke_for("unlock", shown) == 1);
+  CHECK(invoke_for("renew", k_foreign_permit_shown) == 1);
+  CHECK(invoke_for("unlock", k_foreign_permit_shown) == 1);
 }

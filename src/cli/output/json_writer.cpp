@@ -4,9 +4,8 @@
 #include <cmath>
 #include <cstdint>
 
-#include <nlohmann/json.hpp>
-
 #include "base/escape.hpp"
+#include "cli/output/json.hpp"
 
 namespace rlock::cli {
 namespace {
@@ -54,7 +53,7 @@ void JsonWriter::value(std::string_view text) {
     out_ += text;
     out_ += '"';
   } else {
-    literal(escape_as_codes(nlohmann::json(to_utf8(text)).dump()));
+    literal(to_text(to_utf8(text)));
   }
 }
 
@@ -62,7 +61,7 @@ void JsonWriter::value(double number) {
   if (is_whole(number)) {
     value(static_cast<std::int64_t>(number));
   } else {
-    literal(nlohmann::json(number).dump());
+    literal(Json(number).dump());
   }
 }
 

@@ -41,14 +41,12 @@ std::string with_comment(const std::string& command, const std::string& comment)
 // elsewhere: the command names the URL of another server, which is asked as these are.
 enum class Url { of_servers, elsewhere };
 
-constexpr const char* k_no_shell =
-    "no shell can do it, because a NUL byte is in the name or the owner: use a Redis client from a "
-    "program";
-
 // Returns what shows the command, unless one of its words cannot be passed on.
 Hint pasteable(std::string command) {
   if (command.find('\0') == std::string::npos) return {Hint::Kind::command, std::move(command)};
-  return {Hint::Kind::advice, k_no_shell};
+  return {Hint::Kind::advice,
+          "no shell can do it, because a NUL byte is in the name or the owner: use a Redis client "
+          "from a program"};
 }
 
 // Returns the command "rlock WORDS" with the options that lead to `servers`. Its comment also tells

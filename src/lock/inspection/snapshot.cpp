@@ -84,8 +84,7 @@ void add_holder(Snapshot& snapshot, Pairs& infos, const std::string& field,
 using Field = std::pair<std::string, std::string>;
 
 bool is_hold(const Field& field) {
-  return field.first.find(':') != std::string::npos && !field.second.empty() &&
-         field.second.find_first_not_of("0123456789") == std::string::npos;
+  return field.first.find(':') != std::string::npos && parse_integer<std::uint64_t>(field.second);
 }
 
 // An application's hash can have a field `mode`, too.
