@@ -42,7 +42,7 @@ bool is_told_by_inner_run(const Search& search, const std::set<pid_t>& runs,
 }  // namespace
 
 std::vector<Identity> children_of_this_process() {
-  const auto numbers = child_numbers();
+  const auto numbers = child_numbers(::getpid());
   if (!numbers) {
     throw Error(ExitStatus::unavailable, "cannot look at the processes of this one");
   }
@@ -54,7 +54,7 @@ std::vector<Identity> children_of_this_process() {
 }
 
 bool has_orphaned_guardian(pid_t own, pid_t command) {
-  const auto numbers = child_numbers();
+  const auto numbers = child_numbers(::getpid());
   if (!numbers) return true;
   return std::ranges::any_of(*numbers, [&](pid_t pid) {
     if (pid == own || pid == command) return false;

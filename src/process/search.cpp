@@ -111,7 +111,7 @@ void keep_room_for_search() {
 
 Search::Search(const Tree& tree) : tree_(tree), self_(::getpid()) {
   look_at_all();
-  if (tree.root == self_) look_at_children();
+  if (tree.root != 0) look_at_children();
 }
 
 void Search::look_at_all() {
@@ -152,17 +152,19 @@ void Search::look_at_all() {
 }
 
 // A process whose parent ends between the listing of /proc and the look at that parent cannot be
-// traced back to the command. Whatever is left of it has become our child by now.
+// traced back to the command. Whatever is left of it has become a child of rlock by now.
 void Search::look_at_children() {
-  const auto children = child_numbers();
+  const auto children = child_numbers(tree_.root);
   if (!children) is_complete_ = false;
   const Room room;
   for (const pid_t pid : children.value_or(std::vector<pid_t>())) {
     const ProcessStat* before = find(pid);
     if (is_member(pid) || (before != nullptr && before->is_dead())) continue;
-    // One that has ended may have left us another child.
-    const auto now = read_process_stat(pid);
-    if (!now || now->is_dead() || is_first(*now)) is_complete_ = false;
+    // One that has ended may have left rlock another child.
+    auto now = read_process_stat(pid);
+    if (now && !now->is_dead() && !is_first(*now)) continue;
+    is_complete_ = false;
+    if (now) late_.push_back(std::move(*now));
   }
 }
 
@@ -224,10 +226,11 @@ void Search::add(std::size_t first) {
   }
 }
 
-std::optional<std::vector<pid_t>> child_numbers() {
+std::optional<std::vector<pid_t>> child_numbers(pid_t parent) {
   const Room room;
   std::vector<pid_t> children;
-  if (auto list = try_read("/proc/self/task/" + std::to_string(::getpid()) + "/children")) {
+  const std::string number = std::to_string(parent);
+  if (auto list = try_read("/proc/" + number + "/task/" + number + "/children")) {
     for (std::size_t end = 0; (end = list->find(' ')) != std::string::npos;
          list->erase(0, end + 1)) {
       children.push_back(parse_integer<pid_t>(list->substr(0, end)).value_or(0));
@@ -240,7 +243,7 @@ std::optional<std::vector<pid_t>> child_numbers() {
   while (const dirent* file = directory ? ::readdir(directory.get()) : nullptr) {
     const pid_t pid = parse_integer<pid_t>(file->d_name).value_or(0);
     const auto stat = pid > 0 ? read_process_stat(pid) : std::nullopt;
-    if (stat && stat->parent == ::getpid()) children.push_back(pid);
+    if (stat && stat->parent == parent) children.push_back(pid);
     if (is_short()) return std::nullopt;
   }
   if (is_short()) return std::nullopt;

@@ -11,9 +11,9 @@
 
 namespace rlock::process {
 
-// Returns the children of this process, including zombies. Returns nothing if the machine lacks
-// what the search needs, such as descriptors.
-[[nodiscard]] std::optional<std::vector<pid_t>> child_numbers();
+// Returns the children of a process with one thread, including zombies. Returns nothing if the
+// machine lacks what the search needs, such as descriptors.
+[[nodiscard]] std::optional<std::vector<pid_t>> child_numbers(pid_t parent);
 
 // Reserves as many descriptors as a Search needs. A Search must also work when no descriptor is
 // left, because a process that it does not find is not ended. Throws Error (unavailable) if there
@@ -26,8 +26,7 @@ class Search {
   explicit Search(const Tree& tree);
 
   // Returns false if the search may have missed a process of the tree. Either the machine lacked
-  // what the search needs, such as descriptors. Or this process is the tree's root, and got a child
-  // during the search.
+  // what the search needs, such as descriptors. Or the tree's root got a child during the search.
   [[nodiscard]] bool is_complete() const noexcept { return is_complete_; }
 
   // Returns a process, or null.
@@ -44,6 +43,9 @@ class Search {
     for (std::size_t i = 0; i < all_.size(); ++i) {
       if (belongs_[i] && !all_[i].is_dead()) action(all_[i]);
     }
+    for (const ProcessStat& stat : late_) {
+      if (!stat.is_dead()) action(stat);
+    }
   }
 
  private:
@@ -59,7 +61,8 @@ class Search {
   std::vector<ProcessStat> all_;        // sorted by their numbers
   std::vector<std::size_t> by_parent_;  // indices in `all_`, sorted by the parent's number
   std::vector<bool> belongs_;           // as in `all_`
-  std::uint64_t since_ = 0;             // the command's start
+  std::vector<ProcessStat> late_;  // members that became children of the root during the search
+  std::uint64_t since_ = 0;        // the command's start
   bool is_complete_ = true;
 };
 

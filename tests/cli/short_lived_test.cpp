@@ -1,4 +1,5 @@
 // Processes that live shorter than a look at all processes takes: one look does not see them.
+#include <csignal>
 #include <fcntl.h>
 #include <string>
 #include <sys/file.h>
@@ -79,4 +80,17 @@ TEST_CASE("short-lived: so does a loss") {
   server.command({"DEL", "job"});
   CHECK(holder.wait_exit().status == 79);
   CHECK(!is_locked(file));
+}
+
+TEST_CASE("short-lived: so does the guardian of an rlock that is stopped") {
+  Server server;
+  const std::string file = make_file(server);
+  Process holder(exec(server, {"--lease", "3s", "--kill-after", "100ms"}, file),
+                 {.env = {{"HOPPER", k_hopper}}});
+  holder.wait_for_stdout("hops");
+  holder.signal(SIGSTOP);
+  REQUIRE(wait_until([&] { return server.command({"EXISTS", "job"}) == "0"; }));
+  CHECK(!is_locked(file));
+  holder.signal(SIGCONT);
+  CHECK(holder.wait_exit().status == 79);
 }
