@@ -12,7 +12,8 @@ local channel = ''
 --#include publish.lua
 --#include twin.lua
 --#include semaphore.lua
-if not has_permit(owner) then return k_not_held end
+local ends = has_permit(owner)
+if not ends or tonumber(ends) <= now then return k_not_held end
 if lease > 0 then
   extend(owner, lease)
   prolong_info(lease)

@@ -271,6 +271,8 @@ TEST_CASE("doctor: no command is shown that would do nothing") {
   server.command({"FLUSHALL"});
   server.command({"HSET", "job", k_foreign_owner, "-5"});
   CHECK_FALSE(has(doctor(server, {"job"}).out, "unlock"));
+  server.command({"RPUSH", k_queue, "w:1"});
+  CHECK_FALSE(has(doctor(server, {"job"}).out, "unlock"));
 
   server.command({"FLUSHALL"});
   server.command({"RPUSH", k_queue, "w:1"});
@@ -278,6 +280,18 @@ TEST_CASE("doctor: no command is shown that would do nothing") {
   const std::string out = doctor(server, {"job"}).out;
   CHECK(has(out, "wrong_kind"));
   CHECK_FALSE(has(out, "--repair"));
+
+  // Where an application has the name, evict refuses; --repair removes the dead.
+  server.command({"FLUSHALL"});
+  server.command({"LPUSH", "job", "x"});
+  server.command({"RPUSH", k_queue, "w:1"});
+  server.command({"ZADD", k_scores, "1000", "w:1"});
+  const std::string beside = doctor(server, {"job"}).out;
+  CHECK(has(beside, "dead_head"));
+  CHECK(has(beside, " doctor --repair job\n"));
+  CHECK_FALSE(has(beside, "evict"));
+  doctor(server, {"--repair", "job"});
+  CHECK(server.command({"EXISTS", k_queue}) == "0");
 }
 
 TEST_CASE("doctor: a lock that outlives its process by intention has no dead holder") {

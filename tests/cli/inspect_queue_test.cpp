@@ -126,6 +126,9 @@ TEST_CASE("inspect-queue does not take an application's hash for a lock") {
   CHECK(value(server, json, ".kind") == "unknown");
   CHECK(count(server, json, ".problems") == "1");
   CHECK(value(server, json, ".problems[1].code") == "wrong_kind");
+  // Nor does a queue beside it make it one.
+  server.command({"RPUSH", "redisson_lock_queue:{job}", "w:1"});
+  CHECK(value(server, json_of(server, "job"), ".kind") == "unknown");
 }
 
 TEST_CASE("inspect-queue shows the queue of a fair lock in its order") {

@@ -103,6 +103,18 @@ TEST_CASE("semaphore: R3: the rights that the man page lists for semaphores are 
   CHECK(run(rlock_argv("-r", url, "unlock", "--force", "-y", "job")).status == 1);
 }
 
+TEST_CASE("semaphore: unlock --force takes the permits of one whose number is gone") {
+  Server server;
+  Holders holders(server);
+  Process& holder = holders.add("2");
+  server.command({"DEL", "job"});
+  const Result result = invoke(server, {"unlock", "--force", "-y", "job"});
+  CHECK(result.status == 0);
+  CHECK(has(result.err, "rlock: job: taken from "));
+  CHECK(server.command({"EXISTS", k_permits}) == "0");
+  CHECK(holder.wait_exit().status == 79);
+}
+
 TEST_CASE("semaphore: a waiter that sleeps on although a permit is available is noted, and woken") {
   Server server;
   RespClient java = server.connect();

@@ -209,6 +209,15 @@ TEST_CASE("semaphore: unlock and renew find a permit by its owner, and a nested 
   CHECK(comes_to_be_empty(server));
 }
 
+TEST_CASE(
+    "semaphore: renew does not revive a permit that has ended and that nobody has taken back") {
+  Server server;
+  server.command({"SET", "job", "1"});
+  server.command({"ZADD", k_permits, "1000", "u:1"});
+  CHECK(invoke(server, {"renew", "--owner", "u:1", "job"}).status == 1);
+  CHECK(server.command({"ZSCORE", k_permits, "u:1"}) == "1000");
+}
+
 TEST_CASE("semaphore: --at-least keeps the permit after the command, and not for longer") {
   Server server;
   CHECK(

@@ -46,7 +46,7 @@ TEST_CASE("snapshot: a free lock") {
 TEST_CASE("snapshot: holder, queue and scores are as they stand there") {
   test::Server server;
   redis::Client client = client_of(server);
-  const std::string odd("a\0b\xff", 4);
+  const std::string odd("a\0b\xff:1", 6);
   server.command({"HSET", "job", odd, "2"});
   server.command({"RPUSH", "redisson_lock_queue:{job}", "w:2", "w:1"});
   server.command({"ZADD", "redisson_lock_timeout:{job}", "5", "w:1", "-inf", "ghost"});

@@ -63,7 +63,7 @@ class LockWording {
         "the first waiter, " + it.owner + ", is dead: nobody listens on its channel" +
             (it.left ? "; waiters of Redisson wait for it for another " + format_duration(*it.left)
                      : ""),
-        evict(it.owner)};
+        it.can_be_evicted ? evict(it.owner) : repair()};
   }
 
   ProblemText operator()(const lock::DeadReaders& it) const {

@@ -8,6 +8,7 @@
 #include "lock/words/owner_info.hpp"
 #include "lock/words/refused.hpp"
 #include "lua_scripts.hpp"
+#include "redis/server_error.hpp"
 
 namespace rlock::lock {
 namespace {
@@ -84,18 +85,39 @@ Holder::Mode mode_of(const std::string& mode, const std::string& owner) {
   return owner.ends_with(":write") ? Holder::Mode::write : Holder::Mode::read;
 }
 
-// Has force_release.lua do `task`, and judges its answer. Sets `unanswered` as run_once.
+// Has force_release.lua do `task`, or the other script if there is a semaphore. Of a semaphore
+// whose number is gone, the first finds nothing. Sets `unanswered` as run_once.
+lua::breaking::Answer break_lock_or_semaphore(redis::Client& client, const KeyNames& keys,
+                                              Task task, const Words& expected, int& unanswered) {
+  auto answer = break_it(client, keys, Breakable::lock, task, expected, unanswered);
+  const auto* other = std::get_if<lua::breaking::InUse>(&answer);
+  if (other != nullptr) {
+    if (other->kind != "string") return answer;
+    return break_semaphore(client, keys, task, expected, unanswered);
+  }
+  if (std::get<lua::breaking::Found>(answer).outcome != "free") return answer;
+  int more = 0;
+  try {
+    auto permits = break_semaphore(client, keys, task, expected, more);
+    const auto* found = std::get_if<lua::breaking::Found>(&permits);
+    if (found != nullptr && found->outcome != "free") answer = std::move(permits);
+  } catch (const redis::ServerError& error) {
+    // Who uses no semaphores may have no right to their keys.
+    if (error.status() != ExitStatus::permission) throw;
+  }
+  unanswered += more;
+  return answer;
+}
+
+// Has a script do `task`, and judges its answer. Sets `unanswered` as run_once.
 Breaking request(redis::Client& client, const std::string& name, Breakable what, Task task,
                  const Words& expected, int& unanswered) {
   check_name(name);
   const KeyNames keys(name);
-  auto answer = break_it(client, keys, what, task, expected, unanswered);
-  const auto* other = std::get_if<lua::breaking::InUse>(&answer);
-  if (what == Breakable::lock && other != nullptr && other->kind == "string") {
-    answer = break_semaphore(client, keys, task, expected, unanswered);
-    other = std::get_if<lua::breaking::InUse>(&answer);
-  }
-  if (other != nullptr) {
+  const auto answer = what == Breakable::lock
+                          ? break_lock_or_semaphore(client, keys, task, expected, unanswered)
+                          : break_it(client, keys, what, task, expected, unanswered);
+  if (const auto* other = std::get_if<lua::breaking::InUse>(&answer)) {
     const bool is_breakable = what == Breakable::lock && other->kind == "string";
     refuse(name, other->kind, is_breakable ? Refused::Why::is_any_string : Refused::Why::is_other);
   }

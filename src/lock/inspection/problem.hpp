@@ -59,6 +59,7 @@ struct DeadHead {
   static constexpr const char* k_code = "dead_head";
   std::string owner;
   std::optional<Milliseconds> left{};  // until its deadline; nothing: it has passed, or is none
+  bool can_be_evicted = true;          // false: the name is in use by another kind
 };
 
 // Holders of a read/write lock who have no key of a reader: dead readers, or holders of another

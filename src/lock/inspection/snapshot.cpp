@@ -173,13 +173,12 @@ bool add_permits(Snapshot& snapshot, const Replies& items, Pairs& infos) {
 Snapshot::Kind find_kind(const std::string& type, const Snapshot& snapshot) {
   if (snapshot.kind != Snapshot::Kind::none) return snapshot.kind;
   if (type != "hash" && type != "none") return Snapshot::Kind::unknown;
+  // An application's hash, beside which there happens to be a side key or a queue.
+  if (!std::ranges::all_of(snapshot.hash, is_hold)) return Snapshot::Kind::unknown;
   bool is_fair = !snapshot.queue.empty() || !snapshot.scores.empty();
   for (const Holder& holder : snapshot.holders) is_fair = is_fair || holder.kind == Kind::fair;
   if (is_fair) return Snapshot::Kind::fair;
-  if (type == "none") return Snapshot::Kind::none;
-  // An application's hash, beside which there happens to be a side key.
-  return std::ranges::all_of(snapshot.hash, is_hold) ? Snapshot::Kind::reentrant
-                                                     : Snapshot::Kind::unknown;
+  return type == "none" ? Snapshot::Kind::none : Snapshot::Kind::reentrant;
 }
 
 // `listeners`: how many listen on the waiter's channel, if that is known.

@@ -146,7 +146,7 @@ void find_mixed_kinds(std::vector<Problem>& problems, const Snapshot& snapshot) 
   }
 }
 
-void find_dead_head(std::vector<Problem>& problems, const Snapshot& snapshot) {
+void find_dead_head(std::vector<Problem>& problems, const Snapshot& snapshot, bool can_be_evicted) {
   if (snapshot.waiters.empty()) return;
   const Waiter& head = snapshot.waiters.front();
   if (head.alive != false) return;
@@ -154,10 +154,12 @@ void find_dead_head(std::vector<Problem>& problems, const Snapshot& snapshot) {
   if (head.deadline_ms && *head.deadline_ms > snapshot.time_ms) {
     dead.left = Milliseconds(*head.deadline_ms - snapshot.time_ms);
   }
+  dead.can_be_evicted = can_be_evicted;
   problems.push_back(std::move(dead));
 }
 
-void find_bad_deadlines(std::vector<Problem>& problems, const Snapshot& snapshot) {
+void find_bad_deadlines(std::vector<Problem>& problems, const Snapshot& snapshot,
+                        bool can_be_evicted) {
   const std::int64_t left = std::max<std::int64_t>(snapshot.ttl_ms.value_or(0), 0);
   std::vector<std::string> scoreless;
   std::vector<std::string> far;
@@ -174,7 +176,17 @@ void find_bad_deadlines(std::vector<Problem>& problems, const Snapshot& snapshot
   }
   if (const auto all = several(scoreless)) problems.push_back(MembersWithoutScore{*all});
   if (const auto all = several(orphans(snapshot))) problems.push_back(ScoresWithoutMember{*all});
-  if (const auto all = several(far)) problems.push_back(DeadlinesFarAhead{*all});
+  if (const auto all = several(far); all && can_be_evicted) {
+    problems.push_back(DeadlinesFarAhead{*all});
+  }
+}
+
+// Returns whether evict acts on this name. `type`: of the lock's key. As other_kind() in
+// lua/include/kind.lua.
+bool is_for_waiters(const Snapshot& snapshot, const std::string& type) {
+  if (type != "hash") return type == "none";
+  return std::ranges::find(snapshot.hash, "mode", &std::pair<std::string, std::string>::first) ==
+         snapshot.hash.end();
 }
 
 void find_token_problems(std::vector<Problem>& problems, const Snapshot& snapshot,
@@ -212,12 +224,15 @@ void find_permit_problems(std::vector<Problem>& problems, const Snapshot& snapsh
 std::vector<Problem> find_problems(const Snapshot& snapshot, const std::vector<KeyType>& types,
                                    std::int64_t token_ttl_ms) {
   std::vector<Problem> problems;
+  const bool can_be_evicted = is_for_waiters(snapshot, types[0].type);
   find_lasting_hold(problems, snapshot);
   find_wrong_kinds(problems, snapshot, types);
   find_mixed_kinds(problems, snapshot);
-  find_dead_head(problems, snapshot);
+  find_dead_head(problems, snapshot, can_be_evicted);
   find_dead_readers(problems, snapshot);
-  if (types[2].type == "zset" || types[2].type == "none") find_bad_deadlines(problems, snapshot);
+  if (types[2].type == "zset" || types[2].type == "none") {
+    find_bad_deadlines(problems, snapshot, can_be_evicted);
+  }
   find_token_problems(problems, snapshot, types[4], token_ttl_ms);
   find_permit_problems(problems, snapshot);
   return problems;
