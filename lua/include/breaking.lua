@@ -1,5 +1,6 @@
 -- The replies of the scripts that break locks.
 --#reply 0 found outcome now:int pttl:int queued:int listeners:int mode holders:list  outcome: left (held, and
---   left alone), broken or free. queued: waiters in the queue. listeners: on the channels. mode: of a
---   read/write lock, or nothing. holders: owner, holds, JSON of info or nothing; the next owner...
+--   left alone), broken or free. queued: waiters in the queue. listeners: on the channels (-1: this user
+--   may not ask). mode: of a read/write lock, or nothing. holders: owner, holds, JSON of info or nothing;
+--   the next owner...
 --#reply 3 in_use kind  the name, by something else

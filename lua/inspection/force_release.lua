@@ -56,8 +56,9 @@ local function count_listeners()
   for _, command in ipairs({'numsub', is_sharded and 'shardnumsub'}) do
     if not command then break end
     local reply = redis.pcall('pubsub', command, channel, rw_channel, semaphore_channel)
+    if reply.err then return -1 end
     -- Ours listen in both ways, Redisson's in one.
-    if not reply.err then count = math.max(count, reply[2] + reply[4] + reply[6]) end
+    count = math.max(count, reply[2] + reply[4] + reply[6])
   end
   return count
 end

@@ -36,7 +36,7 @@ local last = redis.call('zrange', permits, -1, -1, 'withscores')[2]
 local left = last and math.max(tonumber(last) - now, 0) or 0
 local is_free = #holders == 0
 local answer = {k_found, is_free and 'free' or 'left', now,
-                left > k_for_ever and -1 or left, 0, count_listeners() or 0, '', holders}
+                left > k_for_ever and -1 or left, 0, count_listeners() or -1, '', holders}
 if task == 'look' or not is_free and not may_break then return answer end
 
 if not is_free then answer[k_found_outcome] = 'broken' end

@@ -92,6 +92,16 @@ TEST_CASE("unlock --force says nothing with -q, and with -v whom it woke") {
   CHECK(server.command({"EXISTS", "job"}) == "0");
 }
 
+TEST_CASE(
+    "unlock --force does not claim that nobody waits where the user may not ask who listens") {
+  Server server;
+  server.command({"ACL", "SETUSER", "blind", "on", ">p", "~*", "&*", "+@all", "-pubsub"});
+  const std::string url = "redis://blind:p@127.0.0.1:" + std::to_string(server.port());
+  const Result result = run(rlock_argv("unlock", "--force", "-y", "-r", url, "job"));
+  CHECK(result.status == 1);
+  CHECK(has(result.err, "; woke who waits, if anybody: this user may not run PUBSUB ("));
+}
+
 TEST_CASE("unlock --force asks on a terminal, and breaks the lock for y, Y and yes") {
   Server server;
   hold_as_web1(server);

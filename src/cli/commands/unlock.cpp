@@ -68,8 +68,17 @@ std::string name_holders(const FoundLock& found) {
 std::string describe_waiters(const FoundLock& found) {
   std::string text;
   if (found.queued > 0) text += ", " + std::to_string(found.queued) + " waiting";
-  if (found.listening > 0) text += ", " + std::to_string(found.listening) + " listening";
+  if (found.listening.value_or(0) > 0) {
+    text += ", " + std::to_string(*found.listening) + " listening";
+  }
   return text;
+}
+
+std::string describe_woken(const FoundLock& found) {
+  const std::string waiters = describe_waiters(found);
+  if (!waiters.empty()) return "woke its waiters" + waiters;
+  return found.listening ? "nobody seems to wait"
+                         : "woke who waits, if anybody: this user may not run PUBSUB";
 }
 
 // Returns the end of a sentence about the lock on this server.
@@ -130,8 +139,7 @@ int break_lock(const Globals& globals, const redis::ClientOptions& server,
     say(name + ": now " + name_holders(result.found) + "; left as it is" + on(server));
     return static_cast<int>(ExitStatus::not_held);
   }
-  const std::string waiters = describe_waiters(result.found);
-  const std::string woken = waiters.empty() ? "nobody seems to wait" : "woke its waiters" + waiters;
+  const std::string woken = describe_woken(result.found);
   if (result.outcome == lock::Breaking::Outcome::free) {
     return not_held(globals, name + ": not held by anybody; " + woken + on(server));
   }

@@ -31,7 +31,7 @@ std::string describe_wait(const lock::Busy& busy, Milliseconds waited, TimePoint
           : kept         ? "a lock that is " + *kept
                          : describe_holder(busy.owner, busy.holder);
   if (!kept && busy.held_for && busy.held_for->count() >= 0) {
-    text += ", which has held it for " + format_duration(*busy.held_for);
+    text += ", held for " + format_duration(*busy.held_for);
   }
   if (busy.permits.value_or(1) > 1) {
     const int others = *busy.permits - 1;

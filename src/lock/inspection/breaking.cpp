@@ -130,7 +130,7 @@ Breaking request(redis::Client& client, const std::string& name, Breakable what,
   found.time_ms = reply.now;
   found.ttl_ms = reply.pttl;
   found.queued = reply.queued;
-  found.listening = reply.listeners;
+  if (reply.listeners >= 0) found.listening = reply.listeners;
   const auto& holders = reply.holders;
   for (std::size_t i = 0; i + 2 < holders.size(); i += 3) {
     Holder& holder = found.holders.emplace_back();

@@ -22,7 +22,8 @@ struct FoundLock {
   std::vector<Holder> holders;  // none: it is free
   bool is_any_string = false;   // as in Snapshot; but the owner is the whole value
   std::int64_t queued = 0;      // waiters in its queue
-  std::int64_t listening = 0;   // subscriptions of other waiters, and of who watches
+  // Subscriptions of other waiters, and of who watches; nothing: this user may not ask.
+  std::optional<std::int64_t> listening{};
 };
 
 struct Breaking {
