@@ -45,7 +45,7 @@ CodePoint decode(std::string_view text) {
 bool is_control(std::uint32_t c) {
   return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x061C || c == 0x2028 || c == 0x2029 ||
          (c >= 0x200B && c <= 0x200F) || (c >= 0x202A && c <= 0x202E) ||
-         (c >= 0x2066 && c <= 0x2069) || c == 0xFEFF;
+         (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF;
 }
 
 void append_hex(std::string& out, std::string_view bytes) {

@@ -38,6 +38,7 @@ TEST_CASE("escape_for_terminal escapes what reorders or hides text") {
   CHECK(escape_for_terminal("\u202e") == "\\xe2\\x80\\xae");
   CHECK(escape_for_terminal("\u200b") == "\\xe2\\x80\\x8b");
   CHECK(escape_for_terminal("\u2066") == "\\xe2\\x81\\xa6");
+  CHECK(escape_for_terminal("\u2060") == "\\xe2\\x81\\xa0");
   CHECK(escape_for_terminal("\u2028") == "\\xe2\\x80\\xa8");
   CHECK(escape_for_terminal("\ufeff") == "\\xef\\xbb\\xbf");
   CHECK(escape_for_terminal("\u061c") == "\\xd8\\x9c");
