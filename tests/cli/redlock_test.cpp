@@ -321,6 +321,29 @@ TEST_CASE("Redlock: a server has no vote for as long as --at-least keeps locks")
   CHECK(is_one_message(second.err));
 }
 
+TEST_CASE("Redlock: who is granted a bare majority has the rest as soon as it is free") {
+  Quorum quorum(3);
+  // Of somebody whose attempt fails at the same moment.
+  quorum[2].command({"HSET", "job", k_foreign_owner, "1"});
+  quorum[2].command({"PEXPIRE", "job", "1000"});
+  SUBCASE("exec") {
+    // The usual renewal comes after 10 s.
+    const std::string mine = "until redis-cli -s " + quorum[2].unix_path() +
+                             " HKEYS job | grep -q $RLOCK_OWNER; do sleep 0.02; done";
+    CHECK(run(quorum.rlock("exec",
+                           {"--lease", "1m", "--at-most", "8s", "job", "--", "sh", "-c", mine}))
+              .status == 0);
+  }
+  SUBCASE("acquire") {
+    const Result owner =
+        run(quorum.rlock("acquire", {"--lease", "1m", "--pid", std::to_string(::getpid()), "job"}));
+    REQUIRE(owner.status == 0);
+    CHECK(wait_until([&] { return first_holder(quorum[2]) + "\n" == owner.out; }, 8s));
+    CHECK(run(quorum.rlock("unlock", {"--owner", first_holder(quorum[0]), "job"})).status == 0);
+  }
+  CHECK(quorum.becomes_free_of("job"));
+}
+
 TEST_CASE("Redlock: an owner that is held elsewhere keeps its majority from another") {
   // K4: the holder has a bare majority; one of its servers forgets everything and comes back.
   Quorum quorum(3, Memory::lost);

@@ -126,9 +126,12 @@ Supervisor::Options supervision(const ExecPlan& plan, HeldLocks& locks,
       return false;
     }
   };
-  // A first renewal is far away, and most commands are short: they do without the thread.
+  // A first renewal is far away as a rule, and most commands are short: they do without the thread.
   if (plan.renew) {
-    options.late_start = after(start, std::min(plan.lease(), lock::k_default_lease) / 10);
+    Milliseconds late = std::min(plan.lease(), lock::k_default_lease) / 10;
+    locks.for_each(
+        [&](const HeldLock& held) { late = std::min(late, held.lock->renewal_interval()); });
+    options.late_start = after(start, late);
   }
   options.on_loss = [&] {
     locks.report_loss(guardian.has_struck() ? k_stood_still : k_unconfirmed);

@@ -79,7 +79,9 @@ std::variant<Hold, Busy> QuorumLock::Member::take(redis::Client& client) {
   may_hold = true;
   try {
     auto answer = lock->try_acquire(client, Join::no);
-    may_hold = std::holds_alternative<Hold>(answer) || lock->is_in_doubt();
+    const bool is_granted = std::holds_alternative<Hold>(answer);
+    may_hold = is_granted || lock->is_in_doubt();
+    if (is_granted) without = 0;
     return answer;
   } catch (...) {
     may_hold = lock->is_in_doubt();
@@ -94,7 +96,10 @@ std::variant<Hold, Refusal> QuorumLock::attempt(Session& session) {
   }
   is_fresh_ = false;
   is_taken_here_ = true;
-  for (const auto& member : members_) member->may_hold = false;
+  for (const auto& member : members_) {
+    member->may_hold = false;
+    member->without = 1;
+  }
   const TimePoint asked = BootClock::now();
   Ballot<std::variant<Hold, Busy>> ballot(
       session,
@@ -191,6 +196,7 @@ std::optional<Hold> QuorumLock::reenter(Session& session) {
                                        Member& member = *members[i];
                                        auto hold = member.lock->reenter(client);
                                        member.may_hold = hold || member.lock->is_in_doubt();
+                                       if (hold) member.without = 0;
                                        return hold;
                                      });
   const auto is_in = [](const auto& vote) { return vote.answer && *vote.answer; };

@@ -28,7 +28,9 @@ class QuorumLock final : public Lock {
   // be mistaken for another's.
   [[nodiscard]] const std::string& owner() const noexcept override { return front().owner(); }
   [[nodiscard]] Milliseconds lease() const noexcept override { return front().lease(); }
-  // Often enough that of servers that forget it, one after the other, each has it again in time.
+  // Often enough that of servers that forget it, one after the other, each has it again in time. At
+  // first much sooner, if a server is not known to have it: somebody who tried at the same moment
+  // may have had its vote.
   [[nodiscard]] Milliseconds renewal_interval() const noexcept override;
   [[nodiscard]] Kind kind() const noexcept override { return front().kind(); }
   [[nodiscard]] Channel channel() const override { return {front().channel().name}; }
@@ -61,8 +63,10 @@ class QuorumLock final : public Lock {
     std::unique_ptr<SingleServerLock> lock;
     std::atomic<bool> may_hold{true};  // false: no request of ours can have left anything there
     std::atomic<bool> is_over{false};  // nobody wants the vote any more that was not asked for yet
+    std::atomic<int> without{1};  // so many times in a row the server did not say that it is ours
 
     [[nodiscard]] std::variant<Hold, Busy> take(redis::Client& client);
+    [[nodiscard]] Renewal renew(redis::Client& client, TimePoint bound);
     Release give_back(redis::Client& client, Milliseconds keep, Wake wake);
     // Gives a server that has lost the lock its vote back, if the lease lasts `until` after now.
     void restore(redis::Client& client, TimePoint until,

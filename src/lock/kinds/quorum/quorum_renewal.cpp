@@ -13,6 +13,9 @@ namespace {
 using Votes = Ballot<Renewal>::Votes;
 
 constexpr Milliseconds k_longest_quorum_interval{10'000};
+// Somebody else's attempt without a majority gives its votes back within milliseconds.
+constexpr Milliseconds k_first_interval{100};
+constexpr int k_longest_doubling = 10;
 
 bool is_decided(const Votes& votes, Majority majority) {
   return count_answers(votes, Renewal::renewed) >= majority.needed() ||
@@ -61,8 +64,9 @@ void QuorumLock::Member::restore(redis::Client& client, TimePoint until,
   const Milliseconds usual = client.options().timeout;
   client.set_timeout(std::min(usual, left));
   try {
-    const auto answer = lock->restore(client);
-    if (token && std::holds_alternative<Hold>(answer)) {
+    const bool is_granted = std::holds_alternative<Hold>(lock->restore(client));
+    if (is_granted) without = 0;
+    if (token && is_granted) {
       static_cast<void>(lock::raise_token(client, lock->name(), lock->owner(), *token));
     }
   } catch (const std::exception&) {  // the next renewal tries again
@@ -70,8 +74,26 @@ void QuorumLock::Member::restore(redis::Client& client, TimePoint until,
   client.set_timeout(usual);
 }
 
+Renewal QuorumLock::Member::renew(redis::Client& client, TimePoint bound) {
+  if (without > 0) ++without;
+  const Renewal answer = lock->renew(client, &bound);
+  if (answer == Renewal::renewed) {
+    without = 0;
+  } else if (without == 0) {
+    without = 1;
+  }
+  return answer;
+}
+
 Milliseconds QuorumLock::renewal_interval() const noexcept {
-  return std::min(lease() / 3, k_longest_quorum_interval);
+  Milliseconds interval = std::min(lease() / 3, k_longest_quorum_interval);
+  for (const auto& member : members_) {
+    const int without = member->without;
+    if (without == 0) continue;
+    interval =
+        std::min(interval, k_first_interval * (1 << std::min(without - 1, k_longest_doubling)));
+  }
+  return interval;
 }
 
 Renewal QuorumLock::renew(Session& session, TimePoint* deadline) const {
@@ -83,8 +105,7 @@ Renewal QuorumLock::renew(Session& session, TimePoint* deadline) const {
   Ballot<Renewal> ballot(session, [members = members_, bound, healing, token = token_, twins](
                                       std::size_t i, redis::Client& client) {
     twins.note(i, client);
-    TimePoint end = bound;
-    const Renewal answer = members[i]->lock->renew(client, &end);
+    const Renewal answer = members[i]->renew(client, bound);
     if (answer == Renewal::lost && healing->add(i)) members[i]->restore(client, bound, token);
     return answer;
   });
