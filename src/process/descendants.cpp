@@ -42,24 +42,19 @@ bool is_told_by_inner_run(const Search& search, const std::set<pid_t>& runs,
 }  // namespace
 
 std::vector<Identity> children_of_this_process() {
-  const auto numbers = child_numbers(::getpid());
-  if (!numbers) {
+  const auto children = find_children();
+  if (!children) {
     throw Error(ExitStatus::unavailable, "cannot look at the processes of this one");
   }
-  std::vector<Identity> children;
-  for (const pid_t pid : *numbers) {
-    if (const auto stat = read_process_stat(pid)) children.push_back({pid, stat->start});
-  }
-  return children;
+  std::vector<Identity> identities;
+  for (const ProcessStat& stat : *children) identities.push_back({stat.pid, stat.start});
+  return identities;
 }
 
 bool has_orphaned_guardian(pid_t own, pid_t command) {
-  const auto numbers = child_numbers(::getpid());
-  if (!numbers) return true;
-  return std::ranges::any_of(*numbers, [&](pid_t pid) {
-    if (pid == own || pid == command) return false;
-    const auto stat = read_process_stat(pid);
-    return !stat || (!stat->is_dead() && is_guardian(*stat));  // nobody else reaps our children
+  const auto children = find_children();
+  return !children || std::ranges::any_of(*children, [&](const ProcessStat& stat) {
+    return stat.pid != own && stat.pid != command && !stat.is_dead() && is_guardian(stat);
   });
 }
 
@@ -94,26 +89,30 @@ void terminate(const Tree& tree) {
 Killed kill_now(const Tree& tree) {
   std::set<pid_t> killed;
   Killed result;
-  // Returns whether any of them is new.
-  const auto kill_members = [&](const Tree& searched) {
+  // Returns whether any of them is new, or lives for a moment only.
+  const auto kill_members = [&](const Tree& searched, Search::Extent extent) {
     if (tree.keeps_group && tree.group != 0) ::kill(-tree.group, SIGKILL);  // needs no search
     bool any_new = false;
-    const Search search(searched);
+    const Search search(searched, extent);
     result.all = search.is_complete();
     search.for_each_member([&](const ProcessStat& stat) {
       result.all = false;
       const bool is_new = killed.insert(stat.pid).second;
-      any_new = any_new || is_new;
+      any_new = any_new || is_new || extent == Search::Extent::newest;
       if (is_new && ::kill(stat.pid, SIGKILL) != 0 && errno == EPERM) result.immune = stat.pid;
     });
     return any_new;
   };
-  // Those that are known without a look at any environment, which takes longest, die first.
+  // What hands on to a child all the time may have done so long before a look at all has ended.
+  for (int n = 0; n < Search::k_most_tries && kill_members(tree, Search::Extent::newest); ++n) {
+    ::usleep(200);  // the busier the machine, the longer it takes to die
+  }
+  // Those that are known without a look at any environment, which takes longest, die next.
   Tree known = tree;
   known.marker.clear();
-  kill_members(known);
+  kill_members(known, Search::Extent::all);
   // A process may fork between being seen and being killed: look again until nothing new is there.
-  while (kill_members(tree)) {
+  while (kill_members(tree, Search::Extent::all)) {
   }
   return result;
 }

@@ -20,7 +20,30 @@
 namespace rlock::process {
 namespace {
 
-using Directory = std::unique_ptr<DIR, int (*)(DIR*)>;
+// The numbers of all processes. Begins with errno 0, and leaves it at 0 unless something fails.
+class AllProcesses {
+ public:
+  AllProcesses() : directory_(open(), ::closedir) {}
+
+  // Returns nothing after the last one.
+  [[nodiscard]] std::optional<pid_t> next() const {
+    while (const dirent* file = directory_ ? ::readdir(directory_.get()) : nullptr) {
+      if (const auto pid = parse_integer<pid_t>(file->d_name)) return pid;
+    }
+    return std::nullopt;
+  }
+
+  // The descriptor of /proc, or -1.
+  [[nodiscard]] int folder() const { return directory_ ? ::dirfd(directory_.get()) : -1; }
+
+ private:
+  static DIR* open() {
+    errno = 0;
+    return ::opendir("/proc");
+  }
+
+  std::unique_ptr<DIR, int (*)(DIR*)> directory_;
+};
 
 // While one of these lives, the descriptors that were kept back are free.
 class Room {
@@ -73,6 +96,29 @@ std::string read_file(const std::string& path, int folder = AT_FDCWD) {
 // machine or this process lacks something. Otherwise the process has ended, or is hidden.
 bool is_short() { return errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == EINTR; }
 
+// Calls `visit` with the number of each child of a process with one thread, including zombies, the
+// newest first, until it returns true. On a kernel that has no list of them, calls it with the
+// numbers of all processes. Returns false if something was short.
+template <typename Visit>
+bool visit_children(pid_t parent, Visit visit) {
+  const std::string number = std::to_string(parent);
+  if (auto list = try_read("/proc/" + number + "/task/" + number + "/children")) {
+    while (!list->empty()) {
+      list->pop_back();  // a space after each number
+      const std::size_t begin = list->rfind(' ') + 1;
+      if (visit(parse_integer<pid_t>(list->substr(begin)).value_or(0))) break;
+      list->resize(begin);
+    }
+    return true;
+  }
+  std::vector<pid_t> numbers;
+  const AllProcesses processes;
+  while (const auto pid = processes.next()) numbers.push_back(*pid);
+  if (is_short()) return false;
+  static_cast<void>(std::find_if(numbers.rbegin(), numbers.rend(), visit));
+  return true;
+}
+
 bool is_background(const ProcessStat& stat) {
   // Another program may have this name, but it is not a process of rlock.
   return stat.name == k_background_name && stat.has_only_forked();
@@ -109,23 +155,26 @@ void keep_room_for_search() {
   }
 }
 
-Search::Search(const Tree& tree) : tree_(tree), self_(::getpid()) {
-  look_at_all();
-  if (tree.root != 0) look_at_children();
+Search::Search(const Tree& tree, Extent extent)
+    : tree_(tree), self_(::getpid()), since_(tree.since) {
+  if (since_ == 0 && tree.group != 0) {
+    const Room room;
+    if (const auto leader = read_process_stat(tree.group)) since_ = leader->start;
+  }
+  if (extent == Extent::all) look_at_all();
+  if (tree.root == 0) return;
+  if (extent == Extent::all) {
+    look_at_children();
+  } else {
+    chase_newest_child();
+  }
 }
 
 void Search::look_at_all() {
   const Room room;
-  errno = 0;
-  const Directory directory(::opendir("/proc"), ::closedir);
-  if (!directory) {
-    note_failure();
-    return;
-  }
-  const int proc = ::dirfd(directory.get());
-  while (const dirent* file = ::readdir(directory.get())) {
-    const auto pid = parse_integer<pid_t>(file->d_name);
-    if (!pid) continue;
+  const AllProcesses processes;
+  const int proc = processes.folder();
+  while (const auto pid = processes.next()) {
     if (auto stat = read_process_stat(*pid, proc)) all_.push_back(std::move(*stat));
     note_failure();
   }
@@ -134,10 +183,6 @@ void Search::look_at_all() {
   for (std::size_t i = 0; i < all_.size(); ++i) by_parent_.push_back(i);
   std::ranges::sort(by_parent_, {}, [this](std::size_t i) { return all_[i].parent; });
   belongs_.resize(all_.size());
-  since_ = tree_.since;
-  if (const ProcessStat* leader = find(tree_.group); since_ == 0 && leader != nullptr) {
-    since_ = leader->start;
-  }
   for (std::size_t i = 0; i < all_.size(); ++i) {
     if (is_first(all_[i])) add(i);
   }
@@ -154,17 +199,40 @@ void Search::look_at_all() {
 // A process whose parent ends between the listing of /proc and the look at that parent cannot be
 // traced back to the command. Whatever is left of it has become a child of rlock by now.
 void Search::look_at_children() {
-  const auto children = child_numbers(tree_.root);
-  if (!children) is_complete_ = false;
   const Room room;
-  for (const pid_t pid : children.value_or(std::vector<pid_t>())) {
+  // No other before the newest is killed: it may live for a moment only.
+  const bool could_look = visit_children(tree_.root, [this](pid_t pid) {
     const ProcessStat* before = find(pid);
-    if (is_member(pid) || (before != nullptr && before->is_dead())) continue;
-    // One that has ended may have left rlock another child.
+    if (is_member(pid) || (before != nullptr && before->is_dead())) return false;
     auto now = read_process_stat(pid);
-    if (now && !now->is_dead() && !is_first(*now)) continue;
-    is_complete_ = false;
-    if (now) late_.push_back(std::move(*now));
+    if (!now || now->parent != tree_.root || (!now->is_dead() && !is_first(*now))) return false;
+    is_complete_ = false;  // one that has ended may have left rlock another child
+    if (now->is_dead()) return false;
+    late_ = std::move(now);
+    return true;
+  });
+  if (!could_look) is_complete_ = false;
+}
+
+void Search::chase_newest_child() {
+  is_complete_ = false;
+  const Room room;
+  pid_t last = 0;
+  for (int tries = 0; tries < k_most_tries && !late_; ++tries) {
+    pid_t dead = 0;
+    visit_children(tree_.root, [&](pid_t pid) {
+      auto now = read_process_stat(pid);
+      if (!now || now->parent != tree_.root) return false;
+      if (now->is_dead()) {
+        if (dead == 0) dead = pid;
+        return dead != last;  // it may have left another child since the list was made
+      }
+      if (!is_first(*now)) return false;
+      late_ = std::move(now);
+      return true;
+    });
+    if (dead == last) return;
+    last = dead;
   }
 }
 
@@ -226,27 +294,16 @@ void Search::add(std::size_t first) {
   }
 }
 
-std::optional<std::vector<pid_t>> child_numbers(pid_t parent) {
+std::optional<std::vector<ProcessStat>> find_children() {
   const Room room;
-  std::vector<pid_t> children;
-  const std::string number = std::to_string(parent);
-  if (auto list = try_read("/proc/" + number + "/task/" + number + "/children")) {
-    for (std::size_t end = 0; (end = list->find(' ')) != std::string::npos;
-         list->erase(0, end + 1)) {
-      children.push_back(parse_integer<pid_t>(list->substr(0, end)).value_or(0));
-    }
-    return children;
-  }
-  // A kernel without that list.
+  std::vector<ProcessStat> children;
   errno = 0;
-  const Directory directory(::opendir("/proc"), ::closedir);
-  while (const dirent* file = directory ? ::readdir(directory.get()) : nullptr) {
-    const pid_t pid = parse_integer<pid_t>(file->d_name).value_or(0);
-    const auto stat = pid > 0 ? read_process_stat(pid) : std::nullopt;
-    if (stat && stat->parent == parent) children.push_back(pid);
-    if (is_short()) return std::nullopt;
-  }
-  if (is_short()) return std::nullopt;
+  const bool could_look = visit_children(::getpid(), [&](pid_t pid) {
+    auto stat = read_process_stat(pid);
+    if (stat && stat->parent == ::getpid()) children.push_back(std::move(*stat));
+    return is_short();
+  });
+  if (!could_look || is_short()) return std::nullopt;
   return children;
 }
 

@@ -11,9 +11,9 @@
 
 namespace rlock::process {
 
-// Returns the children of a process with one thread, including zombies. Returns nothing if the
-// machine lacks what the search needs, such as descriptors.
-[[nodiscard]] std::optional<std::vector<pid_t>> child_numbers(pid_t parent);
+// Returns the children of this process, including zombies. Returns nothing if the machine lacks
+// what the search needs, such as descriptors.
+[[nodiscard]] std::optional<std::vector<ProcessStat>> find_children();
 
 // Reserves as many descriptors as a Search needs. A Search must also work when no descriptor is
 // left, because a process that it does not find is not ended. Throws Error (unavailable) if there
@@ -23,7 +23,12 @@ void keep_room_for_search();
 // All processes at one moment. The constructor takes time in proportion to their number.
 class Search {
  public:
-  explicit Search(const Tree& tree);
+  // How often at most to look for what lives for a moment only.
+  static constexpr int k_most_tries = 100;
+
+  // `newest`: only the newest living child of the tree's root, in the time that its children take.
+  enum class Extent { all, newest };
+  explicit Search(const Tree& tree, Extent extent = Extent::all);
 
   // Returns false if the search may have missed a process of the tree. Either the machine lacked
   // what the search needs, such as descriptors. Or the tree's root got a child during the search.
@@ -43,9 +48,7 @@ class Search {
     for (std::size_t i = 0; i < all_.size(); ++i) {
       if (belongs_[i] && !all_[i].is_dead()) action(all_[i]);
     }
-    for (const ProcessStat& stat : late_) {
-      if (!stat.is_dead()) action(stat);
-    }
+    if (late_) action(*late_);
   }
 
  private:
@@ -54,15 +57,16 @@ class Search {
   void add(std::size_t first);
   void look_at_all();
   void look_at_children();
+  void chase_newest_child();
   void note_failure();
 
   const Tree& tree_;
   pid_t self_;
+  std::uint64_t since_;                 // the command's start, or 0: unknown
   std::vector<ProcessStat> all_;        // sorted by their numbers
   std::vector<std::size_t> by_parent_;  // indices in `all_`, sorted by the parent's number
   std::vector<bool> belongs_;           // as in `all_`
-  std::vector<ProcessStat> late_;  // members that became children of the root during the search
-  std::uint64_t since_ = 0;        // the command's start
+  std::optional<ProcessStat> late_;     // the last member to become a child of the root meanwhile
   bool is_complete_ = true;
 };
 
