@@ -270,6 +270,23 @@ TEST_CASE("Redlock: when a majority is lost, the command is dead before the leas
   }
 }
 
+TEST_CASE("Redlock: the message of a loss counts each server that did not answer") {
+  Quorum quorum(3);
+  Process holder(quorum.rlock("exec", {"--lease", "3s", "job", "--", "sleep", "1000"}));
+  REQUIRE(wait_until([&] { return quorum.having("job") == 3; }));
+  quorum[0].pause();
+  quorum[2].pause();
+  const Result result = holder.wait();
+  CHECK(result.status == 79);
+  std::size_t named = 0;
+  for (const int server : {0, 2}) {
+    if (has(result.err, quorum.proxy(server).url())) ++named;
+  }
+  if (named < 2) {
+    CHECK(has(result.err, std::to_string(2 - named) + " did not answer in time"));
+  }
+}
+
 TEST_CASE("Redlock: two of five that forget the lock are given it again, three end the command") {
   Quorum quorum(5, Memory::lost);
   Process holder(quorum.rlock("exec", {"--restart-delay", "0", "--lease", "9s", "--fence", "job",

@@ -11,14 +11,22 @@ std::string number(std::size_t server) { return "server " + std::to_string(serve
 
 }  // namespace
 
+void Absentees::set_name(std::size_t server, const std::string& url) {
+  const std::lock_guard guard(mutex_);
+  names_[server] = url;
+}
+
 std::exception_ptr Absentees::note_failure(std::size_t server) {
   try {
     throw;
   } catch (const Error& error) {
     const Which kind = error.is_temporary() ? Which::all : Which::lasting;
     const std::lock_guard guard(mutex_);
-    absences_.try_emplace({server, kind},
-                          Absence{number(server) + " takes no part: " + error.what()});
+    const std::string why = error.what();
+    const std::string& url = names_[server];
+    const std::string name =
+        number(server) + (why.find(url) == std::string::npos ? " (" + url + ")" : "");
+    absences_.try_emplace({server, kind}, Absence{name + " takes no part: " + why});
   } catch (...) {  // the session ends
   }
   return std::current_exception();

@@ -19,8 +19,11 @@ class Absentees {
   // lasting: but for what time may mend, such as a server that is down.
   enum class Which { lasting, all };
 
-  // To be called while an exception is handled, which is what a request to `server`, counted from
-  // 0, has failed with. Notes an Error that is the server's first, and returns the exception.
+  // Tells how messages are to name a server, counted from 0: its URL.
+  void set_name(std::size_t server, const std::string& url);
+
+  // To be called while an exception is handled, which is what a request to `server` has failed
+  // with. Notes an Error that is the server's first, and returns the exception.
   std::exception_ptr note_failure(std::size_t server);
 
   // Notes which run of a server has answered. One that answers for two servers has no second vote.
@@ -40,6 +43,7 @@ class Absentees {
 
   std::mutex mutex_;
   std::map<std::pair<std::size_t, Which>, Absence> absences_;
+  std::map<std::size_t, std::string> names_;
   std::map<std::size_t, std::string> runs_;  // the last of each server
   std::optional<std::string> twins_;
 };

@@ -31,6 +31,7 @@ Session::Session(const SessionOptions& options)
         has_look_alikes_ || std::any_of(options.servers.begin(), at, [&](const auto& other) {
           return redis::compare(endpoint, other) != redis::Likeness::different;
         });
+    absentees_->set_name(nodes_.size(), endpoint.display());
     redis::ClientOptions client = options.client;
     client.endpoint = endpoint;
     nodes_.push_back(std::make_unique<Node>(std::move(client)));

@@ -66,12 +66,13 @@ Refusal add_up(std::vector<Busy> refusals, std::size_t granted,
 }
 
 void throw_too_few(const std::vector<std::exception_ptr>& failures, Majority majority,
-                   const std::string& what) {
+                   const std::string& what, std::size_t silent) {
   const Reasons reasons = reasons_of(failures);
   if (majority.is_blocked_by(reasons.lasting)) std::rethrow_exception(reasons.first_lasting);
-  const std::string text = "too few of the " + std::to_string(majority.servers) +
-                           " servers answered, " + std::to_string(majority.needed()) +
-                           " are needed to " + what + reasons.text;
+  const std::string text =
+      "too few of the " + std::to_string(majority.servers) + " servers answered, " +
+      std::to_string(majority.needed()) + " are needed to " + what + reasons.text +
+      (silent > 0 ? "; " + std::to_string(silent) + " did not answer in time" : "");
   if (reasons.restarted > 0 && !majority.is_blocked_by(failures.size() - reasons.restarted)) {
     throw Restarted(text);
   }

@@ -34,8 +34,8 @@ struct Refusal {
 
 // Throws why too few of the servers have answered: Unavailable, with what they failed with; or,
 // where time alone does not bring a majority back, the first error that it does not mend. `what` is
-// what they were asked to do.
+// what they were asked to do, and `silent` how many have neither answered nor failed.
 [[noreturn]] void throw_too_few(const std::vector<std::exception_ptr>& failures, Majority majority,
-                                const std::string& what);
+                                const std::string& what, std::size_t silent = 0);
 
 }  // namespace rlock::lock
