@@ -63,7 +63,7 @@ class QuorumLock final : public Lock {
     std::unique_ptr<SingleServerLock> lock;
     std::atomic<bool> may_hold{true};  // false: no request of ours can have left anything there
     std::atomic<bool> is_over{false};  // nobody wants the vote any more that was not asked for yet
-    std::atomic<int> without{1};  // so many times in a row the server did not say that it is ours
+    std::atomic<int> without{1};  // 0: it said that the lock is ours; else grows with each renewal
 
     [[nodiscard]] std::variant<Hold, Busy> take(redis::Client& client);
     [[nodiscard]] Renewal renew(redis::Client& client, TimePoint bound);

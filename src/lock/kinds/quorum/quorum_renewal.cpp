@@ -15,7 +15,7 @@ using Votes = Ballot<Renewal>::Votes;
 constexpr Milliseconds k_longest_quorum_interval{10'000};
 // Somebody else's attempt without a majority gives its votes back within milliseconds.
 constexpr Milliseconds k_first_interval{100};
-constexpr int k_longest_doubling = 10;
+constexpr int k_most_doublings = 10;
 
 bool is_decided(const Votes& votes, Majority majority) {
   return count_answers(votes, Renewal::renewed) >= majority.needed() ||
@@ -27,7 +27,8 @@ bool is_decided(const Votes& votes, Majority majority) {
 Renewal decide(const Votes& votes, Majority majority, const char* what) {
   if (count_answers(votes, Renewal::renewed) >= majority.needed()) return Renewal::renewed;
   if (majority.is_blocked_by(count_answers(votes, Renewal::lost))) return Renewal::lost;
-  throw_too_few(failures_of(votes), majority, what);
+  const auto silent = count_votes(votes, [](const auto& vote) { return !vote.is_in(); });
+  throw_too_few(failures_of(votes), majority, what, silent);
 }
 
 // Who is to be given the lock again: those that say they have lost it, once a majority has
@@ -75,7 +76,6 @@ void QuorumLock::Member::restore(redis::Client& client, TimePoint until,
 }
 
 Renewal QuorumLock::Member::renew(redis::Client& client, TimePoint bound) {
-  if (without > 0) ++without;
   const Renewal answer = lock->renew(client, &bound);
   if (answer == Renewal::renewed) {
     without = 0;
@@ -91,7 +91,7 @@ Milliseconds QuorumLock::renewal_interval() const noexcept {
     const int without = member->without;
     if (without == 0) continue;
     interval =
-        std::min(interval, k_first_interval * (1 << std::min(without - 1, k_longest_doubling)));
+        std::min(interval, k_first_interval * (1 << std::min(without - 1, k_most_doublings)));
   }
   return interval;
 }
@@ -100,6 +100,9 @@ Renewal QuorumLock::renew(Session& session, TimePoint* deadline) const {
   const TimePoint asked = BootClock::now();
   const TimePoint bound = deadline == nullptr ? TimePoint::max() : *deadline;
   const auto healing = std::make_shared<Healing>();
+  for (const auto& member : members_) {
+    if (member->without > 0) ++member->without;
+  }
   // Who goes on renewing has seen it when he took the lock.
   const TwinCheck twins = deadline == nullptr ? TwinCheck(session) : TwinCheck();
   Ballot<Renewal> ballot(session, [members = members_, bound, healing, token = token_, twins](
