@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <optional>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 

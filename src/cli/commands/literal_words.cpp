@@ -1,7 +1,5 @@
 // Words of a command line that CLI11 would misread.
 
-#include <algorithm>
-
 #include <CLI/CLI.hpp>
 
 #include "cli/commands/commands.hpp"
