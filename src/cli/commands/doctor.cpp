@@ -116,10 +116,6 @@ class Doctor {
   }
 
  private:
-  [[nodiscard]] bool is_cluster() const {
-    return client_.options().endpoint.transport == redis::Endpoint::Transport::cluster;
-  }
-
   // Examines a server, and notes what locks it has.
   void look_at(redis::Client& master) {
     examine_server(master);
@@ -127,7 +123,7 @@ class Doctor {
       names_.insert(name);
       leftovers_[name].insert(leftovers_[name].end(), keys.begin(), keys.end());
     }
-    const auto reach = is_cluster() ? lock::Reach::shards : lock::Reach::server;
+    const auto reach = client_.is_cluster() ? lock::Reach::shards : lock::Reach::server;
     listened_.merge(lock::listened_locks(master, options_.name, reach));
     if (options_.name) return;
     lock::LockScan scan(master, {});
@@ -163,9 +159,10 @@ class Doctor {
     const Remedies remedies(globals_, client_.options().endpoint, server);
     for (const lock::Finding& finding : lock::find_server_problems(facts)) {
       // Whoever asks a cluster knows that it is one.
-      if (is_cluster() && std::holds_alternative<lock::OneOfCluster>(finding.problem)) continue;
+      if (client_.is_cluster() && std::holds_alternative<lock::OneOfCluster>(finding.problem))
+        continue;
       ProblemText problem = describe_problem(finding.problem, remedies);
-      if (is_cluster()) {
+      if (client_.is_cluster()) {
         problem.detail = server.options().endpoint.display() + ": " + problem.detail;
       }
       const bool is_problem = finding.level == lock::Level::problem;

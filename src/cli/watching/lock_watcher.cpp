@@ -71,10 +71,6 @@ LockWatcher::LockWatcher(Options options) : options_(std::move(options)), client
   thread_ = start_quiet_thread([this] { run(); });
 }
 
-bool LockWatcher::is_cluster() const noexcept {
-  return options_.client.endpoint.transport == redis::Endpoint::Transport::cluster;
-}
-
 LockWatcher::~LockWatcher() {
   stop_.raise();
   thread_.join();
@@ -149,9 +145,9 @@ void LockWatcher::connect() {
   }
   subscribe(channels[Source::release], channels[Source::other_release]);
   // Nodes of a cluster publish changes of their own keys only, and each has another run_id.
-  hears_keys_ = !is_cluster() && notifies_of_locks(client_) && subscription_->add(keys);
+  hears_keys_ = !client_.is_cluster() && notifies_of_locks(client_) && subscription_->add(keys);
   const std::string before = std::exchange(
-      run_id_, is_cluster() ? "" : redis::run_id_in(client_.command({"INFO", "server"})));
+      run_id_, client_.is_cluster() ? "" : redis::run_id_in(client_.command({"INFO", "server"})));
   const bool is_group = options_.client.endpoint.transport == redis::Endpoint::Transport::sentinel;
   const std::string message =
       away_since_ ? describe_return(*away_since_, before, run_id_, is_group) : std::string();
@@ -188,7 +184,8 @@ void LockWatcher::listen() {
       const bool expired = source == Source::lock_key && message.text == "expired";
       const bool deleted = source == Source::lock_key && message.text == "del";
       if (expired) lock.follower.hear(LockFollower::End::expired);
-      if (source == Source::release && !is_cluster()) {
+      // In a cluster, a message may come twice.
+      if (source == Source::release && !client_.is_cluster()) {
         lock.follower.hear_release();
       } else if (deleted || source == Source::release || source == Source::other_release) {
         lock.follower.hear(LockFollower::End::released);

@@ -82,8 +82,6 @@ class LockWatcher {
   void listen();
   void look_at_due();
   Looked look(std::size_t index, const std::string& message);
-  // In a cluster, a message may come twice, and each node reports its own keys only.
-  [[nodiscard]] bool is_cluster() const noexcept;
   [[nodiscard]] TimePoint due(const Followed& lock) const;
   [[nodiscard]] bool is_backed_up() const;
   void bear(const Error& error);

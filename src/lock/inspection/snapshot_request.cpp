@@ -15,20 +15,18 @@ constexpr std::int64_t k_none = 0;
 
 redis::ScriptCall request_call(const redis::Client& client, const KeyNames& keys,
                                std::int64_t most) {
-  using Transport = redis::Endpoint::Transport;
-  return lua::snapshot::Call{
-      .lock = keys.lock,
-      .info = keys.info,
-      .queue = keys.queue,
-      .scores = keys.scores,
-      .token = keys.token,
-      .channel = keys.channel,
-      .prefix = keys.reader_prefix,
-      .most = most,
-      .permits = keys.permits,
-      .rw_channel = keys.read_write_channel,
-      .semaphore_channel = keys.semaphore_channel,
-      .is_cluster = client.options().endpoint.transport == Transport::cluster};
+  return lua::snapshot::Call{.lock = keys.lock,
+                             .info = keys.info,
+                             .queue = keys.queue,
+                             .scores = keys.scores,
+                             .token = keys.token,
+                             .channel = keys.channel,
+                             .prefix = keys.reader_prefix,
+                             .most = most,
+                             .permits = keys.permits,
+                             .rw_channel = keys.read_write_channel,
+                             .semaphore_channel = keys.semaphore_channel,
+                             .is_cluster = client.is_cluster()};
 }
 
 // Moves the reply of a command to where snapshot.lua would have put it. A key of another type has
