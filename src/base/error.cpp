@@ -24,4 +24,9 @@ bool is_lack(int errno_value) noexcept {
 
 std::string errno_text(int errno_value) { return std::generic_category().message(errno_value); }
 
+void throw_errno(const char* what) {
+  const std::string why = errno_text(errno);
+  throw Error(ExitStatus::unavailable, std::string(what) + ": " + why);
+}
+
 }  // namespace rlock

@@ -33,4 +33,7 @@ class Error : public std::runtime_error {
 // Returns the operating system's text for `errno_value`.
 [[nodiscard]] std::string errno_text(int errno_value);
 
+// Throws Error (unavailable) after a system call has failed: `what`, and why, as errno tells.
+[[noreturn]] void throw_errno(const char* what);
+
 }  // namespace rlock

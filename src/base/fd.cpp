@@ -30,9 +30,7 @@ std::uint64_t take_count(const Fd& fd) noexcept {
 }
 
 Fd checked(int fd, const char* what) {
-  if (fd < 0) {
-    throw Error(ExitStatus::unavailable, std::string(what) + ": " + errno_text(errno));
-  }
+  if (fd < 0) throw_errno(what);
   return Fd(fd);
 }
 
@@ -93,9 +91,7 @@ Either::Either(int one, int other) : fd_(checked(::epoll_create1(EPOLL_CLOEXEC),
   for (const int fd : {one, other}) {
     epoll_event event{};
     event.events = EPOLLIN;
-    if (::epoll_ctl(fd_.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
-      throw Error(ExitStatus::unavailable, "epoll: " + errno_text(errno));
-    }
+    if (::epoll_ctl(fd_.get(), EPOLL_CTL_ADD, fd, &event) != 0) throw_errno("epoll");
   }
 }
 

@@ -1,6 +1,5 @@
 #include "base/random.hpp"
 
-#include <cerrno>
 #include <unistd.h>
 
 #include "base/error.hpp"
@@ -10,8 +9,7 @@ namespace rlock {
 namespace {
 
 void fill(void* buffer, std::size_t size) {
-  if (::getentropy(buffer, size) == 0) return;
-  throw Error(ExitStatus::unavailable, "getrandom: " + errno_text(errno));
+  if (::getentropy(buffer, size) != 0) throw_errno("getrandom");
 }
 
 }  // namespace

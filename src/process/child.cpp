@@ -54,9 +54,7 @@ pid_t start_child(const Command& command, const Signals& signals, const Terminal
     failure = errno;
     ::_exit(127);
   }
-  if (child < 0) {
-    throw Error(ExitStatus::unavailable, "cannot start a process: " + errno_text(errno));
-  }
+  if (child < 0) throw_errno("cannot start a process");
   if (failure != 0) {
     const ExitStatus status = failure == ENOENT  ? ExitStatus::not_found
                               : is_lack(failure) ? ExitStatus::unavailable

@@ -74,9 +74,7 @@ Guardian::Guardian(std::string marker, Milliseconds grace, std::vector<Identity>
   keep_room_for_search();
   void* memory =
       ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) {
-    throw Error(ExitStatus::unavailable, "cannot set up the guardian: " + errno_text(errno));
-  }
+  if (memory == MAP_FAILED) throw_errno("cannot set up the guardian");
   shared_ = new (memory) Shared{};
   shared_->kill_time = TimePoint::max().time_since_epoch().count();
   try {
@@ -89,9 +87,7 @@ Guardian::Guardian(std::string marker, Milliseconds grace, std::vector<Identity>
 
 void Guardian::start() {
   std::array<int, 2> pipe{};
-  if (::pipe2(pipe.data(), O_CLOEXEC) != 0) {
-    throw Error(ExitStatus::unavailable, "cannot set up the guardian: " + errno_text(errno));
-  }
+  if (::pipe2(pipe.data(), O_CLOEXEC) != 0) throw_errno("cannot set up the guardian");
   const Fd read_end(pipe[0]);
   life_line_ = Fd(pipe[1]);
   const pid_t guarded = ::getpid();
@@ -102,7 +98,7 @@ void Guardian::start() {
   ::prctl(PR_SET_NAME, k_guardian_name);
   pid_ = ::fork();
   if (pid_ != 0) ::prctl(PR_SET_NAME, name.data());
-  if (pid_ < 0) throw Error(ExitStatus::unavailable, "cannot fork: " + errno_text(errno));
+  if (pid_ < 0) throw_errno("cannot fork");
   if (pid_ == 0) watch(read_end, guarded, session);
 }
 

@@ -150,9 +150,7 @@ void keep_room_for_search() {
     throw Error(ExitStatus::unavailable,
                 "cannot look for processes: /proc is not mounted, or shows another PID namespace");
   }
-  if (!Room::keep()) {
-    throw Error(ExitStatus::unavailable, "cannot look for processes: " + errno_text(errno));
-  }
+  if (!Room::keep()) throw_errno("cannot look for processes");
 }
 
 Search::Search(const Tree& tree, Extent extent)

@@ -92,7 +92,7 @@ void Signals::read(const sigset_t& set) {
   set_ = set;
   ::sigprocmask(SIG_BLOCK, &set, nullptr);
   const int fd = ::signalfd(fd_.get(), &set, SFD_CLOEXEC | SFD_NONBLOCK);
-  if (fd < 0) throw Error(ExitStatus::unavailable, "signalfd: " + errno_text(errno));
+  if (fd < 0) throw_errno("signalfd");
   if (!fd_.valid()) fd_ = Fd(fd);
 }
 

@@ -88,7 +88,7 @@ void FullScreen::go_on() {
     } else if (errno == EAGAIN) {
       return;
     } else if (errno != EINTR) {
-      throw Error(ExitStatus::unavailable, "stdout: " + errno_text(errno));
+      throw_errno("stdout");
     }
   }
 }
