@@ -35,10 +35,7 @@ std::string lock_of_leftover(const std::string& key) {
   std::string name = key.substr(key.find(':') + 1);
   if (key.starts_with(k_braced_info_prefix)) return name;
   if (key.starts_with(k_latch)) name.resize(std::min(name.rfind(':'), name.size()));
-  // A name with a brace of its own is not wrapped, nor is "{}".
-  const bool is_wrapped = name.size() > 2 && name.starts_with('{') && name.ends_with('}') &&
-                          name.find('{', 1) == std::string::npos;
-  return is_wrapped ? name.substr(1, name.size() - 2) : name;
+  return is_braced(name) ? name.substr(1, name.size() - 2) : name;
 }
 
 Leftovers find_leftovers(redis::Client& client, const std::optional<std::string>& name) {

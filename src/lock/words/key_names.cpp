@@ -40,12 +40,6 @@ bool is_reader_key(std::string_view name) {
 constexpr const char* k_taken = "2";
 constexpr const char* k_braced_taken = "3";
 
-// Returns whether a name is another in braces, "{a}".
-bool is_braced(const std::string& name) {
-  return name.size() > 2 && name.starts_with('{') && name.ends_with('}') &&
-         name.find('{', 1) == std::string::npos;
-}
-
 }  // namespace
 
 void check_length(std::string_view name) {
@@ -63,6 +57,11 @@ void check_name(std::string_view name) {
     }
   }
   if (is_reader_key(name)) refuse(name, "is the key of another lock's reader");
+}
+
+bool is_braced(const std::string& name) {
+  return name.size() > 2 && name.starts_with('{') && name.ends_with('}') &&
+         name.find('{', 1) == std::string::npos;
 }
 
 std::optional<std::string> twin_of(const std::string& name) {

@@ -19,6 +19,9 @@ void check_length(std::string_view name);
 // The same, and throws Error (usage) if a lock of this name could be another lock's own key.
 void check_name(std::string_view name);
 
+// Returns whether a name is another in braces, "{a}".
+[[nodiscard]] bool is_braced(const std::string& name);
+
 // Redisson puts a name without a brace of its own in braces: so all its keys for "a" and "{a}" are
 // the same, except the lock itself. Returns the other of two such names, or nothing.
 [[nodiscard]] std::optional<std::string> twin_of(const std::string& name);
