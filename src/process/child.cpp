@@ -37,7 +37,8 @@ std::string describe_failure(const std::string& program, int failure) {
 }  // namespace
 
 pid_t start_child(const Command& command, const Signals& signals, const Terminal& terminal,
-                  GiveTerminal give, const Guardian& guardian) {
+                  const Guardian& guardian) {
+  const bool gives_terminal = terminal.is_for_command();
   const std::vector<char*> argv = pointers(command.argv);
   const std::vector<char*> environment = pointers(command.environment);
   // The child uses this process's memory until it runs the command, and this process waits for
@@ -46,7 +47,7 @@ pid_t start_child(const Command& command, const Signals& signals, const Terminal
   const pid_t child = ::vfork();
   if (child == 0) {
     ::setpgid(0, 0);
-    if (give == GiveTerminal::yes) terminal.give_to(::getpid());
+    if (gives_terminal) terminal.give_to(::getpid());
     signals.restore_in_child();
     // This is the last step, because a stop or a slow machine may have used up the lease before.
     if (!guardian.admit()) ::kill(::getpid(), SIGKILL);

@@ -64,9 +64,7 @@ Supervisor::~Supervisor() {
 }
 
 void Supervisor::start(const Command& command) {
-  const bool give = terminal_.is_for_command();
-  child_ = start_child(command, signals_, terminal_, give ? GiveTerminal::yes : GiveTerminal::no,
-                       guardian_);
+  child_ = start_child(command, signals_, terminal_, guardian_);
   tree_ = {.root = ::getpid(),
            .except = guardian_.pid(),
            .group = child_,
