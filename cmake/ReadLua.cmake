@@ -183,7 +183,7 @@ function(rlock_read_lua_call text)
   if(members)
     string(CONCAT call_cpp "struct Call {\n${members}"
       "  operator redis::ScriptCall() const {\n"
-      "    return {script, {redis::keys(${key_names}), redis::args(${arg_names})}};\n  }\n};\n")
+      "    return {script, redis::keys(${key_names}), redis::args(${arg_names})};\n  }\n};\n")
     string(STRIP "${locals}" locals)
     set(locals "\n${locals}")
   else()

@@ -18,16 +18,14 @@ constexpr Milliseconds k_courtesy{250};
 // Nodes that send to one another in a circle do not yet agree who keeps the slot.
 constexpr int k_most_redirections = 4;
 
-int slot_of_call(const ScriptCall& call) {
-  return call.args.keys.empty() ? 0 : slot_of(call.args.keys[0]);
-}
+int slot_of_call(const ScriptCall& call) { return call.keys.empty() ? 0 : slot_of(call.keys[0]); }
 
 // A node would refuse the one script and carry out the other: a lock that nobody can release.
 void check_slots(const ScriptCall& call) {
   const int slot = slot_of_call(call);
-  for (const std::string& key : call.args.keys) {
+  for (const std::string& key : call.keys) {
     if (slot_of(key) == slot) continue;
-    throw Error(ExitStatus::usage, escape_for_terminal(call.args.keys[0]) +
+    throw Error(ExitStatus::usage, escape_for_terminal(call.keys[0]) +
                                        ": bad name for a cluster: with these braces the lock's "
                                        "keys would lie in different slots");
   }
@@ -115,7 +113,7 @@ void Client::refuse_slot(const std::string& error) const {
 ScriptCall Client::complete(const ScriptCall& call) const {
   ScriptCall whole = call;
   if (links_.is_cluster() && call.script.voice == Script::Voice::publishes) {
-    whole.args.args.emplace_back("sharded");
+    whole.args.emplace_back("sharded");
   }
   return whole;
 }

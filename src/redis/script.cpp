@@ -8,8 +8,8 @@ namespace {
 // `which`: the script, as the command names it.
 Args eval_args(std::string_view command, std::string_view which, const ScriptCall& call) {
   Args words = {command, which, call.key_count};
-  words.insert(words.end(), call.args.keys.begin(), call.args.keys.end());
-  words.insert(words.end(), call.args.args.begin(), call.args.args.end());
+  words.insert(words.end(), call.keys.begin(), call.keys.end());
+  words.insert(words.end(), call.args.begin(), call.args.end());
   return words;
 }
 

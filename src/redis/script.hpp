@@ -20,17 +20,12 @@ struct Script {
   Voice voice = Voice::silent;
 };
 
-// The keys (all in one cluster slot) and arguments of one call of a script.
-struct ScriptArgs {
-  std::vector<std::string> keys;
-  std::vector<std::string> args;
-};
-
 // A script with its keys and arguments: lua::NAME::Call of lua_scripts.hpp converts to it.
 struct ScriptCall {
   const Script& script;
-  ScriptArgs args;
-  std::string key_count = std::to_string(args.keys.size());  // as the command has it
+  std::vector<std::string> keys;  // all in one cluster slot
+  std::vector<std::string> args;
+  std::string key_count = std::to_string(keys.size());  // as the command has it
 };
 
 // Whether ASKING must precede a request: its slot is being moved to the node that gets it.

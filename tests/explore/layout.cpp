@@ -65,7 +65,7 @@ int number_in(const Store& store, const std::string& key, const std::string& fie
 }  // namespace
 
 Sent sent(const redis::ScriptCall& call) {
-  return {std::string(call.script.name), call.args.keys, call.args.args};
+  return {std::string(call.script.name), call.keys, call.args};
 }
 
 std::optional<Kind> kind_of(const std::string& name) {

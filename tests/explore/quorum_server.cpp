@@ -141,7 +141,7 @@ const Server* Servers::intern(Store store, std::int64_t up_ms) {
 }
 
 Servers::Sent Servers::of(const redis::ScriptCall& call) {
-  return {std::string(call.script.name), call.args.keys, call.args.args};
+  return {std::string(call.script.name), call.keys, call.args};
 }
 
 // As a plain lock asks it (lock/kinds/single_server_lock.cpp, lock/kinds/plain/plain.cpp), where it

@@ -215,7 +215,7 @@ TEST_CASE("client: an error reply is no lost connection") {
   test::Server server;
   redis::Client client(options_for(server.unix_url()));
   // snapshot.lua takes five keys.
-  CHECK_THROWS_AS(client.run({lua::snapshot::script, {{"job"}, {}}}), redis::ServerError);
+  CHECK_THROWS_AS(client.run({lua::snapshot::script, {"job"}, {}}), redis::ServerError);
   CHECK(client.run(k_ask).as_integer() == 0);
   CHECK(server.command({"INFO", "stats"}).find("total_connections_received:") != std::string::npos);
 }
