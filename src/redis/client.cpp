@@ -95,7 +95,7 @@ auto Client::insist(int slot, Action action, int* unanswered, const Patience& pa
 // Returns whether the server did not carry out the request that got this reply, and time is left to
 // send it again, to another node or later.
 bool Client::is_to_be_made_again(const Reply& reply, TimePoint deadline) {
-  if (reply.type != Reply::Type::error || !links_.is_turned_away(reply.text) ||
+  if (!reply.is_error() || !links_.is_turned_away(reply.text) ||
       after(BootClock::now(), k_pause_before_retry) >= deadline) {
     return false;
   }
@@ -129,7 +129,7 @@ Reply Client::run(const ScriptCall& call, int* unanswered, TimePoint deadline) {
     return reply;
   };
   Reply reply = insist(slot_of_call(call), action, unanswered, patience);
-  if (reply.type != Reply::Type::error) return reply;
+  if (!reply.is_error()) return reply;
   // No time was left to follow it, or to wait.
   if (links_.is_cluster() && Links::is_about_slot(reply.text)) refuse_slot(reply.text);
   throw ServerError(links_.display(), reply.text);
@@ -165,7 +165,7 @@ void Client::run_some(const std::vector<ScriptCall>& calls, const std::vector<st
   for (std::size_t i = 0; i < which.size(); ++i) {
     Reply& reply = replies[which[i]];
     reply = std::move(answers[i]);
-    if (!links_.is_cluster() || reply.type != Reply::Type::error) continue;
+    if (!links_.is_cluster() || !reply.is_error()) continue;
     if (!Links::is_about_slot(reply.text)) continue;  // it has just moved, say
     try {
       reply = run(some[i]);
@@ -209,7 +209,7 @@ std::int64_t Client::wait_for_replicas(int count, Milliseconds bound) {
       connection->command({"WAIT", std::to_string(count), std::to_string(bound.count())},
                           Patience{deadline, options_.wake_fd});
   links_.end();
-  if (reply.type == Reply::Type::error) throw ServerError(links_.display(), reply.text);
+  if (reply.is_error()) throw ServerError(links_.display(), reply.text);
   return reply.as_integer();
 }
 

@@ -22,7 +22,7 @@ View connect_and_ask(const ConnectionOptions& options, const HostAndPort& node,
                      const Patience& patience) {
   View view{connect_node(options, node, patience), {}};
   const Reply reply = view.connection->command({"CLUSTER", "SLOTS"}, patience);
-  if (reply.type == Reply::Type::error) {
+  if (reply.is_error()) {
     const std::string url = options.endpoint.of(node).display();
     if (!reply.text.starts_with("ERR This instance has cluster support disabled")) {
       throw ServerError(url, reply.text);

@@ -50,7 +50,7 @@ std::unique_ptr<Stream> connect(const Endpoint& endpoint, const Patience& patien
 
 // Returns whether this reply refuses the connection. What follows it says less.
 bool is_refusal(const Reply& reply) {
-  if (reply.type != Reply::Type::error) return false;
+  if (!reply.is_error()) return false;
   const std::string& text = reply.text;
   return text.starts_with("NOAUTH") || text.starts_with("DENIED") ||
          text.starts_with("ERR max number of clients");
@@ -96,9 +96,7 @@ void Connection::authenticate(const Endpoint& endpoint, const Patience& patience
   if (replies > 0) write(request, patience);
   for (; replies > 0; --replies) {
     const Reply reply = receive(patience);
-    if (reply.type == Reply::Type::error) {
-      throw ServerError(server_, without(who.password, reply.text));
-    }
+    if (reply.is_error()) throw ServerError(server_, without(who.password, reply.text));
   }
 }
 

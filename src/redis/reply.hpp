@@ -24,6 +24,7 @@ struct Reply {
   std::vector<Reply> items;  // array
 
   [[nodiscard]] bool is_nil() const { return type == Type::nil; }
+  [[nodiscard]] bool is_error() const { return type == Type::error; }
   // Returns the integer. Throws ProtocolError for other types.
   [[nodiscard]] std::int64_t as_integer() const;
   // Returns the text of a string or a status. Throws ProtocolError for other types.

@@ -25,7 +25,7 @@ Reply run(Connection& connection, const Commands& commands, const ScriptCall& ca
     return connection.command(eval_args(command, which, call), patience);
   };
   Reply reply = send(commands.by_sha, call.script.sha1);
-  if (reply.type == Reply::Type::error && reply.text.starts_with("NOSCRIPT")) {
+  if (reply.is_error() && reply.text.starts_with("NOSCRIPT")) {
     reply = send(commands.by_text, call.script.text);
   }
   return reply;
@@ -37,9 +37,8 @@ Reply run_script(Connection& connection, const ScriptCall& call, const Patience&
                  Asking asking) {
   if (call.script.access == Script::Access::read) {
     Reply reply = run(connection, {"EVALSHA_RO", "EVAL_RO"}, call, patience, asking);
-    const bool is_refused =
-        reply.type == Reply::Type::error &&
-        (reply.text.starts_with("ERR unknown command") || reply.text.starts_with("NOPERM"));
+    const bool is_refused = reply.is_error() && (reply.text.starts_with("ERR unknown command") ||
+                                                 reply.text.starts_with("NOPERM"));
     if (!is_refused) return reply;
   }
   return run(connection, {"EVALSHA", "EVAL"}, call, patience, asking);
@@ -62,7 +61,7 @@ std::vector<Reply> run_scripts(Connection& connection, const std::vector<ScriptC
     std::vector<Reply> answers = connection.commands(requests, each);
     std::vector<std::size_t> failed;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-      if (answers[i].type == Reply::Type::error) failed.push_back(wanted[i]);
+      if (answers[i].is_error()) failed.push_back(wanted[i]);
       replies[wanted[i]] = std::move(answers[i]);
     }
     wanted = std::move(failed);
@@ -74,7 +73,7 @@ std::vector<Reply> run_scripts(Connection& connection, const std::vector<ScriptC
     wanted.erase(wanted.begin());
     const bool is_unknown = replies[first].text.starts_with("NOSCRIPT");
     replies[first] = run_script(connection, calls[first], again(each));
-    if (is_settled || replies[first].type == Reply::Type::error || wanted.empty()) continue;
+    if (is_settled || replies[first].is_error() || wanted.empty()) continue;
     is_settled = true;
     ask(is_unknown ? "EVALSHA_RO" : "EVALSHA");
   }

@@ -41,7 +41,7 @@ Opinion ask_as(const ConnectionOptions& options, const HostAndPort& sentinel,
   const Reply address =
       connection->command({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", name}, patience);
   const std::string url = sentinels.endpoint.of(sentinel).display();
-  if (address.type == Reply::Type::error) {
+  if (address.is_error()) {
     if (!address.text.starts_with("ERR unknown command")) throw ServerError(url, address.text);
     throw Error(ExitStatus::config, url + ": not a sentinel, but a server: use redis://");
   }

@@ -108,7 +108,7 @@ std::optional<std::string> Subscription::subscribe(Connection& connection, const
   request.insert(request.end(), channels.begin(), channels.end());
   Reply reply = connection.command(request, patience);
   std::size_t confirmed = 0;
-  while (reply.type != Reply::Type::error) {
+  while (!reply.is_error()) {
     if (auto message = to_message(reply)) {
       early_.push_back(std::move(*message));
     } else if (::strcasecmp(reply.items[0].as_text().c_str(), command) != 0) {

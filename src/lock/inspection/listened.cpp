@@ -16,7 +16,7 @@ void add_one(Listened& listened, redis::Client& client, const std::string& name,
   for (const std::string& channel :
        {keys.channel, keys.read_write_channel, keys.semaphore_channel}) {
     const redis::Reply reply = client.command({"PUBSUB", command, channel});
-    if (reply.type == redis::Reply::Type::error) return;
+    if (reply.is_error()) return;
     if (reply.as_array(2)[1].as_integer() == 0) continue;
     (channel == keys.semaphore_channel ? listened.semaphores : listened.locks).insert(name);
   }
@@ -29,7 +29,7 @@ void add_all(Listened& listened, redis::Client& client, const char* command) {
     std::set<std::string>& names = start == k_semaphore ? listened.semaphores : listened.locks;
     const std::string pattern = std::string(start) + "*";
     const redis::Reply reply = client.command({"PUBSUB", command, pattern});
-    if (reply.type == redis::Reply::Type::error) return;
+    if (reply.is_error()) return;
     for (const redis::Reply& channel : reply.as_array()) {
       std::string found = channel.as_text().substr(start.size());
       // Behind the brace comes the owner, where it is the channel of a waiter of a fair lock.

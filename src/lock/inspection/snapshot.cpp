@@ -293,7 +293,7 @@ void take_snapshots(redis::Client& client, const std::vector<std::string>& names
     left = left.subspan(some.size());
     Replies replies = request_snapshots(client, some);
     for (std::size_t i = 0; i < some.size(); ++i) {
-      if (replies[i].type != redis::Reply::Type::error) {
+      if (!replies[i].is_error()) {
         use(read_snapshot(some[i], std::move(replies[i]), Ears::none));
         continue;
       }

@@ -267,9 +267,7 @@ bool SingleServerLock::has_ended(redis::Client& client) const {
   // As a reader and as the writer an owner has entries of his own, and either may tell it.
   for (const std::string& of : {owner_, owner_ + ":write"}) {
     const redis::Reply told = client.command({"HGET", layout_.keys.info, of}, layout_.keys.lock);
-    if (told.type == redis::Reply::Type::error) {
-      throw redis::ServerError(client.options().endpoint.display(), told.text);
-    }
+    if (told.is_error()) throw redis::ServerError(client.options().endpoint.display(), told.text);
     if (tells_of_end(told.as_optional_text().value_or(""), hold_id_)) return true;
   }
   return false;

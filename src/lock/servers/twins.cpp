@@ -10,9 +10,7 @@ namespace rlock::lock {
 void TwinCheck::note(std::size_t server, redis::Client& client) const {
   if (!runs_) return;
   const redis::Reply reply = client.command({"INFO", "server"});
-  if (reply.type == redis::Reply::Type::error) {
-    throw redis::ServerError(client.options().endpoint.display(), reply.text);
-  }
+  if (reply.is_error()) throw redis::ServerError(client.options().endpoint.display(), reply.text);
   const std::string run = redis::run_id_in(reply);
   if (run.empty()) throw redis::ProtocolError("a server that does not tell its run");
   runs_->note_run(server, run);
