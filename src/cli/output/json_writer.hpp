@@ -48,6 +48,19 @@ class JsonWriter {
     this->value(value);
   }
 
+  // Adds a member that is a list of objects: `write` writes the members of each item's.
+  template <typename Items, typename Write>
+  void objects(std::string_view key, const Items& items, const Write& write) {
+    this->key(key);
+    begin('[');
+    for (const auto& item : items) {
+      begin('{');
+      write(item);
+      end('}');
+    }
+    end(']');
+  }
+
   // Makes room for so many bytes.
   void reserve(std::size_t size) { out_.reserve(size); }
 

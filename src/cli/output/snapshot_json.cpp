@@ -42,36 +42,26 @@ void write_expiry(JsonWriter& json, const Snapshot& snapshot,
 }
 
 void write_holders(JsonWriter& json, const Snapshot& snapshot) {
-  json.key("holders");
-  json.begin('[');
-  for (const Holder& holder : snapshot.holders) {
-    json.begin('{');
+  json.objects("holders", snapshot.holders, [&](const Holder& holder) {
     json.member("owner", holder.owner);
     json.member("count", holder.count);
     json.member("mode", lock::mode_name(holder.mode));
     if (snapshot.permits) write_expiry(json, snapshot, holder.ends_ms);
     write_about(json, holder);
     json.member("kept_until_ms", known(holder.about ? holder.about->kept_until_ms : 0));
-    json.end('}');
-  }
-  json.end(']');
+  });
 }
 
 void write_waiters(JsonWriter& json, const Snapshot& snapshot) {
-  json.key("waiters");
-  json.begin('[');
   std::size_t position = 0;
-  for (const lock::Waiter& waiter : snapshot.waiters) {
-    json.begin('{');
+  json.objects("waiters", snapshot.waiters, [&](const lock::Waiter& waiter) {
     json.member("position", ++position);
     json.member("owner", waiter.owner);
     json.member("deadline_ms", waiter.deadline_ms);
     write_expiry(json, snapshot, waiter.deadline_ms);
     json.member("alive", waiter.alive);
     write_about(json, waiter);
-    json.end('}');
-  }
-  json.end(']');
+  });
 }
 
 // Two fields can be one as UTF-8; then the last counts, in the place of the first.
@@ -95,15 +85,10 @@ void write_hash(JsonWriter& json, const Snapshot& snapshot) {
 
 void write_scores(JsonWriter& json, const char* key,
                   const std::vector<std::pair<std::string, double>>& scores) {
-  json.key(key);
-  json.begin('[');
-  for (const auto& [member, score] : scores) {
-    json.begin('{');
-    json.member("member", member);
-    json.member("score", score);
-    json.end('}');
-  }
-  json.end(']');
+  json.objects(key, scores, [&](const auto& score) {
+    json.member("member", score.first);
+    json.member("score", score.second);
+  });
 }
 
 void write_permits(JsonWriter& json, const Snapshot::Permits& permits) {
@@ -128,16 +113,11 @@ void write_raw(JsonWriter& json, const Snapshot& snapshot) {
 }
 
 void write_problems(JsonWriter& json, const std::vector<ProblemText>& problems) {
-  json.key("problems");
-  json.begin('[');
-  for (const ProblemText& problem : problems) {
-    json.begin('{');
+  json.objects("problems", problems, [&](const ProblemText& problem) {
     json.member("code", problem.code);
     json.member("detail", problem.detail);
     json.member("hint", problem.hint.text);
-    json.end('}');
-  }
-  json.end(']');
+  });
 }
 
 }  // namespace
