@@ -46,6 +46,10 @@ template <typename Answer>
   return failures;
 }
 
+// For Ballot::wait: waits for all votes; uses none of them.
+inline constexpr auto k_for_all = [](const auto& /*votes*/) { return false; };
+inline constexpr auto k_no_use = [](const auto& /*votes*/) {};
+
 template <typename Answer>
 class Ballot {
  public:

@@ -42,9 +42,7 @@ void Session::settle() {
   Ballot<bool> ballot(*this, [](std::size_t /*server*/, redis::Client& /*client*/) {
     return true;  // in its turn
   });
-  ballot.wait(
-      {after(BootClock::now(), k_settling)}, [](const auto& /*votes*/) { return false; },
-      [](const auto& /*votes*/) {});
+  ballot.wait({after(BootClock::now(), k_settling)}, k_for_all, k_no_use);
 }
 
 Session::~Session() {

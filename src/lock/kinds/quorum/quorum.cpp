@@ -126,7 +126,7 @@ std::variant<Hold, Refusal> QuorumLock::attempt(Session& session) {
             count_votes(votes, [&](const auto& vote) { return vote.is_in() && !is_granted(vote); });
         return has_majority(votes) || majority_.is_blocked_by(others);
       },
-      [](const auto& /*votes*/) {});
+      k_no_use);
   ballot.wait(
       {after(BootClock::now(), k_late_vote_bound), session.wake_fd()},
       [&](const auto& votes) {

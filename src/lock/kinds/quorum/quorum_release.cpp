@@ -43,16 +43,10 @@ Release QuorumLock::release(Session& session, Milliseconds keep) {
     return majority_.servers - count_votes(votes, [](const auto& vote) { return !vote.answer; }) >=
            majority_.needed();
   };
-  ballot.wait({TimePoint::max(), session.wake_fd()}, is_answered, [](auto& /*votes*/) {});
-  if (connected) {
-    connected->wait(
-        {TimePoint::max(), session.wake_fd()}, [](const auto& /*votes*/) { return false; },
-        [](auto& /*votes*/) {});
-  }
+  ballot.wait({TimePoint::max(), session.wake_fd()}, is_answered, k_no_use);
+  if (connected) connected->wait({TimePoint::max(), session.wake_fd()}, k_for_all, k_no_use);
   return ballot.wait(
-      {after(BootClock::now(), k_release_bound), session.wake_fd()},
-      [](const auto& /*votes*/) { return false; },
-      [&](auto& votes) {
+      {after(BootClock::now(), k_release_bound), session.wake_fd()}, k_for_all, [&](auto& votes) {
         if (!is_answered(votes)) throw_too_few(failures_of(votes), majority_, "release the lock");
         if (majority_.is_blocked_by(count_answers(votes, Release::not_held))) {
           return Release::not_held;
@@ -67,9 +61,7 @@ void QuorumLock::abandon(Session& session) noexcept {
     Ballot<Release> ballot(session, [members = members_](std::size_t i, redis::Client& client) {
       return members[i]->give_back(client, Milliseconds(0), Wake::no);
     });
-    ballot.wait(
-        {after(BootClock::now(), k_release_bound)}, [](const auto& /*votes*/) { return false; },
-        [](auto& /*votes*/) {});
+    ballot.wait({after(BootClock::now(), k_release_bound)}, k_for_all, k_no_use);
   } catch (const std::exception&) {  // then the leases end it
   }
 }
