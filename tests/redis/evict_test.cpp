@@ -144,8 +144,8 @@ TEST_CASE("evict: a waiter of rlock gives back its own wait to Redisson's") {
   const auto gone = f.evict("u:1");
   REQUIRE(gone);
   CHECK(gone->alive == true);
-  REQUIRE(gone->waiter.about);
-  CHECK(gone->waiter.about->host == "web1");
+  REQUIRE(gone->waiter.is_told);
+  CHECK(gone->waiter.about.host == "web1");
   CHECK(f.score("r:2") == second - wait);
   CHECK(f.score("u:3") == third);  // it sees to its own itself
   CHECK(f.server.command({"HEXISTS", k_info, "u:1"}) == "0");

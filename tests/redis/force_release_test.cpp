@@ -70,11 +70,11 @@ TEST_CASE("force_release: breaks the lock, tells the waiters, and who held it an
   const lock::Holder& holder = result.found.holders[0];
   CHECK(holder.owner == "u:1");
   CHECK(holder.count == 7);
-  REQUIRE(holder.about);
-  CHECK(holder.about->host == "web1");
-  CHECK(holder.about->pid == 42);
-  CHECK(holder.about->user == "ann");
-  CHECK(holder.about->command == "backup");
+  REQUIRE(holder.is_told);
+  CHECK(holder.about.host == "web1");
+  CHECK(holder.about.pid == 42);
+  CHECK(holder.about.user == "ann");
+  CHECK(holder.about.command == "backup");
   CHECK(holder.since_ms == 1000);
   CHECK(result.found.ttl_ms == -1);
   CHECK(result.found.listening == 1);
@@ -185,8 +185,8 @@ TEST_CASE("force_release: tells whose a string of rlock's is") {
   f.server.command({"HSET", k_info, "u:1", R"({"host":"web1","pid":42})"});
   const lock::FoundLock found = lock::look_at(f.client, "job", Breakable::simple);
   REQUIRE(found.holders.size() == 1);
-  REQUIRE(found.holders[0].about);
-  CHECK(found.holders[0].about->host == "web1");
+  REQUIRE(found.holders[0].is_told);
+  CHECK(found.holders[0].about.host == "web1");
   CHECK_FALSE(found.is_any_string);
 }
 

@@ -245,8 +245,8 @@ TEST_CASE("a dead reader keeps nobody out, although others had prolonged the loc
   CHECK(set.server.list({"HGETALL", "job"}) == Words{"mode", "write", "u:3:write", "1"});
   CHECK(set.ttl() <= 30'000);
   const lock::Snapshot snapshot = lock::take_snapshot(set.client, "job");
-  REQUIRE(snapshot.holders.at(0).about);
-  CHECK(snapshot.holders[0].about->host == "web1");
+  REQUIRE(snapshot.holders.at(0).is_told);
+  CHECK(snapshot.holders[0].about.host == "web1");
   // It has lost the lock, and cannot have it back.
   CHECK(dead.renew(set.client) == Renewal::lost);
   CHECK(dead.release(set.client) == Release::not_held);
@@ -476,7 +476,7 @@ TEST_CASE("kept for a while, a hold ends by its TTL, and others' as before") {
     SingleServerLock other = a_writer("u:7");
     return set.takes(other);
   }());
-  CHECK(lock::take_snapshot(set.client, "job").holders[0].about->process.empty());
+  CHECK(lock::take_snapshot(set.client, "job").holders[0].about.process.empty());
 }
 
 TEST_CASE("S6: requests that are sent again count once, and none after the release") {

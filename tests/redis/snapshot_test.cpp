@@ -137,8 +137,8 @@ void check_queue(const Snapshot& snapshot) {
   CHECK(snapshot.waiters[7].deadline_ms == 1900000000008);
   CHECK(snapshot.waiters[2999].owner == "w:3000");
   CHECK(snapshot.waiters[2999].deadline_ms == 1900000003000);
-  REQUIRE(snapshot.waiters[2999].about);
-  CHECK(snapshot.waiters[2999].about->pid == 3000);
+  REQUIRE(snapshot.waiters[2999].is_told);
+  CHECK(snapshot.waiters[2999].about.pid == 3000);
   CHECK(snapshot.queue.size() == 3000);
   CHECK(snapshot.queue[2999] == "w:3000");
   CHECK(snapshot.scores.size() == 2999);

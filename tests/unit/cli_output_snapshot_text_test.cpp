@@ -113,7 +113,7 @@ TEST_CASE("holders and waiters are tables, the owner last") {
 TEST_CASE("a note has a column where somebody has one, and is cut where it is long") {
   Snapshot snapshot = fair_lock();
   snapshot.waiters.clear();
-  snapshot.holders[0].about->note = "migration, see ticket 4711; call Ann before you break this";
+  snapshot.holders[0].about.note = "migration, see ticket 4711; call Ann before you break this";
   CHECK(to_text(snapshot, 80, Detail::people) ==
         "deploy/web: held (fair), expires in 28s\n"
         "\n"
@@ -150,7 +150,7 @@ TEST_CASE("a wide terminal shows what a pipe gets") {
 
 TEST_CASE("what is known of nobody has no column, so that Redisson's queues fit in 80") {
   Snapshot snapshot = fair_lock();
-  snapshot.holders[0].about.reset();
+  snapshot.holders[0].about = {};
   snapshot.holders[0].since_ms.reset();
   snapshot.waiters.erase(snapshot.waiters.begin());
   CHECK(to_text(snapshot, 80, Detail::people) ==

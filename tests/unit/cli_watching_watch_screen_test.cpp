@@ -27,11 +27,10 @@ lock::Snapshot fair_lock(std::size_t waiters) {
   snapshot.ttl_ms = 30'000;
   lock::Holder holder;
   holder.owner = "u:1";
-  holder.about = lock::About{};
-  holder.about->host = "web1";
-  holder.about->pid = 42;
-  holder.about->user = "ann";
-  holder.about->command = "backup";
+  holder.about.host = "web1";
+  holder.about.pid = 42;
+  holder.about.user = "ann";
+  holder.about.command = "backup";
   holder.since_ms = k_now - 200'000;
   holder.count = 2;
   snapshot.holders.push_back(holder);

@@ -38,7 +38,7 @@ std::optional<std::string> find_shown(redis::Client& client, const std::string& 
 }
 
 std::string describe(const lock::Eviction& eviction) {
-  const lock::About about = eviction.waiter.about.value_or(lock::About{});
+  const lock::About& about = eviction.waiter.about;
   std::string text = describe_holder(eviction.waiter.owner, about);
   if (!about.host.empty()) text += ", owner " + escape_for_terminal(eviction.waiter.owner);
   text += eviction.position ? ", position " + std::to_string(*eviction.position) + " in the queue"

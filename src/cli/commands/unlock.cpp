@@ -42,7 +42,7 @@ std::optional<std::string> held_for(const FoundLock& found, const Holder& holder
 
 std::string describe(const FoundLock& found, const Holder& holder) {
   return describe_holder(found.is_any_string ? lock::start_of(holder.owner) : holder.owner,
-                         holder.about.value_or(lock::About{}));
+                         holder.about);
 }
 
 // Returns the first holders, such as "held by web1 pid 4242 (backup) for 3m and web2 pid 7 (cat)".
@@ -52,7 +52,7 @@ std::string name_holders(const FoundLock& found) {
   for (std::size_t i = 0; i < std::min(found.holders.size(), k_most_named); ++i) {
     const Holder& holder = found.holders[i];
     text += i == 0 ? "" : " and ";
-    if (const auto kept = describe_kept(holder.owner, holder.about.value_or(lock::About{}))) {
+    if (const auto kept = describe_kept(holder.owner, holder.about)) {
       text += *kept;
       continue;
     }
@@ -89,15 +89,12 @@ std::string on(const redis::ClientOptions& server) {
 void tell_loss(const std::string& name, const FoundLock& found,
                const redis::ClientOptions& server) {
   for (const Holder& holder : found.holders) {
-    const bool is_over = holder.about && holder.about->kept_until_ms != 0;
+    const lock::About& about = holder.about;
+    const bool is_over = about.kept_until_ms != 0;
     std::string text =
         name + ": taken from " + (is_over ? "the ended run of " : "") + describe(found, holder);
-    if (holder.about && !holder.about->host.empty()) {
-      text += ", owner " + escape_for_terminal(holder.owner);
-    }
-    if (holder.about && !holder.about->user.empty()) {
-      text += ", user " + escape_for_terminal(holder.about->user);
-    }
+    if (!about.host.empty()) text += ", owner " + escape_for_terminal(holder.owner);
+    if (!about.user.empty()) text += ", user " + escape_for_terminal(about.user);
     if (const auto span = held_for(found, holder)) text += ", held for " + *span;
     if (holder.mode == Holder::Mode::read) text += ", a reader";
     if (holder.mode == Holder::Mode::write) text += ", the writer";

@@ -17,7 +17,7 @@ Json permits_json(const lock::Snapshot::Permits& permits) {
 }
 
 void add_party(Json& json, const lock::Party& party) {
-  const lock::About about = party.about.value_or(lock::About{});
+  const lock::About& about = party.about;
   json["owner"] = text_or_null(party.owner);
   json["host"] = text_or_null(about.host);
   json["pid"] = number_or_null(about.pid);

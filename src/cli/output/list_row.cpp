@@ -32,9 +32,8 @@ std::string describe_ttl(const Snapshot& snapshot) {
 std::string describe_holders(const Snapshot& snapshot) {
   if (snapshot.holders.empty()) return "-";
   const lock::Party& first = snapshot.holders.front();
-  const lock::About about = first.about.value_or(lock::About{});
   std::string text =
-      describe_kept(first.owner, about).value_or(describe_holder(first.owner, about));
+      describe_kept(first.owner, first.about).value_or(describe_holder(first.owner, first.about));
   const std::size_t others = snapshot.holders.size() - 1;
   return others > 0 ? text + " +" + std::to_string(others) + " more" : text;
 }
@@ -79,7 +78,6 @@ std::string list_table(const ListRows& rows, std::optional<std::size_t> room) {
 std::string list_json(const Snapshot& snapshot) {
   const lock::Party holder =
       snapshot.holders.empty() ? lock::Party{} : lock::Party(snapshot.holders.front());
-  const lock::About about = holder.about.value_or(lock::About{});
   Json json;
   json["name"] = to_utf8(snapshot.name);
   json["kind"] = text_or_null(kind_name(snapshot.kind));
@@ -89,8 +87,8 @@ std::string list_json(const Snapshot& snapshot) {
   json["waiters"] = snapshot.waiting().value_or(0);
   add_party(json, holder);
   json["since_ms"] = value_or_null(holder.since_ms);
-  json["note"] = text_or_null(about.note);
-  json["kept_until_ms"] = number_or_null(about.kept_until_ms);
+  json["note"] = text_or_null(holder.about.note);
+  json["kept_until_ms"] = number_or_null(holder.about.kept_until_ms);
   json["listening"] = value_or_null(snapshot.listening);
   if (snapshot.permits) json["permits"] = permits_json(*snapshot.permits);
   json["problems"] = codes_of(snapshot.problems);

@@ -25,8 +25,7 @@ std::optional<std::string_view> known(std::string_view text) {
 }
 
 void write_about(JsonWriter& json, const lock::Party& party) {
-  static const lock::About k_unknown;
-  const lock::About& about = party.about ? *party.about : k_unknown;
+  const lock::About& about = party.about;
   json.member("host", known(about.host));
   json.member("user", known(about.user));
   json.member("command", known(about.command));
@@ -48,7 +47,7 @@ void write_holders(JsonWriter& json, const Snapshot& snapshot) {
     json.member("mode", lock::mode_name(holder.mode));
     if (snapshot.permits) write_expiry(json, snapshot, holder.ends_ms);
     write_about(json, holder);
-    json.member("kept_until_ms", known(holder.about ? holder.about->kept_until_ms : 0));
+    json.member("kept_until_ms", known(holder.about.kept_until_ms));
   });
 }
 

@@ -61,13 +61,12 @@ void add(Table& table, const std::vector<Row>& rows, Column column, const Cell& 
 template <typename Row>
 void add_about(Table& table, const std::vector<Row>& rows) {
   const auto add_text = [&](const char* title, std::string lock::About::*member) {
-    add(table, rows, {title, Column::Align::left, Column::Width::flexible}, [&](const Row& row) {
-      return row.about ? escape_for_terminal((*row.about).*member) : std::string();
-    });
+    add(table, rows, {title, Column::Align::left, Column::Width::flexible},
+        [&](const Row& row) { return escape_for_terminal(row.about.*member); });
   };
   add_text("HOST", &lock::About::host);
   add(table, rows, {"PID", Column::Align::right}, [](const Row& row) {
-    return row.about && row.about->pid != 0 ? std::to_string(row.about->pid) : std::string();
+    return row.about.pid != 0 ? std::to_string(row.about.pid) : std::string();
   });
   add_text("PROGRAM", &lock::About::command);
   add_text("USER", &lock::About::user);
@@ -237,7 +236,7 @@ std::string to_text(const Snapshot& snapshot, const std::vector<ProblemText>& pr
     add_title(plural(snapshot.holders.size(), "holder"));
     text += holders_table(snapshot, room);
     for (const Holder& holder : snapshot.holders) {
-      const auto kept = describe_kept(holder.owner, holder.about.value_or(lock::About{}));
+      const auto kept = describe_kept(holder.owner, holder.about);
       if (kept) text += wrap(*kept, 4, room);
     }
   }

@@ -26,7 +26,7 @@ std::string describe_event(const LockEvent& event, const Snapshot& snapshot) {
   const bool is_of_queue = what == "queued" || what == "left";
   std::string text = what != "state" ? what : snapshot.held ? "is held" : "is free";
   if (what == "state" && snapshot.is_any_string) text = std::string("is ") + k_if_lock + "held";
-  const lock::About about = event.party.about.value_or(lock::About{});
+  const lock::About& about = event.party.about;
   const bool is_past = what == "expired" || what == "released";
   if (const auto kept = describe_kept(event.party.owner, about)) {
     text = (what == "state" ? "is " : what + (is_past ? ", was " : ", ")) + *kept;
@@ -77,9 +77,8 @@ std::string json_line(const LockEvent& event, const Snapshot& snapshot) {
   Json json = start(snapshot.time_ms, snapshot.name, what);
   if (what == "state") json["state"] = snapshot.held ? "held" : "free";
   add_party(json, party);
-  const lock::About about = party.about.value_or(lock::About{});
-  json["note"] = text_or_null(about.note);
-  json["kept_until_ms"] = number_or_null(about.kept_until_ms);
+  json["note"] = text_or_null(party.about.note);
+  json["kept_until_ms"] = number_or_null(party.about.kept_until_ms);
   json["ttl_ms"] = value_or_null(snapshot.ttl_ms);
   if (what == "queued") json["position"] = event.position;
   json["waiters"] = snapshot.waiting().value_or(0);

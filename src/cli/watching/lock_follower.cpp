@@ -20,8 +20,7 @@ lock::Party first_holder(const Snapshot& snapshot) {
 
 // Returns until when the lock is kept after the run of its first holder, or 0.
 std::int64_t kept_until(const Snapshot& snapshot) {
-  const lock::Party holder = first_holder(snapshot);
-  return holder.about ? holder.about->kept_until_ms : 0;
+  return first_holder(snapshot).about.kept_until_ms;
 }
 
 Owners holders_of(const Snapshot& snapshot) {

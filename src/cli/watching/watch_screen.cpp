@@ -32,17 +32,14 @@ std::string clock_text(std::int64_t time_ms) {
 constexpr std::size_t k_shortest_name = 8;  // that a narrow terminal leaves of a name
 
 std::string who(const lock::Party& party) {
-  std::string text = describe_holder(party.owner, party.about.value_or(lock::About{}));
-  if (party.about && !party.about->user.empty()) {
-    text += " as " + escape_for_terminal(party.about->user);
-  }
+  std::string text = describe_holder(party.owner, party.about);
+  if (!party.about.user.empty()) text += " as " + escape_for_terminal(party.about.user);
   return text;
 }
 
 // Returns the owner, unless `who` already shows it.
 std::string owner(const lock::Party& party) {
-  const bool is_told = !party.about || party.about->host.empty();
-  return is_told ? "" : ", owner " + escape_for_terminal(party.owner);
+  return party.about.host.empty() ? "" : ", owner " + escape_for_terminal(party.owner);
 }
 
 // Adds `rows` of the `size` lines that `line` makes. The last says how many are left out, if any.
@@ -115,7 +112,7 @@ std::string LockView::holder(std::size_t index) const {
   const char* label = holder.mode == lock::Holder::Mode::read    ? "  reader    "
                       : holder.mode == lock::Holder::Mode::write ? "  writer    "
                                                                  : "  holder    ";
-  const auto kept = describe_kept(holder.owner, holder.about.value_or(lock::About{}));
+  const auto kept = describe_kept(holder.owner, holder.about);
   std::string text = label + kept.value_or(who(holder) + since(holder));
   if (holder.count > 1) text += ", count " + std::to_string(holder.count);
   return text + owner(holder);

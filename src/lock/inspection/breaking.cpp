@@ -70,9 +70,9 @@ lua::breaking::Answer break_semaphore(redis::Client& client, const KeyNames& key
 }
 
 Party make_party(const std::string& owner, const std::string& told) {
-  if (told.empty()) return {owner, std::nullopt, std::nullopt};
+  if (told.empty()) return {owner};
   const OwnerInfo info = parse_owner_info(told);
-  return {owner, info.about, info.since_ms};
+  return {owner, info.about, info.since_ms, true};
 }
 
 [[noreturn]] void refuse(const std::string& name, const std::string& kind, Refused::Why why) {
@@ -140,7 +140,7 @@ Breaking request(redis::Client& client, const std::string& name, Breakable what,
   }
   if (what == Breakable::simple && !found.holders.empty()) {
     const Holder& holder = found.holders.front();
-    found.is_any_string = !holder.about && !looks_like_owner(holder.owner);
+    found.is_any_string = !holder.is_told && !looks_like_owner(holder.owner);
   }
   return breaking;
 }

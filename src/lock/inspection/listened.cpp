@@ -45,7 +45,7 @@ bool has_sleepers(const Snapshot& snapshot, const Listened& listened) {
   if (snapshot.held) return false;
   if (snapshot.waiters.empty()) return listened.locks.contains(snapshot.name);
   const Waiter& head = snapshot.waiters.front();
-  return head.alive != false && !head.about;
+  return head.alive != false && !head.is_told;
 }
 
 // Those of Redisson wait for a message also where a permit is available, or no semaphore is

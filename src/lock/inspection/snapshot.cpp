@@ -65,6 +65,7 @@ std::optional<OwnerInfo> describe(Party& party, const std::string& owner, Pairs&
   OwnerInfo info = parse_owner_info(*text);
   party.about = std::move(info.about);
   party.since_ms = info.since_ms;
+  party.is_told = true;
   return info;
 }
 
@@ -103,7 +104,7 @@ void add_holders(Snapshot& snapshot, const Replies& items, Pairs& infos) {
     if (content.empty()) return;
     add_holder(snapshot, infos, content[0].as_text(), "1");
     Holder& holder = snapshot.holders.back();
-    snapshot.is_any_string = !holder.about && !looks_like_owner(holder.owner);
+    snapshot.is_any_string = !holder.is_told && !looks_like_owner(holder.owner);
     if (snapshot.is_any_string) holder.owner = start_of(holder.owner);
   }
   if (items[k_type].as_text() != "hash") return;
@@ -236,7 +237,7 @@ std::optional<std::size_t> count_listening(const Snapshot& snapshot, const redis
     is_first = false;
   }
   for (const Holder& holder : snapshot.holders) {
-    if (holder.about && holder.about->listens) --most;
+    if (holder.about.listens) --most;
   }
   return static_cast<std::size_t>(std::max<std::int64_t>(most, 0));
 }

@@ -18,8 +18,9 @@ namespace rlock::lock {
 
 struct Party {
   std::string owner;
-  std::optional<About> about;  // where rlock's side key tells
-  std::optional<std::int64_t> since_ms;
+  About about{};  // empty where rlock's side key does not tell
+  std::optional<std::int64_t> since_ms{};
+  bool is_told = false;  // the side key tells
 };
 
 struct Holder : Party {

@@ -59,10 +59,10 @@ void find_lasting_hold(std::vector<Problem>& problems, const Snapshot& snapshot)
   }
   using Of = DeadHolder::Of;
   for (const Holder& holder : snapshot.holders) {
-    if (!holder.about || is_running(holder.about->pid, holder.about->process) != false) continue;
+    if (!holder.is_told || is_running(holder.about.pid, holder.about.process) != false) continue;
     const std::int64_t left =
         holder.ends_ms ? *holder.ends_ms - snapshot.time_ms : snapshot.ttl_ms.value_or(-1);
-    DeadHolder dead{holder.owner, holder.about->pid, std::nullopt, Of::lock};
+    DeadHolder dead{holder.owner, holder.about.pid, std::nullopt, Of::lock};
     if (snapshot.kind == Snapshot::Kind::simple) dead.of = Of::string;
     if (snapshot.kind == Snapshot::Kind::semaphore || holder.mode == Holder::Mode::read) {
       dead.of = Of::shared;
