@@ -15,7 +15,6 @@ class Terminal {
   Terminal();
 
   [[nodiscard]] bool exists() const noexcept { return fd_.valid(); }
-  [[nodiscard]] int fd() const noexcept { return fd_.get(); }
   // Returns whether this process group has the terminal.
   [[nodiscard]] bool is_ours() const noexcept;
   // Returns whether a command that starts now should get the terminal at once. This process group
