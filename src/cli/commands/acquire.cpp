@@ -43,14 +43,13 @@ Shell shell_of(const AcquireOptions& options) {
 }
 
 std::string describe(const HeldLock& held) {
-  Json json;
-  json["name"] = to_utf8(held.lock->name());
-  json["owner"] = to_utf8(held.hold.owner);
-  json["kind"] = lock::kind_name(held.lock->kind());
-  json["token"] = value_or_null(held.hold.token);
-  json["lease_ms"] = held.hold.lease.count();
-  json["count"] = held.hold.count;
-  return to_text(json) + "\n";
+  return to_text({{"name", to_utf8(held.lock->name())},
+                  {"owner", to_utf8(held.hold.owner)},
+                  {"kind", lock::kind_name(held.lock->kind())},
+                  {"token", value_or_null(held.hold.token)},
+                  {"lease_ms", held.hold.lease.count()},
+                  {"count", held.hold.count}}) +
+         "\n";
 }
 
 std::string result(const HeldLock& held, const Globals& globals, const AcquireOptions& options,

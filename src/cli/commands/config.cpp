@@ -49,11 +49,10 @@ std::string to_line(const Setting& setting) {
 }
 
 std::string setting_json(const Setting& setting) {
-  Json json;
-  json["name"] = setting.name;
-  json["value"] = text_or_null(setting.value);
-  json["source"] = to_utf8(setting.source);
-  return to_text(json) + "\n";
+  return to_text({{"name", setting.name},
+                  {"value", text_or_null(setting.value)},
+                  {"source", to_utf8(setting.source)}}) +
+         "\n";
 }
 
 std::vector<Setting> shown_settings(const Globals& globals, const Settings& settings) {

@@ -46,15 +46,13 @@ class Report {
   void add(const std::optional<std::string>& name, const char* level, const ProblemText& problem) {
     ++counts_[level];
     if (json_) {
-      Json json;
-      json["scope"] = name ? "lock" : "server";
-      json["name"] = name ? Json(to_utf8(*name)) : Json(nullptr);
-      json["level"] = level;
-      json["code"] = problem.code;
-      json["detail"] = to_utf8(problem.detail);
-      json["hint"] = text_or_null(problem.hint.text);
-      print(to_text(json) + "\n");
-      return;
+      return print(to_text({{"scope", name ? "lock" : "server"},
+                            {"name", name ? Json(to_utf8(*name)) : Json(nullptr)},
+                            {"level", level},
+                            {"code", problem.code},
+                            {"detail", to_utf8(problem.detail)},
+                            {"hint", text_or_null(problem.hint.text)}}) +
+                   "\n");
     }
     std::string text =
         (name ? escape_for_terminal(*name) : "the server") + ": " +

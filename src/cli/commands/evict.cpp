@@ -48,12 +48,10 @@ std::string describe(const lock::Eviction& eviction) {
 }
 
 std::string eviction_json(const std::string& name, const lock::Eviction& eviction) {
-  Json json;
-  json["name"] = to_utf8(name);
-  json["owner"] = to_utf8(eviction.waiter.owner);
-  json["position"] = value_or_null(eviction.position);
-  json["was_alive"] = value_or_null(eviction.alive);
-  return to_text(json);
+  return to_text({{"name", to_utf8(name)},
+                  {"owner", to_utf8(eviction.waiter.owner)},
+                  {"position", value_or_null(eviction.position)},
+                  {"was_alive", value_or_null(eviction.alive)}});
 }
 
 int run_evict(const Globals& globals, const EvictOptions& options) {

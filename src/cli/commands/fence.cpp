@@ -22,12 +22,10 @@ struct FenceOptions {
 };
 
 std::string check_json(const std::string& name, std::int64_t token, const lock::TokenCheck& check) {
-  Json json;
-  json["name"] = to_utf8(name);
-  json["token"] = token;
-  json["highest"] = to_integer(check.highest);
-  json["stale"] = check.verdict == lock::TokenCheck::Verdict::stale;
-  return to_text(json);
+  return to_text({{"name", to_utf8(name)},
+                  {"token", token},
+                  {"highest", to_integer(check.highest)},
+                  {"stale", check.verdict == lock::TokenCheck::Verdict::stale}});
 }
 
 int run_fence(const Globals& globals, const FenceOptions& options) {
