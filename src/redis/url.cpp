@@ -104,8 +104,7 @@ std::string_view read_around_hosts(std::string_view text, Endpoint& endpoint) {
 }
 
 Endpoint parse_tcp(std::string_view rest, Endpoint::Transport transport) {
-  Endpoint endpoint;
-  endpoint.transport = transport;
+  Endpoint endpoint{.transport = transport};
   if (rest.find_first_of("?#") != std::string_view::npos) {
     fail("'?' and '#' have no meaning here (in a password, write %3F and %23)");
   }
@@ -130,8 +129,7 @@ std::vector<HostAndPort> parse_seeds(std::string_view text, std::uint16_t defaul
 }
 
 Endpoint parse_sentinel(std::string_view rest) {
-  Endpoint endpoint;
-  endpoint.transport = Endpoint::Transport::sentinel;
+  Endpoint endpoint{.transport = Endpoint::Transport::sentinel};
   if (rest.find('?') != std::string_view::npos) {
     fail("'?' has no meaning here (in a password, write %3F)");
   }
@@ -143,8 +141,7 @@ Endpoint parse_sentinel(std::string_view rest) {
 }
 
 Endpoint parse_cluster(std::string_view rest) {
-  Endpoint endpoint;
-  endpoint.transport = Endpoint::Transport::cluster;
+  Endpoint endpoint{.transport = Endpoint::Transport::cluster};
   if (rest.ends_with('/')) rest.remove_suffix(1);
   if (rest.find_first_of("/?#") != std::string_view::npos) {
     fail(
@@ -157,8 +154,7 @@ Endpoint parse_cluster(std::string_view rest) {
 }
 
 Endpoint parse_unix(std::string_view rest) {
-  Endpoint endpoint;
-  endpoint.transport = Endpoint::Transport::unix_socket;
+  Endpoint endpoint{.transport = Endpoint::Transport::unix_socket};
   const std::size_t question = rest.find('?');
   if (question != std::string_view::npos) {
     std::string_view query = rest.substr(question + 1);
@@ -173,8 +169,7 @@ Endpoint parse_unix(std::string_view rest) {
 }
 
 Endpoint parse_local(std::string_view rest) {
-  Endpoint endpoint;
-  endpoint.transport = Endpoint::Transport::local;
+  Endpoint endpoint{.transport = Endpoint::Transport::local};
   if (rest.starts_with("//")) rest.remove_prefix(2);
   endpoint.path = decoded(rest, "path");
   if (!endpoint.path.empty() && !endpoint.path.starts_with('/')) {
@@ -250,12 +245,7 @@ std::string Endpoint::display() const {
 }
 
 Endpoint Endpoint::of(const HostAndPort& node) const {
-  Endpoint endpoint;
-  endpoint.host = node.host;
-  endpoint.port = node.port;
-  endpoint.database = database;
-  endpoint.credentials = credentials;
-  return endpoint;
+  return {.host = node.host, .port = node.port, .database = database, .credentials = credentials};
 }
 
 Endpoint parse_url(std::string_view url) {

@@ -35,14 +35,14 @@ struct Endpoint {
   enum class Transport { tcp, tls, unix_socket, local, sentinel, cluster };
 
   Transport transport = Transport::tcp;
-  std::string host;                // tcp, tls: a name or an address, IPv6 without brackets
-  std::uint16_t port = 6379;       // tcp, tls
-  std::vector<HostAndPort> seeds;  // sentinel: the sentinels; cluster: some nodes
-  std::string master;              // sentinel: its name
-  std::string path;  // unix_socket: the socket; local: the directory, empty for the default
+  std::string host{};                // tcp, tls: a name or an address, IPv6 without brackets
+  std::uint16_t port = 6379;         // tcp, tls
+  std::vector<HostAndPort> seeds{};  // sentinel: the sentinels; cluster: some nodes
+  std::string master{};              // sentinel: its name
+  std::string path{};  // unix_socket: the socket; local: the directory, empty for the default
   int database = 0;
-  Credentials credentials;
-  TlsFiles tls_files;
+  Credentials credentials{};
+  TlsFiles tls_files{};
   const char* from = "";  // where the address is from, for the message that it cannot be reached
 
   // Returns the URL without user and password, percent-encoded, for messages, logs and JSON.
