@@ -44,15 +44,13 @@ constexpr std::array k_commands = {
 };
 
 bool is_command(const std::string& word) {
-  return std::ranges::any_of(k_commands, [&](const Entry& entry) { return word == entry.name; });
+  return std::ranges::find(k_commands, word, &Entry::name) != k_commands.end();
 }
 
 // Returns the names of the locks that the command line asks for.
 std::vector<std::string> locks_of(const CLI::App& command) {
-  const bool is_for_locks = std::ranges::any_of(k_commands, [&](const Entry& entry) {
-    return entry.is_for_locks && command.get_name() == entry.name;
-  });
-  if (!is_for_locks) return {};
+  const auto* const entry = std::ranges::find(k_commands, command.get_name(), &Entry::name);
+  if (!entry->is_for_locks) return {};
   return command.get_option("NAME")->as<std::vector<std::string>>();
 }
 
