@@ -225,12 +225,11 @@ Looked LockWatcher::look(std::size_t index, const std::string& message) {
 }
 
 TimePoint LockWatcher::due(const Followed& lock) const {
-  const TimePoint looked = *lock.looked;
-  const TimePoint first = after(looked, k_shortest_interval);
+  const TimePoint first = after(lock.looked, k_shortest_interval);
   if (lock.changed || !hears_keys_) return first;
-  TimePoint when = std::min(after(looked, k_interval_with_notifications), lock.lease_end);
+  TimePoint when = std::min(after(lock.looked, k_interval_with_notifications), lock.lease_end);
   const TimePoint last_look = options_.end - k_before_end;
-  if (looked < last_look) when = std::min(when, last_look);
+  if (lock.looked < last_look) when = std::min(when, last_look);
   return std::max(first, when);
 }
 

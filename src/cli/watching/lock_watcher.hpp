@@ -69,7 +69,7 @@ class LockWatcher {
   struct Followed {
     std::string name;
     LockFollower follower{};
-    std::optional<TimePoint> looked{};
+    TimePoint looked{};
     TimePoint lease_end = TimePoint::max();
     bool changed = false;
   };
