@@ -60,7 +60,7 @@ int tell(const std::exception& exception) {
 int main(int argc, char** argv) {
   fill_standard_descriptors();
   try {
-    return rlock::cli::run(argc, argv);
+    return rlock::cli::parse(argc, argv)();
   } catch (const std::exception& exception) {
     return tell(exception);
   }

@@ -270,6 +270,4 @@ std::function<int()> parse(int argc, const char* const* argv) {
   };
 }
 
-int run(int argc, const char* const* argv) { return parse(argc, argv)(); }
-
 }  // namespace rlock::cli

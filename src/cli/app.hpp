@@ -9,7 +9,4 @@ namespace rlock::cli {
 // action returns the status to exit with. Both throw Error.
 [[nodiscard]] std::function<int()> parse(int argc, const char* const* argv);
 
-// Runs rlock with the arguments of main(). Returns the status to exit with. Throws Error.
-[[nodiscard]] int run(int argc, const char* const* argv);
-
 }  // namespace rlock::cli
