@@ -183,8 +183,8 @@ TEST_CASE("fair deadlines: a grant takes its wait from each of thousands of Redi
                           "local score = tonumber(redis.call('zscore', KEYS[1], 'r:' .. i)) "
                           "if score == ARGV[1] + i - ARGV[2] then count = count + 1 end end "
                           "return count",
-                          "1", k_scores, first,
-                          std::to_string(lock::k_default_fair_wait.count())}) == "2500");
+                          "1", k_scores, first, std::to_string(lua::k_our_wait.count())}) ==
+        "2500");
 }
 
 // Each step is a script of its own: nobody else waits for the whole.

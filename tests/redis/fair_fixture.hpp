@@ -18,8 +18,7 @@ struct FairFixture {
   redis::Client client = client_of(server);
   std::deque<lock::SingleServerLock> locks;
 
-  lock::SingleServerLock& make(const std::string& owner,
-                               Milliseconds wait = lock::k_default_fair_wait,
+  lock::SingleServerLock& make(const std::string& owner, Milliseconds wait = lua::k_our_wait,
                                Milliseconds lease = Milliseconds(30'000)) {
     return locks.emplace_back(lock::fair_layout("job", wait), owner,
                               lock::About{"web1", 42, "ann", "backup"}, lease);

@@ -36,8 +36,8 @@ std::unique_ptr<lock::SingleServerLock> make(lock::Kind kind, const std::string&
                                              const lock::About& about = {"web1", 42, "ann",
                                                                          "cmd"}) {
   if (kind == lock::Kind::fair) {
-    return std::make_unique<lock::SingleServerLock>(
-        lock::fair_layout("job", lock::k_default_fair_wait), owner, about, fenced());
+    return std::make_unique<lock::SingleServerLock>(lock::fair_layout("job", lua::k_our_wait),
+                                                    owner, about, fenced());
   }
   if (kind == lock::Kind::simple) {
     return std::make_unique<lock::SingleServerLock>(lock::simple_layout("job", lock::Value::fresh),

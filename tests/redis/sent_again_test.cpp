@@ -47,8 +47,8 @@ std::vector<Sort> sorts() {
        }},
       {"fair",
        [=](const auto& about) {
-         return std::make_unique<lock::SingleServerLock>(
-             lock::fair_layout("job", lock::k_default_fair_wait), "u:1", about, k_lease);
+         return std::make_unique<lock::SingleServerLock>(lock::fair_layout("job", lua::k_our_wait),
+                                                         "u:1", about, k_lease);
        }},
       {"read",
        [=](const auto& about) {
@@ -85,8 +85,8 @@ struct Nested {
 // Returns a lock of this sort as another owner sees it, whom a reader keeps out as well.
 std::unique_ptr<lock::SingleServerLock> make_other(const std::string& sort) {
   constexpr Milliseconds k_lease{600'000};
-  const lock::Layout layout = sort == "plain"  ? lock::plain_layout("job")
-                              : sort == "fair" ? lock::fair_layout("job", lock::k_default_fair_wait)
+  const lock::Layout layout = sort == "plain"     ? lock::plain_layout("job")
+                              : sort == "fair"    ? lock::fair_layout("job", lua::k_our_wait)
                               : sort == "permits" ? lock::semaphore_layout("job", 1)
                                                   : lock::read_write_layout("job", Kind::write);
   return std::make_unique<lock::SingleServerLock>(layout, "o:1", k_about, k_lease);

@@ -4,11 +4,9 @@
 #include <string>
 
 #include "lock/kinds/layout.hpp"
-#include "lua_limits.hpp"
 
 namespace rlock::lock {
 
-inline constexpr Milliseconds k_default_fair_wait = lua::k_our_wait;
 inline constexpr Milliseconds k_shortest_fair_wait{15'000};  // a waiter shows its life every 6 s
 
 // `wait`: how long a waiter may keep its place after its death.
