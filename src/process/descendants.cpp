@@ -87,19 +87,21 @@ void terminate(const Tree& tree) {
 }
 
 Killed kill_now(const Tree& tree) {
+  // Needs no search. Once: when rlock has died, others may get the number.
+  if (tree.keeps_group && tree.group != 0) ::kill(-tree.group, SIGKILL);
   std::set<pid_t> killed;
   Killed result;
   // Returns whether any of them is new, or lives for a moment only.
   const auto kill_members = [&](const Tree& searched, Search::Extent extent) {
-    if (tree.keeps_group && tree.group != 0) ::kill(-tree.group, SIGKILL);  // needs no search
     bool any_new = false;
     const Search search(searched, extent);
     result.all = search.is_complete();
     search.for_each_member([&](const ProcessStat& stat) {
       result.all = false;
       const bool is_new = killed.insert(stat.pid).second;
-      any_new = any_new || is_new || extent == Search::Extent::newest;
       if (is_new && ::kill(stat.pid, SIGKILL) != 0 && errno == EPERM) result.immune = stat.pid;
+      const bool dies = extent == Search::Extent::newest && result.immune != stat.pid;
+      any_new = any_new || is_new || dies;
     });
     return any_new;
   };

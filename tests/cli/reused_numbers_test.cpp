@@ -96,7 +96,7 @@ TEST_CASE("a guardian does not kill a process group that has got the number of t
       "while [ -e /proc/$group ]; do sleep 0.02; done\n"
       "new_process_with $group $as_nobody setsid sleep 1000\n"
       "pauses() { sed -n 's/^voluntary_ctxt_switches:\t//p' /proc/$guardian/status; }\n"
-      "enough=$(($(pauses) + 5))\n"
+      "enough=$(($(pauses) + 20))\n"
       "while [ $(pauses) -lt $enough ]; do sleep 0.02; done\n"
       "kill -9 $(cat $dir/immune)\n"
       "while [ -e /proc/$guardian ]; do sleep 0.02; done; echo guardian has ended\n");
