@@ -68,7 +68,8 @@ TEST_CASE(
   CHECK(cluster().node(2).command({"EXISTS", names[2]}) == "0");
 }
 
-TEST_CASE("cluster: list and doctor tell what the other masters have, although one hangs") {
+TEST_CASE(
+    "cluster: list, doctor and completion tell what the other masters have, although one hangs") {
   const Words names{cluster().name_on(0), cluster().name_on(1), cluster().name_on(2)};
   for (const std::string& name : names) {
     REQUIRE(invoke({"acquire", "--no-watchdog", "--lease", "10m", name}).status == 0);
@@ -88,6 +89,12 @@ TEST_CASE("cluster: list and doctor tell what the other masters have, although o
       CHECK(has(result.err, std::to_string(cluster().node(1).port())));
       CHECK_FALSE(has(result.out, "healthy"));
     }
+    Result offered;
+    CHECK(wait_until([&] {
+      offered = invoke({"__complete", "names", "--", ""});
+      return has(offered.out, names[0]) && has(offered.out, names[2]);
+    }));
+    CHECK_FALSE(has(offered.out, names[1]));
   }
   for (const std::string& name : names) {
     CHECK(invoke({"unlock", "--force", "-y", name}).status == 0);

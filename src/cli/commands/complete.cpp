@@ -41,8 +41,8 @@ class Offers {
     }
     redis::Masters masters(client);
     const bool is_name = options_.what == "names";
-    for (redis::Client* master : masters.clients()) {
-      lock::LockScan scan(*master, {is_name ? literal_glob(options_.start) + "*" : "*", ""});
+    masters.for_each([&](redis::Client& master) {
+      lock::LockScan scan(master, {is_name ? literal_glob(options_.start) + "*" : "*", ""});
       while (!scan.is_done() && found_.size() < k_most) {
         const std::vector<std::string> names = scan.next();
         if (!is_name) {
@@ -53,7 +53,7 @@ class Offers {
         }
         for (const std::string& name : names) add(name);
       }
-    }
+    });
   }
 
   // Returns them, each with a NUL behind it: no name that can be typed has one.
@@ -100,7 +100,8 @@ int run_complete(Globals globals, const CompleteOptions& options) {
     if (!is_password_repeatable(globals)) return 0;
     auto servers = globals.clients_options();
     for (redis::ClientOptions& server : servers) {
-      server.timeout = k_bound / static_cast<int>(servers.size());
+      // Of a cluster, one that hangs leaves time for the others.
+      server.timeout = k_bound / 2 / static_cast<int>(servers.size());
       server.wake_fd = alarm.fd();
       redis::Endpoint& endpoint = server.endpoint;
       if (endpoint.transport == redis::Endpoint::Transport::local) {  // none is started for this
