@@ -32,7 +32,7 @@ var excuses = []excuse{
 		return (act.Kind == "delete" || act.Kind == "force") && h.Round.Minority == 0 && g.wants(act.Lock)
 	}},
 	{"the lock of a bare quorum was deleted on one of its servers", false, func(h *History, act Act, g *Group) bool {
-		return act.Kind == "delete" && h.Round.Minority > 0 && g.wants(act.Lock) && hadBareQuorum(h, act.Server, g)
+		return act.Kind == "delete" && h.Round.Minority > 0 && g.wants(act.Lock) && hadBareQuorum(h, act, g)
 	}},
 	{"a restart without persistence", false, func(h *History, act Act, _ *Group) bool {
 		return (act.Kind == "restart" || act.Kind == "full-disk") && h.Round.Forgets && h.Round.Minority == 0
@@ -95,11 +95,15 @@ func isFailover(h *History, act Act) bool {
 	return false
 }
 
-// hadBareQuorum tells whether, besides one, a server may have been without the lock: away when it was taken, or
-// without a vote after a restart.
-func hadBareQuorum(h *History, one int, g *Group) bool {
+// hadBareQuorum tells whether, when one server lost the lock, another may have been without it: the grant was new, or that
+// server was away or had no vote, and the next renewal has not given it the lock yet.
+func hadBareQuorum(h *History, lost Act, g *Group) bool {
+	if lost.At < g.Enter+spreadTime {
+		return true
+	}
+	from, to := lost.At-g.Lease-h.Round.Timeout, lost.At+g.Lease
 	for _, act := range h.Acts {
-		if act.Server != one && isOutage(act, g.Run) && act.At < g.last && act.Until > g.Called-2*restartDelay {
+		if act.Server != lost.Server && isOutage(act, g.Run) && act.At < to && act.Until > from {
 			return true
 		}
 	}

@@ -70,6 +70,7 @@ func judgeHistory(h *History, limit time.Duration) Verdict {
 	j.hoarded()
 	j.outlived()
 	j.votes()
+	j.spread()
 	j.leftInQueue()
 	j.wentOn()
 	for _, run := range h.Runs {

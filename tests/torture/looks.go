@@ -165,6 +165,30 @@ func (j *judge) votes() {
 	}
 }
 
+// After this time, each server that can be reached has a lock that a majority has granted.
+const spreadTime = second / 2
+
+// spread finds runs that one of several servers did not know for longer, although nobody else had a vote there.
+func (j *judge) spread() {
+	if j.Round.Minority == 0 {
+		return
+	}
+	for _, g := range j.groups {
+		if !g.toldOwner() || g.Mode != "exclusive" || len(g.Names) > 1 || g.Fixed || g.Limited {
+			continue
+		}
+		for _, look := range j.Looks {
+			hasNobody := look.Lock == g.Names[0] && len(look.Holders) == 0 && look.Began < g.Enter+spreadTime/5
+			until := min(look.Again, min(g.last, g.until))
+			if hasNobody && until > g.Enter+6*spreadTime/5 && j.quiet(g.Run, g.Called-second, until) {
+				j.violate(fmt.Sprintf("for %.1f s, server %d did not know that %s has the lock", float64(until-g.Enter)/1e9,
+					look.Server, g.ID), look.Lock, until, g.ID)
+				break
+			}
+		}
+	}
+}
+
 // hoarded finds runs that had one of the two locks that they want for longer than they may, and did not run.
 func (j *judge) hoarded() {
 	if j.Round.Servers > 1 {

@@ -42,6 +42,9 @@ func runRound(setup Setup, seed int64, dir string, tools Tools) (*History, error
 	if setup.Topology == "redlock" {
 		h.Round.Minority = setup.Servers / 2
 		h.Round.Distance = []int64{0, 10 * ms, 25 * ms}[choices.Intn(3)]
+		if choices.Intn(3) == 0 { // renewals are rare
+			h.Round.Lease = 3 * second
+		}
 	} else if choices.Intn(3) == 0 { // time enough for an outage that is not a loss
 		h.Round.Lease, h.Round.Timeout = 4*second, min(h.Round.Timeout, second)
 	}
