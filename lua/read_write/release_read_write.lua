@@ -69,8 +69,9 @@ local function release_reader(holds)
     redis.call('set', hold_key(owner, 1), '1', 'px', keep)
   else
     redis.call('del', hold_key(owner, holds))
+  end
+  if not is_last then
     redis.call('hincrby', lock, owner, -1)
-    if is_last then redis.call('hdel', lock, owner) end
     -- Whichever hold ends first, the others last as long as the longest.
     local left = redis.call('pttl', lock)
     hold_for(owner, holds - 1, span > 0 and span or left == -1 and memory or math.max(left, 1))
@@ -85,7 +86,11 @@ local function release_reader(holds)
     keep_info(owner)
     return answer(k_still_held)
   end
-  if is_last then forget_holder(owner) end
+  if is_last then
+    -- Not before: a user who lacks a right must leave a dead reader, and not a hash with a mode alone.
+    if not is_free then redis.call('hdel', lock, owner) end
+    forget_holder(owner)
+  end
   -- A writer of Redisson's that waits sleeps until the end that it has seen.
   if is_free or sooner > k_sleeps_on then publish(channel, '0') end
   return answer(is_last and mode == 'read' and k_freed or k_still_held)
@@ -109,9 +114,11 @@ local function release_writer(holds)
     keep_info(writer)
     return answer(k_still_held)
   end
-  redis.call('hdel', lock, writer)
-  -- The writer may read on: then others may read as well.
-  if not end_with_readers() then redis.call('hset', lock, 'mode', 'read') end
+  -- The writer may read on: then others may read as well. Its field goes then, as a reader's.
+  if not end_with_readers() then
+    redis.call('hdel', lock, writer)
+    redis.call('hset', lock, 'mode', 'read')
+  end
   forget_holder(writer)
   -- Redisson's message of a writer, which wakes all threads that sleep. The other is for a thread
   -- that does not sleep yet, and for those who know only that.
