@@ -76,8 +76,7 @@ auto Client::insist(int slot, Action action, int* unanswered, const Patience& pa
       // Where a connection once was, one that breaks or is refused may be a restart: try again.
       if (!links_.has_been_there() || after(now, k_pause_before_retry) >= deadline) {
         if (!turned_away_.empty()) refuse_slot(turned_away_);  // and that was why time ran out
-        const bool is_out_of_time = now >= deadline && after(begun, k_fair_try) > deadline;
-        if (is_out_of_time && failure) std::rethrow_exception(failure);
+        if (after(begun, k_fair_try) > deadline && failure) std::rethrow_exception(failure);
         throw;
       }
       failure = std::current_exception();

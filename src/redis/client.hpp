@@ -59,9 +59,9 @@ class Client {
   // Connects, if there is no connection yet. Throws as `command`.
   void connect();
 
-  // As Links::confirm_master. The sentinels must answer by `deadline`.
-  bool confirm_master(Milliseconds age, TimePoint deadline) {
-    return links_.confirm_master(age, {deadline, options_.wake_fd});
+  // As Links::confirm_master, for the slot of `key`. The answer must come by `deadline`.
+  bool confirm_master(std::string_view key, Milliseconds age, TimePoint deadline) {
+    return links_.confirm_master(slot_of(key), age, {deadline, options_.wake_fd});
   }
 
   // Sends a script or a command behind the last request, on the same connection, without waiting

@@ -42,28 +42,36 @@ HostAndPort Cluster::owner(int slot, const Patience& patience) {
   return slots_.owner(slot).value_or(asked_);
 }
 
+bool Cluster::is_owner(const HostAndPort& node, int slot, Milliseconds age,
+                       const Patience& patience) {
+  if (BootClock::now() >= after(asked_at_, age)) {
+    ask(patience, node);
+    connection_.reset();
+  }
+  return owner(slot, patience) == node;
+}
+
 std::vector<HostAndPort> Cluster::masters(const Patience& patience) {
   if (!is_known_) ask(patience);
-  std::vector<HostAndPort> masters = slots_.masters();
-  if (masters.empty()) {
-    throw ServerError(options_.endpoint.display(), "CLUSTERDOWN no node owns any slot");
-  }
-  return masters;
+  return slots_.masters();
 }
 
 // Returns the nodes in the order in which to ask them. Another node is the first each time, because
-// a node that is cut off or about to die knows less than the others.
-std::vector<HostAndPort> Cluster::candidates() {
+// a node that is cut off or about to die knows less than the others. `beside` is left out, unless
+// it is the only one.
+std::vector<HostAndPort> Cluster::candidates(const HostAndPort& beside) {
   std::vector<HostAndPort> nodes = slots_.nodes();
   for (const HostAndPort& seed : options_.endpoint.seeds) {
     if (std::ranges::find(nodes, seed) == nodes.end()) nodes.push_back(seed);
   }
+  if (nodes.size() > 1) std::erase(nodes, beside);
   const auto first = static_cast<std::ptrdiff_t>(rounds_++ % nodes.size());
   std::rotate(nodes.begin(), nodes.begin() + first, nodes.end());
   return nodes;
 }
 
-void Cluster::ask(const Patience& patience) {
+void Cluster::ask(const Patience& patience, const HostAndPort& beside) {
+  const TimePoint now = BootClock::now();
   Survey<View> survey(
       [options = options_](const HostAndPort& node, const Patience& until) {
         return connect_and_ask(options, node, until);
@@ -76,13 +84,19 @@ void Cluster::ask(const Patience& patience) {
     if (result->silence) why = ": " + *result->silence;
     if (result->refusal) refusal = result->refusal;
     if (!result->answer) return false;
+    if (result->answer->slots.masters().empty()) {  // it has left the cluster, or has not joined
+      const std::string url = options_.endpoint.of(result->server).display();
+      refusal = std::make_exception_ptr(ServerError(url, "CLUSTERDOWN no node owns any slot"));
+      return false;
+    }
     slots_ = std::move(result->answer->slots);
     asked_ = result->server;
     connection_ = std::move(result->answer->connection);
     is_known_ = true;
+    asked_at_ = now;
     return true;
   };
-  for (const HostAndPort& node : candidates()) {
+  for (const HostAndPort& node : candidates(beside)) {
     survey.ask(node);
     if (accept(survey.next(after(BootClock::now(), k_next_node)))) return;
   }

@@ -23,6 +23,11 @@ class Cluster {
   // Returns all masters that own slots. Throws as `owner`, and ServerError if there are none.
   [[nodiscard]] std::vector<HostAndPort> masters(const Patience& patience);
 
+  // Returns whether `node` is the master of a slot. Asks another node, unless one was asked within
+  // `age`: a deposed master does not know it yet. Throws as `owner`.
+  [[nodiscard]] bool is_owner(const HostAndPort& node, int slot, Milliseconds age,
+                              const Patience& patience);
+
   // Notes the new node of a slot, which MOVED has named.
   void learn(const Redirect& moved) { slots_.move(moved.slot, moved.node); }
 
@@ -33,12 +38,13 @@ class Cluster {
   [[nodiscard]] std::unique_ptr<Connection> take_connection(const HostAndPort& node);
 
  private:
-  void ask(const Patience& patience);
-  [[nodiscard]] std::vector<HostAndPort> candidates();
+  void ask(const Patience& patience, const HostAndPort& beside = {});
+  [[nodiscard]] std::vector<HostAndPort> candidates(const HostAndPort& beside);
 
   ConnectionOptions options_;
   SlotMap slots_;
   bool is_known_ = false;
+  TimePoint asked_at_;
   std::size_t rounds_ = 0;
   HostAndPort asked_;
   std::unique_ptr<Connection> connection_;

@@ -42,13 +42,21 @@ bool Links::is_of_old(const Link& link) const {
          is_outdated(options_.endpoint, link.epoch);
 }
 
-bool Links::confirm_master(Milliseconds age, const Patience& patience) {
-  if (options_.endpoint.transport != Endpoint::Transport::sentinel || last_ == nullptr) return true;
-  const TimePoint now = BootClock::now();
-  if (now >= after(sentinels_asked_, age)) {
-    hear_of_failovers(options_, patience);
-    sentinels_asked_ = now;
+bool Links::confirm_master(int slot, Milliseconds age, const Patience& patience) {
+  if (last_ == nullptr) return true;
+  if (cluster_) return cluster_->is_owner(last_->node, slot, age, patience);
+  if (options_.endpoint.transport != Endpoint::Transport::sentinel) return true;
+  if (BootClock::now() >= after(sentinels_asked_, age)) {
+    sentinels_asked_ = BootClock::now();
+    silence_ = nullptr;
+    try {
+      hear_of_failovers(options_, patience);
+    } catch (const Unavailable&) {
+      sentinels_asked_ = BootClock::now();
+      silence_ = std::current_exception();
+    }
   }
+  if (silence_) std::rethrow_exception(silence_);
   return !is_of_old(*last_);
 }
 

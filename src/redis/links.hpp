@@ -1,6 +1,7 @@
 // The connections of a client: one connection, or one to each node of a cluster that it has used.
 #pragma once
 
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -51,10 +52,11 @@ class Links {
   [[nodiscard]] bool has_been_there() const noexcept { return has_been_there_; }
   [[nodiscard]] bool is_cluster() const noexcept { return cluster_.has_value(); }
 
-  // With sentinels: asks them for failovers, unless they were asked within `age`. Returns whether
-  // the last connection is to the present master, as far as the sentinels know. If not, `open`
-  // connects to the new master. Without sentinels, returns true. Throws as hear_of_failovers.
-  bool confirm_master(Milliseconds age, const Patience& patience);
+  // Returns whether the last connection is to the present master of a slot, as far as the
+  // sentinels, or another node of the cluster, know. Asks them unless they were asked within `age`.
+  // If they did not answer then, throws that again. If it is not, `open` connects to the new
+  // master. Returns true for a single server. Throws as hear_of_failovers, Cluster::owner.
+  bool confirm_master(int slot, Milliseconds age, const Patience& patience);
 
   // Returns the owner of a slot, to be compared; empty without a cluster. Throws as `open`.
   [[nodiscard]] std::string owner(int slot, const Patience& patience);
@@ -78,6 +80,7 @@ class Links {
   std::vector<std::unique_ptr<Link>> links_;
   Link* last_ = nullptr;
   TimePoint sentinels_asked_;
+  std::exception_ptr silence_;            // of the sentinels, when they were asked last
   std::optional<HostAndPort> asking_at_;  // where to send the next request, once
   bool is_asking_ = false;
   bool is_redirected_ = false;

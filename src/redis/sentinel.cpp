@@ -198,7 +198,7 @@ Master connect_master(const ConnectionOptions& options, const Patience& patience
 }
 
 void hear_of_failovers(const ConnectionOptions& options, const Patience& patience) {
-  const Answers answers = ask_all(options, patience, patience.deadline);
+  const Answers answers = ask_all(options, patience, half_of(patience).deadline);
   newest_epoch(options.endpoint, answers.said);
   if (!answers.said.empty()) return;
   const std::string whole = options.endpoint.display();

@@ -23,8 +23,9 @@ struct Master {
 // ServerError, ProtocolError, Interrupted.
 [[nodiscard]] Master connect_master(const ConnectionOptions& options, const Patience& patience);
 
-// Asks the sentinels for failovers. is_outdated then knows them. Throws Unavailable if no sentinel
-// names the master, Error (unavailable) if there is no descriptor to ask with, Interrupted.
+// Asks the sentinels for failovers. is_outdated then knows them. If fewer than a majority answer,
+// it waits for the others for half of the time. Throws Unavailable if no sentinel names the master,
+// Error (unavailable) if there is no descriptor to ask with, Interrupted.
 void hear_of_failovers(const ConnectionOptions& options, const Patience& patience);
 
 // Returns whether this process has heard of a failover of the group after the failover of `epoch`.

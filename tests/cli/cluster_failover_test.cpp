@@ -92,3 +92,31 @@ TEST_CASE("cluster: a node that hangs is passed by as soon as another has its sl
   REQUIRE(cluster().wait_until_whole());
   waiter.wait();
 }
+
+TEST_CASE("cluster: what a master of old grants to one who waits is none") {
+  const Impatience impatience;
+  const std::string name = "granted-twice";
+  const std::size_t old = cluster().owner(name);
+  cluster().command(name, {"HSET", name, "other:1", "1"});
+  Process waiter(words({"--timeout", "60s", "exec", name, "--", "sh", "-c", "echo got; cat"}),
+                 {.hold_stdin = true});
+  REQUIRE(come_to_wait(name));
+  const Deadline asked_again(6500ms);
+  cluster().command(name, {"PEXPIRE", name, "4000"});
+  cluster().node(old).pause();
+  Server& replica = cluster().node((old + 3) % 6);
+  REQUIRE(wait_until([&] { return has(replica.command({"ROLE"}), "master"); }));
+  Holder holder(name, {"--lease", "1m"});
+  holder.wait_until_held();
+  // The waiter's next request waits there for an answer.
+  REQUIRE(wait_until([&] { return asked_again.passed(); }));
+  cluster().node(old).resume();
+  CHECK(wait_until([&] { return listeners(name) == 2 || !waiter.out().empty(); }));
+  CHECK(waiter.running());
+  CHECK(waiter.out().empty());
+  holder.release();
+  waiter.wait_for_stdout("got");
+  waiter.close_stdin();
+  CHECK(waiter.wait().status == 0);
+  REQUIRE(cluster().wait_until_whole());
+}

@@ -23,7 +23,8 @@ constexpr Milliseconds k_between_messages{50};
 constexpr std::chrono::microseconds k_shortest_turn{500};
 // Most of those who waited a moment ago may have gone.
 constexpr Milliseconds k_longest_turn{1000};
-// For so long the sentinels' word counts of who is the master: a usual request asks them once.
+// For so long the word of sentinels or nodes counts of who is the master: a usual request asks
+// once.
 constexpr Milliseconds k_age_of_word{500};
 
 Milliseconds sleep_length(const Busy& busy) {
@@ -110,11 +111,14 @@ class Wait {
     }
   }
 
-  // Without a word of the sentinels nobody knows whether it is a master of old.
+  // Without a word of the sentinels, or of another node of the cluster, nobody knows whether it is
+  // a master of old.
   bool is_confirmed(const Hold& hold) {
     try {
-      const TimePoint until = after(BootClock::now(), hold.lease / 10);
-      const bool is_it = session_.client().confirm_master(k_age_of_word, until);
+      redis::Client& client = session_.client();
+      const Milliseconds bound = std::min(hold.lease / 10, client.options().timeout);
+      const bool is_it =
+          client.confirm_master(lock_.name(), k_age_of_word, after(BootClock::now(), bound));
       silence_.over();
       return is_it;
     } catch (const Error& error) {
@@ -123,9 +127,12 @@ class Wait {
     }
   }
 
-  void give_back() {
+  void give_back() noexcept {
     session_.set_wake_fd(-1);
-    lock_.release(session_, Milliseconds(0));
+    try {
+      lock_.release(session_, Milliseconds(0));
+    } catch (const std::exception&) {  // then its lease ends it
+    }
   }
 
   [[noreturn]] void give_up_late() {

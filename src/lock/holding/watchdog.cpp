@@ -73,7 +73,10 @@ void Watchdog::run() noexcept {
 
 void Watchdog::renew_all() {
   std::optional<Session> own;
-  if (session_ == nullptr) own.emplace(options_.session);
+  if (session_ == nullptr) {
+    own.emplace(options_.session);
+    connect_early(*own);
+  }
   while (true) {
     Kept& kept = next();
     auto verdict = renew(kept, own ? *own : *session_);
@@ -82,6 +85,15 @@ void Watchdog::renew_all() {
     const std::lock_guard guard(mutex_);
     kept_.remove_if([&](const Kept& one) { return &one == &kept; });
     if (kept_.empty()) return;
+  }
+}
+
+// When the first renewal is due, no sentinel may be there to say where the master is.
+void Watchdog::connect_early(Session& session) const {
+  if (options_.session.client.endpoint.transport != redis::Endpoint::Transport::sentinel) return;
+  try {
+    session.client().connect();
+  } catch (const Error&) {  // the renewal tries again
   }
 }
 
@@ -144,9 +156,10 @@ TimePoint Watchdog::first_give_up(TimePoint now) const {
 // One who still reaches a master of old would renew there for ever. That no sentinel answers is no
 // news, unless there was nothing to ask them with.
 void Watchdog::hear_of_failovers(Session& session, Milliseconds bound, TimePoint deadline) {
+  if (session.client().is_cluster()) return;
   try {
     const TimePoint until = std::min(after(BootClock::now(), bound), deadline);
-    session.client().confirm_master(bound, until);
+    session.client().confirm_master("", bound, until);
   } catch (const redis::Unavailable&) {
     const Event answers, socket;  // throws Error where there are no descriptors left
   }

@@ -73,6 +73,7 @@ class Watchdog {
   void run() noexcept;
   // Renews until all are lost: a command that may run on after a loss counts on the others.
   void renew_all();
+  void connect_early(Session& session) const;
   void tell(Verdict verdict);
   [[nodiscard]] std::optional<Verdict> renew(Kept& kept, Session& session);
   // Sleeps until a lock is to be renewed. Throws redis::Interrupted when the thread is to end.

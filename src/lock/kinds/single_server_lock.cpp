@@ -23,6 +23,8 @@ constexpr std::size_t k_hold_id_bytes = k_hold_digits / 2;
 constexpr Milliseconds k_abandon_bound{250};
 // A process that was stopped for longer does not send a release again.
 constexpr Milliseconds k_time_to_take_back{1000};
+// A master that needs so long for an answer may have been deposed meanwhile.
+constexpr Milliseconds k_slow_answer{500};
 // Of a waiter in a queue: long enough for a server that makes a pause, short enough for a user who
 // has typed Ctrl-C.
 constexpr Milliseconds k_give_up_bound{4000};
@@ -273,6 +275,16 @@ bool SingleServerLock::has_ended(redis::Client& client) const {
   return false;
 }
 
+// Where nobody can say it, the answer counts.
+bool SingleServerLock::is_of_master(redis::Client& client) const {
+  try {
+    return client.confirm_master(name(), k_slow_answer,
+                                 after(BootClock::now(), client.options().timeout));
+  } catch (const Error&) {
+    return true;
+  }
+}
+
 Release SingleServerLock::release(redis::Client& client, Milliseconds keep, Wake wake) {
   // Nothing was counted for it, nobody else knows of it, and nothing is to be noted.
   if (standing_ == Standing::nested && !is_known_ && keep == Milliseconds(0)) {
@@ -280,10 +292,16 @@ Release SingleServerLock::release(redis::Client& client, Milliseconds keep, Wake
   }
   const TimePoint last =
       after(after(BootClock::now(), client.options().timeout), k_time_to_take_back);
+  const TimePoint asked = BootClock::now();
+  const auto ask_for_it = [&] {
+    return lua::releasing::read(
+        run(client, layout_.release(asker(), memory_of(client), keep, wake)));
+  };
   lua::releasing::Answer answer;
   try {
-    answer =
-        lua::releasing::read(run(client, layout_.release(asker(), memory_of(client), keep, wake)));
+    answer = ask_for_it();
+    // A master of old that was away has given back what the new one keeps.
+    if (BootClock::now() - asked >= k_slow_answer && !is_of_master(client)) answer = ask_for_it();
   } catch (const Error&) {
     if (is_in_doubt()) take_back(client, keep, last);
     throw;

@@ -71,6 +71,8 @@ class SingleServerLock final : public Lock {
   // Takes the lock without further terms: for the owner that has a majority of servers, but lost it
   // on this one.
   [[nodiscard]] std::variant<Hold, Busy> restore(redis::Client& client);
+  // Returns whether the server that has answered is still the master.
+  [[nodiscard]] bool is_of_master(redis::Client& client) const;
   // Returns whether a request that changes something has got no answer.
   [[nodiscard]] bool is_in_doubt() const noexcept { return unanswered_ > 0; }
 
