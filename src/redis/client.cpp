@@ -169,6 +169,8 @@ void Client::run_some(const std::vector<ScriptCall>& calls, const std::vector<st
     try {
       reply = run(some[i]);
     } catch (const ServerError&) {  // then that answer stands
+    } catch (const Unavailable&) {
+      if (turned_away_.empty()) throw;  // one whose slot is being moved hides no other
     }
   }
 }

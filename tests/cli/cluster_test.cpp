@@ -240,6 +240,28 @@ TEST_CASE("cluster: what is no cluster, not there or asked in a wrong way is sai
   CHECK(run(rlock_argv("-r", url, "exec", name, "--", "true")).status == 0);
 }
 
+TEST_CASE("cluster: a lock whose slot is being moved hides no other") {
+  const std::string name = cluster().name_on(0);
+  const std::string other = cluster().name_on(0);
+  for (const std::string& one : {name, other}) {
+    REQUIRE(invoke({"acquire", "--no-watchdog", "--lease", "10m", one}).status == 0);
+  }
+  cluster().begin_move(name, 1);
+  cluster().move_keys(name, {"rlock_info:{" + name + "}"}, 1);
+  const Result result = invoke({"--timeout", "2s", "list"});
+  CAPTURE(result.err);
+  CHECK(result.status == 69);
+  CHECK(has(result.out, other));
+  check_refused(invoke({"--timeout", "2s", "doctor"}), 69, "TRYAGAIN");
+  cluster().move_keys(name, {name}, 1);
+  cluster().end_move(name, 1);
+  cluster().move_slot(name, 0);
+  for (const std::string& one : {name, other}) {
+    CHECK(invoke({"unlock", "--force", "-y", one}).status == 0);
+  }
+  CHECK(cluster().keys().empty());
+}
+
 TEST_CASE("cluster: a holder and a waiter survive that their slot is moved") {
   const std::string name = cluster().name_on(0);
   Holder holder(name, {"--lease", "9s"});

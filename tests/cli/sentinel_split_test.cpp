@@ -162,3 +162,26 @@ TEST_CASE("sentinel: who waits takes nothing while no sentinel answers") {
   CHECK(other.wait().out == "got\n");
   CHECK(!has_key(split.old, "job"));
 }
+
+TEST_CASE("sentinel: what a master of old has taken back is given back to the new one, too") {
+  Stubborn split;
+  Process holder(
+      argv_for(split.url, {"--timeout", "60s", "exec", "--lease", "2m", "job", "--", "cat"}),
+      {.hold_stdin = true});
+  REQUIRE(wait_until([&] { return has_key(split.old, "job"); }));
+  REQUIRE(split.old.is_replicated());
+  split.old.command({"CLIENT", "PAUSE", "300000", "WRITE"});
+  holder.close_stdin();
+  REQUIRE(wait_until([&] {
+    const auto runs = connections_of_rlock(split.old);
+    return std::any_of(runs.begin(), runs.end(),
+                       [](const std::string& run) { return has(run, " flags=b "); });
+  }));
+  const Deadline is_slow(1s);
+  split.fail_over();
+  REQUIRE(has_key(split.fresh, "job"));
+  REQUIRE(wait_until([&] { return is_slow.passed(); }));
+  split.old.command({"CLIENT", "UNPAUSE"});
+  CHECK(holder.wait().status == 0);
+  CHECK(!has_key(split.fresh, "job"));
+}

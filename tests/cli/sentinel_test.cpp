@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include "cli/beats.hpp"
 #include "support/invoke.hpp"
 #include "support/net.hpp"
 #include "support/process.hpp"
@@ -172,4 +173,20 @@ TEST_CASE("sentinel: a holder whose lock a failover has lost is ended") {
   CAPTURE(lost.err);
   CHECK(lost.status == 79);
   CHECK(invoke(url, {"exec", "-n", "job", "--", "true"}).status == 0);
+}
+
+TEST_CASE("sentinel: who holds several locks goes on when no sentinel is there any more") {
+  Sentinels group({.replicas = 0, .sentinels = 1});
+  Process holder(argv_for(group.url(), {"exec", "--lease", "40s", "job", "other", "--", "cat"}),
+                 {.hold_stdin = true});
+  REQUIRE(wait_until([&] { return group.server(0).command({"EXISTS", "other"}) == "1"; }));
+  const auto has_two = [&] {  // one is for the renewals, the first of which comes after 13 s
+    const std::string clients = group.server(0).command({"CLIENT", "LIST"});
+    return clients.find(" name=rlock:") != clients.rfind(" name=rlock:");
+  };
+  REQUIRE(wait_until(has_two, 8s));
+  group.sentinel(0).stop();
+  wait_for_renewal(group.server(0));
+  holder.close_stdin();
+  CHECK(holder.wait().status == 0);
 }

@@ -39,12 +39,12 @@ std::size_t rlock_clients(const Server& server) {
 }
 
 // Requests for a lock so far: scripts run by their SHA1, which is how each is sent.
-long requests(const Server& server) {
-  const std::string stats = server.command({"INFO", "commandstats"});
+long requests(const std::string& stats) {
   const std::string key = "cmdstat_evalsha:calls=";
   const std::size_t at = stats.find(key);
   return at == std::string::npos ? 0 : std::stol(stats.substr(at + key.size()));
 }
+long requests(const Server& server) { return requests(server.command({"INFO", "commandstats"})); }
 
 Words exec_argv(const std::string& url, const std::string& name) {
   return rlock_argv("exec", "-r", url, name, "--", "echo", "got");
@@ -191,6 +191,26 @@ TEST_CASE("W2: a waiter is no busy loop, whatever the keys hold") {
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(Clock::now() - start).count();
   // Each may have the request after the subscription to come, and one per 5 s.
   CHECK(requests(server) - before <= 3 * (2 + seconds / 5));
+}
+
+TEST_CASE("W2: a waiter for whose listening the server has no room is no busy loop") {
+  Server server;
+  hold(server, "job", 0);
+  Process waiter(rlock_argv("exec", "-q", "-r", server.unix_url(), "job", "--", "true"));
+  REQUIRE(comes_to_wait(server, "job"));
+  RespClient client = server.connect();
+  client.call({"CONFIG", "SET", "maxclients", "2"});  // this one, and the waiter's requests
+  client.call({"CLIENT", "KILL", "TYPE", "pubsub"});
+  REQUIRE(wait_until([&] {
+    return !has(client.call({"INFO", "stats"}).at(0), "rejected_connections:0") &&
+           requests(client.call({"INFO", "commandstats"}).at(0)) >= 6;
+  }));
+  const Clock::time_point start = Clock::now();
+  const auto asked = [&] { return requests(client.call({"INFO", "commandstats"}).at(0)); };
+  const long before = asked();
+  wait_until([&] { return Clock::now() - start > 4s; });
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(Clock::now() - start).count();
+  CHECK(asked() - before <= 2 + seconds / 5);
 }
 
 TEST_CASE(

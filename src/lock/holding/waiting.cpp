@@ -15,6 +15,7 @@ namespace {
 constexpr Milliseconds k_longest_sleep = lua::k_longest_sleep;
 constexpr Milliseconds k_shortest_sleep{50};
 constexpr int k_most_late = 3;
+constexpr int k_most_deaf = 3;
 // Messages that have a waiter ask at once; each time that it may ask is one more, up to as many.
 constexpr int k_most_at_once = 50;
 constexpr Milliseconds k_between_messages{50};
@@ -161,13 +162,17 @@ class Wait {
         options_.on_wait(now);
       };
       while (listener_->sleep(until, tick)) {
+        deaf_ = 0;
         if (is_crowd && listener_->hears_taken(std::min(turn(busy.waiters), until))) continue;
         heed_message(until);
         return is_crowd ? Join::called : Join::yes;
       }
+      deaf_ = 0;
     } catch (const Error& error) {
       listener_.reset();
       outage_.bear(error, session_.wake_fd());
+      // The server answers, but has no room for one who listens: then without listening.
+      if (++deaf_ > k_most_deaf) redis::pause({until, session_.wake_fd()});
     }
     return Join::yes;
   }
@@ -198,6 +203,7 @@ class Wait {
   Outage silence_;                                               // of all sentinels
   BootClock::duration round_trip_ = BootClock::duration::max();  // of the quickest request
   int late_ = 0;
+  int deaf_ = 0;  // how often in turn it could not listen
   bool has_doubted_ = false;
   std::optional<Listener> listener_;
 };

@@ -289,6 +289,7 @@ Snapshot take_snapshot(redis::Client& client, const std::string& name, Ears ears
 
 void take_snapshots(redis::Client& client, const std::vector<std::string>& names,
                     const std::function<void(const std::optional<Snapshot>&)>& use) {
+  std::optional<redis::ServerError> unread;
   for (std::span<const std::string> left = names; !left.empty();) {
     const auto some = left.first(std::min(k_at_once, left.size()));
     left = left.subspan(some.size());
@@ -299,11 +300,16 @@ void take_snapshots(redis::Client& client, const std::vector<std::string>& names
         continue;
       }
       const redis::ServerError error(client.options().endpoint.display(), replies[i].text);
+      if (error.code() == "TRYAGAIN") {  // its slot is being moved
+        unread = error;
+        continue;
+      }
       // The keys of a name such as "a{b" lie in several slots of a cluster.
       if (error.status() != ExitStatus::permission && error.code() != "CROSSSLOT") throw error;
       use(std::nullopt);
     }
   }
+  if (unread) throw redis::ServerError(*unread);
 }
 
 }  // namespace rlock::lock

@@ -88,8 +88,8 @@ enum class Ears { none, release, every_release };
                                      Ears ears = Ears::none);
 
 // Reads many locks, some of them in one round trip, each at an instant of its own. Calls `use` with
-// the snapshot of each name in turn, or with nothing where no script may read the lock's keys.
-// Throws as take_snapshot.
+// the snapshot of each name in turn, or with nothing where no script may read the lock's keys. One
+// whose slot is being moved hides no other: that is thrown in the end. Throws as take_snapshot.
 void take_snapshots(redis::Client& client, const std::vector<std::string>& names,
                     const std::function<void(const std::optional<Snapshot>&)>& use);
 
