@@ -10,9 +10,6 @@ namespace rlock::cli {
 
 std::optional<OwnHold> find_own_hold(const std::string& name,
                                      const std::optional<std::string>& owner) {
-  if (owner && owner->empty()) {
-    throw Error(ExitStatus::usage, escape_for_terminal(name) + ": the owner is empty");
-  }
   const auto entry = lock::find_held(from_environment(lock::k_held_variable).value_or(""), name);
   if (entry && (!owner || *owner == entry->owner)) {
     return OwnHold{entry->owner, lock::holds_among(entry->runs, entry->owner),
