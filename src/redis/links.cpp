@@ -44,6 +44,7 @@ bool Links::is_of_old(const Link& link) const {
 
 bool Links::confirm_master(int slot, Milliseconds age, const Patience& patience) {
   if (last_ == nullptr) return true;
+  if (is_asking_) return true;  // it will be: its master has just sent the request there
   if (cluster_) return cluster_->is_owner(last_->node, slot, age, patience);
   if (options_.endpoint.transport != Endpoint::Transport::sentinel) return true;
   if (BootClock::now() >= after(sentinels_asked_, age)) {
