@@ -29,6 +29,7 @@ void Links::connect(Link& link, const Patience& patience) {
     [[maybe_unused]] const Reply any = link.connection->command({"PING"}, half);
   } else if (options_.endpoint.transport == Endpoint::Transport::sentinel) {
     sentinels_asked_ = BootClock::now();
+    silence_ = nullptr;
     Master master = connect_master(options_, patience);
     link.connection = std::move(master.connection);
     link.epoch = master.epoch;
@@ -44,14 +45,15 @@ bool Links::is_of_old(const Link& link) const {
 
 bool Links::confirm_master(int slot, Milliseconds age, const Patience& patience) {
   if (last_ == nullptr) return true;
-  if (is_asking_) return true;  // it will be: its master has just sent the request there
-  if (cluster_) return cluster_->is_owner(last_->node, slot, age, patience);
+  // It will be the master if the present one has just sent the request there.
+  if (cluster_) return is_asking_ || cluster_->is_owner(last_->node, slot, age, patience);
   if (options_.endpoint.transport != Endpoint::Transport::sentinel) return true;
   if (BootClock::now() >= after(sentinels_asked_, age)) {
-    sentinels_asked_ = BootClock::now();
+    const TimePoint now = BootClock::now();
     silence_ = nullptr;
     try {
       hear_of_failovers(options_, patience);
+      sentinels_asked_ = now;
     } catch (const Unavailable&) {
       sentinels_asked_ = BootClock::now();
       silence_ = std::current_exception();
