@@ -115,7 +115,8 @@ bool visit_children(pid_t parent, Visit visit) {
   const AllProcesses processes;
   while (const auto pid = processes.next()) numbers.push_back(*pid);
   if (is_short()) return false;
-  static_cast<void>(std::find_if(numbers.rbegin(), numbers.rend(), visit));
+  for (auto pid = numbers.rbegin(); pid != numbers.rend() && !visit(*pid); ++pid) {
+  }
   return true;
 }
 
@@ -159,11 +160,10 @@ Search::Search(const Tree& tree, Extent extent)
     const Room room;
     if (const auto leader = read_process_stat(tree.group)) since_ = leader->start;
   }
-  if (extent == Extent::all) look_at_all();
-  if (tree.root == 0) return;
   if (extent == Extent::all) {
-    look_at_children();
-  } else {
+    look_at_all();
+    if (tree.root != 0) look_at_children();
+  } else if (tree.root != 0) {
     chase_newest_child();
   }
 }
