@@ -24,6 +24,10 @@ struct ClientOptions : ConnectionOptions {
 };
 
 // Not thread-safe: use one client for each thread.
+// For so long the word of sentinels or nodes counts of who is the master: a usual request asks
+// once.
+inline constexpr Milliseconds k_age_of_word{500};
+
 class Client {
  public:
   explicit Client(ClientOptions options);

@@ -20,7 +20,7 @@ class Cluster {
   // ServerError, ProtocolError, Interrupted.
   [[nodiscard]] HostAndPort owner(int slot, const Patience& patience);
 
-  // Returns all masters that own slots. Throws as `owner`, and ServerError if there are none.
+  // Returns all masters that own slots. Throws as `owner`.
   [[nodiscard]] std::vector<HostAndPort> masters(const Patience& patience);
 
   // Returns whether `node` is the master of a slot. Asks another node, unless one was asked within

@@ -30,6 +30,15 @@ Words connections_of_rlock(const Server& server) {
   return found;
 }
 
+// Waits until a request of rlock's is held up by CLIENT PAUSE.
+bool comes_to_be_paused(const Server& server) {
+  return wait_until([&] {
+    const auto runs = connections_of_rlock(server);
+    return std::any_of(runs.begin(), runs.end(),
+                       [](const std::string& run) { return has(run, " flags=b "); });
+  });
+}
+
 // One sentinel was cut off before a failover, another was not; both masters run.
 struct Split {
   Server old;
@@ -104,11 +113,7 @@ TEST_CASE("sentinel: what a master of old grants to one who waits is none") {
       // A request is under way while the failover happens; the lock ends meanwhile.
       split.old.command({"PEXPIRE", "job", "8000"});
       split.old.command({"CLIENT", "PAUSE", "300000", "WRITE"});
-      REQUIRE(wait_until([&] {
-        const auto runs = connections_of_rlock(split.old);
-        return std::any_of(runs.begin(), runs.end(),
-                           [](const std::string& run) { return has(run, " flags=b "); });
-      }));
+      REQUIRE(comes_to_be_paused(split.old));
     }
     split.fail_over();
     split.take(split.fresh);
@@ -172,11 +177,7 @@ TEST_CASE("sentinel: what a master of old has taken back is given back to the ne
   REQUIRE(split.old.is_replicated());
   split.old.command({"CLIENT", "PAUSE", "300000", "WRITE"});
   holder.close_stdin();
-  REQUIRE(wait_until([&] {
-    const auto runs = connections_of_rlock(split.old);
-    return std::any_of(runs.begin(), runs.end(),
-                       [](const std::string& run) { return has(run, " flags=b "); });
-  }));
+  REQUIRE(comes_to_be_paused(split.old));
   const Deadline is_slow(1s);
   split.fail_over();
   REQUIRE(has_key(split.fresh, "job"));

@@ -24,9 +24,6 @@ constexpr Milliseconds k_between_messages{50};
 constexpr std::chrono::microseconds k_shortest_turn{500};
 // Most of those who waited a moment ago may have gone.
 constexpr Milliseconds k_longest_turn{1000};
-// For so long the word of sentinels or nodes counts of who is the master: a usual request asks
-// once.
-constexpr Milliseconds k_age_of_word{500};
 
 Milliseconds sleep_length(const Busy& busy) {
   const unsigned spread = random_below(1000);
@@ -119,7 +116,7 @@ class Wait {
       redis::Client& client = session_.client();
       const Milliseconds bound = std::min(hold.lease / 10, client.options().timeout);
       const bool is_it =
-          client.confirm_master(lock_.name(), k_age_of_word, after(BootClock::now(), bound));
+          client.confirm_master(lock_.name(), redis::k_age_of_word, after(BootClock::now(), bound));
       silence_.over();
       return is_it;
     } catch (const Error& error) {
@@ -200,7 +197,7 @@ class Wait {
   const WaitOptions& options_;
   TimePoint used_up_;  // when as many messages as may come at once have a waiter ask at once again
   Outage outage_;
-  Outage silence_;                                               // of all sentinels
+  Outage silence_;                                               // of all who may know the master
   BootClock::duration round_trip_ = BootClock::duration::max();  // of the quickest request
   int late_ = 0;
   int deaf_ = 0;  // how often in turn it could not listen

@@ -154,7 +154,7 @@ TimePoint Watchdog::first_give_up(TimePoint now) const {
 }
 
 // One who still reaches a master of old would renew there for ever. That no sentinel answers is no
-// news, unless there was nothing to ask them with.
+// news, unless there was nothing to ask them with. Of a cluster, no other node is asked.
 void Watchdog::hear_of_failovers(Session& session, Milliseconds bound, TimePoint deadline) {
   if (session.client().is_cluster()) return;
   try {

@@ -23,8 +23,6 @@ constexpr std::size_t k_hold_id_bytes = k_hold_digits / 2;
 constexpr Milliseconds k_abandon_bound{250};
 // A process that was stopped for longer does not send a release again.
 constexpr Milliseconds k_time_to_take_back{1000};
-// A master that needs so long for an answer may have been deposed meanwhile.
-constexpr Milliseconds k_slow_answer{500};
 // Of a waiter in a queue: long enough for a server that makes a pause, short enough for a user who
 // has typed Ctrl-C.
 constexpr Milliseconds k_give_up_bound{4000};
@@ -278,7 +276,7 @@ bool SingleServerLock::has_ended(redis::Client& client) const {
 // Where nobody can say it, the answer counts.
 bool SingleServerLock::is_of_master(redis::Client& client) const {
   try {
-    return client.confirm_master(name(), k_slow_answer,
+    return client.confirm_master(name(), redis::k_age_of_word,
                                  after(BootClock::now(), client.options().timeout));
   } catch (const Error&) {
     return true;
@@ -300,8 +298,10 @@ Release SingleServerLock::release(redis::Client& client, Milliseconds keep, Wake
   lua::releasing::Answer answer;
   try {
     answer = ask_for_it();
-    // A master of old that was away has given back what the new one keeps.
-    if (BootClock::now() - asked >= k_slow_answer && !is_of_master(client)) answer = ask_for_it();
+    // A master that was away for so long may have been deposed: then the new one keeps the lock.
+    if (BootClock::now() >= after(asked, redis::k_age_of_word) && !is_of_master(client)) {
+      answer = ask_for_it();
+    }
   } catch (const Error&) {
     if (is_in_doubt()) take_back(client, keep, last);
     throw;
