@@ -178,6 +178,7 @@ func (j *judge) spread() {
 			continue
 		}
 		for _, look := range j.Looks {
+			// From soon after the grant on, and for the whole of that time.
 			hasNobody := look.Lock == g.Names[0] && len(look.Holders) == 0 && look.Began < g.Enter+spreadTime/5
 			until := min(look.Again, min(g.last, g.until))
 			if hasNobody && until > g.Enter+6*spreadTime/5 && j.quiet(g.Run, g.Called-second, until) {
