@@ -96,6 +96,7 @@ void Guardian::start() {
   std::array<char, 16> name{};
   ::prctl(PR_GET_NAME, name.data());
   ::prctl(PR_SET_NAME, k_guardian_name);
+  first_look_ = after(BootClock::now(), k_first_look);
   pid_ = ::fork();
   if (pid_ != 0) ::prctl(PR_SET_NAME, name.data());
   if (pid_ < 0) throw_errno("cannot fork");
@@ -156,18 +157,25 @@ void Guardian::end_gently(Tree& tree) noexcept {
 
 // Returns true when rlock has died, false when the kill time has come.
 bool Guardian::wait_for_end(const Fd& life_line, Tree& tree) noexcept {
-  TimePoint next_look = after(BootClock::now(), k_first_look);
+  TimePoint next_look = first_look_;
+  bool has_command = false;  // until then there is nothing to look for
   while (true) {
     std::array<pollfd, 2> polled = {{{life_line.get(), POLLIN, 0}, {alarm_.fd(), POLLIN, 0}}};
     static_cast<void>(poll_until(polled, next_look));
     if (polled[0].revents != 0) return true;
-    if (BootClock::now() >= next_look) {
+    const TimePoint now = BootClock::now();
+    if (!has_command && shared_->is_armed) {
+      has_command = true;
+      next_look = std::min(next_look, after(now, k_first_look));
+    }
+    if (now >= next_look && !has_command) next_look = after(now, k_longest_interval);
+    if (now >= next_look) {
       tree.group = shared_->group;
       const auto taken = std::chrono::ceil<Milliseconds>(note_members(tree));
       shared_->search_margin = (taken * k_searches).count();
       next_look = after(BootClock::now(),
                         std::clamp(taken * k_share, k_shortest_interval, k_longest_interval));
-      if (shared_->is_armed) alarm_.set(kill_time());
+      alarm_.set(kill_time());
     }
     if (!alarm_.has_rung()) continue;
     // rlock may have moved the time just now.
@@ -198,7 +206,9 @@ void Guardian::arm() {
     start();
   }
   shared_->is_armed = true;
-  alarm_.set(kill_time());
+  // After its first look for a command, the guardian sleeps on until the alarm rings.
+  const TimePoint now = BootClock::now();
+  alarm_.set(now < first_look_ ? kill_time() : now);
 }
 
 bool Guardian::admit() const noexcept {

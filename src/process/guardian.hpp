@@ -76,6 +76,7 @@ class Guardian {
   Shared* shared_ = nullptr;  // memory of both processes
   Alarm alarm_;               // of both processes: a change here also moves the guardian's alarm
   Fd life_line_;              // the kernel closes it when rlock dies
+  TimePoint first_look_;      // when the guardian first looks whether the command runs
   TimePoint start_limit_ = TimePoint::max();
   pid_t pid_ = -1;
   bool is_dismissed_ = false;

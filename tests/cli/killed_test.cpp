@@ -111,6 +111,11 @@ TEST_CASE("S7: after kill -9 of rlock, nothing of the command lives longer than 
 
 TEST_CASE("S7: a daemon without its environment is ended, too, if it has lived for a while") {
   Server server;
+  SUBCASE("that got the lock at once") {}
+  SUBCASE("that had to wait, for longer than a guardian looks whether the command runs") {
+    server.command({"HSET", "job", "another:1", "1"});
+    server.command({"PEXPIRE", "job", "1500"});
+  }
   Family family(server, server.unix_url(), {"--lease", "30s", "--kill-after", "100ms"});
   guardian_that_has_looked(family.rlock().pid());
   family.rlock().signal(SIGKILL);
@@ -177,7 +182,7 @@ TEST_CASE("S7: a guardian whose searches become slow still ends the command with
   Process rlock(job.argv({"--no-watchdog", "--lease", "24s", "--kill-after", "8s"}), job.options());
   job.wait_until_all_beat();
   const pid_t guardian = guardian_that_has_looked(rlock.pid());
-  const auto strace = hampered(guardian, "getdents64:delay_enter=1500000");
+  const auto strace = hampered(guardian, "getdents64:delay_enter=1000000");
   // Soon, rlock itself would end the command: the lease ends before the time of --kill-after.
   REQUIRE(wait_until([&] { return std::stol(job.server.command({"PTTL", "job"})) < 9'500; }));
   rlock.signal(SIGKILL);

@@ -92,7 +92,9 @@ bool Listener::hears() {
           subscribed_[i] ? subscribed_[i]->drain() : std::vector<redis::Message>();
       for (const redis::Message& message : messages) {
         const bool is_taking = tells_of_taking(message.channel, message.text);
-        if (!is_taking || message.text == taken_) has_called_[i] = !is_taking;
+        if (is_taking && message.text != taken_) continue;
+        has_called_[i] = !is_taking;
+        if (is_taking) last_taken_ = BootClock::now();
       }
     } catch (const Error&) {
       loss = std::current_exception();

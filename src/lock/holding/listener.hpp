@@ -36,6 +36,10 @@ class Listener {
   // `until`. Returns whether it heard so. Not for several servers. Throws as sleep.
   [[nodiscard]] bool hears_taken(TimePoint until);
 
+  // Returns when it last heard that the lock is taken again: somebody had just asked, and found no
+  // lease that ends within lua::k_short_lease. TimePoint(): it has not.
+  [[nodiscard]] TimePoint last_taken() const { return last_taken_; }
+
  private:
   using Subscribed = std::unique_ptr<redis::Subscription>;
 
@@ -53,6 +57,7 @@ class Listener {
   std::vector<Subscribed> subscribed_;
   std::vector<bool> has_called_;  // each one's last message said that the lock is free
   std::optional<TimePoint> first_call_;
+  TimePoint last_taken_;
   std::size_t needed_ = 1;
   std::string overheard_;
 };

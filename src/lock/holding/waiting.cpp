@@ -14,6 +14,8 @@ namespace {
 
 constexpr Milliseconds k_longest_sleep = lua::k_longest_sleep;
 constexpr Milliseconds k_shortest_sleep{50};
+// Who only hears of the lock asks by then: how many listen, and who has it, changes.
+constexpr Milliseconds k_longest_hearsay{30000};
 constexpr int k_most_late = 3;
 constexpr int k_most_deaf = 3;
 // Messages that have a waiter ask at once; each time that it may ask is one more, up to as many.
@@ -22,6 +24,8 @@ constexpr Milliseconds k_between_messages{50};
 // Between two waiters that ask one after the other, at the least: the first one's request and the
 // message that the lock is taken again are to come in between.
 constexpr std::chrono::microseconds k_shortest_turn{500};
+// What a server takes to tell one listener, at the most: while it does so, it reads no requests.
+constexpr std::chrono::microseconds k_telling{10};
 // Most of those who waited a moment ago may have gone.
 constexpr Milliseconds k_longest_turn{1000};
 
@@ -144,7 +148,7 @@ class Wait {
   Join sleep(const Busy& busy) {
     options_.on_wait(busy);
     const TimePoint asleep = BootClock::now();
-    const TimePoint until = std::min(after(asleep, sleep_length(busy)), end());
+    TimePoint until = std::min(after(asleep, sleep_length(busy)), end());
     try {
       if (!listener_) {
         listener_.emplace(session_, lock_.channel());
@@ -158,13 +162,18 @@ class Wait {
         if (now.held_for) *now.held_for += slept;
         options_.on_wait(now);
       };
-      while (listener_->sleep(until, tick)) {
+      do {
+        while (listener_->sleep(until, tick)) {
+          deaf_ = 0;
+          if (is_crowd && listener_->hears_taken(std::min(turn(busy.waiters), until))) continue;
+          heed_message(until);
+          return is_crowd ? Join::called : Join::yes;
+        }
         deaf_ = 0;
-        if (is_crowd && listener_->hears_taken(std::min(turn(busy.waiters), until))) continue;
-        heed_message(until);
-        return is_crowd ? Join::called : Join::yes;
-      }
-      deaf_ = 0;
+        const TimePoint latest = std::min(after(asleep, k_longest_hearsay), end());
+        const Milliseconds usual = sleep_bound(std::nullopt, random_below(1000));
+        until = std::min(after(listener_->last_taken(), usual), latest);
+      } while (BootClock::now() < until);
     } catch (const Error& error) {
       listener_.reset();
       outage_.bear(error, session_.wake_fd());
@@ -177,7 +186,8 @@ class Wait {
   // Returns when one of so many waiters that hear at the same moment that the lock is free is to
   // ask: on average, one does so at once, and then one in the time that a request takes.
   [[nodiscard]] TimePoint turn(int waiters) const {
-    const auto each = std::max<BootClock::duration>(round_trip_, k_shortest_turn);
+    const auto each =
+        std::max<BootClock::duration>({round_trip_, k_shortest_turn, waiters * k_telling});
     const auto place = static_cast<int>(random_below(static_cast<unsigned>(waiters) * 1000));
     const auto span = std::max(place - 1000, 0) * each / 1000;
     return BootClock::now() + std::min<BootClock::duration>(span, k_longest_turn);
