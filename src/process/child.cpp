@@ -29,7 +29,8 @@ std::string describe_failure(const std::string& program, int failure) {
   }
   const bool is_searched = !program.empty() && program.find('/') == std::string::npos;
   if (failure == ENOENT && is_searched) {
-    return name + ": not found in PATH (" + repeated(from_environment("PATH").value_or("")) + ")";
+    const auto path = from_environment("PATH");
+    return name + ": not found" + (path ? " in PATH (" + repeated(*path) + ")" : "; PATH is not set");
   }
   return name + ": " + errno_text(failure);
 }

@@ -185,7 +185,7 @@ TEST_CASE("a mistyped word is told with the one that may be meant") {
            {{"exec", "--on-lost", "x", "job"},
             "--on-lost: 'x'; expected term, kill or ignore (see"},
            {{"unlock", "--force", "--kind", "x", "job"}, "--kind: 'x'; expected simple (see"},
-           {{"exec", "--kill-after", "11s", "job", "--", "true"}, "third of the lease (10s)"},
+           {{"exec", "--kill-after", "11s", "job", "--", "true"}, "a third of the lease of 30s"},
            {{"inspect-queue", "job", "other"}, "too many arguments: 'other' is one (see"},
            {{"zzz", "--help"}, "unknown command 'zzz' (see"},
            {{"-q", "exce", "-h"}, "unknown command 'exce'; is 'exec' meant?"},

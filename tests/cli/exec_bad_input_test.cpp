@@ -104,6 +104,9 @@ TEST_CASE("exec: a command that cannot be run leaves no lock") {
   check(orphan, 127, orphan + ": its interpreter does not exist");
   check(server.directory() + "/none", 127, "No such file or directory");
   check("no-such-program", 127, "rlock: no-such-program: not found in PATH");
+  Words pathless = rlock_argv("exec", "-r", server.unix_url(), "job", "--", "no-such-program");
+  pathless.insert(pathless.begin(), {"env", "-u", "PATH"});
+  CHECK(run(pathless).err == "rlock: no-such-program: not found; PATH is not set\n");
   check("", 127, "rlock: '': No such file or directory");
   check(std::string(5000, 'x'), 126, "File name too long");
 }

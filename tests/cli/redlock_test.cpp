@@ -344,6 +344,24 @@ TEST_CASE("Redlock: who is granted a bare majority has the rest as soon as it is
   CHECK(quorum.becomes_free_of("job"));
 }
 
+TEST_CASE("Redlock: a vote that came only with a renewal is given back like any other") {
+  Quorum quorum(3);
+  quorum[2].command({"HSET", "job", k_foreign_owner, "1"});
+  const Words options{"--lease", "1m", "job", "--", "sh", "-c"};
+  std::string inner;
+  for (const std::string& word : quorum.rlock("exec", options)) inner += "'" + word + "' ";
+  Words argv = quorum.rlock("exec", options);
+  argv.push_back(inner + "'echo in; read x'");
+  Process outer(argv, {.hold_stdin = true});
+  outer.wait_for_stdout("in");
+  quorum[2].command({"DEL", "job"});
+  // One of the two is given the lock there. The other finds it there, at its next renewal.
+  CHECK(wait_until([&] { return quorum[2].command({"HVALS", "job"}) == "2"; }));
+  outer.close_stdin();
+  CHECK(outer.wait().status == 1);  // of read
+  CHECK(quorum.becomes_free_of("job"));
+}
+
 TEST_CASE("Redlock: an owner that is held elsewhere keeps its majority from another") {
   // K4: the holder has a bare majority; one of its servers forgets everything and comes back.
   Quorum quorum(3, Memory::lost);

@@ -202,8 +202,12 @@ TEST_CASE("watch tells people of a release that it did not see, and by whom one 
   watch.wait_for_stdout(" job released by an unknown owner\n");
   server.command({"HSET", "job", "o:1", "1"});
   watch.wait_for_stdout(" held by o:1");
-  server.command({"DEL", "job"});
-  watch.wait_for_stdout(" released by o:1\n");
+  server.command({"EVAL",
+                  "redis.call('del', KEYS[1]) redis.call('hset', KEYS[1], 'o:2', 1) "
+                  "return redis.call('pexpire', KEYS[1], 600000)",
+                  "1", "job"});
+  watch.wait_for_stdout(" held by o:2, expires in ");
+  CHECK(watch.out().find(" released by o:1\n") != std::string::npos);
 }
 
 TEST_CASE("watch outlives a restart of the server, which is one event") {
@@ -240,6 +244,20 @@ TEST_CASE("watch tells of a lost connection, too, and that the server is the sam
   CHECK(has(watch.out(), " job is held by "));
   CHECK_FALSE(has(watch.out(), "restarted"));
   CHECK_FALSE(has(watch.out(), "released"));  // nothing has happened to it
+}
+
+TEST_CASE("watch counts an outage from the question that was not answered") {
+  Server server;
+  Process watch(rlock_argv("watch", "-r", server.unix_url(), "--timeout", "3s", "job"));
+  watch.wait_for_stdout(" is free\n");
+  server.pause();
+  watch.wait_for_stdout(" error: ");  // when the time-out is over
+  server.resume();
+  const std::string back = "the server is back after ";
+  watch.wait_for_stdout(back);
+  watch.wait_for_stdout("s\n");
+  const std::string out = watch.out();
+  CHECK(std::stoi(out.substr(out.find(back) + back.size())) >= 3);
 }
 
 TEST_CASE("watch of a server that was never there fails, also with --for") {

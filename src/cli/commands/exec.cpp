@@ -84,8 +84,8 @@ ExecPlan make_plan(const ExecOptions& options,
   if (options.kill_after) {
     plan.grace = parse_duration_option("--kill-after", *options.kill_after);
     if (plan.grace > plan.lease() / 3) {
-      throw Error(ExitStatus::usage, "--kill-after: at most a third of the lease (" +
-                                         format_duration(plan.lease() / 3) + ")");
+      throw Error(ExitStatus::usage, "--kill-after: it is longer than a third of the lease of " +
+                                         format_duration(plan.lease()));
     }
   }
   if (options.at_least) plan.at_least = parse_duration_option("--at-least", *options.at_least);

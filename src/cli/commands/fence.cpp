@@ -42,7 +42,7 @@ int run_fence(const Globals& globals, const FenceOptions& options) {
   if (!is_stale) return 0;
   if (!globals.json && !globals.quiet) {
     say(escape_for_terminal(name) + ": token " + std::to_string(*token) +
-        " is stale: " + escape_for_terminal(check.highest) + " was granted");
+        " is stale: the highest so far is " + escape_for_terminal(check.highest));
   }
   return static_cast<int>(ExitStatus::stale);
 }

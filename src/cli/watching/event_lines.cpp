@@ -36,8 +36,9 @@ std::string describe_event(const LockEvent& event, const Snapshot& snapshot) {
   } else if (what == "released") {
     text += " by an unknown owner";
   }
+  // What has ended has no expiry: the one that is there is the next holder's.
   const std::int64_t ttl = snapshot.ttl_ms.value_or(0);
-  if (!is_of_queue && ttl != 0) text += ", " + describe_expiry(ttl);
+  if (!is_of_queue && !is_past && ttl != 0) text += ", " + describe_expiry(ttl);
   if (what == "queued") text += ", position " + std::to_string(event.position);
   if (is_of_queue) {
     text += ", " + std::to_string(snapshot.waiting().value_or(0)) + " waiting";

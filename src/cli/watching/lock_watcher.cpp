@@ -115,7 +115,7 @@ void LockWatcher::bear(const Error& error) {
   client_.disconnect();
   const bool begins = !away_since_;
   if (!begins && away_why_ == error.what()) return;
-  if (begins) away_since_ = BootClock::now();
+  if (begins) away_since_ = asked_;  // what was asked then has had no answer
   away_why_ = error.what();
   tell({Away{begins ? Away::What::begins : Away::What::goes_on, *away_since_, away_why_}});
 }
@@ -137,6 +137,7 @@ void LockWatcher::subscribe(const std::vector<std::string>& releases,
 
 // Subscribes, and then looks at every lock, so that nothing is missed between the two.
 void LockWatcher::connect() {
+  asked_ = BootClock::now();
   std::map<Source, std::vector<std::string>> channels;
   std::vector<std::string> keys;
   for (const auto& [channel, listener] : listeners_) {
@@ -161,6 +162,7 @@ void LockWatcher::connect() {
 
 // Waits for a message or for a look that is due.
 void LockWatcher::follow() {
+  asked_ = BootClock::now();
   listen();
   if (is_backed_up()) {
     redis::pause({after(BootClock::now(), k_shortest_interval), stop_.fd()});

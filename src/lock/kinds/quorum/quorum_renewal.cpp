@@ -76,6 +76,7 @@ void QuorumLock::Member::restore(redis::Client& client, TimePoint until,
 }
 
 Renewal QuorumLock::Member::renew(redis::Client& client, TimePoint bound) {
+  may_hold = true;  // a server that knows the owner by another hold counts this one, too
   const Renewal answer = lock->renew(client, &bound);
   if (answer == Renewal::renewed) {
     without = 0;
