@@ -76,7 +76,8 @@ TEST_CASE("fence: a token goes stale with the next grant") {
   const Result stale = invoke(server, {"fence", "job", old});
   CHECK(stale.status == 1);
   CHECK(stale.out.empty());
-  CHECK(stale.err == "rlock: job: token " + old + " is stale: the highest so far is " + young + "\n");
+  CHECK(stale.err ==
+        "rlock: job: token " + old + " is stale: the highest so far is " + young + "\n");
   for (int i = 0; i < 2; ++i) {
     const Result good = invoke(server, {"fence", "job", young});
     CHECK(good.status == 0);
@@ -102,7 +103,8 @@ TEST_CASE("fence: --key-format finds the tokens of the lock that was taken with 
   };
   const Result stale = check(old);
   CHECK(stale.status == 1);
-  CHECK(stale.err == "rlock: redlock:job: token " + old + " is stale: the highest so far is " + young + "\n");
+  CHECK(stale.err ==
+        "rlock: redlock:job: token " + old + " is stale: the highest so far is " + young + "\n");
   CHECK(check(young).status == 0);
   CHECK(server.keys() == Words{"redisson_lock_token:{redlock:job}"});
 }

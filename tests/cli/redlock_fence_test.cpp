@@ -58,7 +58,8 @@ TEST_CASE("Redlock: a stale token stays stale while servers lose the counter one
   const std::string young = draw(quorum);
   restart(quorum[2]);
   CHECK(knowing(quorum, young) == 2);
-  const std::string line = "rlock: job: token " + old + " is stale: the highest so far is " + young + "\n";
+  const std::string line =
+      "rlock: job: token " + old + " is stale: the highest so far is " + young + "\n";
   for (int asked = 0; asked < 2; ++asked) {
     const Result result = fence(quorum, old);
     CHECK(result.status == 1);
