@@ -54,7 +54,7 @@ var excuses = []excuse{
 	}},
 	{"this machine stood still", true, func(_ *History, act Act, _ *Group) bool { return act.Kind == "stall" }},
 	{"a shell or a peer, which nobody ends, was cut off", true, func(h *History, act Act, g *Group) bool {
-		return g.By != "rlock" && act.Until-act.At > h.Round.Lease/2 && isOutage(act, g.Run)
+		return g.By != "rlock" && isOutage(act, g.Run) && h.outage(act, g.Run) > h.Round.Lease/2
 	}},
 }
 
@@ -108,6 +108,17 @@ func hadBareQuorum(h *History, lost Act, g *Group) bool {
 		}
 	}
 	return false
+}
+
+// outage returns how long a run was cut off, from an act on: another may begin before it is over.
+func (h *History) outage(act Act, r *Run) int64 {
+	until := act.Until
+	for _, next := range h.Acts { // in the order of their beginnings
+		if next.At >= act.At && next.At <= until && next.Until > until && isOutage(next, r) {
+			until = next.Until
+		}
+	}
+	return until - act.At
 }
 
 func isOutage(act Act, r *Run) bool {

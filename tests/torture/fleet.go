@@ -343,7 +343,9 @@ func (f *Fleet) shell(run *Run, args, work []string, choices *rand.Rand) []strin
 	below, release := "", `"$1" unlock "$2" || exit 79`
 	switch choices.Intn(5) {
 	case 0:
-		below = `(eval "$("$1" acquire --export ARGS "$2")" || exit; sleep 0.02; "$1" unlock "$2")`
+		// If the lock was lost meanwhile, this one takes it as another owner.
+		below = `(owner=$RLOCK_OWNER; eval "$("$1" acquire --export ARGS "$2")" || exit; sleep 0.02; "$1" unlock "$2"
+ [ "$RLOCK_OWNER" = "$owner" ]) || exit 79`
 	case 1:
 		release = ""
 	}
@@ -351,7 +353,7 @@ func (f *Fleet) shell(run *Run, args, work []string, choices *rand.Rand) []strin
 ` + below + `
 "${@:3}"
 status=$?
-"$1" renew "$2" >/dev/null 2>&1
+"$1" renew --lease ` + seconds(run.Lease) + ` "$2" >/dev/null 2>&1
 ` + release + `
 exit $status`
 	script = strings.ReplaceAll(script, "ARGS", strings.Join(args, " "))

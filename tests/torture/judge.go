@@ -470,13 +470,9 @@ func (j *judge) waiting(w *Group) {
 		}
 		// Of who was killed or cut off, the lease goes on, and a fair place.
 		if !j.quiet(g.Run, g.Called, g.Ended) || g.Status == 79 || g.Fixed || g.Limited {
-			lease := j.Round.Lease
-			if g.By == "shell" {
-				lease = 30 * second // that of its `rlock renew`
-			}
-			done += lease + 15*second
-			if g.Ended+lease > done {
-				done = g.Ended + lease
+			done += j.Round.Lease + 15*second
+			if g.Ended+j.Round.Lease > done {
+				done = g.Ended + j.Round.Lease
 			}
 		}
 		if g.begin() > free+patience {

@@ -102,20 +102,31 @@ func (p *Proxy) connect(client net.Conn) {
 	}
 	p.links[l] = true
 	p.mutex.Unlock()
-	go p.pump(l, server, client, func(f Fault) (bool, time.Duration) { return f.Swallow, f.Delay })
+	var requests sync.WaitGroup
+	requests.Add(1)
+	go func() {
+		p.pump(l, server, client, func(f Fault) (bool, time.Duration) { return f.Swallow, f.Delay })
+		requests.Done()
+	}()
 	p.pump(l, client, server, func(f Fault) (bool, time.Duration) { return f.SwallowAnswer, f.Delay + f.DelayAnswer })
+	requests.Wait()
+	l.close()
 	p.mutex.Lock()
 	delete(p.links, l)
 	p.mutex.Unlock()
 }
 
-// pump carries bytes one way until either end closes, which closes the other.
+// pump carries bytes one way. It passes on that one end sends no more: a reset would take away what the other has not read.
 func (p *Proxy) pump(l *link, to, from net.Conn, oneWay func(Fault) (isLost bool, delay time.Duration)) {
-	defer l.close()
 	buffer := make([]byte, 16<<10)
 	for {
 		size, err := from.Read(buffer)
+		if half, ok := to.(interface{ CloseWrite() error }); ok && err == io.EOF {
+			_ = half.CloseWrite()
+			return
+		}
 		if err != nil {
+			l.close()
 			return
 		}
 		fault := p.current()
@@ -130,6 +141,7 @@ func (p *Proxy) pump(l *link, to, from net.Conn, oneWay func(Fault) (isLost bool
 			continue
 		}
 		if err := write(to, buffer[:size], fault.Split); err != nil {
+			l.close()
 			return
 		}
 	}
