@@ -17,8 +17,13 @@ local function holding() return {owner} end
 --#include publish.lua
 --#include twin.lua
 --#include semaphore.lua
-if other_use() or not redis.call('zscore', permits, owner) then
+local ends = not other_use() and redis.call('zscore', permits, owner)
+if not ends or tonumber(ends) <= now then
   redis.pcall('hdel', info, owner)
+  if ends then
+    take_back_expired()
+    settle()
+  end
   return answer(k_not_held)
 end
 

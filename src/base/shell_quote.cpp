@@ -27,9 +27,7 @@ std::string single_quoted(std::string_view text, char c, std::string_view instea
 std::string shell_quote(std::string_view word) {
   if (is_plain(word)) return std::string(word);
   if (word.find('\0') != std::string_view::npos) return std::string(1, '\0');
-  const bool is_harmless = escape_for_terminal(word) == word;
-  if (is_harmless && word.find('\'') == std::string_view::npos)
-    return "'" + std::string(word) + "'";
+  if (escape_for_terminal(word) == word) return posix_quote(word);
   // Its backslashes are doubled before others are put in.
   return "$'" + escape_for_terminal(with_backslashes(word, "\\'")) + "'";
 }

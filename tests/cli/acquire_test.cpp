@@ -208,6 +208,12 @@ TEST_CASE("acquire: --pid tells whose life the lock follows") {
       CHECK(std::count(refused.err.begin(), refused.err.end(), '\n') == 1);
     }
   }
+  SUBCASE("rlock itself, in the place of a subshell") {
+    const Result refused =
+        run(shells.argv(R"(exec "$RLOCK" acquire --pid $$ job)"), shells.options());
+    CHECK(refused.status == 64);
+    CHECK(refused.err.find(" is rlock itself, in the place of a subshell") != std::string::npos);
+  }
   SUBCASE("one of another user") {
     if (::geteuid() != 0) return;
     const Result refused = run({"setpriv", "--reuid", "65534", "--clear-groups", rlock_program(),

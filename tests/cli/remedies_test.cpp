@@ -82,7 +82,7 @@ TEST_CASE("remedies: with a password from a variable or a file") {
       .check();
 }
 
-TEST_CASE("remedies: with a configuration file that was named") {
+TEST_CASE("remedies: with a configuration file that has a password in its URL") {
   Guarded guarded;
   const std::string config = guarded.server.directory() + "/rlock.toml";
   std::ofstream(config) << "redis = \"redis://bob:" << k_password << "@" << guarded.host
@@ -91,6 +91,10 @@ TEST_CASE("remedies: with a configuration file that was named") {
   const EnvChanges none = {{"RLOCK_REDIS", std::nullopt}};
   patient_of(guarded, {"--config", config}, none, none).check();
   patient_of(guarded, {}, {{"RLOCK_REDIS", std::nullopt}, {"RLOCK_CONFIG", config}}, none).check();
+  // In the shell where it is pasted, another file is the default one.
+  patient_of(guarded, {},
+             {{"RLOCK_REDIS", std::nullopt}, {"XDG_CONFIG_HOME", guarded.server.directory()}}, none)
+      .check();
 }
 
 TEST_CASE("remedies: where they are pasted, RLOCK_REDIS does not outrank a configuration file") {

@@ -23,7 +23,7 @@ TEST_CASE("other words are quoted") {
   CHECK(shell_quote("two words") == "'two words'");
   CHECK(shell_quote("$(id)") == "'$(id)'");
   CHECK(shell_quote("Zürich") == "'Zürich'");
-  CHECK(shell_quote("it's") == "$'it\\'s'");
+  CHECK(shell_quote("it's") == "'it'\\''s'");
   CHECK(shell_quote("a\x1b[2Jb") == "$'a\\x1b[2Jb'");
   CHECK(shell_quote(std::string_view("a b\0c", 5)) == std::string(1, '\0'));
   CHECK(shell_quote(std::string(1'000'000, '\0')) == std::string(1, '\0'));

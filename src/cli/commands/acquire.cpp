@@ -83,6 +83,12 @@ std::optional<process::Watched> find_caller(const AcquireOptions& options) {
   if (options.take.no_watchdog) return std::nullopt;
   if (options.pid) {
     const pid_t pid = parse_integer<pid_t>(*options.pid).value_or(0);
+    if (pid == ::getpid()) {
+      throw Error(ExitStatus::usage,
+                  "--pid: process " + std::to_string(pid) +
+                      " is rlock itself, in the place of a subshell; set a variable before, as in "
+                      "p=$BASHPID, and give --pid $p");
+    }
     if (pid > 0) return process::watch_process(pid);
     throw Error(ExitStatus::usage,
                 "--pid: '" + repeated(*options.pid) + "' is not a process number");

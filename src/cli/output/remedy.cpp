@@ -63,6 +63,10 @@ std::string rlock_for(const Globals& globals, const std::vector<Endpoint>& serve
       url == Url::elsewhere || is_part || is_of_this_run(settings.get("redis")) ||
       std::ranges::none_of(
           servers, [&](const Endpoint& server) { return has_password_in_url(globals, server); });
+  // In another shell, the default files may be others.
+  if (!needs_url && settings.files().named.empty()) {
+    options += option("--config", absolute_path(settings.get("redis").source));
+  }
   for (const Endpoint& server : servers) {
     if (!needs_url) break;
     if (url == Url::of_servers) options += option("-r", server.display());
