@@ -30,7 +30,8 @@ std::string describe_failure(const std::string& program, int failure) {
   const bool is_searched = !program.empty() && program.find('/') == std::string::npos;
   if (failure == ENOENT && is_searched) {
     const auto path = from_environment("PATH");
-    return name + ": not found" + (path ? " in PATH (" + repeated(*path) + ")" : "; PATH is not set");
+    return name + ": not found" +
+           (path ? " in PATH (" + repeated(*path) + ")" : "; PATH is not set");
   }
   return name + ": " + errno_text(failure);
 }

@@ -98,7 +98,7 @@ class LockWatcher {
   bool hears_keys_ = false;
   bool was_there_ = false;
   std::string run_id_;  // of the server's process. Empty if unknown
-  TimePoint asked_;  // when it last began to listen and to ask
+  TimePoint asked_;     // when it last began to listen and to ask
   std::optional<TimePoint> away_since_;
   std::string away_why_;
   mutable std::mutex mutex_;
