@@ -35,8 +35,10 @@ end
 local function available() return tonumber(redis.call('get', lock)) or 0 end
 local function count_out() return redis.call('zcard', permits) end
 
+-- One whose time is over stays in the set until it is taken back.
 local function has_permit(of)
-  return redis.call('type', permits).ok == 'zset' and redis.call('zscore', permits, of)
+  local ends = redis.call('type', permits).ok == 'zset' and redis.call('zscore', permits, of)
+  return ends and tonumber(ends) > now
 end
 
 -- Has the permit of an owner who has one last for so long (ms) at the least.

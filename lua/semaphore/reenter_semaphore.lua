@@ -17,8 +17,7 @@ local channel = ''
 --#include twin.lua
 --#include semaphore.lua
 -- The holds of a permit whose time is over may be forgotten, although the permit is still there.
-local ends = has_permit(owner)
-if not ends or tonumber(ends) <= now then return {k_not_held} end
+if not has_permit(owner) then return {k_not_held} end
 local seen, noted = redis.call('get', latch), note_of(owner, hold)
 if seen and seen ~= 'entered' or noted == 'ended' or outlived(owner) then return {k_not_held} end
 

@@ -12,8 +12,7 @@ local channel = ''
 --#include publish.lua
 --#include twin.lua
 --#include semaphore.lua
-local ends = has_permit(owner)
-if not ends or tonumber(ends) <= now then return k_not_held end
+if not has_permit(owner) then return k_not_held end
 if lease > 0 then
   extend(owner, lease)
   prolong_info(lease)

@@ -168,8 +168,9 @@ bool Guardian::wait_for_end(const Fd& life_line, Tree& tree) noexcept {
       has_command = true;
       next_look = std::min(next_look, after(now, k_first_look));
     }
-    if (now >= next_look && !has_command) next_look = after(now, k_longest_interval);
-    if (now >= next_look) {
+    if (now >= next_look && !has_command) {
+      next_look = after(now, k_longest_interval);
+    } else if (now >= next_look) {
       tree.group = shared_->group;
       const auto taken = std::chrono::ceil<Milliseconds>(note_members(tree));
       shared_->search_margin = (taken * k_searches).count();

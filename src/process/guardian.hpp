@@ -41,7 +41,8 @@ class Guardian {
   // is never.
   void set_start_limit(TimePoint when) noexcept { start_limit_ = when; }
 
-  // From now on the kill time also counts while rlock lives. Call it right before the command
+  // From now on the kill time also counts while rlock lives, and the guardian looks for the
+  // command's processes. Call it right before the command
   // starts: if the kill time came earlier, the guardian would end with nothing to kill. Replaces a
   // guardian that somebody has killed. Throws as the constructor.
   void arm();

@@ -15,13 +15,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// As a part of a shell script.
-std::string quoted(const std::vector<std::string>& argv) {
-  std::string text;
-  for (const std::string& word : argv) text += "'" + word + "' ";
-  return text;
-}
-
 // Each server forgets the lock, one after the other, and has both holds of it again.
 void forget_one_by_one(Quorum& quorum) {
   for (int i = 0; i < quorum.size(); ++i) {

@@ -141,10 +141,7 @@ TEST_CASE("Redlock: without a majority, why the servers fail is told in one line
 
 TEST_CASE("Redlock: without a majority, why a nested run cannot enter is told") {
   Quorum quorum(3);
-  std::string inner;
-  for (const std::string& word : quorum.rlock("exec", {"--timeout", "3s", "job", "--", "true"})) {
-    inner += "'" + word + "' ";
-  }
+  const std::string inner = quoted(quorum.rlock("exec", {"--timeout", "3s", "job", "--", "true"}));
   Process outer(quorum.rlock("exec", {"--lease", "5m", "job", "--", "sh", "-c",
                                       "echo in; read x; " + inner + "2>&1; echo status $?"}),
                 {.hold_stdin = true});

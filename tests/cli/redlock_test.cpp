@@ -164,10 +164,7 @@ TEST_CASE(
 
 TEST_CASE("Redlock: a nested run re-enters on every server") {
   Quorum quorum(3);
-  std::string inner;
-  for (const std::string& word : quorum.rlock("exec", {"-n", "job", "--", "sh", "-c"})) {
-    inner += "'" + word + "' ";
-  }
+  const std::string inner = quoted(quorum.rlock("exec", {"-n", "job", "--", "sh", "-c"}));
   const std::string within = quorum.await(3, "hvals job", "2") + "echo 2";
   const std::string behind = look_behind_inner(quorum);
   const Result result =
@@ -180,10 +177,8 @@ TEST_CASE("Redlock: a nested run re-enters on every server") {
 
 TEST_CASE("Redlock: a nested run leaves the outer one what servers have forgotten and got again") {
   Quorum quorum(3);
-  std::string inner;
-  for (const std::string& word : quorum.rlock("exec", {"--lease", "9s", "job", "--", "sh", "-c"})) {
-    inner += "'" + word + "' ";
-  }
+  const std::string inner =
+      quoted(quorum.rlock("exec", {"--lease", "9s", "job", "--", "sh", "-c"}));
   const std::string look = look_behind_inner(quorum);
   Process outer(quorum.rlock("exec", {"--lease", "9s", "job", "--", "sh", "-c",
                                       inner + "'echo in; read x'; " + look}),
@@ -347,11 +342,8 @@ TEST_CASE("Redlock: who is granted a bare majority has the rest as soon as it is
 TEST_CASE("Redlock: a vote that came only with a renewal is given back like any other") {
   Quorum quorum(3);
   quorum[2].command({"HSET", "job", k_foreign_owner, "1"});
-  const Words options{"--lease", "1m", "job", "--", "sh", "-c"};
-  std::string inner;
-  for (const std::string& word : quorum.rlock("exec", options)) inner += "'" + word + "' ";
-  Words argv = quorum.rlock("exec", options);
-  argv.push_back(inner + "'echo in; read x'");
+  Words argv = quorum.rlock("exec", {"--lease", "1m", "job", "--", "sh", "-c"});
+  argv.push_back(quoted(argv) + "'echo in; read x'");
   Process outer(argv, {.hold_stdin = true});
   outer.wait_for_stdout("in");
   quorum[2].command({"DEL", "job"});

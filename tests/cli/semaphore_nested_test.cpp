@@ -28,24 +28,6 @@ std::string ends(const Server& server) {
 
 }  // namespace
 
-TEST_CASE("semaphore: a permit that has ended by its lease is not held, and leaves nothing") {
-  Server server;
-  const Result owner = run(rlock_argv("acquire", "-r", server.unix_url(), "--permits", "2",
-                                      "--no-watchdog", "--lease", "200ms", "job"));
-  REQUIRE(owner.status == 0);
-  const std::string id = owner.out.substr(0, owner.out.find('\n'));
-  const std::string ended =
-      "return redis.call('zscore', KEYS[1], ARGV[1]) + 0 < "
-      "redis.call('time')[1] * 1000 + redis.call('time')[2] / 1000 and 1 or 0";
-  const std::string permits = "{job}:timeout";
-  REQUIRE(server.command({"ZSCORE", permits, id}) != "");
-  REQUIRE(wait_until([&] { return server.command({"EVAL", ended, "1", permits, id}) == "1"; }));
-  const Result result = run(rlock_argv("unlock", "-r", server.unix_url(), "--owner", id, "job"));
-  CHECK(result.status == 1);
-  CHECK(result.err == "rlock: job: not held by " + id + "\n");
-  CHECK(comes_to_be_empty(server));
-}
-
 TEST_CASE("semaphore: a nested run that outlives the outer one keeps the permit until it ends") {
   const Server server;
   const Shells shells(server);

@@ -209,6 +209,25 @@ TEST_CASE("semaphore: unlock and renew find a permit by its owner, and a nested 
   CHECK(comes_to_be_empty(server));
 }
 
+TEST_CASE("semaphore: a permit that has ended by its lease is not held, and leaves nothing") {
+  Server server;
+  const Result taken =
+      invoke(server, {"acquire", "--no-watchdog", "--lease", "200ms", "--permits", "2", "job"});
+  REQUIRE(taken.status == 0);
+  const std::string owner = taken.out.substr(0, taken.out.find('\n'));
+  const std::string has_ended =
+      "return redis.call('zscore', KEYS[1], ARGV[1]) + 0 < "
+      "redis.call('time')[1] * 1000 + redis.call('time')[2] / 1000 and 1 or 0";
+  REQUIRE(server.command({"ZSCORE", k_permits, owner}) != "");
+  REQUIRE(wait_until([&] {
+    return server.command({"EVAL", has_ended, "1", k_permits, owner}) == "1";
+  }));
+  const Result result = invoke(server, {"unlock", "--owner", owner, "job"});
+  CHECK(result.status == 1);
+  CHECK(result.err == "rlock: job: not held by " + owner + "\n");
+  CHECK(comes_to_be_empty(server));
+}
+
 TEST_CASE(
     "semaphore: renew does not revive a permit that has ended and that nobody has taken back") {
   Server server;

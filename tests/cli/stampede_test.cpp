@@ -54,6 +54,14 @@ Words argv_of(const Server& server, const Case& each, const Words& command) {
   return argv;
 }
 
+// Tells all who listen that the lock is free, and that it is taken again.
+void tell_of_handover(const Server& server, const Case& each) {
+  server.command({"EVAL",
+                  "redis.call('publish', KEYS[1], ARGV[1]) "
+                  "return redis.call('publish', KEYS[1], ARGV[2])",
+                  "1", each.channel, each.free(), each.taken});
+}
+
 }  // namespace
 
 TEST_CASE("stampede: waiters who hear that the lock is taken again do not ask") {
@@ -68,12 +76,7 @@ TEST_CASE("stampede: waiters who hear that the lock is taken again do not ask") 
     for (int i = 0; i < 3; ++i) waiters.emplace_back(argv_of(server, each, {"true"}));
     REQUIRE(wait_until([&] { return listeners(server, each.channel) == 203; }));
     const long before = scripts_run(server);
-    for (int i = 0; i < 200; ++i) {
-      server.command({"EVAL",
-                      "redis.call('publish', KEYS[1], ARGV[1]) "
-                      "return redis.call('publish', KEYS[1], ARGV[2])",
-                      "1", each.channel, each.free(), each.taken});
-    }
+    for (int i = 0; i < 200; ++i) tell_of_handover(server, each);
     // Each of them asks every 5 s in any case, and sometimes before the second message has come.
     CHECK(scripts_run(server) - before < 60);
     holder.close_stdin();
@@ -96,10 +99,7 @@ TEST_CASE("stampede: who hears that the lock is taken again need not ask for ano
   const double start = uptime();
   for (int i = 0; i < 13; ++i) {
     REQUIRE(wait_until([&] { return uptime() >= start + i; }));
-    server.command({"EVAL",
-                    "redis.call('publish', KEYS[1], '0') "
-                    "return redis.call('publish', KEYS[1], '2')",
-                    "1", k_channel});
+    tell_of_handover(server, lasting);
   }
   CHECK(scripts_run(server) < 7 + 4);
   server.command({"DEL", "job"});  // of which nobody is told

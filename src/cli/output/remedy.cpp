@@ -54,7 +54,6 @@ Hint pasteable(std::string command) {
 std::string rlock_for(const Globals& globals, const std::vector<Endpoint>& servers,
                       const std::string& words, std::string comment, Url url = Url::of_servers) {
   const Settings& settings = globals.settings();
-  std::string options = option("--config", settings.files().named);
   bool needs_password = false;
   const bool is_part = servers.size() < globals.known->servers.size();
   // RLOCK_REDIS there would take precedence over a configuration file. Only with a password in the
@@ -64,9 +63,10 @@ std::string rlock_for(const Globals& globals, const std::vector<Endpoint>& serve
       std::ranges::none_of(
           servers, [&](const Endpoint& server) { return has_password_in_url(globals, server); });
   // In another shell, the default files may be others.
-  if (!needs_url && settings.files().named.empty()) {
-    options += option("--config", absolute_path(settings.get("redis").source));
-  }
+  const std::string& named = settings.files().named;
+  const bool is_default = named.empty() && !needs_url;
+  std::string options =
+      option("--config", is_default ? absolute_path(settings.get("redis").source) : named);
   for (const Endpoint& server : servers) {
     if (!needs_url) break;
     if (url == Url::of_servers) options += option("-r", server.display());

@@ -162,18 +162,17 @@ class Wait {
         if (now.held_for) *now.held_for += slept;
         options_.on_wait(now);
       };
-      do {
-        while (listener_->sleep(until, tick)) {
-          deaf_ = 0;
-          if (is_crowd && listener_->hears_taken(std::min(turn(busy.waiters), until))) continue;
+      while (true) {
+        const bool is_called = listener_->sleep(until, tick);
+        deaf_ = 0;
+        if (!is_called) {
+          until = hearsay_end(asleep);
+          if (BootClock::now() >= until) return Join::yes;
+        } else if (!is_crowd || !listener_->hears_taken(std::min(turn(busy.waiters), until))) {
           heed_message(until);
           return is_crowd ? Join::called : Join::yes;
         }
-        deaf_ = 0;
-        const TimePoint latest = std::min(after(asleep, k_longest_hearsay), end());
-        const Milliseconds usual = sleep_bound(std::nullopt, random_below(1000));
-        until = std::min(after(listener_->last_taken(), usual), latest);
-      } while (BootClock::now() < until);
+      }
     } catch (const Error& error) {
       listener_.reset();
       outage_.bear(error, session_.wake_fd());
@@ -181,6 +180,14 @@ class Wait {
       if (++deaf_ > k_most_deaf) redis::pause({until, session_.wake_fd()});
     }
     return Join::yes;
+  }
+
+  // Returns until when who has slept since `asleep` need not ask, because of what others have
+  // found.
+  [[nodiscard]] TimePoint hearsay_end(TimePoint asleep) const {
+    const Milliseconds usual = sleep_bound(std::nullopt, random_below(1000));
+    return std::min(
+        {after(listener_->last_taken(), usual), after(asleep, k_longest_hearsay), end()});
   }
 
   // Returns when one of so many waiters that hear at the same moment that the lock is free is to
