@@ -129,7 +129,7 @@ void Supervisor::start_late() {
 
 void Supervisor::lose() {
   watch_loss_ = false;
-  result_.lost = true;
+  if (std::exchange(result_.lost, true)) return;  // SIGCONT and the watchdog tell of the same loss
   // Not even to clean up: while it was stopped, another may have begun to work.
   if (resumption_ && options_.on_lost == OnLost::term) options_.on_lost = OnLost::kill;
   if (options_.on_lost != OnLost::ignore) end(Ended::by_loss);

@@ -64,6 +64,9 @@ Credentials parse_credentials(std::string_view text) {
 HostAndPort parse_host_and_port(std::string_view text, std::uint16_t default_port) {
   HostAndPort result{"", default_port};
   std::string_view port;
+  if (text.find(',') != std::string_view::npos) {
+    fail("only the URL of a group or a cluster names several hosts; Redlock takes a URL for each");
+  }
   if (text.starts_with('[')) {
     const std::size_t end = text.find(']');
     if (end == std::string_view::npos) fail("'[' without ']' around the IPv6 address");
@@ -98,6 +101,7 @@ std::string_view read_around_hosts(std::string_view text, Endpoint& endpoint) {
   const std::size_t slash = text.find('/');
   std::string_view authority = text.substr(0, slash);
   const std::string_view path = slash == std::string_view::npos ? "" : text.substr(slash + 1);
+  if (path.find('@') != std::string_view::npos) fail("in a password, write / as %2F");
   if (!path.empty()) endpoint.database = parse_database(path);
   endpoint.credentials = take_credentials(authority);
   return authority;

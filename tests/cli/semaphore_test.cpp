@@ -249,6 +249,21 @@ TEST_CASE("semaphore: --at-least keeps the permit after the command, and not for
   CHECK(comes_to_be_empty(server));
 }
 
+TEST_CASE("semaphore: who is refused is told that one of the permits is kept by --at-least") {
+  Server server;
+  CHECK(
+      invoke(server, {"exec", "--permits", "2", "--at-least", "1m", "job", "--", "true"}).status ==
+      0);
+  Holders holders(server);
+  Process& holder = holders.add("2", {"--lease", "10m"});
+  const Result refused = invoke(server, {"exec", "-n", "--permits", "2", "job", "--", "true"});
+  CHECK(refused.status == 75);
+  CAPTURE(refused.err);
+  CHECK(has(refused.err, ": all 2 permits are taken, one of them kept by --at-least until "));
+  CHECK(refused.err.ends_with(" ended\n"));
+  check_done(holder);
+}
+
 TEST_CASE(
     "semaphore: --at-least leaves a name that any kind of lock may use when its time is over") {
   Server server;

@@ -3,7 +3,6 @@
 #include <chrono>
 #include <csignal>
 #include <deque>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -11,6 +10,7 @@
 
 #include "cli/foreign_lock.hpp"
 #include "support/process.hpp"
+#include "support/processes.hpp"
 #include "support/proxy.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
@@ -28,12 +28,6 @@ Words exec(const Server& server, const Words& rest) {
 
 bool is_held(const Server& server, const std::string& name) {
   return server.command({"EXISTS", name}) == "1";
-}
-
-std::ptrdiff_t threads_of(const Process& process) {
-  const auto tasks =
-      std::filesystem::directory_iterator("/proc/" + std::to_string(process.pid()) + "/task");
-  return std::distance(begin(tasks), end(tasks));
 }
 
 const Words k_until_told = {"--", "sh", "-c", "echo in $RLOCK_NAME; read x; true"};
@@ -112,7 +106,7 @@ TEST_CASE("several locks: one watchdog and one connection keep all of them") {
       before = now;
     }
   }
-  CHECK(threads_of(process) == 2);
+  CHECK(threads_of(process.pid()) == 2);
   const std::string clients = server.command({"CLIENT", "LIST"});
   std::size_t connections = 0;
   const std::string mark = ":" + std::to_string(process.pid()) + " ";
@@ -160,9 +154,9 @@ TEST_CASE("several locks: one that is lost while another is awaited is taken ane
   hold(server, "b");
   Process process(exec(server, Words{"--lease", "3s", "a", "b"} + k_until_told),
                   {.hold_stdin = true});
-  CHECK(wait_until([&] { return is_held(server, "a") && threads_of(process) == 2; }));
+  CHECK(wait_until([&] { return is_held(server, "a") && threads_of(process.pid()) == 2; }));
   server.command({"DEL", "a"});
-  CHECK(wait_until([&] { return threads_of(process) == 1; }));  // the watchdog has noticed
+  CHECK(wait_until([&] { return threads_of(process.pid()) == 1; }));  // the watchdog has noticed
   release(server, "b");
   process.wait_for_stdout("in a b");
   CHECK(server.command({"HVALS", "a"}) == "1");

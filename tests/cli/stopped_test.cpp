@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <deque>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -144,6 +145,34 @@ TEST_CASE(
   CHECK(result.err.starts_with("rlock: job: lock lost: "));
   CHECK(is_one_message(result.err));
   CHECK(released(server));
+}
+
+TEST_CASE("S7: however rlock notices after a stop that the lock was lost, it says so once") {
+  Server server;
+  std::deque<Process> runs;
+  // Which of its threads is first is chance.
+  for (int run = 0; run < 16; ++run) {
+    runs.emplace_back(rlock_argv("exec", "-r", server.unix_url(), "--lease", "2s",
+                                 "job" + std::to_string(run), "--", "sh", "-c",
+                                 "echo started; exec sleep 60"));
+  }
+  for (Process& run : runs) run.wait_for_stdout("started");
+  for (Process& run : runs) {
+    REQUIRE(wait_until([&] { return threads_of(run.pid()) == 2; }));
+    run.signal(SIGSTOP);
+  }
+  for (int run = 0; run < 16; ++run) {
+    const std::string name = "job" + std::to_string(run);
+    REQUIRE(wait_until([&] { return server.command({"EXISTS", name}) == "0"; }));
+  }
+  for (Process& run : runs) run.signal(SIGCONT);
+  for (Process& run : runs) {
+    const Result result = run.wait();
+    CHECK(result.status == 79);
+    CAPTURE(result.err);
+    CHECK(result.err.find(": lock lost: ") != std::string::npos);
+    CHECK(is_one_message(result.err));
+  }
 }
 
 TEST_CASE(

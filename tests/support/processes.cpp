@@ -3,10 +3,13 @@
 #include <csignal>
 #include <cstdlib>
 #include <dirent.h>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <unistd.h>
 
 #include "contents.hpp"
@@ -98,6 +101,12 @@ bool alive(pid_t pid) {
 bool stopped(pid_t pid) {
   const auto stat = process_stat(pid);
   return stat && stat->state == 'T';
+}
+
+std::ptrdiff_t threads_of(pid_t pid) {
+  std::error_code none;
+  const std::filesystem::directory_iterator threads("/proc/" + std::to_string(pid) + "/task", none);
+  return std::distance(begin(threads), end(threads));
 }
 
 long resident_kib(pid_t pid) {

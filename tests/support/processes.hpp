@@ -1,6 +1,7 @@
 // Looking at the processes of this machine through /proc.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string_view>
 #include <sys/types.h>
@@ -32,6 +33,9 @@ bool alive(pid_t pid);
 
 // True when pid is stopped by a signal (SIGSTOP, Ctrl-Z).
 bool stopped(pid_t pid);
+
+// How many threads pid has; 0 when there is no such process.
+std::ptrdiff_t threads_of(pid_t pid);
 
 // Resident memory in KiB (VmRSS); -1 when there is no such process.
 long resident_kib(pid_t pid);

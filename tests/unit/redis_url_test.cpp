@@ -80,6 +80,18 @@ TEST_CASE("IPv6 addresses stand in brackets") {
   CHECK(has(complaint("redis://[]"), "no host"));
 }
 
+TEST_CASE("several hosts of one URL, and a / in a password, are told as what they are") {
+  for (const char* hosts : {"a,b", "a:1,b:2", "[::1],b", "u:pw@a:1,b:2/0"}) {
+    CAPTURE(hosts);
+    CHECK(has(complaint(std::string("redis://") + hosts), "Redlock takes a URL for each"));
+  }
+  CHECK(parse_url("redis://:a,b@h").credentials.password == "a,b");
+  for (const char* url : {"redis://:pa/ss@h:1", "rediss://u:/@h", "redis-sentinel://:a/b@h/0#m"}) {
+    CAPTURE(url);
+    CHECK(has(complaint(url), "in a password, write / as %2F"));
+  }
+}
+
 TEST_CASE("the scheme is not case-sensitive") {
   CHECK(parse_url("REDIS://h").host == "h");
   CHECK(parse_url("Unix:///tmp/s").path == "/tmp/s");

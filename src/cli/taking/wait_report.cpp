@@ -46,10 +46,11 @@ std::string describe_wait(const lock::Busy& busy, Milliseconds waited, TimePoint
 std::string describe_refusal(const lock::Busy& busy) {
   const int permits = busy.permits.value_or(1);
   std::string text = std::string("not acquired: ") + (busy.is_any_string ? k_if_lock : "");
+  const auto kept = describe_kept(busy.owner, busy.holder);
   if (permits > 1) text += "all " + std::to_string(permits) + " permits are ";
-  text += describe_kept(busy.owner, busy.holder)
-              .value_or("held by " + describe_holder(busy.owner, busy.holder));
-  if (busy.holder.kept_until_ms == 0 && busy.held_for && busy.held_for->count() >= 0) {
+  if (kept) return text + (permits > 1 ? "taken, one of them " : "") + *kept;
+  text += "held by " + describe_holder(busy.owner, busy.holder);
+  if (busy.held_for && busy.held_for->count() >= 0) {
     text += " for " + format_duration(*busy.held_for);
   }
   return first_of(text, static_cast<std::size_t>(permits));
