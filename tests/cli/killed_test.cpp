@@ -187,7 +187,7 @@ TEST_CASE("S7: a guardian whose searches become slow still ends the command with
 
 TEST_CASE("S7: with --on-lost ignore, too, a dead rlock leaves nothing behind") {
   Job job;
-  Process rlock(job.argv({"--lease", "1s", "--on-lost", "ignore"}), job.options());
+  Process rlock(job.argv({"--lease", "5s", "--on-lost", "ignore"}), job.options());
   job.wait_until_all_beat();
   rlock.signal(SIGKILL);
   CHECK(wait_until([&] { return job.all_gone(); }));

@@ -17,11 +17,11 @@ using namespace rlock::test;
 
 namespace {
 
-const std::string k_same = "--kind simple --token same --lease 1s job";
+const std::string k_same = "--kind simple --token same --lease 3s job";
 
 // The words for a run that holds the lock with this value.
 Words holding(const Words& command) {
-  return rlock_argv("exec", "--kind", "simple", "--token", "same", "--lease", "1s", "job", "--",
+  return rlock_argv("exec", "--kind", "simple", "--token", "same", "--lease", "3s", "job", "--",
                     command);
 }
 
@@ -63,7 +63,7 @@ TEST_CASE("S5: a run left behind takes no part in another's lock of the same val
   shells.go("go");
   CHECK(wait_until([&] { return contents(shells.directory + "/back") == back; }));
   CHECK_FALSE(std::filesystem::exists(shells.directory + "/ran"));
-  CHECK(std::stol(server.command({"PTTL", "job"})) <= 1000);
+  CHECK(std::stol(server.command({"PTTL", "job"})) <= 3000);
   other.end();
 }
 
@@ -77,7 +77,7 @@ TEST_CASE("S4: a nested run whose outer run has ended is told, whoever has the s
   CHECK(run(holding(command), shells.options()).status == 0);
   Other other(shells.options());
   CHECK(wait_until([&] { return contents(shells.directory + "/back") == "79\n"; }));
-  CHECK(std::stol(server.command({"PTTL", "job"})) <= 1000);
+  CHECK(std::stol(server.command({"PTTL", "job"})) <= 3000);
   other.end();
 }
 

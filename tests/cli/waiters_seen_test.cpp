@@ -128,7 +128,7 @@ TEST_CASE("who may not ask who listens is told that nobody knows, not that nobod
 TEST_CASE("semaphore: list and watch tell how many permits are free") {
   Server server;
   const Crowd crowd(server.unix_url(), {"--permits", "3"}, 0);
-  CHECK(has(crowd.invoke({"list"}).out, "  held, 2 of 3 permits available  "));
+  CHECK(has(crowd.invoke({"list"}).out, "  held, 2 of 3 left  "));
   const std::string json = R"("permits":{"total":3,"available":2})";
   CHECK(has(crowd.invoke({"list", "--json"}).out, json));
   CHECK(has(crowd.invoke({"watch", "--for", "0", "job"}).out, ", 2 of 3 permits available"));

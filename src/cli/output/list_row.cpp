@@ -6,7 +6,6 @@
 #include "cli/output/holder_text.hpp"
 #include "cli/output/json.hpp"
 #include "cli/output/snapshot_json.hpp"
-#include "cli/output/snapshot_text.hpp"
 #include "cli/output/table.hpp"
 
 namespace rlock::cli {
@@ -21,7 +20,10 @@ std::string describe_kind(const Snapshot& snapshot) {
 
 std::string describe_state(const Snapshot& snapshot) {
   const std::string state = snapshot.held ? "held" : "free";
-  return snapshot.permits ? state + ", " + describe_permits(*snapshot.permits) : state;
+  if (!snapshot.permits) return state;
+  // In few words: names and holders need the room.
+  return state + ", " + std::to_string(snapshot.permits->available) + " of " +
+         std::to_string(snapshot.permits->total) + " left";
 }
 
 std::string describe_ttl(const Snapshot& snapshot) {
