@@ -82,6 +82,21 @@ TEST_CASE("exec with few descriptors runs the command and ends, or refuses befor
   }
 }
 
+TEST_CASE("W2: exec of several locks on several servers with few descriptors ends in any case") {
+  Quorum servers(3);
+  const Words exec = servers.rlock("exec", {"--lease", "3s", "a", "b", "--", "echo", "ran"});
+  for (int count = 8; count <= 30; ++count) {
+    CAPTURE(count);
+    Words argv{"sh", "-c", with_descriptors(count, "exec \"$@\""), "sh"};
+    argv.insert(argv.end(), exec.begin(), exec.end());
+    const Result result = run(argv);
+    CAPTURE(result.err);
+    CHECK(result.status == (result.out == "ran\n" ? 0 : 69));
+    CHECK((result.status == 0 || has(result.err, "Too many open files")));
+    CHECK((result.status == 0 || count < 30));
+  }
+}
+
 // Looking through /proc takes descriptors, too: without any, nobody was found, and the lock was
 // given back.
 TEST_CASE("S3: exec with few descriptors ends all of its command, or refuses before it starts it") {

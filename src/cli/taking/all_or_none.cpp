@@ -39,9 +39,10 @@ bool take_all(std::vector<Request> requests, const Globals& globals, lock::Sessi
               HeldLocks& locks) {
   bool has_waited = false;  // for the lock that was asked for last
   bool has_waited_long = false;
+  bool is_one_left = false;  // of our own: who waits then may wait for that
   int vain = 0;
   const auto let_go = [&] {
-    locks.let_go();
+    is_one_left = !locks.let_go();
     has_waited_long = false;
     // By another owner, whose locks no release that is still on its way can free.
     set_owner(requests, lock::with_fresh_uuid(requests.front().wish.owner));
@@ -74,11 +75,14 @@ bool take_all(std::vector<Request> requests, const Globals& globals, lock::Sessi
     }
     next->patience = next->outage_end = TimePoint::max();
     for (Request& request : requests) request.server_was_there = true;
-    if (held) {
-      locks.add(std::move(*held));
+    const bool is_taken = held.has_value();
+    if (is_taken) locks.add(std::move(*held));
+    locks.check_watchdog();
+    if (is_taken) {
       ++next;
       const TimePoint now = BootClock::now();
-      if (has_waited && now >= after(asked, k_shortest_patience)) has_waited_long = true;
+      const bool is_for_others = has_waited && !is_one_left;
+      if (is_for_others && now >= after(asked, k_shortest_patience)) has_waited_long = true;
       if (next != requests.end() || !locks.is_lost() || now >= requests[0].deadline) continue;
       if (!has_waited_long && ++vain == k_most_vain) continue;
       let_go();  // one was lost meanwhile: from the beginning

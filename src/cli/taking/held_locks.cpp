@@ -5,7 +5,9 @@
 #include <system_error>
 #include <utility>
 
+#include "base/error.hpp"
 #include "base/escape.hpp"
+#include "base/wording.hpp"
 #include "cli/output/holder_text.hpp"
 #include "cli/terminal/message.hpp"
 
@@ -50,6 +52,14 @@ void HeldLocks::watch(Use use) {
     failure_ = std::string("it cannot be renewed: ") + error.what();
   }
   throw Error(ExitStatus::unavailable, failure_);
+}
+
+void HeldLocks::check_watchdog() const {
+  const auto verdict = watchdog_ ? watchdog_->verdict() : std::nullopt;
+  if (!verdict || verdict->lock != nullptr) return;
+  throw Error(ExitStatus::unavailable,
+              first_of(escape_for_terminal(entries_.front().lock->name()), entries_.size()) +
+                  ": cannot be renewed: " + verdict->reason);
 }
 
 void HeldLocks::ask() {
@@ -145,11 +155,13 @@ std::vector<std::string> HeldLocks::release(Milliseconds keep) noexcept {
       if (!hanging.contains("")) node = client.node_of(entry->lock->name());
       if (hanging.contains(node)) {
         say(not_released + "the server did not answer before");
+        is_one_left_ = true;
         continue;
       }
       const auto answer = entry->lock->release(session_, keep);
       if (answer == lock::Release::not_held) not_held.push_back(entry->lock->name());
     } catch (const std::exception& error) {
+      is_one_left_ = true;
       if (BootClock::now() < entry->hold.deadline) say(not_released + error.what());
       if (bound == usual && BootClock::now() >= after(start, bound)) hanging.insert(node);
     }
@@ -158,8 +170,8 @@ std::vector<std::string> HeldLocks::release(Milliseconds keep) noexcept {
   return not_held;
 }
 
-void HeldLocks::let_go() noexcept {
-  if (entries_.empty()) return;
+bool HeldLocks::let_go() noexcept {
+  if (entries_.empty()) return true;
   const int wake_fd = session_.wake_fd();
   release(Milliseconds(0));
   session_.set_wake_fd(wake_fd);
@@ -167,6 +179,7 @@ void HeldLocks::let_go() noexcept {
   entries_.clear();
   lost_.clear();
   options_.on_end_moved(end());
+  return !std::exchange(is_one_left_, false);
 }
 
 void HeldLocks::note_end(const lock::Lock& lock, TimePoint when) {

@@ -35,6 +35,9 @@ class HeldLocks {
   enum class Use { own_session, our_session };
   void start_watchdog(Use use);
 
+  // Throws Error (unavailable) if the watchdog has ended because the system denied it something.
+  void check_watchdog() const;
+
   // Returns a descriptor that becomes readable when a lock is lost.
   [[nodiscard]] int lost_fd() const noexcept { return lost_.fd(); }
   // Returns whether the watchdog has reported a loss, or no time is left to end a command.
@@ -59,8 +62,9 @@ class HeldLocks {
   // server that does not answer is waited for once, and not longer than the lease.
   // Returns the names of the locks that this run did not hold any more.
   std::vector<std::string> release(Milliseconds keep) noexcept;
-  // Releases all locks before the command is started, to take them again later.
-  void let_go() noexcept;
+  // Releases all locks before the command is started, to take them again later. Returns false if
+  // one may be left on a server.
+  bool let_go() noexcept;
 
  private:
   struct Entry : HeldLock {
@@ -80,6 +84,7 @@ class HeldLocks {
   std::string failure_;       // why the watchdog could not be started
   mutable std::mutex mutex_;  // of the list, and the deadline of every hold
   std::list<Entry> entries_;
+  bool is_one_left_ = false;  // `release` could not give it back
   std::optional<lock::Watchdog> watchdog_;
 };
 
