@@ -331,6 +331,22 @@ TEST_CASE("Redlock: replies that are lost, of any request, count once") {
   }
 }
 
+TEST_CASE("Redlock: a token that a server could not be told is no lease that has ended") {
+  Quorum quorum(3);
+  quorum[2].command({"HSET", "job", k_foreign_owner, "1"});
+  quorum[2].command({"PEXPIRE", "job", "60000"});
+  // Of the requests, only that which raises the token has three keys.
+  quorum.proxy(1).cut_after_next_request("\r\n$1\r\n3\r\n$3\r\njob\r\n", Mode::refuse);
+  const Result result = run(quorum.rlock("exec", {"--fence", "job", "--", "echo", "ran"}));
+  CHECK(quorum.proxy(1).cuts() == 1);
+  CHECK(result.status == 69);
+  CHECK(result.out.empty());
+  CAPTURE(result.err);
+  CHECK(has(result.err,
+            "too few of the 3 servers answered, 2 are needed to make the fencing token "
+            "known: "));
+}
+
 TEST_CASE("Redlock: answers that come after the lease are no lock (K2)") {
   Quorum quorum(3);
   const std::string look = "redis-cli -s " + quorum[0].unix_path() + " pttl job";

@@ -178,9 +178,7 @@ void QuorumLock::raise_token(Session& session, std::int64_t token, TimePoint dea
   });
   if (raised) return;
   take_back(session);
-  if (majority_.is_blocked_by(failures.size())) {
-    throw_too_few(failures, majority_, "make the fencing token known");
-  }
+  if (!failures.empty()) throw_too_few(failures, majority_, "make the fencing token known");
   throw redis::Unavailable(escape_for_terminal(name()) +
                            ": too late: the lease ended, or the lock was deleted, before " +
                            std::to_string(majority_.needed()) + " of the " +
