@@ -91,9 +91,13 @@ TEST_CASE("W2: exec of several locks on several servers with few descriptors end
     argv.insert(argv.end(), exec.begin(), exec.end());
     const Result result = run(argv);
     CAPTURE(result.err);
-    CHECK(result.status == (result.out == "ran\n" ? 0 : 69));
-    CHECK((result.status == 0 || has(result.err, "Too many open files")));
-    CHECK((result.status == 0 || count < 30));
+    // The watchdog may find out only when the command runs already.
+    CHECK((result.status == 79 || result.status == (result.out == "ran\n" ? 0 : 69)));
+    CHECK((result.status == 0 || (count < 30 && has(result.err, "Too many open files"))));
+    // It does not take, and fail to give back, the same locks again and again.
+    const std::size_t first = result.err.find("a: not released");
+    CHECK((first == std::string::npos ||
+           result.err.find("a: not released", first + 1) == std::string::npos));
   }
 }
 

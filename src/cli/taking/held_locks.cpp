@@ -51,15 +51,17 @@ void HeldLocks::watch(Use use) {
   } catch (const Error& error) {
     failure_ = std::string("it cannot be renewed: ") + error.what();
   }
-  throw Error(ExitStatus::unavailable, failure_);
+  throw Error(ExitStatus::unavailable, names() + ": " + failure_);
 }
 
 void HeldLocks::check_watchdog() const {
   const auto verdict = watchdog_ ? watchdog_->verdict() : std::nullopt;
   if (!verdict || verdict->lock != nullptr) return;
-  throw Error(ExitStatus::unavailable,
-              first_of(escape_for_terminal(entries_.front().lock->name()), entries_.size()) +
-                  ": cannot be renewed: " + verdict->reason);
+  throw Error(ExitStatus::unavailable, names() + ": it cannot be renewed: " + verdict->reason);
+}
+
+std::string HeldLocks::names() const {
+  return first_of(escape_for_terminal(entries_.front().lock->name()), entries_.size());
 }
 
 void HeldLocks::ask() {

@@ -74,6 +74,7 @@ class HeldLocks {
   [[nodiscard]] TimePoint first_end() const;                      // with the mutex
   [[nodiscard]] bool is_too_late(const Entry& entry) const;       // with the mutex
   [[nodiscard]] TimePoint last_moment(const Entry& entry) const;  // with the mutex
+  [[nodiscard]] std::string names() const;  // such as "a and 1 more"; there is one at least
   void note_end(const lock::Lock& lock, TimePoint when);
   void watch(Use use);
 
