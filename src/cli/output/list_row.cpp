@@ -19,7 +19,7 @@ std::string describe_kind(const Snapshot& snapshot) {
 }
 
 std::string describe_state(const Snapshot& snapshot) {
-  const std::string state = snapshot.held ? "held" : "free";
+  std::string state = snapshot.held ? "held" : "free";
   if (!snapshot.permits) return state;
   // In few words: names and holders need the room.
   return state + ", " + std::to_string(snapshot.permits->available) + " of " +
