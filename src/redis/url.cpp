@@ -65,7 +65,7 @@ HostAndPort parse_host_and_port(std::string_view text, std::uint16_t default_por
   HostAndPort result{"", default_port};
   std::string_view port;
   if (text.find(',') != std::string_view::npos) {
-    fail("only the URL of a group or a cluster names several hosts; Redlock takes a URL for each");
+    fail("only redis-sentinel and redis-cluster take several hosts; Redlock takes a URL for each");
   }
   if (text.starts_with('[')) {
     const std::size_t end = text.find(']');
