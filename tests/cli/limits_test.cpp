@@ -2,6 +2,7 @@
 // says no, and never hangs.
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <future>
 #include <linux/filter.h>
@@ -89,15 +90,14 @@ TEST_CASE("W2: exec of several locks on several servers with few descriptors end
     CAPTURE(count);
     Words argv{"sh", "-c", with_descriptors(count, "exec \"$@\""), "sh"};
     argv.insert(argv.end(), exec.begin(), exec.end());
-    const Result result = run(argv);
+    // Who has no descriptor for a connection bears that for 60 s, as an outage of the servers.
+    const Result result = run(argv, {}, std::chrono::minutes(2));
     CAPTURE(result.err);
     // The watchdog may find out only when the command runs already.
     CHECK((result.status == 79 || result.status == (result.out == "ran\n" ? 0 : 69)));
     CHECK((result.status == 0 || (count < 30 && has(result.err, "Too many open files"))));
     // It does not take, and fail to give back, the same locks again and again.
-    const std::size_t first = result.err.find("a: not released");
-    CHECK((first == std::string::npos ||
-           result.err.find("a: not released", first + 1) == std::string::npos));
+    CHECK(result.err.find("a: not released") == result.err.rfind("a: not released"));
   }
 }
 
