@@ -42,9 +42,9 @@ class Guardian {
   void set_start_limit(TimePoint when) noexcept { start_limit_ = when; }
 
   // From now on the kill time also counts while rlock lives, and the guardian looks for the
-  // command's processes. Call it right before the command
-  // starts: if the kill time came earlier, the guardian would end with nothing to kill. Replaces a
-  // guardian that somebody has killed. Throws as the constructor.
+  // command's processes. Call it right before the command starts: if the kill time came earlier,
+  // the guardian would end with nothing to kill. Replaces a guardian that somebody has killed.
+  // Throws as the constructor.
   void arm();
 
   // Call it in the command's process, before it runs another program. Tells the guardian its

@@ -64,9 +64,6 @@ Credentials parse_credentials(std::string_view text) {
 HostAndPort parse_host_and_port(std::string_view text, std::uint16_t default_port) {
   HostAndPort result{"", default_port};
   std::string_view port;
-  if (text.find(',') != std::string_view::npos) {
-    fail("only redis-sentinel and redis-cluster take several hosts; Redlock takes a URL for each");
-  }
   if (text.starts_with('[')) {
     const std::size_t end = text.find(']');
     if (end == std::string_view::npos) fail("'[' without ']' around the IPv6 address");
@@ -112,7 +109,11 @@ Endpoint parse_tcp(std::string_view rest, Endpoint::Transport transport) {
   if (rest.find_first_of("?#") != std::string_view::npos) {
     fail("'?' and '#' have no meaning here (in a password, write %3F and %23)");
   }
-  const HostAndPort server = parse_host_and_port(read_around_hosts(rest, endpoint), k_port);
+  const std::string_view host = read_around_hosts(rest, endpoint);
+  if (host.find(',') != std::string_view::npos) {
+    fail("only redis-sentinel and redis-cluster take several hosts; Redlock takes a URL for each");
+  }
+  const HostAndPort server = parse_host_and_port(host, k_port);
   endpoint.host = server.host;
   endpoint.port = server.port;
   return endpoint;

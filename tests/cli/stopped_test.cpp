@@ -13,6 +13,7 @@
 #include "cli/family.hpp"
 #include "support/processes.hpp"
 #include "support/pty.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 using namespace std::chrono_literals;
@@ -170,7 +171,7 @@ TEST_CASE("S7: however rlock notices after a stop that the lock was lost, it say
     const Result result = run.wait();
     CHECK(result.status == 79);
     CAPTURE(result.err);
-    CHECK(result.err.find(": lock lost: ") != std::string::npos);
+    CHECK(has(result.err, ": lock lost: "));
     CHECK(is_one_message(result.err));
   }
 }

@@ -12,6 +12,11 @@
 #include "cli/terminal/message.hpp"
 
 namespace rlock::cli {
+namespace {
+
+constexpr const char* k_not_renewable = "it cannot be renewed: ";
+
+}  // namespace
 
 HeldLocks::HeldLocks(lock::Session& session, Options options)
     : session_(session), options_(std::move(options)) {}
@@ -49,7 +54,7 @@ void HeldLocks::watch(Use use) {
   } catch (const std::system_error& error) {
     failure_ = "no thread can be started to renew it: " + error.code().message();
   } catch (const Error& error) {
-    failure_ = std::string("it cannot be renewed: ") + error.what();
+    failure_ = std::string(k_not_renewable) + error.what();
   }
   throw Error(ExitStatus::unavailable, names() + ": " + failure_);
 }
@@ -57,7 +62,7 @@ void HeldLocks::watch(Use use) {
 void HeldLocks::check_watchdog() const {
   const auto verdict = watchdog_ ? watchdog_->verdict() : std::nullopt;
   if (!verdict || verdict->lock != nullptr) return;
-  throw Error(ExitStatus::unavailable, names() + ": it cannot be renewed: " + verdict->reason);
+  throw Error(ExitStatus::unavailable, names() + ": " + k_not_renewable + verdict->reason);
 }
 
 std::string HeldLocks::names() const {
