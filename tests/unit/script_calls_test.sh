@@ -11,11 +11,16 @@ if [[ ! -f $generated/lua_scripts.hpp ]]; then
     exit 77
 fi
 
+work=$(mktemp -d)
+trap 'rm -rf -- "$work"' EXIT
+compile=("${CXX:-c++}" -std=c++20 -Werror=missing-field-initializers -Wall -Wextra -I"$source/src" -I"$generated")
+# With this header precompiled, a call takes a tenth of the time.
+echo '#include "lua_scripts.hpp"' >"$work/scripts.hpp"
+"${compile[@]}" -x c++-header "$work/scripts.hpp"
+
 # Whether the compiler takes the text for a call of renew.lua.
 compiles() {
-    "${CXX:-c++}" -std=c++20 -fsyntax-only -Werror=missing-field-initializers -Wall -Wextra \
-        -I"$source/src" -I"$generated" -x c++ - >/dev/null 2>&1 <<END
-#include "lua_scripts.hpp"
+    "${compile[@]}" -fsyntax-only -include "$work/scripts.hpp" -x c++ - >/dev/null 2>&1 <<END
 using namespace rlock;
 const Key lock("job"), info("rlock_info:{job}");
 const std::string owner = "u:1";
