@@ -18,7 +18,7 @@ std::string describe_kind(const Snapshot& snapshot) {
   return kind.empty() ? "-" : kind + (snapshot.is_any_string ? "?" : "");
 }
 
-std::string describe_state(const Snapshot& snapshot) {
+std::string state_cell(const Snapshot& snapshot) {
   std::string state = snapshot.held ? "held" : "free";
   if (!snapshot.permits) return state;
   // In few words: names and holders need the room.
@@ -53,7 +53,7 @@ std::vector<std::string> list_cells(const Snapshot& snapshot, const Paint& paint
   const auto waiters = snapshot.waiting();
   return {escape_for_terminal(snapshot.name),
           describe_kind(snapshot),
-          paint(snapshot.held ? Tone::busy : Tone::good, describe_state(snapshot)),
+          paint(snapshot.held ? Tone::busy : Tone::good, state_cell(snapshot)),
           describe_ttl(snapshot),
           describe_holders(snapshot),
           waiters ? std::to_string(*waiters) : "-",
