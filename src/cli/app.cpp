@@ -13,6 +13,7 @@
 #include "base/nearest.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/output/error_text.hpp"
+#include "cli/parsing/literal_words.hpp"
 #include "cli/taking/exported.hpp"
 #include "redis/tls_module.hpp"
 
@@ -22,7 +23,7 @@ namespace {
 struct Entry {
   const char* name;
   const char* description;
-  Action (*set_up)(CLI::App& command, const Invocation& invocation);
+  Action (*set_up)(OptionSet& command, const Invocation& invocation);
   bool is_for_locks = false;  // for those that the command line names
 };
 
@@ -188,12 +189,17 @@ std::map<std::string, Action> set_up(CLI::App& app, Invocation& invocation,
     if (starts_with_command && !is_mentioned) continue;
     CLI::App* command = app.add_subcommand(entry.name, entry.description);
     if (*entry.description == '\0') command->group("");
-    if (is_mentioned) actions[entry.name] = entry.set_up(*command, invocation);
+    if (is_mentioned) {
+      OptionSet options(*command);
+      actions[entry.name] = entry.set_up(options, invocation);
+    }
     if (chosen == entry.name) chosen_command = command;
   }
   const bool is_only_command = actions.size() == 1;
-  if (starts_with_command && !(is_only_command && has_all_options(*chosen_command, words)))
-    invocation.globals.add_to(app);
+  if (starts_with_command && !(is_only_command && has_all_options(*chosen_command, words))) {
+    OptionSet options(app);
+    invocation.globals.add_to(options);
+  }
   if (chosen_command != nullptr) protect_words(words, app, *chosen_command);
   return actions;
 }
@@ -209,7 +215,8 @@ Action print_later(const std::string& text) {
 
 std::function<int()> parse(int argc, const char* const* argv) {
   CLI::App app("Locks for a fleet of machines, on Redis or Valkey, in Redisson's format.", "rlock");
-  set_usage(app, "rlock [GLOBAL] COMMAND [OPTIONS] ...");
+  OptionSet options(app);
+  options.set_usage("rlock [GLOBAL] COMMAND [OPTIONS] ...");
   app.set_help_flag("-h,--help", "Print this help and exit");
   app.set_version_flag("-V,--version", version, "Print the version and exit");
   app.require_subcommand(1);
@@ -226,7 +233,7 @@ std::function<int()> parse(int argc, const char* const* argv) {
     if (words == std::vector<std::string>{"help"}) words.clear();
     if (words.empty() || is_command(words[0])) words.emplace_back("--help");
   }
-  if (words.empty() || !is_command(words.front())) invocation->globals.add_to(app);
+  if (words.empty() || !is_command(words.front())) invocation->globals.add_to(options);
   const std::size_t chosen_at = find_command(app, words);
   const std::string chosen = chosen_at < words.size() ? words[chosen_at] : "";
   // For another command, "exec" may be a lock's name.

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <doctest/doctest.h>
 
+#include "cli/parsing/option_set.hpp"
 #include "cli/settings/take_options.hpp"
 
 using namespace rlock;
@@ -15,7 +16,8 @@ namespace {
 TakeOptions parse(std::vector<std::string> words) {
   CLI::App app;
   TakeOptions options;
-  options.add_to(app);
+  rlock::cli::OptionSet set(app);
+  options.add_to(set);
   app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   return options;
 }
@@ -185,7 +187,7 @@ TEST_CASE("a value and a key's format are for simple locks, and have bounds") {
   for (const char* format : {"", "redlock", "{}{}", "{", "}{", "{ }"}) {
     CAPTURE(format);
     CHECK(complaint([&] {
-            return parse({"--kind", "simple", "--key-format", format});
+            return parse({"--kind", "simple", "--key-format", format}).keys_of({"job"});
           }).starts_with("--key-format: '"));
   }
   const TakeOptions options = parse({"--kind", "simple", "--key-format", "12345678{}"});

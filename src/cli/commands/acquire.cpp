@@ -8,8 +8,6 @@
 #include <unistd.h>
 #include <variant>
 
-#include <CLI/CLI.hpp>
-
 #include "base/escape.hpp"
 #include "base/integer.hpp"
 #include "cli/commands/commands.hpp"
@@ -180,17 +178,15 @@ int run_acquire(const Globals& globals, const AcquireOptions& options) {
 
 }  // namespace
 
-Action set_up_acquire(CLI::App& command, const Invocation& invocation) {
+Action set_up_acquire(OptionSet& command, const Invocation& invocation) {
   const auto options = std::make_shared<AcquireOptions>();
-  set_usage(command, "rlock acquire [OPTIONS] NAME");
-  unprotect(*command.add_option("NAME", options->name, "Name of the lock")->required());
+  command.set_usage("rlock acquire [OPTIONS] NAME");
+  command.add_argument("NAME", &options->name, "Name of the lock");
   options->take.add_to(command);
-  command.option_defaults()->group("The shell");
-  command
-      .add_option("--pid", options->pid,
-                  "Release the lock when this process ends [the caller of rlock]")
-      ->type_name("PID")
-      ->excludes("--no-watchdog");
+  command.set_group("The shell");
+  command.add_value("--pid", &options->pid, "PID",
+                    "Release the lock when this process ends [the caller of rlock]");
+  command.exclude("--pid", {"--no-watchdog"});
   command.add_flag("--export", options->shell,
                    "Print shell code for eval instead of the owner. For fish: --export=fish");
   return [&invocation, options] { return run_acquire(invocation.globals, *options); };

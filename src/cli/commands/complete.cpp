@@ -5,8 +5,6 @@
 #include <set>
 #include <sys/stat.h>
 
-#include <CLI/CLI.hpp>
-
 #include "base/fd.hpp"
 #include "base/glob.hpp"
 #include "cli/commands/commands.hpp"
@@ -123,12 +121,12 @@ int run_complete(Globals globals, const CompleteOptions& options) {
 
 }  // namespace
 
-Action set_up_complete(CLI::App& command, const Invocation& invocation) {
+Action set_up_complete(OptionSet& command, const Invocation& invocation) {
   const auto options = std::make_shared<CompleteOptions>();
-  set_usage(command, "rlock __complete names|holders|waiters -- START [NAME]");
-  unprotect(*command.add_option("WHAT", options->what)->required());
-  unprotect(*command.add_option("START", options->start)->required());
-  unprotect(*command.add_option("NAME", options->lock));
+  command.set_usage("rlock __complete names|holders|waiters -- START [NAME]");
+  command.add_argument("WHAT", &options->what);
+  command.add_argument("START", &options->start);
+  command.add_argument("NAME", &options->lock, "", OptionSet::Need::optional);
   return [&invocation, options] { return run_complete(invocation.globals, *options); };
 }
 

@@ -1,7 +1,5 @@
 // rlock config: shows the settings that count, and where each comes from. Asks no server.
 
-#include <CLI/CLI.hpp>
-
 #include "base/escape.hpp"
 #include "base/percent.hpp"
 #include "base/words.hpp"
@@ -95,8 +93,8 @@ int run_config(const Globals& globals) {
 
 }  // namespace
 
-Action set_up_config(CLI::App& command, const Invocation& invocation) {
-  set_usage(command, "rlock config [OPTIONS]");
+Action set_up_config(OptionSet& command, const Invocation& invocation) {
+  command.set_usage("rlock config [OPTIONS]");
   return [&invocation] { return run_config(invocation.globals); };
 }
 

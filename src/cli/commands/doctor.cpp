@@ -8,8 +8,6 @@
 #include <set>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
-
 #include "base/escape.hpp"
 #include "base/text_width.hpp"
 #include "base/wording.hpp"
@@ -230,15 +228,15 @@ int run_doctor(const Globals& globals, const DoctorOptions& options) {
 
 }  // namespace
 
-Action set_up_doctor(CLI::App& command, const Invocation& invocation) {
+Action set_up_doctor(OptionSet& command, const Invocation& invocation) {
   const auto options = std::make_shared<DoctorOptions>();
-  set_usage(command, "rlock doctor [--repair | --dry-run] [NAME]");
-  unprotect(*command.add_option("NAME", options->name, "Check only this lock [all]"));
-  CLI::Option* repair =
-      command.add_flag("--repair", options->repair,
-                       "Remove what nobody can need any more, and say what was removed");
-  command.add_flag("--dry-run", options->dry_run, "Only say what --repair would remove")
-      ->excludes(repair);
+  command.set_usage("rlock doctor [--repair | --dry-run] [NAME]");
+  command.add_argument("NAME", &options->name, "Check only this lock [all]",
+                       OptionSet::Need::optional);
+  command.add_flag("--repair", options->repair,
+                   "Remove what nobody can need any more, and say what was removed");
+  command.add_flag("--dry-run", options->dry_run, "Only say what --repair would remove");
+  command.exclude("--dry-run", {"--repair"});
   return [&invocation, options] { return run_doctor(invocation.globals, *options); };
 }
 

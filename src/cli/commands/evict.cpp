@@ -4,8 +4,6 @@
 #include <optional>
 #include <set>
 
-#include <CLI/CLI.hpp>
-
 #include "base/escape.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/output/holder_text.hpp"
@@ -77,12 +75,11 @@ int run_evict(const Globals& globals, const EvictOptions& options) {
 
 }  // namespace
 
-Action set_up_evict(CLI::App& command, const Invocation& invocation) {
+Action set_up_evict(OptionSet& command, const Invocation& invocation) {
   const auto options = std::make_shared<EvictOptions>();
-  set_usage(command, "rlock evict [OPTIONS] NAME OWNER");
-  unprotect(*command.add_option("NAME", options->name, "Name of the lock")->required());
-  unprotect(*command.add_option("OWNER", options->owner, "The waiter, as inspect-queue shows it")
-                 ->required());
+  command.set_usage("rlock evict [OPTIONS] NAME OWNER");
+  command.add_argument("NAME", &options->name, "Name of the lock");
+  command.add_argument("OWNER", &options->owner, "The waiter, as inspect-queue shows it");
   return [&invocation, options] { return run_evict(invocation.globals, *options); };
 }
 

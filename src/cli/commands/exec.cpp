@@ -4,8 +4,6 @@
 #include <optional>
 #include <sys/wait.h>
 
-#include <CLI/CLI.hpp>
-
 #include "base/duration.hpp"
 #include "base/escape.hpp"
 #include "base/random.hpp"
@@ -255,34 +253,27 @@ constexpr const char* k_examples =
     "  At most three encoders at once, for two hours at the most.\n"
     "    rlock exec --permits 3 --at-most 2h encode -- ./encode film.mkv\n";
 
-void add_options(CLI::App& command, ExecOptions& options) {
+void add_options(OptionSet& command, ExecOptions& options) {
   options.take.add_to(command);
-  command.option_defaults()->group("The command");
-  command.add_option("-c", options.shell, "Run /bin/sh -c STRING instead of '-- CMD'")
-      ->type_name("STRING");
-  command
-      .add_option("--on-lost", options.on_lost, "What happens to CMD when the lock is lost [term]")
-      ->type_name("ACTION")
-      ->check(CLI::IsMember({"term", "kill", "ignore"}));
-  command
-      .add_option("--kill-after", options.kill_after,
-                  "Time from SIGTERM to SIGKILL when rlock ends CMD [5s, at most a third of the "
-                  "lease]")
-      ->type_name("DUR");
-  command
-      .add_option("--at-least", options.at_least,
-                  "Keep the lock for at least this time, even if CMD ends sooner")
-      ->type_name("DUR");
-  command.add_option("--at-most", options.at_most, "End CMD after this time, with status 124")
-      ->type_name("DUR");
+  command.set_group("The command");
+  command.add_value("-c", &options.shell, "STRING", "Run /bin/sh -c STRING instead of '-- CMD'");
+  command.add_value("--on-lost", &options.on_lost, "ACTION",
+                    "What happens to CMD when the lock is lost [term]", {"term", "kill", "ignore"});
+  command.add_value("--kill-after", &options.kill_after, "DUR",
+                    "Time from SIGTERM to SIGKILL when rlock ends CMD [5s, at most a third of the "
+                    "lease]");
+  command.add_value("--at-least", &options.at_least, "DUR",
+                    "Keep the lock for at least this time, even if CMD ends sooner");
+  command.add_value("--at-most", &options.at_most, "DUR",
+                    "End CMD after this time, with status 124");
 }
 
 }  // namespace
 
-Action set_up_exec(CLI::App& command, const Invocation& invocation) {
+Action set_up_exec(OptionSet& command, const Invocation& invocation) {
   const auto options = std::make_shared<ExecOptions>();
-  set_usage(command, "rlock exec [OPTIONS] NAME... {-- CMD [ARG...] | -c STRING}", k_examples);
-  unprotect(*command.add_option("NAME", options->names, "Names of the locks")->required());
+  command.set_usage("rlock exec [OPTIONS] NAME... {-- CMD [ARG...] | -c STRING}", k_examples);
+  command.add_argument("NAME", &options->names, "Names of the locks");
   if (invocation.has_options) add_options(command, *options);
   return [&invocation, options] {
     return run_exec(invocation.globals, *options, make_plan(*options, invocation.command));

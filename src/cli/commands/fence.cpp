@@ -2,8 +2,6 @@
 
 #include <memory>
 
-#include <CLI/CLI.hpp>
-
 #include "base/escape.hpp"
 #include "base/integer.hpp"
 #include "cli/commands/commands.hpp"
@@ -49,12 +47,11 @@ int run_fence(const Globals& globals, const FenceOptions& options) {
 
 }  // namespace
 
-Action set_up_fence(CLI::App& command, const Invocation& invocation) {
+Action set_up_fence(OptionSet& command, const Invocation& invocation) {
   const auto options = std::make_shared<FenceOptions>();
-  set_usage(command, "rlock fence [OPTIONS] NAME TOKEN");
-  unprotect(*command.add_option("NAME", options->name, "Name of the lock")->required());
-  unprotect(
-      *command.add_option("TOKEN", options->token, "The token, such as $RLOCK_TOKEN")->required());
+  command.set_usage("rlock fence [OPTIONS] NAME TOKEN");
+  command.add_argument("NAME", &options->name, "Name of the lock");
+  command.add_argument("TOKEN", &options->token, "The token, such as $RLOCK_TOKEN");
   options->key_format.add_to(command);
   return [&invocation, options] { return run_fence(invocation.globals, *options); };
 }

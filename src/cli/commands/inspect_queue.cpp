@@ -3,8 +3,6 @@
 #include <memory>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
-
 #include "cli/commands/commands.hpp"
 #include "cli/output/error_text.hpp"
 #include "cli/output/problem_text.hpp"
@@ -48,14 +46,14 @@ int run_inspect_queue(const Globals& globals, const std::string& name) {
 
 }  // namespace
 
-Action set_up_inspect_queue(CLI::App& command, const Invocation& invocation) {
+Action set_up_inspect_queue(OptionSet& command, const Invocation& invocation) {
   struct Options {
     std::string name;
     KeyFormat key_format;
   };
   const auto options = std::make_shared<Options>();
-  set_usage(command, "rlock inspect-queue [OPTIONS] NAME");
-  unprotect(*command.add_option("NAME", options->name, "Name of the lock")->required());
+  command.set_usage("rlock inspect-queue [OPTIONS] NAME");
+  command.add_argument("NAME", &options->name, "Name of the lock");
   options->key_format.add_to(command);
   return [&invocation, options] {
     return run_inspect_queue(invocation.globals, options->key_format.key_of(options->name));

@@ -5,8 +5,6 @@
 #include <optional>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
-
 #include "base/escape.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/output/list_row.hpp"
@@ -143,16 +141,15 @@ int run_list(const Globals& globals, const ListOptions& options) {
 
 }  // namespace
 
-Action set_up_list(CLI::App& command, const Invocation& invocation) {
+Action set_up_list(OptionSet& command, const Invocation& invocation) {
   const auto options = std::make_shared<ListOptions>();
-  set_usage(command, "rlock list [OPTIONS] [PATTERN]");
-  unprotect(*command.add_option("PATTERN", options->pattern,
-                                "Glob pattern of the locks' names (default: all)"));
+  command.set_usage("rlock list [OPTIONS] [PATTERN]");
+  command.add_argument("PATTERN", &options->pattern,
+                       "Glob pattern of the locks' names (default: all)",
+                       OptionSet::Need::optional);
   command.add_flag("--stuck", options->stuck, "Show only locks with a problem");
-  command
-      .add_option("--simple", options->simple,
-                  "Also show strings whose names match PATTERN, as locks of kind simple")
-      ->type_name("PATTERN");
+  command.add_value("--simple", &options->simple, "PATTERN",
+                    "Also show strings whose names match PATTERN, as locks of kind simple");
   return [&invocation, options] { return run_list(invocation.globals, *options); };
 }
 

@@ -3,8 +3,6 @@
 #include <memory>
 #include <optional>
 
-#include <CLI/CLI.hpp>
-
 #include "base/escape.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/settings/take_options.hpp"
@@ -43,16 +41,14 @@ int run_renew(const Globals& globals, const RenewOptions& options) {
 
 }  // namespace
 
-Action set_up_renew(CLI::App& command, const Invocation& invocation) {
+Action set_up_renew(OptionSet& command, const Invocation& invocation) {
   const auto options = std::make_shared<RenewOptions>();
-  set_usage(command, "rlock renew [--owner ID] [--lease DUR] [--key-format FORMAT] NAME");
-  unprotect(*command.add_option("NAME", options->name, "Name of the lock")->required());
-  command
-      .add_option("--owner", options->owner,
-                  "Owner that holds the lock [from RLOCK_HELD or RLOCK_OWNER]")
-      ->type_name("ID");
-  command.add_option("--lease", options->take.lease, "How long the lock is held from now on [30s]")
-      ->type_name("DUR");
+  command.set_usage("rlock renew [--owner ID] [--lease DUR] [--key-format FORMAT] NAME");
+  command.add_argument("NAME", &options->name, "Name of the lock");
+  command.add_value("--owner", &options->owner, "ID",
+                    "Owner that holds the lock [from RLOCK_HELD or RLOCK_OWNER]");
+  command.add_value("--lease", &options->take.lease, "DUR",
+                    "How long the lock is held from now on [30s]");
   options->take.key_format.add_to(command);
   return [&invocation, options] { return run_renew(invocation.globals, *options); };
 }

@@ -5,8 +5,6 @@
 #include <optional>
 #include <utility>
 
-#include <CLI/CLI.hpp>
-
 #include "base/duration.hpp"
 #include "base/escape.hpp"
 #include "cli/commands/commands.hpp"
@@ -208,23 +206,20 @@ int run_unlock(const Globals& globals, UnlockOptions options) {
 
 }  // namespace
 
-Action set_up_unlock(CLI::App& command, const Invocation& invocation) {
+Action set_up_unlock(OptionSet& command, const Invocation& invocation) {
   const auto options = std::make_shared<UnlockOptions>();
-  set_usage(command,
-            "rlock unlock [--owner ID | --force [-y] [--kind KIND]] [--key-format FORMAT] NAME");
-  unprotect(*command.add_option("NAME", options->name, "Name of the lock")->required());
-  CLI::Option* owner = command
-                           .add_option("--owner", options->owner,
-                                       "Owner that holds the lock [from RLOCK_HELD or RLOCK_OWNER]")
-                           ->type_name("ID");
-  CLI::Option* force =
-      command.add_flag("--force", options->force, "Break the lock and wake the waiters")
-          ->excludes(owner);
-  command.add_flag("-y,--yes", options->yes, "Break the lock without asking")->needs(force);
-  command.add_option("--kind", options->kind, "Break a string, which may not be a lock")
-      ->type_name("KIND")
-      ->check(CLI::IsMember({"simple"}))
-      ->needs(force);
+  command.set_usage(
+      "rlock unlock [--owner ID | --force [-y] [--kind KIND]] [--key-format FORMAT] NAME");
+  command.add_argument("NAME", &options->name, "Name of the lock");
+  command.add_value("--owner", &options->owner, "ID",
+                    "Owner that holds the lock [from RLOCK_HELD or RLOCK_OWNER]");
+  command.add_flag("--force", options->force, "Break the lock and wake the waiters");
+  command.exclude("--force", {"--owner"});
+  command.add_flag("-y,--yes", options->yes, "Break the lock without asking");
+  command.require("--yes", "--force");
+  command.add_value("--kind", &options->kind, "KIND", "Break a string, which may not be a lock",
+                    {"simple"});
+  command.require("--kind", "--force");
   options->key_format.add_to(command);
   return [&invocation, options] { return run_unlock(invocation.globals, *options); };
 }

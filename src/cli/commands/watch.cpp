@@ -9,8 +9,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
-
 #include "base/escape.hpp"
 #include "base/wall_time.hpp"
 #include "cli/commands/commands.hpp"
@@ -238,18 +236,15 @@ int run_watch(const Globals& globals, const WatchOptions& options) {
 
 }  // namespace
 
-Action set_up_watch(CLI::App& command, const Invocation& invocation) {
+Action set_up_watch(OptionSet& command, const Invocation& invocation) {
   const auto options = std::make_shared<WatchOptions>();
-  set_usage(command, "rlock watch [OPTIONS] NAME...");
-  unprotect(*command.add_option("NAME", options->names, "Names of the locks")->required());
-  command.add_option("--until", options->until, "End as soon as all locks are held, or all free")
-      ->type_name("STATE")
-      ->check(CLI::IsMember({"held", "free"}));
+  command.set_usage("rlock watch [OPTIONS] NAME...");
+  command.add_argument("NAME", &options->names, "Names of the locks");
+  command.add_value("--until", &options->until, "STATE",
+                    "End as soon as all locks are held, or all free", {"held", "free"});
   options->key_format.add_to(command);
-  command
-      .add_option("--for", options->span,
-                  "End after this time, with status 124 if --until is not reached")
-      ->type_name("DUR");
+  command.add_value("--for", &options->span, "DUR",
+                    "End after this time, with status 124 if --until is not reached");
   return [&invocation, options] { return run_watch(invocation.globals, *options); };
 }
 

@@ -5,12 +5,11 @@
 #include <cerrno>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
-
 #include "base/duration.hpp"
 #include "base/error.hpp"
 #include "base/escape.hpp"
 #include "base/words.hpp"
+#include "cli/parsing/option_set.hpp"
 #include "cli/settings/settings.hpp"
 #include "cli/settings/text_file.hpp"
 #include "cli/terminal/message.hpp"
@@ -146,42 +145,32 @@ void check_color(const Setting& setting) {
 
 }  // namespace
 
-void Globals::add_to(CLI::App& app) {
-  const std::string group_of_others = app.option_defaults()->get_group();
-  app.option_defaults()->group("Global options");
-  app.add_option("-r,--redis", redis,
-                 "URL of the server. Give it again for each of several servers "
-                 "[env RLOCK_REDIS; redis://127.0.0.1:6379]")
-      ->type_name("URL")
-      ->allow_extra_args(false);
-  app.add_option("--timeout", timeout,
-                 "Time limit for connecting and one request together [env RLOCK_TIMEOUT; 3s]")
-      ->type_name("DUR");
-  app.add_option("--user", user, "User of the server [env RLOCK_USER]")->type_name("NAME");
-  app.add_option("--password-file", password_file,
-                 "File with the password [env RLOCK_PASSWORD, REDISCLI_AUTH]")
-      ->type_name("FILE");
-  app.add_option("--tls-ca", tls_ca,
-                 "Trusted authorities or certificates (PEM) for rediss:// [env RLOCK_TLS_CA; the "
-                 "system's]")
-      ->type_name("FILE");
-  app.add_option("--tls-cert", tls_cert,
-                 "Certificate chain of the client (PEM) [env RLOCK_TLS_CERT]")
-      ->type_name("FILE");
-  app.add_option("--tls-key", tls_key,
-                 "Private key of the client (PEM, not encrypted) [env RLOCK_TLS_KEY]")
-      ->type_name("FILE");
-  app.add_option("--config", config,
-                 "Read settings from this file only [env RLOCK_CONFIG; /etc/rlock.toml and the "
-                 "user's file]")
-      ->type_name("FILE");
-  app.add_flag("--json", json, "Print JSON, one value a line");
-  app.add_flag("-q,--quiet", quiet, "Say less on stderr");
-  app.add_flag("-v,--verbose", verbose, "Say more on stderr");
-  app.add_option("--color", color, "When to print in colour [env NO_COLOR; auto]")
-      ->type_name("WHEN")
-      ->check(CLI::IsMember({"auto", "always", "never"}));
-  app.option_defaults()->group(group_of_others);
+void Globals::add_to(OptionSet& options) {
+  const std::string heading_before = options.set_group("Global options");
+  options.add_value("-r,--redis", &redis, "URL",
+                    "URL of the server. Give it again for each of several servers "
+                    "[env RLOCK_REDIS; redis://127.0.0.1:6379]");
+  options.add_value("--timeout", &timeout, "DUR",
+                    "Time limit for connecting and one request together [env RLOCK_TIMEOUT; 3s]");
+  options.add_value("--user", &user, "NAME", "User of the server [env RLOCK_USER]");
+  options.add_value("--password-file", &password_file, "FILE",
+                    "File with the password [env RLOCK_PASSWORD, REDISCLI_AUTH]");
+  options.add_value("--tls-ca", &tls_ca, "FILE",
+                    "Trusted authorities or certificates (PEM) for rediss:// [env RLOCK_TLS_CA; "
+                    "the system's]");
+  options.add_value("--tls-cert", &tls_cert, "FILE",
+                    "Certificate chain of the client (PEM) [env RLOCK_TLS_CERT]");
+  options.add_value("--tls-key", &tls_key, "FILE",
+                    "Private key of the client (PEM, not encrypted) [env RLOCK_TLS_KEY]");
+  options.add_value("--config", &config, "FILE",
+                    "Read settings from this file only [env RLOCK_CONFIG; /etc/rlock.toml and the "
+                    "user's file]");
+  options.add_flag("--json", json, "Print JSON, one value a line");
+  options.add_flag("-q,--quiet", quiet, "Say less on stderr");
+  options.add_flag("-v,--verbose", verbose, "Say more on stderr");
+  options.add_value("--color", &color, "WHEN", "When to print in colour [env NO_COLOR; auto]",
+                    {"auto", "always", "never"});
+  options.set_group(heading_before);
 }
 
 const Settings& Globals::settings() const {

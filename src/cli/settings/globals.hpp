@@ -9,12 +9,9 @@
 #include "base/exit_status.hpp"
 #include "lock/servers/session.hpp"
 
-namespace CLI {
-class App;
-}
-
 namespace rlock::cli {
 
+class OptionSet;
 class Settings;
 
 struct Globals {
@@ -39,8 +36,7 @@ struct Globals {
   };
   std::shared_ptr<Known> known = std::make_shared<Known>();
 
-  // Adds the options to `app`. Parsing fills this object, which must outlive the parse.
-  void add_to(CLI::App& app);
+  void add_to(OptionSet& options);
 
   // Returns these options as files and the environment add to them. Throws Error (config).
   [[nodiscard]] const Settings& settings() const;

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 
-#include <CLI/CLI.hpp>
-
 #include "base/escape.hpp"
 #include "base/integer.hpp"
+#include "cli/parsing/option_set.hpp"
 #include "cli/settings/globals.hpp"
 #include "lock/kinds/fair/fair.hpp"
 #include "lua_limits.hpp"
@@ -44,73 +43,55 @@ int parse_number(const std::string& option, const std::string& text, int least, 
 
 }  // namespace
 
-void TakeOptions::add_to(CLI::App& app) {
-  add_kind_to(app);
+void TakeOptions::add_to(OptionSet& command) {
+  add_kind_to(command);
 
-  app.option_defaults()->group("Waiting");
-  app.add_option("-w,--wait", wait, "Give up after this time [wait for ever]")->type_name("DUR");
-  app.add_flag("-n,--no-wait", no_wait, "Do not wait (--wait 0)");
-  app.add_option("-E,--conflict-exit-code", conflict_status,
-                 "Exit status when the lock was not acquired in time, 0 to 255 [75]")
-      ->type_name("STATUS");
+  command.set_group("Waiting");
+  command.add_value("-w,--wait", &wait, "DUR", "Give up after this time [wait for ever]");
+  command.add_flag("-n,--no-wait", no_wait, "Do not wait (--wait 0)");
+  command.add_value("-E,--conflict-exit-code", &conflict_status, "STATUS",
+                    "Exit status when the lock was not acquired in time, 0 to 255 [75]");
 
-  app.option_defaults()->group("Holding");
-  app.add_option(
-         "--lease", lease,
-         "How long the server keeps the lock without a renewal. rlock renews it every third "
-         "of that [30s]")
-      ->type_name("DUR");
-  const bool is_exec = app.get_name() == "exec";
-  app.add_flag("--no-watchdog", no_watchdog,
-               std::string("Do not renew the lease. ") +
-                   (is_exec ? "exec ends CMD before the lease ends"
-                            : "The lock ends with it, not with the shell"));
-  app.add_flag("--fence", fence,
-               "Draw a fencing token. The protected resource can refuse an older one");
-  app.add_option("--sync-replicas", sync_replicas,
-                 "Give the lock back unless N replicas know of it [0]")
-      ->type_name("N");
-  app.add_option(
-         "--restart-delay", restart_delay,
-         std::string("With several servers, how long after its start a server grants no "
-                     "lock [the ") +
-             (is_exec ? "longest of 30s, --lease and --at-least]" : "longer of 30s and --lease]"))
-      ->type_name("DUR");
+  command.set_group("Holding");
+  command.add_value("--lease", &lease, "DUR",
+                    "How long the server keeps the lock without a renewal. rlock renews it every "
+                    "third of that [30s]");
+  const bool is_exec = command.command() == "exec";
+  command.add_flag("--no-watchdog", no_watchdog,
+                   std::string("Do not renew the lease. ") +
+                       (is_exec ? "exec ends CMD before the lease ends"
+                                : "The lock ends with it, not with the shell"));
+  command.add_flag("--fence", fence,
+                   "Draw a fencing token. The protected resource can refuse an older one");
+  command.add_value("--sync-replicas", &sync_replicas, "N",
+                    "Give the lock back unless N replicas know of it [0]");
+  command.add_value(
+      "--restart-delay", &restart_delay, "DUR",
+      std::string("With several servers, how long after its start a server grants no lock [the ") +
+          (is_exec ? "longest of 30s, --lease and --at-least]" : "longer of 30s and --lease]"));
 
-  app.option_defaults()->group("What others see");
-  app.add_option("--note", note, "Text that others see beside the owner")->type_name("TEXT");
-  app.add_flag("--no-info", no_info, "Do not store host, process ID, user and program");
+  command.set_group("What others see");
+  command.add_value("--note", &note, "TEXT", "Text that others see beside the owner");
+  command.add_flag("--no-info", no_info, "Do not store host, process ID, user and program");
 }
 
-void TakeOptions::add_kind_to(CLI::App& app) {
-  app.option_defaults()->group("Kind of lock");
-  CLI::Option* kind_option = app.add_option("--kind", kind, "Kind of lock [reentrant]")
-                                 ->type_name("KIND")
-                                 ->check(CLI::IsMember(lock::kind_names()));
-  CLI::Option* fair_option =
-      app.add_flag("--fair", fair, "First come, first served (--kind fair)")->excludes(kind_option);
-  CLI::Option* shared_option =
-      app.add_flag("-s,--shared", shared, "Read lock, shared with other readers (--kind read)")
-          ->excludes(kind_option)
-          ->excludes(fair_option);
-  CLI::Option* exclusive_option =
-      app.add_flag("-x,--exclusive", exclusive,
-                   "Write lock, which excludes readers and other writers (--kind write)")
-          ->excludes(kind_option)
-          ->excludes(fair_option)
-          ->excludes(shared_option);
-  app.add_option("--permits", permits,
-                 "Let up to N runs hold the lock at the same time (--kind semaphore) [1]")
-      ->type_name("N")
-      ->excludes(fair_option)
-      ->excludes(shared_option)
-      ->excludes(exclusive_option);
-  app.add_option("--fair-wait", fair_wait,
-                 "How long this run stays in the queue after it has died [15s]")
-      ->type_name("DUR");
-  key_format.add_to(app);
-  app.add_option("--token", token, "Value of the key of a simple lock [random]")
-      ->type_name("VALUE");
+void TakeOptions::add_kind_to(OptionSet& command) {
+  command.set_group("Kind of lock");
+  command.add_value("--kind", &kind, "KIND", "Kind of lock [reentrant]", lock::kind_names());
+  command.add_flag("--fair", fair, "First come, first served (--kind fair)");
+  command.exclude("--fair", {"--kind"});
+  command.add_flag("-s,--shared", shared, "Read lock, shared with other readers (--kind read)");
+  command.exclude("--shared", {"--kind", "--fair"});
+  command.add_flag("-x,--exclusive", exclusive,
+                   "Write lock, which excludes readers and other writers (--kind write)");
+  command.exclude("--exclusive", {"--kind", "--fair", "--shared"});
+  command.add_value("--permits", &permits, "N",
+                    "Let up to N runs hold the lock at the same time (--kind semaphore) [1]");
+  command.exclude("--permits", {"--fair", "--shared", "--exclusive"});
+  command.add_value("--fair-wait", &fair_wait, "DUR",
+                    "How long this run stays in the queue after it has died [15s]");
+  key_format.add_to(command);
+  command.add_value("--token", &token, "VALUE", "Value of the key of a simple lock [random]");
 }
 
 TimePoint TakeOptions::wait_deadline() const {

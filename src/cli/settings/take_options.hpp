@@ -13,11 +13,9 @@
 #include "lock/words/kind.hpp"
 #include "lock/words/terms.hpp"
 
-namespace CLI {
-class App;
-}
-
 namespace rlock::cli {
+
+class OptionSet;
 
 struct TakeOptions {
   std::string kind = "reentrant";
@@ -39,7 +37,7 @@ struct TakeOptions {
   std::string note;
   bool no_info = false;
 
-  void add_to(CLI::App& app);
+  void add_to(OptionSet& command);
 
   [[nodiscard]] lock::Kind lock_kind() const;
   [[nodiscard]] lock::Value value() const {
@@ -68,7 +66,7 @@ struct TakeOptions {
   [[nodiscard]] std::string owner() const;
 
  private:
-  void add_kind_to(CLI::App& app);
+  void add_kind_to(OptionSet& command);
 };
 
 }  // namespace rlock::cli

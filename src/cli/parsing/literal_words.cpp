@@ -1,8 +1,6 @@
-// Words of a command line that CLI11 would misread.
+#include "cli/parsing/literal_words.hpp"
 
 #include <CLI/CLI.hpp>
-
-#include "cli/commands/commands.hpp"
 
 namespace rlock::cli {
 namespace {

@@ -1,0 +1,96 @@
+#include "cli/parsing/option_set.hpp"
+
+#include <memory>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/parsing/literal_words.hpp"
+
+namespace rlock::cli {
+namespace {
+
+// CLI11's own usage does not mention `--`, and its help lists for each option the options that
+// exclude it. This formatter leaves that out.
+class Help : public CLI::Formatter {
+ public:
+  explicit Help(std::string usage) : usage_(std::move(usage)) { column_width(34); }
+
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode mode) const override {
+    std::string text = CLI::Formatter::make_help(app, std::move(name), mode);
+    const char* gap = "\n\n\n";
+    std::size_t at = 0;
+    while ((at = text.find(gap, at)) != std::string::npos) text.erase(at, 1);
+    return text;
+  }
+
+  std::string make_usage(const CLI::App* /*app*/, std::string /*name*/) const override {
+    return "\nUsage: " + usage_ + "\n";
+  }
+
+  std::string make_option_opts(const CLI::Option* option) const override {
+    const bool has_value = option->nonpositional() && option->get_type_size() != 0;
+    const std::string value = has_value ? option->get_type_name() : "";
+    return (value.empty() ? "" : " " + value) + (option->get_expected_max() > 1 ? " ..." : "");
+  }
+
+ private:
+  std::string usage_;
+};
+
+CLI::Option& add(CLI::App& app, const std::string& names, OptionSet::Target target,
+                 const std::string& help) {
+  return *std::visit([&](auto* value) { return app.add_option(names, *value, help); }, target);
+}
+
+}  // namespace
+
+void OptionSet::set_usage(const std::string& usage, const std::string& examples) {
+  app_.formatter(std::make_shared<Help>(usage));
+  app_.footer(app_.get_parent() == nullptr
+                  ? "rlock help COMMAND shows the options of a command."
+                  : (examples.empty() ? "" : "Examples:\n" + examples + "\n") +
+                        "The global options (rlock --help) are accepted here, too.");
+}
+
+std::string OptionSet::set_group(const std::string& heading) {
+  std::string before = app_.option_defaults()->get_group();
+  app_.option_defaults()->group(heading);
+  return before;
+}
+
+void OptionSet::add_argument(const std::string& name, Target target, const std::string& help,
+                             Need need) {
+  CLI::Option& argument = add(app_, name, target, help);
+  argument.required(need == Need::required);
+  unprotect(argument);
+}
+
+void OptionSet::add_value(const std::string& names, Target target, const std::string& placeholder,
+                          const std::string& help, const std::vector<std::string>& choices) {
+  CLI::Option& option = add(app_, names, target, help);
+  option.type_name(placeholder);
+  option.allow_extra_args(false);  // a value for each time that it is given
+  if (!choices.empty()) option.check(CLI::IsMember(choices));
+}
+
+void OptionSet::add_flag(const std::string& names, bool& flag, const std::string& help) {
+  app_.add_flag(names, flag, help);
+}
+
+void OptionSet::add_flag(const std::string& names, std::string& value, const std::string& help) {
+  app_.add_flag(names, value, help);
+}
+
+void OptionSet::exclude(const std::string& option, std::initializer_list<const char*> others) {
+  for (const char* other : others) app_.get_option(option)->excludes(app_.get_option(other));
+}
+
+void OptionSet::require(const std::string& option, const std::string& other) {
+  app_.get_option(option)->needs(app_.get_option(other));
+}
+
+const std::string& OptionSet::command() const { return app_.get_name(); }
+
+}  // namespace rlock::cli

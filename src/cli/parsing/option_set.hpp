@@ -1,0 +1,53 @@
+// The options and arguments of a command, or of rlock itself, and how --help shows them.
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace rlock::cli {
+
+// Parsing fills the variables that these functions are given, which must outlive it.
+class OptionSet {
+ public:
+  // Where a value goes. A vector takes several.
+  using Target = std::variant<std::string*, std::optional<std::string>*, std::vector<std::string>*>;
+  enum class Need { optional, required };
+
+  explicit OptionSet(CLI::App& app) : app_(app) {}
+
+  // Sets the usage line of the help, such as "rlock exec [OPTIONS] NAME... -- CMD", and the
+  // examples at its end. Each line of `examples` must end with '\n'.
+  void set_usage(const std::string& usage, const std::string& examples = "");
+  // Sets the heading of the options that are added from now on. Returns the heading before.
+  std::string set_group(const std::string& heading);
+
+  void add_argument(const std::string& name, Target target, const std::string& help = "",
+                    Need need = Need::required);
+  // `names` are such as "-w,--wait". The help calls the value `placeholder`. If `choices` are
+  // given, it must be one of them.
+  void add_value(const std::string& names, Target target, const std::string& placeholder,
+                 const std::string& help, const std::vector<std::string>& choices = {});
+  void add_flag(const std::string& names, bool& flag, const std::string& help);
+  // Sets `value` to "true", or to the value that the flag was given.
+  void add_flag(const std::string& names, std::string& value, const std::string& help);
+
+  // `option` may not be given together with one of `others`. All must have been added.
+  void exclude(const std::string& option, std::initializer_list<const char*> others);
+  // `option` may only be given together with `other`. Both must have been added.
+  void require(const std::string& option, const std::string& other);
+
+  // Returns the name of the command.
+  [[nodiscard]] const std::string& command() const;
+
+ private:
+  CLI::App& app_;
+};
+
+}  // namespace rlock::cli
