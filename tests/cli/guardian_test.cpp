@@ -1,5 +1,6 @@
 // S7: the guardian itself is killed, meets strangers, or cannot end what it has to end.
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <filesystem>
@@ -17,6 +18,7 @@
 #include "support/contents.hpp"
 
 using namespace rlock::test;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -204,6 +206,11 @@ TEST_CASE("rlock says which process it cannot end") {
       {.env = {{"MARK", mark}}});
   rlock.wait_for_stdout("started");
   rlock.wait_for_stderr("cannot be ended");
+  // It looks ever more rarely, up to twice a second. A look takes one sleep or a few.
+  const auto begin = std::chrono::steady_clock::now();
+  const long sleeps = sleeps_of(rlock.pid());
+  CHECK(wait_until([&] { return sleeps_of(rlock.pid()) > sleeps + 30; }));
+  CHECK(std::chrono::steady_clock::now() - begin > 2s);
   kill_processes_with(mark);
   const Result result = rlock.wait_exit();
   const std::string immune = result.out.substr(0, result.out.find('\n'));

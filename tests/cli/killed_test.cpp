@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -69,18 +68,9 @@ struct Job {
 // every few seconds, and sleeps in between.
 pid_t guardian_that_has_looked(pid_t rlock) {
   const pid_t guardian = wait_for_guardian_of(rlock);
-  const auto sleeps = [&] {
-    std::ifstream status("/proc/" + std::to_string(guardian) + "/status");
-    std::string word;
-    long count = 0;
-    while (status >> word && word != "voluntary_ctxt_switches:") {
-    }
-    status >> count;
-    return count;
-  };
   for (int i = 0; i < 2; ++i) {
-    const long before = sleeps();
-    REQUIRE(wait_until([&] { return sleeps() > before; }));
+    const long before = sleeps_of(guardian);
+    REQUIRE(wait_until([&] { return sleeps_of(guardian) > before; }));
   }
   return guardian;
 }
@@ -204,6 +194,20 @@ TEST_CASE("S7: the command of a killed rlock gets SIGTERM and the time of --kill
   rlock.signal(SIGKILL);
   CHECK(rlock.wait().out == "started\ncleaned up\n");
   CHECK(wait_until([&] { return processes_with(mark).empty(); }));
+}
+
+TEST_CASE("S7: a guardian that gives the command time to end sleeps between its looks") {
+  Server server;
+  const std::string mark = "deaf-" + server.directory();
+  Process rlock(rlock_argv("exec", "-r", server.unix_url(), "--lease", "90s", "--kill-after", "20s",
+                           "job", "--", "sh", "-c", "trap '' TERM; echo started; exec sleep 1000"),
+                {.env = {{"MARK", mark}}});
+  rlock.wait_for_stdout("started");
+  const pid_t guardian = guardian_that_has_looked(rlock.pid());
+  rlock.signal(SIGKILL);
+  const long before = sleeps_of(guardian);
+  CHECK(wait_until([&] { return sleeps_of(guardian) > before + 50; }));
+  kill_processes_with(mark);
 }
 
 TEST_CASE("S7: a stopped rlock does not let the command work on when the lease ends") {

@@ -109,11 +109,21 @@ std::ptrdiff_t threads_of(pid_t pid) {
   return std::distance(begin(threads), end(threads));
 }
 
-long resident_kib(pid_t pid) {
+namespace {
+
+// Returns the number in a line of /proc/PID/status, or -1.
+long status_of(pid_t pid, const std::string& line) {
   const std::string text = proc_file(pid, "status");
-  const std::size_t at = text.find("\nVmRSS:");
-  return at == std::string::npos ? -1 : std::strtol(text.c_str() + at + 7, nullptr, 10);
+  const std::string start = "\n" + line + ":";
+  const std::size_t at = text.find(start);
+  return at == std::string::npos ? -1 : std::strtol(text.c_str() + at + start.size(), nullptr, 10);
 }
+
+}  // namespace
+
+long sleeps_of(pid_t pid) { return status_of(pid, "voluntary_ctxt_switches"); }
+
+long resident_kib(pid_t pid) { return status_of(pid, "VmRSS"); }
 
 void kill_processes_with(std::string_view marker) {
   if (marker.size() < k_shortest_marker) {

@@ -37,6 +37,9 @@ bool stopped(pid_t pid);
 // How many threads pid has; 0 when there is no such process.
 std::ptrdiff_t threads_of(pid_t pid);
 
+// How often pid has slept, or waited for something; -1 when there is no such process.
+long sleeps_of(pid_t pid);
+
 // Resident memory in KiB (VmRSS); -1 when there is no such process.
 long resident_kib(pid_t pid);
 
