@@ -54,10 +54,12 @@ expect_all() {
 
 # CLI11 before 2.5 writes "Options:" and "-h,--help"; later "OPTIONS:" and "-h,     --help", and
 # names without a letter in the second of these columns.
-help_text() {
-  timeout 10 "$program" "$@" --help |
-    sed -E 's/^  (-[A-Za-z]), +(--)/  \1,\2/; s/^ {2,20}(--)/  \1/'
+declare -A help_texts
+read_help() {
+  help_texts[rlock $*]=$(timeout 10 "$program" "$@" --help |
+    sed -E 's/^  (-[A-Za-z]), +(--)/  \1,\2/; s/^ {2,20}(--)/  \1/')
 }
+help_text() { printf '%s\n' "${help_texts[rlock $*]}"; }
 help_options() { help_text "$@" | sed -nE 's/^  (-[^ ]+).*/\1/p' | set_of; }
 
 # Options with a value, of all commands and in all their spellings.
@@ -73,15 +75,21 @@ help_values() {
   help_text "$@" | sed -nE 's/^  (-[^ ]*,)?(--[^ ]+) [A-Z]+:\{([^}]*)\}.*/\2 \3/p' | tr ',' ' '
 }
 
+read_help
 commands=$(help_text | sed -n '/^subcommands:/I,$p' | sed -nE 's/^  ([a-z][a-z-]*) .*/\1/p' | set_of)
 global=$(help_options)
 everywhere=$(without "$global" "-V --version")
 [[ -n $commands && -n $global ]] || fail "$program --help: no commands or no options found"
 
-own_options() { without "$(help_options "$1")" "-h --help"; }
+declare -A options_of
+own_options() { printf '%s\n' "${options_of[$1]}"; }
 
 every_option=$global
-for command in $commands; do every_option=$(union "$every_option" "$(own_options "$command")"); done
+for command in $commands; do
+  read_help "$command"
+  options_of[$command]=$(without "$(help_options "$command")" "-h --help")
+  every_option=$(union "$every_option" "${options_of[$command]}")
+done
 
 # --- manual pages --------------------------------------------------------------------------------
 

@@ -40,11 +40,12 @@ sees_processes='^cli/(commands/(exec|list|watch|acquire)|taking/(background_watc
 longest_file=400
 longest_function=70
 
-room_of() {
+# Sets `room` to the room of a file, or of a header.
+find_room() {
     case $1 in
-        */*) echo "${1%/*}" ;;
-        main.cpp) echo main ;;
-        *) echo "?" ;;
+        */*) room=${1%/*} ;;
+        main.cpp) room=main ;;
+        *) room="?" ;;
     esac
 }
 
@@ -61,7 +62,9 @@ may_include() {
 # Prints what is wrong with the include of $2 in the file $1.
 check_include() {
     local file=$1 header=$2 room target
-    room=$(room_of "$file")
+    find_room "$header"
+    target=$room
+    find_room "$file"
     case $header in
         hiredis/*) [[ $room == redis ]] || echo "$file: <$header> belongs to src/redis" ;;
         openssl/*) [[ $room == tls ]] || echo "$file: <$header> belongs to src/tls" ;;
@@ -74,7 +77,6 @@ check_include() {
         lock/*:base/shell_quote.hpp | lock/*:base/wording.hpp | lock/inspection/*:base/duration.hpp)
             echo "$file: \"$header\": lock tells facts; cli/output puts them into words" ;;
     esac
-    target=$(room_of "$header")
     [[ $target != "$room" && -v "allowed[$target]" ]] || return 0
     if ! may_include "$room" "$target"; then
         echo "$file: \"$header\": $room may not include $target"
@@ -86,32 +88,33 @@ check_include() {
     fi
 }
 
-# Prints the functions of a file that are too long. clang-format has put their first and last lines
-# at the margin.
-long_functions() {
-    awk -v file="$1" -v most="$longest_function" '
+# Prints which of the files, and of their functions, are too long. clang-format has put the first and
+# last lines of functions at the margin.
+check_lengths() {
+    awk -v most_of_file="$longest_file" -v most="$longest_function" '
+        function end_file() {
+            if (lines > most_of_file) print file ": " lines " lines, at most " most_of_file
+        }
+        FNR == 1 { end_file(); file = FILENAME; begin = 0 }
+        { lines = FNR }
         /^(namespace|class|struct|enum|#|\/\/)/ || /^[^ ].*;$/ { begin = 0; next }
-        /^[A-Za-z[]/ && !begin { begin = NR; first = $0 }
+        /^[A-Za-z[]/ && !begin { begin = FNR; first = $0 }
         /^}/ {
-            if (begin && NR - begin >= most)
-                print file ": a function of " NR - begin + 1 " lines, at most " most ": " first
+            if (begin && FNR - begin >= most)
+                print file ": a function of " FNR - begin + 1 " lines, at most " most ": " first
             begin = 0
         }
-    ' "$1"
+        END { end_file() }
+    ' "$@"
 }
 
-check_file() {
-    local file=$1 lines
-    if [[ ! -v "allowed[$(room_of "$file")]" ]]; then
-        echo "$file: no such room"
-        return
-    fi
+check_name() {
+    local file=$1 room
+    find_room "$file"
+    [[ -v "allowed[$room]" ]] || echo "$file: no such room"
     case ${file##*/} in
         *util* | *manager* | *helper*) echo "$file: a name that says nothing" ;;
     esac
-    lines=$(wc -l <"$file")
-    ((lines <= longest_file)) || echo "$file: $lines lines, at most $longest_file"
-    long_functions "$file"
 }
 
 # Prints the texts of lock, process, redis and tls that name an option, such as "--fence" or "-s".
@@ -125,10 +128,11 @@ named_options() {
 # Prints all violations below the directory $1.
 check_tree() (
     cd -- "$1"
-    find . -type f \( -name '*.[ch]pp' -o -name '*.[ch]' -o -name '*.cc' \) -printf '%P\n' | sort |
-        while read -r file; do
-            check_file "$file"
-        done
+    mapfile -t files < <(find . -type f \( -name '*.[ch]pp' -o -name '*.[ch]' -o -name '*.cc' \) -printf '%P\n' | sort)
+    for file in "${files[@]}"; do
+        check_name "$file"
+    done
+    check_lengths "${files[@]}"
     grep -rEn --include='*.[ch]pp' '^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]' . |
         sed -E 's|^\./([^:]*):[0-9]*:[^<"]*[<"]([^>"]*).*|\1 \2|' | sort |
         while read -r file header; do
