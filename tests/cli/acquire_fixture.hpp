@@ -19,7 +19,7 @@ struct Shells {
   Shells(const std::string& where, const std::string& server) : directory(where), url(server) {
     std::ofstream(directory + "/lib.sh")
         << "rlock() { \"$RLOCK\" \"$@\"; }\n"
-           "await() { while [ ! -e \"$DIR/$1\" ]; do sleep 0.02; done; }\n";
+           "await() { while [ ! -e \"$DIR/$1\" ]; do sleep 0.1; done; }\n";
   }
 
   [[nodiscard]] ProcessOptions options() const {

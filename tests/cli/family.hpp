@@ -96,7 +96,7 @@ inline void say_go(const Server& server) { std::ofstream(go_file(server)) << "go
 
 // A command that runs until say_go(), and then ends with this status.
 inline std::string until_go(const Server& server, int status) {
-  return "echo started; while [ ! -e " + go_file(server) + " ]; do sleep 0.02; done; exit " +
+  return "echo started; while [ ! -e " + go_file(server) + " ]; do sleep 0.1; done; exit " +
          std::to_string(status);
 }
 

@@ -10,6 +10,7 @@
 #include <doctest/doctest.h>
 
 #include "support/foreign_owner.hpp"
+#include "support/looks.hpp"
 #include "support/process.hpp"
 #include "support/pty.hpp"
 #include "support/quorum.hpp"
@@ -91,6 +92,17 @@ TEST_CASE("Redlock: a waiter keeps no vote while it waits") {
   // It listens only after its first request, which this server has granted.
   CHECK(comes_to_wait(quorum[2]));
   CHECK(wait_until([&] { return quorum[2].command({"EXISTS", "job"}) == "0"; }));
+}
+
+TEST_CASE("Redlock: where nobody can have a majority, four attempts are made at once") {
+  Quorum quorum(3);
+  quorum[0].command({"HSET", "job", "one:1", "1"});
+  quorum[1].command({"HSET", "job", "another:1", "1"});
+  const Words argv = quorum.rlock("exec", {"--restart-delay", "0", "-n", "job", "--", "true"});
+  CHECK(run(argv).status == 75);  // the server has the script from now on
+  const long before = scripts_run(quorum[0]);
+  CHECK(run(argv).status == 75);
+  CHECK(scripts_run(quorum[0]) == before + 4);
 }
 
 TEST_CASE("Redlock: many who come at once run one after the other, and all run") {

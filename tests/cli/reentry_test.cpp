@@ -26,7 +26,7 @@ struct Nest {
   [[nodiscard]] ProcessOptions options() const {
     const std::string library = server.directory() + "/lib.sh";
     std::ofstream(library) << "run() { \"$RLOCK\" exec \"$@\"; }\n"
-                              "await() { while [ ! -e \"$DIR/$1\" ]; do sleep 0.02; done; }\n";
+                              "await() { while [ ! -e \"$DIR/$1\" ]; do sleep 0.1; done; }\n";
     return {.env = {{"RLOCK", rlock_program()},
                     {"RLOCK_REDIS", server.unix_url()},
                     {"DIR", server.directory()},

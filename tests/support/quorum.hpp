@@ -54,7 +54,7 @@ class Quorum {
   [[nodiscard]] std::string await(int servers, const std::string& command,
                                   const std::string& answer) const {
     return "until [ \"$(" + ask_each(command) + " | grep -cxe \"" + answer + "\")\" -ge " +
-           std::to_string(servers) + " ]; do sleep 0.02; done; ";
+           std::to_string(servers) + " ]; do sleep 0.1; done; ";
   }
 
   // Returns shell text that prints what each server answers.
