@@ -23,7 +23,7 @@ namespace {
 struct Entry {
   const char* name;
   const char* description;
-  Action (*set_up)(OptionSet& command, const Invocation& invocation);
+  Action (*set_up)(OptionSet command, const Invocation& invocation);
   bool is_for_locks = false;  // for those that the command line names
 };
 
@@ -189,17 +189,12 @@ std::map<std::string, Action> set_up(CLI::App& app, Invocation& invocation,
     if (starts_with_command && !is_mentioned) continue;
     CLI::App* command = app.add_subcommand(entry.name, entry.description);
     if (*entry.description == '\0') command->group("");
-    if (is_mentioned) {
-      OptionSet options(*command);
-      actions[entry.name] = entry.set_up(options, invocation);
-    }
+    if (is_mentioned) actions[entry.name] = entry.set_up(OptionSet(*command), invocation);
     if (chosen == entry.name) chosen_command = command;
   }
   const bool is_only_command = actions.size() == 1;
-  if (starts_with_command && !(is_only_command && has_all_options(*chosen_command, words))) {
-    OptionSet options(app);
-    invocation.globals.add_to(options);
-  }
+  if (starts_with_command && !(is_only_command && has_all_options(*chosen_command, words)))
+    invocation.globals.add_to(OptionSet(app));
   if (chosen_command != nullptr) protect_words(words, app, *chosen_command);
   return actions;
 }

@@ -16,8 +16,7 @@ namespace {
 TakeOptions parse(std::vector<std::string> words) {
   CLI::App app;
   TakeOptions options;
-  rlock::cli::OptionSet set(app);
-  options.add_to(set);
+  options.add_to(rlock::cli::OptionSet(app));
   app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   return options;
 }

@@ -178,7 +178,7 @@ int run_acquire(const Globals& globals, const AcquireOptions& options) {
 
 }  // namespace
 
-Action set_up_acquire(OptionSet& command, const Invocation& invocation) {
+Action set_up_acquire(OptionSet command, const Invocation& invocation) {
   const auto options = std::make_shared<AcquireOptions>();
   command.set_usage("rlock acquire [OPTIONS] NAME");
   command.add_argument("NAME", &options->name, "Name of the lock");

@@ -24,18 +24,18 @@ struct Invocation {
 using Action = std::function<int()>;
 
 // Each sets up the options of a command and returns its action, which refers to `invocation`.
-[[nodiscard]] Action set_up_exec(OptionSet& command, const Invocation& invocation);
-[[nodiscard]] Action set_up_acquire(OptionSet& command, const Invocation& invocation);
-[[nodiscard]] Action set_up_renew(OptionSet& command, const Invocation& invocation);
-[[nodiscard]] Action set_up_unlock(OptionSet& command, const Invocation& invocation);
-[[nodiscard]] Action set_up_evict(OptionSet& command, const Invocation& invocation);
-[[nodiscard]] Action set_up_fence(OptionSet& command, const Invocation& invocation);
-[[nodiscard]] Action set_up_inspect_queue(OptionSet& command, const Invocation& invocation);
-[[nodiscard]] Action set_up_list(OptionSet& command, const Invocation& invocation);
-[[nodiscard]] Action set_up_doctor(OptionSet& command, const Invocation& invocation);
-[[nodiscard]] Action set_up_watch(OptionSet& command, const Invocation& invocation);
-[[nodiscard]] Action set_up_config(OptionSet& command, const Invocation& invocation);
-[[nodiscard]] Action set_up_complete(OptionSet& command, const Invocation& invocation);
+[[nodiscard]] Action set_up_exec(OptionSet command, const Invocation& invocation);
+[[nodiscard]] Action set_up_acquire(OptionSet command, const Invocation& invocation);
+[[nodiscard]] Action set_up_renew(OptionSet command, const Invocation& invocation);
+[[nodiscard]] Action set_up_unlock(OptionSet command, const Invocation& invocation);
+[[nodiscard]] Action set_up_evict(OptionSet command, const Invocation& invocation);
+[[nodiscard]] Action set_up_fence(OptionSet command, const Invocation& invocation);
+[[nodiscard]] Action set_up_inspect_queue(OptionSet command, const Invocation& invocation);
+[[nodiscard]] Action set_up_list(OptionSet command, const Invocation& invocation);
+[[nodiscard]] Action set_up_doctor(OptionSet command, const Invocation& invocation);
+[[nodiscard]] Action set_up_watch(OptionSet command, const Invocation& invocation);
+[[nodiscard]] Action set_up_config(OptionSet command, const Invocation& invocation);
+[[nodiscard]] Action set_up_complete(OptionSet command, const Invocation& invocation);
 
 // Says `text`, unless -q is given. Returns the exit status for a lock that is not held.
 [[nodiscard]] inline int not_held(const Globals& globals, const std::string& text) {

@@ -121,7 +121,7 @@ int run_complete(Globals globals, const CompleteOptions& options) {
 
 }  // namespace
 
-Action set_up_complete(OptionSet& command, const Invocation& invocation) {
+Action set_up_complete(OptionSet command, const Invocation& invocation) {
   const auto options = std::make_shared<CompleteOptions>();
   command.set_usage("rlock __complete names|holders|waiters -- START [NAME]");
   command.add_argument("WHAT", &options->what);

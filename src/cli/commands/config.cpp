@@ -93,7 +93,7 @@ int run_config(const Globals& globals) {
 
 }  // namespace
 
-Action set_up_config(OptionSet& command, const Invocation& invocation) {
+Action set_up_config(OptionSet command, const Invocation& invocation) {
   command.set_usage("rlock config [OPTIONS]");
   return [&invocation] { return run_config(invocation.globals); };
 }

@@ -228,7 +228,7 @@ int run_doctor(const Globals& globals, const DoctorOptions& options) {
 
 }  // namespace
 
-Action set_up_doctor(OptionSet& command, const Invocation& invocation) {
+Action set_up_doctor(OptionSet command, const Invocation& invocation) {
   const auto options = std::make_shared<DoctorOptions>();
   command.set_usage("rlock doctor [--repair | --dry-run] [NAME]");
   command.add_argument("NAME", &options->name, "Check only this lock [all]",

@@ -75,7 +75,7 @@ int run_evict(const Globals& globals, const EvictOptions& options) {
 
 }  // namespace
 
-Action set_up_evict(OptionSet& command, const Invocation& invocation) {
+Action set_up_evict(OptionSet command, const Invocation& invocation) {
   const auto options = std::make_shared<EvictOptions>();
   command.set_usage("rlock evict [OPTIONS] NAME OWNER");
   command.add_argument("NAME", &options->name, "Name of the lock");

@@ -253,7 +253,7 @@ constexpr const char* k_examples =
     "  At most three encoders at once, for two hours at the most.\n"
     "    rlock exec --permits 3 --at-most 2h encode -- ./encode film.mkv\n";
 
-void add_options(OptionSet& command, ExecOptions& options) {
+void add_options(OptionSet command, ExecOptions& options) {
   options.take.add_to(command);
   command.set_group("The command");
   command.add_value("-c", &options.shell, "STRING", "Run /bin/sh -c STRING instead of '-- CMD'");
@@ -270,7 +270,7 @@ void add_options(OptionSet& command, ExecOptions& options) {
 
 }  // namespace
 
-Action set_up_exec(OptionSet& command, const Invocation& invocation) {
+Action set_up_exec(OptionSet command, const Invocation& invocation) {
   const auto options = std::make_shared<ExecOptions>();
   command.set_usage("rlock exec [OPTIONS] NAME... {-- CMD [ARG...] | -c STRING}", k_examples);
   command.add_argument("NAME", &options->names, "Names of the locks");

@@ -47,7 +47,7 @@ int run_fence(const Globals& globals, const FenceOptions& options) {
 
 }  // namespace
 
-Action set_up_fence(OptionSet& command, const Invocation& invocation) {
+Action set_up_fence(OptionSet command, const Invocation& invocation) {
   const auto options = std::make_shared<FenceOptions>();
   command.set_usage("rlock fence [OPTIONS] NAME TOKEN");
   command.add_argument("NAME", &options->name, "Name of the lock");

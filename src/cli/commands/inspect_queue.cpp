@@ -46,7 +46,7 @@ int run_inspect_queue(const Globals& globals, const std::string& name) {
 
 }  // namespace
 
-Action set_up_inspect_queue(OptionSet& command, const Invocation& invocation) {
+Action set_up_inspect_queue(OptionSet command, const Invocation& invocation) {
   struct Options {
     std::string name;
     KeyFormat key_format;

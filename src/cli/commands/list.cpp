@@ -141,7 +141,7 @@ int run_list(const Globals& globals, const ListOptions& options) {
 
 }  // namespace
 
-Action set_up_list(OptionSet& command, const Invocation& invocation) {
+Action set_up_list(OptionSet command, const Invocation& invocation) {
   const auto options = std::make_shared<ListOptions>();
   command.set_usage("rlock list [OPTIONS] [PATTERN]");
   command.add_argument("PATTERN", &options->pattern,

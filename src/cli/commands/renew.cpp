@@ -41,7 +41,7 @@ int run_renew(const Globals& globals, const RenewOptions& options) {
 
 }  // namespace
 
-Action set_up_renew(OptionSet& command, const Invocation& invocation) {
+Action set_up_renew(OptionSet command, const Invocation& invocation) {
   const auto options = std::make_shared<RenewOptions>();
   command.set_usage("rlock renew [--owner ID] [--lease DUR] [--key-format FORMAT] NAME");
   command.add_argument("NAME", &options->name, "Name of the lock");

@@ -206,7 +206,7 @@ int run_unlock(const Globals& globals, UnlockOptions options) {
 
 }  // namespace
 
-Action set_up_unlock(OptionSet& command, const Invocation& invocation) {
+Action set_up_unlock(OptionSet command, const Invocation& invocation) {
   const auto options = std::make_shared<UnlockOptions>();
   command.set_usage(
       "rlock unlock [--owner ID | --force [-y] [--kind KIND]] [--key-format FORMAT] NAME");

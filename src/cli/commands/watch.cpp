@@ -236,7 +236,7 @@ int run_watch(const Globals& globals, const WatchOptions& options) {
 
 }  // namespace
 
-Action set_up_watch(OptionSet& command, const Invocation& invocation) {
+Action set_up_watch(OptionSet command, const Invocation& invocation) {
   const auto options = std::make_shared<WatchOptions>();
   command.set_usage("rlock watch [OPTIONS] NAME...");
   command.add_argument("NAME", &options->names, "Names of the locks");

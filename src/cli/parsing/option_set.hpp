@@ -13,7 +13,8 @@ class App;
 
 namespace rlock::cli {
 
-// Parsing fills the variables that these functions are given, which must outlive it.
+// Refers to what the parser knows of them, so it may be copied. Parsing fills the variables that
+// these functions are given, which must outlive it.
 class OptionSet {
  public:
   // Where a value goes. A vector takes several.

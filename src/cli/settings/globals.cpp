@@ -145,7 +145,7 @@ void check_color(const Setting& setting) {
 
 }  // namespace
 
-void Globals::add_to(OptionSet& options) {
+void Globals::add_to(OptionSet options) {
   const std::string heading_before = options.set_group("Global options");
   options.add_value("-r,--redis", &redis, "URL",
                     "URL of the server. Give it again for each of several servers "

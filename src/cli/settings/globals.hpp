@@ -36,7 +36,7 @@ struct Globals {
   };
   std::shared_ptr<Known> known = std::make_shared<Known>();
 
-  void add_to(OptionSet& options);
+  void add_to(OptionSet options);
 
   // Returns these options as files and the environment add to them. Throws Error (config).
   [[nodiscard]] const Settings& settings() const;

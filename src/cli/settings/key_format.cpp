@@ -14,7 +14,7 @@ constexpr std::string_view k_place = "{}";
 
 }  // namespace
 
-void KeyFormat::add_to(OptionSet& command) {
+void KeyFormat::add_to(OptionSet command) {
   command.add_value("--key-format", &format_, "FORMAT",
                     "Name of the key, with {} for NAME, such as 'redlock:{}'");
 }

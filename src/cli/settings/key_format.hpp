@@ -11,7 +11,7 @@ class OptionSet;
 
 class KeyFormat {
  public:
-  void add_to(OptionSet& command);
+  void add_to(OptionSet command);
 
   [[nodiscard]] bool is_given() const noexcept { return format_.has_value(); }
 

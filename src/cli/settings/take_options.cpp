@@ -43,7 +43,7 @@ int parse_number(const std::string& option, const std::string& text, int least, 
 
 }  // namespace
 
-void TakeOptions::add_to(OptionSet& command) {
+void TakeOptions::add_to(OptionSet command) {
   add_kind_to(command);
 
   command.set_group("Waiting");
@@ -75,7 +75,7 @@ void TakeOptions::add_to(OptionSet& command) {
   command.add_flag("--no-info", no_info, "Do not store host, process ID, user and program");
 }
 
-void TakeOptions::add_kind_to(OptionSet& command) {
+void TakeOptions::add_kind_to(OptionSet command) {
   command.set_group("Kind of lock");
   command.add_value("--kind", &kind, "KIND", "Kind of lock [reentrant]", lock::kind_names());
   command.add_flag("--fair", fair, "First come, first served (--kind fair)");

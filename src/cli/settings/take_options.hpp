@@ -37,7 +37,7 @@ struct TakeOptions {
   std::string note;
   bool no_info = false;
 
-  void add_to(OptionSet& command);
+  void add_to(OptionSet command);
 
   [[nodiscard]] lock::Kind lock_kind() const;
   [[nodiscard]] lock::Value value() const {
@@ -66,7 +66,7 @@ struct TakeOptions {
   [[nodiscard]] std::string owner() const;
 
  private:
-  void add_kind_to(OptionSet& command);
+  void add_kind_to(OptionSet command);
 };
 
 }  // namespace rlock::cli
