@@ -1,7 +1,6 @@
 // list: the locks on the server, one a line.
 #include <algorithm>
 #include <csignal>
-#include <fstream>
 #include <sstream>
 #include <string>
 #include <unistd.h>
@@ -11,6 +10,7 @@
 
 #include "support/foreign_owner.hpp"
 #include "support/process.hpp"
+#include "support/processes.hpp"
 #include "support/proxy.hpp"
 #include "support/pty.hpp"
 #include "support/server.hpp"
@@ -74,14 +74,6 @@ void fill(const Server& server, int count, const std::string& command = "'set', 
     server.command({"EVAL", "for i = ARGV[1], ARGV[2] do redis.call(" + command + ") end", "0",
                     std::to_string(from), std::to_string(std::min(count, from + k_chunk - 1))});
   }
-}
-
-long most_resident_kib(pid_t pid) {
-  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("VmHWM:")) return std::stol(line.substr(6));
-  }
-  return 0;
 }
 
 // As a terminal shows it: what stands before a "\r" or "clear the line" is gone.

@@ -124,6 +124,7 @@ long status_of(pid_t pid, const std::string& line) {
 long sleeps_of(pid_t pid) { return status_of(pid, "voluntary_ctxt_switches"); }
 
 long resident_kib(pid_t pid) { return status_of(pid, "VmRSS"); }
+long most_resident_kib(pid_t pid) { return status_of(pid, "VmHWM"); }
 
 void kill_processes_with(std::string_view marker) {
   if (marker.size() < k_shortest_marker) {

@@ -42,6 +42,8 @@ long sleeps_of(pid_t pid);
 
 // Resident memory in KiB (VmRSS); -1 when there is no such process.
 long resident_kib(pid_t pid);
+// The most that it ever was (VmHWM); -1 when there is no such process.
+long most_resident_kib(pid_t pid);
 
 // The environment variable and its value which main.cpp sets for a run, so that every program
 // started by this test process, and what those start, carries it. Redis servers of class Server do
