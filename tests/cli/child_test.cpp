@@ -6,6 +6,7 @@
 #include <string>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -228,6 +229,18 @@ TEST_CASE("C3: no zombies of a command that rlock has ended, nor of what it star
   ::prctl(PR_SET_CHILD_SUBREAPER, 0);
   CHECK(result.status == 124);
   CHECK(info.si_pid == 0);
+}
+
+TEST_CASE("C3: rlock leaves its guardian to nobody else to reap") {
+  Server server;
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const std::string list = "/proc/self/task/" + std::to_string(::gettid()) + "/children";
+  const std::string before = contents(list);
+  for (int i = 0; i < 40; ++i) {
+    CHECK(run(exec(server, {"true"})).status == 0);
+    CHECK(contents(list) == before);
+  }
+  ::prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
 
 TEST_CASE("C3: nothing of rlock is left when it has ended") {

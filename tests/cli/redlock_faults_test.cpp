@@ -435,3 +435,20 @@ TEST_CASE("Redlock: a server that hangs holds nothing up, however often the lock
   quorum[1].resume();
   quorum[2].resume();
 }
+
+TEST_CASE("Redlock: the end of a nested run does not wait for a server that hangs") {
+  Quorum quorum(3);
+  const std::vector<std::string> options = {"--timeout", "2m", "--lease", "30m"};
+  const std::string inner = quoted(quorum.rlock("exec", with(options, {"job", "--", "true"})));
+  Process outer(quorum.rlock("exec", with(options, {"job", "--", "sh", "-c",
+                                                    "echo in; read x; " + inner + "; echo $?"})),
+                {.stdin_text = "", .hold_stdin = true});
+  outer.wait_for_stdout("in");
+  CHECK(wait_until([&] { return quorum.having("job") == 3; }));
+  quorum[2].pause();
+  outer.close_stdin();
+  outer.wait_for_stdout("in\n0\n");
+  CHECK(outer.wait().status == 0);
+  quorum[2].resume();
+  CHECK(quorum.becomes_free_of("job"));
+}

@@ -151,8 +151,13 @@ func (j *judge) votes() {
 	}
 	for _, g := range j.groups {
 		r := g.Run
-		isReleased := r.Left && r.Status == r.Exit && r.Stderr == "" && r.By == "rlock" && g.of == r.ID && r.AtLeast == 0 && len(g.nested) == 0
-		if isReleased && r.Ended > 0 && !r.Limited && j.quiet(r, r.Called-second, r.Ended+second) {
+		isReleased := r.Left && r.Status == r.Exit && r.Stderr == "" && r.By == "rlock" && g.of == r.ID && r.AtLeast == 0 && r.InnerAtLeast == 0
+		from := r.Called - second
+		for _, nested := range g.nested { // what a server has missed before the end of the last of them, it is asked to give back, too
+			isReleased = isReleased && nested.Left && !j.hit(r, "kill-nested", "kill-host")
+			from = nested.Last - second/5
+		}
+		if isReleased && r.Ended > 0 && !r.Limited && j.quiet(r, from, r.Ended+second) {
 			byID[r.ID] = r
 		}
 	}

@@ -76,6 +76,7 @@ var deeds = map[string]deed{
 	"late-then-away":     {5, (*Nemesis).lateThenAway},
 	"lost-release":       {4, (*Nemesis).loseRelease},
 	"lost-reentry":       {12, (*Nemesis).loseReentry},
+	"away-for-reentry":   {8, (*Nemesis).awayForReentry},
 	"no-right":           {1, (*Nemesis).takeRight},
 	"continue-in-outage": {6, (*Nemesis).continueInOutage},
 	"stop-replicas":      {4, (*Nemesis).stopReplicas},
@@ -453,13 +454,44 @@ func (n *Nemesis) loseReentry() *Act {
 	}
 	n.ambush("reentry", n.withNetwork(n.runBeforeNested), func(run *Run) {
 		n.trouble("lost-reentry", run, func() {
-			n.wait(time.Duration(n.fleet.lifeOf(run.ID).Enter + run.Hold/2 - 20*ms - now()))
+			n.waitForNested(run)
 			n.onHost(run.Host, Fault{SwallowAnswer: true})
 			n.until(500*time.Millisecond, func() bool { return n.fleet.familyOf(run).nested != 0 })
 			n.wait(100 * time.Millisecond)
 		})
 	})
 	return nil
+}
+
+// awayForReentry keeps one of several servers from hearing of a nested run before that renews its lock.
+func (n *Nemesis) awayForReentry() *Act {
+	server := n.choices.Intn(len(n.fleet.group.servers))
+	if n.fleet.setup.Topology != "redlock" {
+		return nil
+	}
+	n.ambush("away", n.withNetwork(n.runBeforeNested), func(run *Run) {
+		defer n.release("network")
+		key := fmt.Sprint("proxy", run.Host, "-", server)
+		n.waitForNested(run)
+		if !n.claim(key) {
+			return
+		}
+		defer n.release(key)
+		act := newAct("cut")
+		act.Host, act.Server, act.Detail = run.Host, server, "until "+run.ID+".n has begun"
+		proxy := n.fleet.proxies[run.Host][server]
+		proxy.set(Fault{Cut: true})
+		n.until(time.Second, func() bool { return n.fleet.holds(run.ID + ".n") })
+		proxy.set(Fault{})
+		act.Until = now()
+		n.note(*act)
+	})
+	return nil
+}
+
+// waitForNested waits until a run is about to start one below it.
+func (n *Nemesis) waitForNested(run *Run) {
+	n.wait(time.Duration(n.fleet.lifeOf(run.ID).Enter + run.Hold/2 - 20*ms - now()))
 }
 
 // runBeforeNested returns a run that holds its lock, and will start a run of the same name a little later: in the middle of

@@ -9,17 +9,17 @@ namespace rlock::lock {
 namespace {
 
 // None is the start of a run of exec, which has hexadecimal digits only.
-constexpr std::array<std::pair<Hold::Standing, std::string_view>, 3> k_standings = {
+constexpr auto k_standings = std::to_array<std::pair<Hold::Standing, std::string_view>>(
     {{Hold::Standing::granted, "granted"},
      {Hold::Standing::reentered, "reentered"},
-     {Hold::Standing::nested, "nested"}}};
+     {Hold::Standing::nested, "nested"}});
 
-constexpr std::array<std::pair<Hold::Side, std::string_view>, 5> k_sides = {
-    {{Hold::Side::none, ""},
-     {Hold::Side::read, "read"},
-     {Hold::Side::write, "write"},
-     {Hold::Side::string, "string"},
-     {Hold::Side::value, "value"}}};
+constexpr auto k_sides =
+    std::to_array<std::pair<Hold::Side, std::string_view>>({{Hold::Side::none, ""},
+                                                            {Hold::Side::read, "read"},
+                                                            {Hold::Side::write, "write"},
+                                                            {Hold::Side::string, "string"},
+                                                            {Hold::Side::value, "value"}});
 
 // In front of the identifier of a hold that a run of exec gives back itself.
 constexpr std::string_view k_shared = "shared";

@@ -59,11 +59,8 @@ class Healing {
 void QuorumLock::Member::restore(redis::Client& client, TimePoint until,
                                  std::optional<std::int64_t> token) noexcept {
   // Nobody else can have a majority as long as the lease lasts: his vote is not taken from anybody.
-  const auto left = std::chrono::floor<Milliseconds>(until - BootClock::now());
-  if (left <= Milliseconds(0)) return;
+  if (BootClock::now() >= until) return;
   may_hold = true;
-  const Milliseconds usual = client.options().timeout;
-  client.set_timeout(std::min(usual, left));
   try {
     const bool is_granted = std::holds_alternative<Hold>(lock->restore(client));
     if (is_granted) without = 0;
@@ -72,7 +69,6 @@ void QuorumLock::Member::restore(redis::Client& client, TimePoint until,
     }
   } catch (const std::exception&) {  // the next renewal tries again
   }
-  client.set_timeout(usual);
 }
 
 Renewal QuorumLock::Member::renew(redis::Client& client, TimePoint bound) {
