@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -13,6 +14,7 @@
 #include "base/nearest.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/output/error_text.hpp"
+#include "cli/parsing/given_options.hpp"
 #include "cli/parsing/literal_words.hpp"
 #include "cli/taking/exported.hpp"
 #include "redis/tls_module.hpp"
@@ -161,42 +163,88 @@ std::string version() {
          " TLS)";
 }
 
-// Returns whether `command` has every option in `words`. May return false for a word like -w5s.
-bool has_all_options(const CLI::App& command, const std::vector<std::string>& words) {
-  const auto is_known = [&](const std::string& name) {
-    return command.get_option_no_throw(name) != nullptr;
-  };
-  return std::ranges::all_of(words, [&](const std::string& word) {
-    if (word.starts_with("--")) return is_known(word.substr(0, word.find('=')));
-    if (!is_option(word)) return true;
-    return std::all_of(word.begin() + 1, word.end(),
-                       [&](char letter) { return is_known(std::string("-") + letter); });
-  });
-}
-
-// Sets up the commands and options that `words` can mean; `chosen` is the command. Setting up all
-// of them would take a twentieth of the time of a short run (bench/run). Returns the actions of the
-// commands.
-std::map<std::string, Action> set_up(CLI::App& app, Invocation& invocation,
-                                     std::vector<std::string>& words, const std::string& chosen) {
-  invocation.has_options = std::ranges::any_of(words, is_option);
-  // If so, nobody asks for the help text of rlock itself, which names all commands.
-  const bool starts_with_command = !chosen.empty() && words.front() == chosen;
-  std::map<std::string, Action> actions;
-  CLI::App* chosen_command = nullptr;
-  for (const Entry& entry : k_commands) {
-    const bool is_mentioned = std::ranges::find(words, entry.name) != words.end();
-    if (starts_with_command && !is_mentioned) continue;
-    CLI::App* command = app.add_subcommand(entry.name, entry.description);
-    if (*entry.description == '\0') command->group("");
-    if (is_mentioned) actions[entry.name] = entry.set_up(OptionSet(*command), invocation);
-    if (chosen == entry.name) chosen_command = command;
+// A command line, as a parser that knows only the `given` options understands it.
+class CommandLine {
+ public:
+  CommandLine(std::vector<std::string> words, GivenOptions given)
+      : given_(std::move(given)), words_(std::move(words)) {
+    OptionSet options(app_, given_);
+    options.set_usage("rlock [GLOBAL] COMMAND [OPTIONS] ...");
+    app_.set_help_flag("-h,--help", "Print this help and exit");
+    app_.set_version_flag("-V,--version", version, "Print the version and exit");
+    app_.require_subcommand(1);
+    app_.fallthrough();
+    invocation_->globals.add_to(options);
+    const std::size_t chosen_at = find_command(app_, words_);
+    if (chosen_at < words_.size()) chosen_ = words_[chosen_at];
+    // For another command, "exec" may be a lock's name.
+    if (chosen_ == "exec") invocation_->command = split_command(words_, chosen_at);
+    for (const Entry& entry : k_commands) add_command(entry);
   }
-  const bool is_only_command = actions.size() == 1;
-  if (starts_with_command && !(is_only_command && has_all_options(*chosen_command, words)))
-    invocation.globals.add_to(OptionSet(app));
-  if (chosen_command != nullptr) protect_words(words, app, *chosen_command);
-  return actions;
+
+  [[nodiscard]] const CLI::App& app() const { return app_; }
+
+  // Returns the action that it asks for. Throws CLI::ParseError.
+  std::function<int()> parse() {
+    std::vector<std::string> words = words_;
+    if (chosen_command_ != nullptr) protect_words(words, app_, *chosen_command_);
+    std::ranges::reverse(words);  // CLI11 takes them from the back
+    app_.parse(words);
+    const CLI::App& command = *app_.get_subcommands().front();
+    // The action refers to the invocation, so they live and die together.
+    return [invocation = invocation_, action = actions_.at(command.get_name()),
+            locks = locks_of(command)] {
+      try {
+        const int status = action();
+        for (const std::string& text : invocation->globals.news_of_absentees()) say(text);
+        return status;
+      } catch (const Error& error) {
+        throw Error(error.status(), describe_error(error, locks));
+      }
+    };
+  }
+
+  // Prints code for the shell that is to evaluate the output, if there is one.
+  void print_failure() const {
+    std::optional<Shell> evaluator;
+    for (const std::string& word : words_) {
+      if (chosen_ != "acquire" || word.substr(0, word.find('=')) != "--export") continue;
+      evaluator = word == "--export=fish" ? Shell::fish : Shell::posix;
+    }
+    if (evaluator) print(failure_code(static_cast<int>(ExitStatus::usage), *evaluator));
+  }
+
+ private:
+  void add_command(const Entry& entry) {
+    const bool is_mentioned = std::ranges::find(words_, entry.name) != words_.end();
+    if (!is_mentioned && !given_.has_all()) return;
+    CLI::App* command = app_.add_subcommand(entry.name, entry.description);
+    if (*entry.description == '\0') command->group("");
+    if (chosen_ == entry.name) chosen_command_ = command;
+    if (is_mentioned) {
+      actions_[entry.name] = entry.set_up(OptionSet(*command, given_), *invocation_);
+    }
+  }
+
+  GivenOptions given_;
+  std::vector<std::string> words_;  // of exec, those before `--`
+  CLI::App app_{"Locks for a fleet of machines, on Redis or Valkey, in Redisson's format.",
+                "rlock"};
+  std::shared_ptr<Invocation> invocation_ = std::make_shared<Invocation>();
+  std::string chosen_;  // the command, or empty
+  const CLI::App* chosen_command_ = nullptr;
+  std::map<std::string, Action> actions_;
+};
+
+// Replaces "help exec" by "exec --help".
+void expand_help(std::vector<std::string>& words) {
+  if (words.empty() || words[0] != "help") return;
+  words.erase(words.begin());
+  if (words.size() > 1) {
+    throw Error(ExitStatus::usage, "help: expected one command (see rlock --help)");
+  }
+  if (words == std::vector<std::string>{"help"}) words.clear();
+  if (words.empty() || is_command(words[0])) words.emplace_back("--help");
 }
 
 Action print_later(const std::string& text) {
@@ -209,67 +257,31 @@ Action print_later(const std::string& text) {
 }  // namespace
 
 std::function<int()> parse(int argc, const char* const* argv) {
-  CLI::App app("Locks for a fleet of machines, on Redis or Valkey, in Redisson's format.", "rlock");
-  OptionSet options(app);
-  options.set_usage("rlock [GLOBAL] COMMAND [OPTIONS] ...");
-  app.set_help_flag("-h,--help", "Print this help and exit");
-  app.set_version_flag("-V,--version", version, "Print the version and exit");
-  app.require_subcommand(1);
-  app.fallthrough();
-
-  // The action refers to the invocation, so they live and die together.
-  const auto invocation = std::make_shared<Invocation>();
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
-  if (!words.empty() && words[0] == "help") {  // "rlock help exec" is "rlock exec --help"
-    words.erase(words.begin());
-    if (words.size() > 1) {
-      throw Error(ExitStatus::usage, "help: expected one command (see rlock --help)");
-    }
-    if (words == std::vector<std::string>{"help"}) words.clear();
-    if (words.empty() || is_command(words[0])) words.emplace_back("--help");
+  expand_help(words);
+  // To set up every option would take half of the instructions of a short run (bench/run).
+  try {
+    return CommandLine(words, GivenOptions(words)).parse();
+  } catch (const CLI::ParseError&) {  // a help text and a guess name others, too
   }
-  if (words.empty() || !is_command(words.front())) invocation->globals.add_to(options);
-  const std::size_t chosen_at = find_command(app, words);
-  const std::string chosen = chosen_at < words.size() ? words[chosen_at] : "";
-  // For another command, "exec" may be a lock's name.
-  if (chosen == "exec") invocation->command = split_command(words, chosen_at);
-  const auto actions = set_up(app, *invocation, words, chosen);
+  CommandLine line(words, GivenOptions());
   if (words.empty()) {
-    write_stderr(app.help());
+    write_stderr(line.app().help());
     return [] { return static_cast<int>(ExitStatus::usage); };
   }
-  std::optional<Shell> evaluator;
-  for (const std::string& word : words) {
-    if (chosen != "acquire" || word.substr(0, word.find('=')) != "--export") continue;
-    evaluator = word == "--export=fish" ? Shell::fish : Shell::posix;
-  }
-  std::ranges::reverse(words);  // CLI11 takes them from the back
   try {
-    app.parse(words);
+    return line.parse();
   } catch (const CLI::CallForHelp& call) {
-    const auto extras = app.remaining(true);
-    const bool is_unknown = app.get_subcommands().empty() && !extras.empty();
-    if (is_unknown && !is_option(extras.front())) refuse(app, call);
-    return print_later(app.help());
-  } catch (const CLI::CallForVersion& version) {
-    return print_later(std::string(version.what()) + "\n");
+    const auto extras = line.app().remaining(true);
+    const bool is_unknown = line.app().get_subcommands().empty() && !extras.empty();
+    if (is_unknown && !is_option(extras.front())) refuse(line.app(), call);
+    return print_later(line.app().help());
+  } catch (const CLI::CallForVersion& call) {
+    return print_later(std::string(call.what()) + "\n");
   } catch (const CLI::ParseError& error) {
-    if (evaluator) print(failure_code(static_cast<int>(ExitStatus::usage), *evaluator));
-    refuse(app, error);
-  } catch (const Error& error) {
-    if (evaluator) print(failure_code(static_cast<int>(error.status()), *evaluator));
-    throw;
+    line.print_failure();
+    refuse(line.app(), error);
   }
-  const CLI::App& command = *app.get_subcommands().front();
-  return [invocation, action = actions.at(command.get_name()), locks = locks_of(command)] {
-    try {
-      const int status = action();
-      for (const std::string& text : invocation->globals.news_of_absentees()) say(text);
-      return status;
-    } catch (const Error& error) {
-      throw Error(error.status(), describe_error(error, locks));
-    }
-  };
 }
 
 }  // namespace rlock::cli

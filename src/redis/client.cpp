@@ -63,6 +63,7 @@ auto Client::insist(int slot, Action action, int* unanswered, const Patience& pa
       check_time();
       is_sent = true;
       links_.begin();
+      if (meanwhile_) connection.set_meanwhile(std::exchange(meanwhile_, nullptr));
       auto answer = action(connection);
       links_.end();
       if (answer) return std::move(*answer);

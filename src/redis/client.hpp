@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "redis/connection.hpp"
@@ -68,6 +70,9 @@ class Client {
     return links_.confirm_master(slot_of(key), age, {deadline, options_.wake_fd});
   }
 
+  // As Connection::set_meanwhile, for the next request.
+  void set_meanwhile(std::function<void()> action) { meanwhile_ = std::move(action); }
+
   // Sends a script or a command behind the last request, on the same connection, without waiting
   // for an answer. Returns false if that fails.
   bool send_behind(const ScriptCall& call) noexcept;
@@ -114,6 +119,7 @@ class Client {
 
   ClientOptions options_;
   Links links_;
+  std::function<void()> meanwhile_;
   std::string turned_away_;  // the error about a slot that the present request got, or empty
 };
 

@@ -4,6 +4,7 @@
 #include <new>
 #include <poll.h>
 #include <sys/socket.h>
+#include <utility>
 
 #include <hiredis/hiredis.h>
 
@@ -75,7 +76,8 @@ Connection::Connection(const ConnectionOptions& options, const Patience& patienc
       parser_(options.reply_limit) {
   authenticate(options.endpoint, patience);
   // Nobody waits for the answer: an ACL may forbid it, and the name is a courtesy.
-  send({"CLIENT", "SETNAME", options.name}, patience);
+  unsent_ = format({"CLIENT", "SETNAME", options.name});
+  ++unwanted_;
 }
 
 void Connection::authenticate(const Endpoint& endpoint, const Patience& patience) {
@@ -102,6 +104,7 @@ void Connection::authenticate(const Endpoint& endpoint, const Patience& patience
 
 Reply Connection::command(const Args& args, const Patience& patience) {
   write(format(args), patience);
+  if (meanwhile_) std::exchange(meanwhile_, nullptr)();
   skip_unwanted(patience);
   return receive(patience);
 }
@@ -162,6 +165,8 @@ Reply Connection::receive(const Patience& patience) {
 }
 
 void Connection::write(std::string_view bytes, const Patience& patience) {
+  std::string together;
+  if (!unsent_.empty()) bytes = together = unsent_ + std::string(bytes);
   while (!bytes.empty()) {
     // No byte goes out late: the last one is what has a request carried out.
     if (BootClock::now() >= patience.deadline) {
@@ -169,6 +174,7 @@ void Connection::write(std::string_view bytes, const Patience& patience) {
     }
     const Stream::Step step = stream_->write(bytes);
     bytes.remove_prefix(step.bytes);
+    if (step.bytes > 0) unsent_.clear();
     if (step.wait_for != 0) static_cast<void>(wait_for(stream_->fd(), step.wait_for, patience));
   }
 }

@@ -1,10 +1,12 @@
 // One connection to one server. It sends requests and receives replies, with a bound on every wait.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "redis/reply.hpp"
@@ -36,6 +38,10 @@ class Connection {
   // Sends a request, no byte of it after the deadline. Returns its reply, which may be an error.
   // Throws Unavailable, ProtocolError, Interrupted. After that, only `send` may be called.
   [[nodiscard]] Reply command(const Args& args, const Patience& patience);
+
+  // `action` is called once, when `command` has sent its next request: for what can be done while
+  // the server works.
+  void set_meanwhile(std::function<void()> action) { meanwhile_ = std::move(action); }
 
   // Sends all requests, and returns their replies. Each has the span of `each`. Throws as
   // `command`.
@@ -77,6 +83,8 @@ class Connection {
   std::unique_ptr<char[]> buffer_ = std::make_unique_for_overwrite<char[]>(k_buffer_size);
   std::unique_ptr<Stream> stream_;
   ReplyParser parser_;
+  std::string unsent_;  // goes out with the first request
+  std::function<void()> meanwhile_;
   std::size_t unwanted_ = 0;  // replies to requests of `send` that have not come yet
   bool is_http_ = false;
 };

@@ -148,6 +148,18 @@ TEST_CASE("S7: who has neither the command's group nor its environment is found 
   CHECK(wait_until([&] { return processes_with(mark).empty(); }));
 }
 
+TEST_CASE(
+    "S7: rlock that dies before its guardian has looked leaves nothing of the command's group") {
+  Server server;
+  const std::string pid = server.directory() + "/pid";
+  // Neither its parents nor its environment tell of the command.
+  const std::string job = "(env -i sleep 1000 & echo $! >" + pid + "); kill -9 $PPID";
+  CHECK(run(rlock_argv("exec", "-r", server.unix_url(), "job", "--", "sh", "-c", job)).status ==
+        137);
+  const pid_t hidden = std::stoi(contents(pid));
+  CHECK(wait_until([&] { return !alive(hidden); }));
+}
+
 TEST_CASE("S7: a guardian that the system denies descriptors for a while still ends the command") {
   if (!can_trace()) return;
   Server server;

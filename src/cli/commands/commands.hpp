@@ -17,7 +17,6 @@ namespace rlock::cli {
 struct Invocation {
   Globals globals;
   std::optional<std::vector<std::string>> command;  // the words after `--` of exec
-  bool has_options = true;                          // a word before `--` starts with '-'
 };
 
 // Runs a command. Returns the status to exit with. Throws Error.

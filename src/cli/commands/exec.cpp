@@ -215,6 +215,13 @@ int run_exec(const Globals& globals, const ExecOptions& options, ExecPlan plan) 
     const bool kill = plan.on_lost == Supervisor::OnLost::kill;
     if (!guardian) guardian.emplace(run, kill ? Milliseconds(0) : plan.grace, strangers);
   };
+  // It takes the system its time to fork. If that fails now, it is tried again for a lock.
+  session.client().set_meanwhile([&] {
+    try {
+      set_up_guardian();
+    } catch (const Error&) {
+    }
+  });
   HeldLocks::Options held;
   held.watchdog_session = session_options;
   held.renew = plan.renew;
@@ -274,7 +281,7 @@ Action set_up_exec(OptionSet command, const Invocation& invocation) {
   const auto options = std::make_shared<ExecOptions>();
   command.set_usage("rlock exec [OPTIONS] NAME... {-- CMD [ARG...] | -c STRING}", k_examples);
   command.add_argument("NAME", &options->names, "Names of the locks");
-  if (invocation.has_options) add_options(command, *options);
+  add_options(command, *options);
   return [&invocation, options] {
     return run_exec(invocation.globals, *options, make_plan(*options, invocation.command));
   };

@@ -47,6 +47,7 @@ CLI::Option& add(CLI::App& app, const std::string& names, OptionSet::Target targ
 }  // namespace
 
 void OptionSet::set_usage(const std::string& usage, const std::string& examples) {
+  if (!given_.has_all()) return;
   app_.formatter(std::make_shared<Help>(usage));
   app_.footer(app_.get_parent() == nullptr
                   ? "rlock help COMMAND shows the options of a command."
@@ -69,6 +70,7 @@ void OptionSet::add_argument(const std::string& name, Target target, const std::
 
 void OptionSet::add_value(const std::string& names, Target target, const std::string& placeholder,
                           const std::string& help, const std::vector<std::string>& choices) {
+  if (!given_.has_any_of(names)) return;
   CLI::Option& option = add(app_, names, target, help);
   option.type_name(placeholder);
   option.allow_extra_args(false);  // a value for each time that it is given
@@ -76,19 +78,31 @@ void OptionSet::add_value(const std::string& names, Target target, const std::st
 }
 
 void OptionSet::add_flag(const std::string& names, bool& flag, const std::string& help) {
-  app_.add_flag(names, flag, help);
+  if (given_.has_any_of(names)) app_.add_flag(names, flag, help);
 }
 
 void OptionSet::add_flag(const std::string& names, std::string& value, const std::string& help) {
-  app_.add_flag(names, value, help);
+  if (given_.has_any_of(names)) app_.add_flag(names, value, help);
 }
 
 void OptionSet::exclude(const std::string& option, std::initializer_list<const char*> others) {
-  for (const char* other : others) app_.get_option(option)->excludes(app_.get_option(other));
+  for (const char* other : others) {
+    if (CLI::Option* one = find(option), *two = find(other); one != nullptr && two != nullptr) {
+      one->excludes(two);
+    }
+  }
 }
 
 void OptionSet::require(const std::string& option, const std::string& other) {
-  app_.get_option(option)->needs(app_.get_option(other));
+  CLI::Option* one = find(option);
+  if (one == nullptr) return;
+  CLI::Option* two = find(other);
+  if (two == nullptr) throw CLI::RequiresError(option, other);
+  one->needs(two);
+}
+
+CLI::Option* OptionSet::find(const std::string& name) const {
+  return given_.has_all() ? app_.get_option(name) : app_.get_option_no_throw(name);
 }
 
 const std::string& OptionSet::command() const { return app_.get_name(); }

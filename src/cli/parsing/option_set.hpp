@@ -7,21 +7,24 @@
 #include <variant>
 #include <vector>
 
+#include "cli/parsing/given_options.hpp"
+
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace rlock::cli {
 
-// Refers to what the parser knows of them, so it may be copied. Parsing fills the variables that
-// these functions are given, which must outlive it.
+// Refers to what the parser knows of them, so it may be copied. Adds only those that are given.
+// Parsing fills the variables that these functions are given, which must outlive it.
 class OptionSet {
  public:
   // Where a value goes. A vector takes several.
   using Target = std::variant<std::string*, std::optional<std::string>*, std::vector<std::string>*>;
   enum class Need { optional, required };
 
-  explicit OptionSet(CLI::App& app) : app_(app) {}
+  OptionSet(CLI::App& app, const GivenOptions& given) : app_(app), given_(given) {}
 
   // Sets the usage line of the help, such as "rlock exec [OPTIONS] NAME... -- CMD", and the
   // examples at its end. Each line of `examples` must end with '\n'.
@@ -39,16 +42,21 @@ class OptionSet {
   // Sets `value` to "true", or to the value that the flag was given.
   void add_flag(const std::string& names, std::string& value, const std::string& help);
 
-  // `option` may not be given together with one of `others`. All must have been added.
+  // `option` may not be given together with one of `others`. Call it when all have been added.
   void exclude(const std::string& option, std::initializer_list<const char*> others);
-  // `option` may only be given together with `other`. Both must have been added.
+  // `option` may only be given together with `other`. Call it when both have been added. Throws
+  // CLI::ParseError if that can be seen now.
   void require(const std::string& option, const std::string& other);
 
   // Returns the name of the command.
   [[nodiscard]] const std::string& command() const;
 
  private:
+  // Returns nothing if it is not given.
+  [[nodiscard]] CLI::Option* find(const std::string& name) const;
+
   CLI::App& app_;
+  const GivenOptions& given_;
 };
 
 }  // namespace rlock::cli
