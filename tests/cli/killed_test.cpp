@@ -153,7 +153,8 @@ TEST_CASE(
   Server server;
   const std::string pid = server.directory() + "/pid";
   // Neither its parents nor its environment tell of the command.
-  const std::string job = "(env -i sleep 1000 & echo $! >" + pid + "); kill -9 $PPID";
+  const std::string job = "(env -i sleep 1000 & echo $! >" + pid +
+                          "; until grep -qs sleep /proc/$!/comm; do :; done); kill -9 $PPID";
   CHECK(run(rlock_argv("exec", "-r", server.unix_url(), "job", "--", "sh", "-c", job)).status ==
         137);
   const pid_t hidden = std::stoi(contents(pid));
