@@ -243,6 +243,12 @@ TEST_CASE("C3: rlock leaves its guardian to nobody else to reap") {
   ::prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
 
+TEST_CASE("rlock starts no thread for a command that ends soon") {
+  Server server;
+  const Strings count{"sh", "-c", "sleep 0.2; ls /proc/$PPID/task | wc -l"};
+  CHECK(run(exec(server, count)).out == "1\n");
+}
+
 TEST_CASE("C3: nothing of rlock is left when it has ended") {
   Server server;
   const std::string mark = "left-" + server.directory();
