@@ -245,7 +245,9 @@ TEST_CASE("C3: rlock leaves its guardian to nobody else to reap") {
 
 TEST_CASE("rlock starts no thread for a command that ends soon") {
   Server server;
-  const Strings count{"sh", "-c", "sleep 0.2; ls /proc/$PPID/task | wc -l"};
+  const Strings count{
+      "sh", "-c",
+      "trap '' USR1; kill -USR1 $PPID; sleep 0.2; ls /proc/$PPID/task | wc -l"};  // rlock wakes
   CHECK(run(exec(server, count)).out == "1\n");
 }
 
