@@ -170,8 +170,10 @@ class CommandLine {
       : given_(std::move(given)), words_(std::move(words)) {
     OptionSet options(app_, given_);
     options.set_usage("rlock [GLOBAL] COMMAND [OPTIONS] ...");
-    app_.set_help_flag("-h,--help", "Print this help and exit");
-    app_.set_version_flag("-V,--version", version, "Print the version and exit");
+    if (given_.has_all()) app_.set_help_flag("-h,--help", "Print this help and exit");
+    if (given_.has_any_of("-V,--version")) {
+      app_.set_version_flag("-V,--version", version, "Print the version and exit");
+    }
     app_.require_subcommand(1);
     app_.fallthrough();
     invocation_->globals.add_to(options);
