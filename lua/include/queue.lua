@@ -16,6 +16,7 @@ local k_patience = 15000         -- with one that listens: a thread may have lef
 local k_most_dropped = 100000    -- in one script
 local k_queue_ttl = 300000       -- where all waiters are rlock's, who extend it
 local k_near = 100               -- places of a queue that are looked at one by one
+local k_least_wait = 5000        -- that one of Redisson's adds: the default of old versions
 
 local function is_list() return redis.call('type', queue).ok == 'list' end
 
@@ -103,9 +104,12 @@ local function set_queue_end(all_ours)
 end
 
 -- From `first` (0 is the head) on there is one waiter less, of ours or not, before Redisson's waiters:
--- takes `wait` (ms) from their deadlines. Ours refresh theirs themselves, so that nothing has to be
--- done where all are ours. Makes order in info.
+-- takes `wait` (ms) from their deadlines, but leaves each the lease and the shortest wait. (It may have
+-- come when one of ours had not refreshed its deadline for a while: then less was added.) Ours refresh
+-- theirs themselves, so that nothing has to be done where all are ours. Makes order in info.
 local function shorten_deadlines(wait, first, was_ours)
+  local left = redis.pcall('pttl', lock)
+  local least = now + k_least_wait + (type(left) == 'number' and math.max(left, 0) or 0)
   local ours = count_ours()
   local members = {}
   if is_list() then
@@ -122,8 +126,9 @@ local function shorten_deadlines(wait, first, was_ours)
       present[member] = true
       if from + i - 2 >= first then
         if entries[i] then has_added = has_added and not was_ours end
-        if has_added and not entries[i] and score_of(member) then
-          redis.call('zincrby', scores, -wait, member)
+        local score = has_added and not entries[i] and score_of(member)
+        if score and score > least then
+          redis.call('zincrby', scores, math.max(-wait, least - score), member)
         end
       end
     end

@@ -166,6 +166,7 @@ std::string version() {
 // A command line, as a parser that knows only the `given` options understands it.
 class CommandLine {
  public:
+  // Throws CLI::ParseError if an option lacks another one.
   CommandLine(std::vector<std::string> words, GivenOptions given)
       : given_(std::move(given)), words_(std::move(words)) {
     OptionSet options(app_, given_);
@@ -261,10 +262,10 @@ Action print_later(const std::string& text) {
 std::function<int()> parse(int argc, const char* const* argv) {
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   expand_help(words);
-  // To set up every option would take half of the instructions of a short run (bench/run).
+  // To set up every option would take as many instructions as all else in a short run.
   try {
     return CommandLine(words, GivenOptions(words)).parse();
-  } catch (const CLI::ParseError&) {  // a help text and a guess name others, too
+  } catch (const CLI::ParseError&) {  // help texts and messages also name options that nobody gave
   }
   CommandLine line(words, GivenOptions());
   if (words.empty()) {

@@ -236,10 +236,14 @@ void Guardian::dismiss() noexcept {
   is_dismissed_ = ::kill(pid_, SIGKILL) == 0;
 }
 
-Guardian::~Guardian() {
+void Guardian::end() noexcept {
   dismiss();
   while (is_dismissed_ && ::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
+}
+
+Guardian::~Guardian() {
+  end();
   ::munmap(shared_, sizeof(Shared));
 }
 

@@ -60,8 +60,10 @@ class Guardian {
   [[nodiscard]] const std::string& marker() const noexcept { return marker_; }
   [[nodiscard]] const std::vector<Identity>& strangers() const noexcept { return strangers_; }
 
-  // Ends the guardian. Does not wait until it has ended, but the destructor does. Idempotent.
+  // Kills the guardian, and does not wait until it has ended. Idempotent.
   void dismiss() noexcept;
+  // Kills the guardian, and waits until it has ended. The destructor does so, too. Idempotent.
+  void end() noexcept;
 
  private:
   struct Shared;

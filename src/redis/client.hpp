@@ -70,7 +70,7 @@ class Client {
     return links_.confirm_master(slot_of(key), age, {deadline, options_.wake_fd});
   }
 
-  // As Connection::set_meanwhile, for the next request.
+  // As Connection::set_meanwhile, for the next `run` or `command`.
   void set_meanwhile(std::function<void()> action) { meanwhile_ = std::move(action); }
 
   // Sends a script or a command behind the last request, on the same connection, without waiting

@@ -39,8 +39,8 @@ class Connection {
   // Throws Unavailable, ProtocolError, Interrupted. After that, only `send` may be called.
   [[nodiscard]] Reply command(const Args& args, const Patience& patience);
 
-  // `action` is called once, when `command` has sent its next request: for what can be done while
-  // the server works.
+  // When `command` has sent its next request, it calls `action`: for what can be done while the
+  // server works. If the request cannot be sent, nobody calls `action`, which must not throw.
   void set_meanwhile(std::function<void()> action) { meanwhile_ = std::move(action); }
 
   // Sends all requests, and returns their replies. Each has the span of `each`. Throws as

@@ -11,9 +11,11 @@
 
 #include <doctest/doctest.h>
 
+#include "cli/guardians.hpp"
 #include "support/contents.hpp"
 #include "support/process.hpp"
 #include "support/processes.hpp"
+#include "support/pty.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
 #include "support/waiters.hpp"
@@ -236,10 +238,21 @@ TEST_CASE("C3: rlock leaves its guardian to nobody else to reap") {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const std::string list = "/proc/self/task/" + std::to_string(::gettid()) + "/children";
   const std::string before = contents(list);
+  CHECK_FALSE(before.empty());  // of the server
   for (int i = 0; i < 40; ++i) {
     CHECK(run(exec(server, {"true"})).status == 0);
     CHECK(contents(list) == before);
   }
+  // Ctrl-C while rlock waits for an answer to its first request.
+  server.pause();
+  for (int i = 0; i < 10; ++i) {
+    Pty rlock(exec(server, {"true"}));
+    REQUIRE(wait_until([&] { return guardian_of(rlock.pid()) > 0; }));
+    rlock.type("\x03");
+    CHECK(rlock.wait().status == 128 + SIGINT);
+    CHECK(contents(list) == before);
+  }
+  server.resume();
   ::prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
 

@@ -118,6 +118,20 @@ TEST_CASE("fair deadlines: a Redisson waiter gets back what rlock's had added, o
   }
 }
 
+TEST_CASE("fair deadlines: W4: a Redisson waiter keeps time for the lease and its own wait") {
+  Fixture f;
+  REQUIRE(f.asks(f.make("u:0")));
+  CHECK_FALSE(f.asks(f.make("u:1")));
+  CHECK_FALSE(Peer(f.server, "r:2").acquire());
+  // It waits for 5.6 s, and came 6 s after u:1 had asked.
+  const std::string theirs = std::to_string(
+      std::stoll(f.server.command({"ZSCORE", k_scores, "u:1"})) - k_lease - 6000 + 5600);
+  f.server.command({"ZADD", k_scores, theirs, "r:2"});
+  CHECK(f.locks[0].release(f.client) == lock::Release::freed);
+  CHECK(f.asks(f.locks[1]));
+  CHECK(deadline_ahead(f.server, "r:2") > 4000);
+}
+
 TEST_CASE("fair deadlines: a Redisson waiter gets back what rlock's dead had added, and no more") {
   Fixture f;
   REQUIRE(f.asks(f.make("u:0")));

@@ -463,7 +463,7 @@ func (n *Nemesis) loseReentry() *Act {
 	return nil
 }
 
-// awayForReentry keeps one of several servers from hearing of a nested run before that renews its lock.
+// awayForReentry keeps one of several servers from hearing of a nested run until the run renews its lock.
 func (n *Nemesis) awayForReentry() *Act {
 	server := n.choices.Intn(len(n.fleet.group.servers))
 	if n.fleet.setup.Topology != "redlock" {

@@ -1,5 +1,3 @@
-#include <optional>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -10,47 +8,18 @@
 #include "cli/settings/take_options.hpp"
 
 using namespace rlock;
-using rlock::cli::GivenOptions;
 using rlock::cli::TakeOptions;
 
 namespace {
 
-struct Parsed {
-  TakeOptions options;
-  std::vector<std::string> names;
-};
-
-Parsed parse(const std::vector<std::string>& words, const GivenOptions& given) {
+// The words come from the back.
+TakeOptions parse(std::vector<std::string> words) {
   CLI::App app;
-  Parsed parsed;
-  rlock::cli::OptionSet set(app, given);
-  set.add_argument("NAME", &parsed.names, "", rlock::cli::OptionSet::Need::optional);
-  parsed.options.add_to(set);
-  app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // from the back
-  return parsed;
-}
-
-TakeOptions parse(const std::vector<std::string>& words) {
-  return parse(words, GivenOptions(words)).options;
-}
-
-// Returns all that was understood, or nothing if that was not all.
-std::optional<std::vector<std::string>> try_parse(const std::vector<std::string>& words,
-                                                  const GivenOptions& given) {
-  try {
-    auto [options, texts] = parse(words, given);
-    for (const auto* text : {&options.wait, &options.token, &options.restart_delay}) {
-      texts.push_back(text->value_or("-"));
-    }
-    texts.insert(texts.end(), {options.conflict_status, options.lease, options.note, options.kind});
-    for (const bool flag : {options.no_wait, options.no_watchdog, options.fence, options.no_info,
-                            options.fair, options.shared, options.exclusive}) {
-      texts.emplace_back(flag ? "yes" : "no");
-    }
-    return texts;
-  } catch (const CLI::ParseError&) {
-    return std::nullopt;
-  }
+  TakeOptions options;
+  const rlock::cli::GivenOptions given(words);
+  options.add_to(rlock::cli::OptionSet(app, given));
+  app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+  return options;
 }
 
 template <typename Function>
@@ -225,53 +194,4 @@ TEST_CASE("a value and a key's format are for simple locks, and have bounds") {
   CHECK(options.keys_of({std::string(1016, 'n')}).front().size() == 1024);
   CHECK_FALSE(complaint([&] { return options.keys_of({std::string(1017, 'n')}); }).empty());
   CHECK_FALSE(complaint([&] { return options.keys_of({""}); }).empty());
-}
-
-TEST_CASE("with the options that can be meant alone, words are understood as with all") {
-  const std::vector<std::string> known = {"-w",
-                                          "5s",
-                                          "-w5s",
-                                          "--wait=5s",
-                                          "--wait",
-                                          "-n",
-                                          "-nx",
-                                          "-nE",
-                                          "-E0",
-                                          "-E",
-                                          "0",
-                                          "--lease",
-                                          "--lease=9s",
-                                          "-s",
-                                          "--fair",
-                                          "--kind",
-                                          "write",
-                                          "-",
-                                          "--note",
-                                          "--note=",
-                                          "--token",
-                                          "--token=-w",
-                                          "--",
-                                          "--no-info",
-                                          "--fence",
-                                          "job",
-                                          "--fenc",
-                                          "-q",
-                                          "-sn",
-                                          "-x",
-                                          "--exclusive",
-                                          "-wn",
-                                          "--no-watchdog",
-                                          "--restart-delay=1s"};
-  std::mt19937 random(7);  // NOLINT: the same each time
-  int understood = 0;
-  for (int i = 0; i < 20'000; ++i) {
-    std::vector<std::string> words(1 + random() % 5);
-    for (std::string& word : words) word = known[random() % known.size()];
-    const auto some = try_parse(words, GivenOptions(words));
-    if (!some) continue;  // then all are tried
-    ++understood;
-    INFO(words);
-    CHECK(some == try_parse(words, GivenOptions()));
-  }
-  CHECK(understood > 1000);
 }

@@ -154,6 +154,7 @@ int run_command(const ExecPlan& plan, HeldLocks& locks, lock::Session& session,
   signals.read_all();
   if (const auto signal = signal_to_end(signals)) {
     locks.release(Milliseconds(0));
+    guardian.end();  // as a signal may end rlock at once
     return end_by_signal(*signal);
   }
   if (locks.is_lost()) {
@@ -186,6 +187,7 @@ int run_command(const ExecPlan& plan, HeldLocks& locks, lock::Session& session,
   }
   const auto ran = std::chrono::ceil<Milliseconds>(BootClock::now() - start);
   const auto gone = locks.release(std::max(plan.at_least - ran, Milliseconds(0)));
+  guardian.end();
   if (!lost) {  // otherwise the loss was reported before
     for (const std::string& name : gone) say(describe_loss(name, k_not_ours));
   }
@@ -215,11 +217,11 @@ int run_exec(const Globals& globals, const ExecOptions& options, ExecPlan plan) 
     const bool kill = plan.on_lost == Supervisor::OnLost::kill;
     if (!guardian) guardian.emplace(run, kill ? Milliseconds(0) : plan.grace, strangers);
   };
-  // It takes the system its time to fork. If that fails now, it is tried again for a lock.
+  // A fork takes time. If it fails here, rlock forks at the first lock or wait.
   session.client().set_meanwhile([&] {
     try {
       set_up_guardian();
-    } catch (const Error&) {
+    } catch (const std::exception&) {
     }
   });
   HeldLocks::Options held;
@@ -245,6 +247,7 @@ int run_exec(const Globals& globals, const ExecOptions& options, ExecPlan plan) 
     return run_command(plan, locks, session, *guardian, signals);
   } catch (const redis::Interrupted&) {
     locks.release(Milliseconds(0));
+    guardian.reset();
     return end_by_signal(signal_to_end(signals).value());
   } catch (...) {
     locks.release(Milliseconds(0));

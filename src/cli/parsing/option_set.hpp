@@ -45,7 +45,7 @@ class OptionSet {
   // `option` may not be given together with one of `others`. Call it when all have been added.
   void exclude(const std::string& option, std::initializer_list<const char*> others);
   // `option` may only be given together with `other`. Call it when both have been added. Throws
-  // CLI::ParseError if that can be seen now.
+  // CLI::ParseError if `option` may be among the given options and `other` is not.
   void require(const std::string& option, const std::string& other);
 
   // Returns the name of the command.
