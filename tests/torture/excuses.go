@@ -166,10 +166,21 @@ func (h *History) isBeyondHelp(g *Group) bool {
 // isDelayed tells whether strace holds a run up while it starts its command.
 func (r *Run) isDelayed() bool { return strings.Contains(strings.Join(r.Args, " "), "delay_enter") }
 
-// actsOn returns what happened while a group lived. What happened up to a second before the command began may have
-// hit its grant, or later, what was stopped between.
+// longestKeep is how long a run that wants two locks keeps the first while it waits for the other.
+const longestKeep = 4 * second
+
+// hadLockSince returns from when on a run may have had a lock before its command began. What happened then may have cost it
+// that lock.
+func (r *Run) hadLockSince() int64 {
+	if len(r.Names) > 1 {
+		return r.Enter - longestKeep - second
+	}
+	return r.Enter - second
+}
+
+// actsOn returns what happened while a group lived, and had a lock before; or later, what was stopped between.
 func (h *History) actsOn(g *Group) []Act {
-	from := g.Enter - second
+	from := g.hadLockSince()
 	if g.isDelayed() {
 		from = g.Called
 	}

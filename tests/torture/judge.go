@@ -334,7 +334,7 @@ func (j *judge) order(name string) {
 		if end == 0 {
 			end = never
 		}
-		if j.hadHold(g, name) { // it does not wait
+		if j.hadClaim(g, name) { // it does not wait, or did before
 			continue
 		}
 		at, isSeen := seen[g.ID]
@@ -361,12 +361,13 @@ func (j *judge) order(name string) {
 	}
 }
 
-// hadHold tells whether a thread of Redisson's still had the lock when it wanted it again, because its unlock had failed.
-func (j *judge) hadHold(g *Group, name string) bool {
+// hadClaim tells whether a thread of Redisson's still had the lock when it wanted it again, or a place in the queue, because
+// its unlock or its leaving had failed.
+func (j *judge) hadClaim(g *Group, name string) bool {
 	had := false
 	for _, look := range j.Looks { // in the order of time
 		if look.Ended < g.Called && look.Lock == name {
-			had = g.By != "rlock" && contains(look.Holders, g.Owner)
+			had = g.By != "rlock" && (contains(look.Holders, g.Owner) || contains(look.Queue, g.Owner))
 		}
 	}
 	return had
@@ -425,7 +426,7 @@ func (j *judge) passedBy(name string, byID map[string]*Group, seen map[string]in
 			continue
 		}
 		for _, later := range byID {
-			if later.Called > at && !j.hadHold(later, name) && later.Enter > 0 && (first.Enter == 0 && later.Enter < first.Ended || later.Enter < first.Enter) &&
+			if later.Called > at && !j.hadClaim(later, name) && later.Enter > 0 && (first.Enter == 0 && later.Enter < first.Ended || later.Enter < first.Enter) &&
 				j.quietInQueue(first.Run, first.Called, later.Enter) {
 				j.violate(fmt.Sprintf("%s stood in the queue before %s began to wait, and %s came first", first.ID, later.ID,
 					later.ID), name, later.Enter, first.ID, later.ID)

@@ -217,7 +217,7 @@ func (j *judge) hoarded() {
 			if g.Enter > 0 {
 				until = min(until, g.Enter)
 			}
-			limit := 4*second + 2*second // of patience; and for a busy machine
+			limit := longestKeep + 2*second // for a busy machine
 			for _, act := range j.Acts { // what kept it from giving back
 				if act.hinders(g.Run, look.Began, until) {
 					limit += act.Until - act.At + j.Round.Timeout

@@ -172,7 +172,7 @@ func (j *judge) bearable(r *Run) bool {
 	left := r.bears(j.Round.Timeout)
 	from := r.Called - second
 	if r.Enter > 0 { // what happened while it waited has cost it no lock
-		from = r.Enter - second
+		from = r.hadLockSince()
 	}
 	for _, act := range j.Acts {
 		if !act.touches(r, from, r.Ended) {

@@ -187,7 +187,6 @@ int run_command(const ExecPlan& plan, HeldLocks& locks, lock::Session& session,
   }
   const auto ran = std::chrono::ceil<Milliseconds>(BootClock::now() - start);
   const auto gone = locks.release(std::max(plan.at_least - ran, Milliseconds(0)));
-  guardian.end();
   if (!lost) {  // otherwise the loss was reported before
     for (const std::string& name : gone) say(describe_loss(name, k_not_ours));
   }
@@ -198,8 +197,9 @@ int run_command(const ExecPlan& plan, HeldLocks& locks, lock::Session& session,
   const bool is_interrupted = result.ended == Supervisor::Ended::by_itself &&
                               WIFSIGNALED(result.wait_status) &&
                               WTERMSIG(result.wait_status) == SIGINT;
-  if (is_interrupted) return end_by_signal({SIGINT, true, false});
-  return status_of(result);
+  if (!is_interrupted) return status_of(result);
+  guardian.end();
+  return end_by_signal({SIGINT, true, false});
 }
 
 int run_exec(const Globals& globals, const ExecOptions& options, ExecPlan plan) {
