@@ -218,7 +218,7 @@ func (j *judge) hoarded() {
 				until = min(until, g.Enter)
 			}
 			limit := longestKeep + 2*second // for a busy machine
-			for _, act := range j.Acts { // what kept it from giving back
+			for _, act := range j.Acts {    // what kept it from giving back
 				if act.hinders(g.Run, look.Began, until) {
 					limit += act.Until - act.At + j.Round.Timeout
 				}
