@@ -242,7 +242,7 @@ def measure_crowd(bench, options):
                         ("slowlog-max-len", 100000)):
         bench.redis.command("CONFIG", "SET", name, value)
     locks, whole = crowd.measure()
-    print(f"{bench.rlock} with {server}, {crowd.held:,} held locks, {crowd.waiting:,} waiters, "
+    print(f"rlock with {server}, {crowd.held:,} held locks, {crowd.waiting:,} waiters, "
           f"{os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}\n")
     print(f"memory: {locks / 2**20:.0f} MiB for the held locks, {whole / 2**20:.0f} MiB with the waiters "
           f"and their connections. The clients were {crowd.load.late:.2f} s late at the most.\n")

@@ -246,5 +246,5 @@ def measure_growth(bench, options):
         growth.measure_fairness(kind, flags, 20, 3 if options.quick else 10)
     growth.measure_wake_up()
     growth.measure_connections()
-    print(f"{bench.rlock} with {server}, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}\n")
+    print(f"rlock with {server}, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}\n")
     print("\n".join(["| figure | |", "|---|---|", *growth.rows]))

@@ -136,6 +136,6 @@ def measure_java(bench, options):
     alone = next(iter(times.values()))
     for name, of_pairing in times.items():
         table.rows.append((name, milliseconds(of_pairing), ratio_text(of_pairing, alone)))
-    print(f"{bench.rlock} with {server}, {options.rounds} rounds, {os.cpu_count()} CPUs, "
+    print(f"rlock with {server}, {options.rounds} rounds, {os.cpu_count()} CPUs, "
           f"load {os.getloadavg()[0]:.1f}\n")
     print(table)

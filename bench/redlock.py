@@ -100,6 +100,6 @@ def measure_redlock(bench, options):
                 raise Broken("quorum_cycle did not do all pairs")
             table.add(f"N = {size}: {name}", milliseconds(together), milliseconds(alone),
                       ratio_text(together, alone))
-    print(f"{rlock} with {server}, {options.pairs} pairs, {os.cpu_count()} CPUs, "
+    print(f"rlock with {server}, {options.pairs} pairs, {os.cpu_count()} CPUs, "
           f"load {os.getloadavg()[0]:.1f}\n")
     print(table)

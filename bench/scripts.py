@@ -392,7 +392,7 @@ def measure_scripts(bench, options):
             for cold, between in ((False, lambda: None), (True, start_a_process)):
                 for side in sides if turn % 2 == 0 else reversed(sides):
                     results.add(side.number, cold, block(side, *which, between))
-    print(f"{rlock} with {server}, {options.rounds} blocks of {CALLS} calls, {os.cpu_count()} CPUs, "
+    print(f"rlock with {server}, {options.rounds} blocks of {CALLS} calls, {os.cpu_count()} CPUs, "
           f"load {os.getloadavg()[0]:.1f}\n")
     print(results)
     if note:

@@ -101,6 +101,6 @@ def measure_snapshot(bench, options):
             table.add(f"{options.waiters:,} waiters, {whose}, {form}", milliseconds(times),
                       milliseconds(peer_times), ratio_text(times, peer_times), "<= 2")
             table.add("    memory", mebibytes(statistics.median(kib for _, kib in own)))
-    print(f"{rlock} with {server}, {options.pairs} pairs, {os.cpu_count()} CPUs, "
+    print(f"rlock with {server}, {options.pairs} pairs, {os.cpu_count()} CPUs, "
           f"load {os.getloadavg()[0]:.1f}\n")
     print(table)

@@ -118,7 +118,8 @@ func (j *judge) outlived() {
 	for _, g := range j.groups {
 		isSilent := !g.Unheard && g.Ended > 0 && g.Left && g.Status == g.Exit && g.Stderr == "" && g.By == "rlock" && g.of == g.ID &&
 			g.AtLeast == 0 && g.InnerAtLeast == 0 && !j.hit(g.Run, "kill-nested", "kill-host") && // whose hold ends with its lease
-			!j.hit(g.Run, "swallow-answers") // it may not know of a renewal, and takes its lease for ended
+			!j.hit(g.Run, "swallow-answers") && // it may not know of a renewal, and takes its lease for ended
+			!(j.cutOff(g.Run, g.Enter-g.Lease, g.Enter) && j.cutOff(g.Run, g.last, g.Ended)) // its lease began late at the server
 		for _, nested := range g.nested {
 			isSilent = isSilent && nested.Left
 		}
@@ -135,6 +136,16 @@ func (j *judge) outlived() {
 			}
 		}
 	}
+}
+
+// cutOff tells whether a run could not reach a server for some of this time.
+func (j *judge) cutOff(r *Run, from, to int64) bool {
+	for _, act := range j.Acts {
+		if isOutage(act, r) && act.At <= to && act.Until >= from {
+			return true
+		}
+	}
+	return false
 }
 
 // votes finds servers that still have a lock for a run that did not get it from a majority, or that has given it back.
