@@ -11,6 +11,7 @@
 
 #include "cli/beats.hpp"
 #include "cli/family.hpp"
+#include "cli/guardians.hpp"
 #include "cli/tracing.hpp"
 
 using namespace rlock::test;
@@ -86,6 +87,28 @@ TEST_CASE(
   CHECK_FALSE(nested.command_runs());
   const Result result = rlock.wait();
   CHECK(result.status == 128 + SIGKILL);
+}
+
+TEST_CASE(
+    "S7: an outer run that cannot look at a guardian for want of descriptors keeps its lock") {
+  if (!can_trace()) return;
+  Nested nested;
+  Process rlock(rlock_argv("exec", "-r", nested.server.unix_url(), "outer", "--",
+                           rlock_argv("exec", "-r", nested.server.unix_url(), "--lease", "6s",
+                                      "inner", "--", "sh", "-c", nested.deaf())),
+                {.cwd = nested.directory});
+  const pid_t inner = nested.inner();
+  const std::string stat = "/proc/" + std::to_string(wait_for_guardian_of(inner)) + "/stat";
+  const auto strace = hampered(rlock.pid(), "openat:error=EMFILE", stat);
+  ::kill(inner, SIGKILL);
+  bool is_held = true;
+  REQUIRE(wait_until([&] {
+    is_held = nested.server.command({"EXISTS", "outer"}) == "1";
+    return !is_held || !nested.command_runs();
+  }));
+  CHECK(is_held);
+  strace->signal(SIGTERM);
+  CHECK(rlock.wait().status == 128 + SIGKILL);
 }
 
 TEST_CASE("C1: what a command has left behind does not hear signals that come after its end") {

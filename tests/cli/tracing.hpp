@@ -18,10 +18,14 @@ inline bool can_trace() {
   return works;
 }
 
-// Returns a strace that does this to the system calls of a process, and already traces it.
-inline std::unique_ptr<Process> hampered(pid_t pid, const std::string& how) {
-  auto strace = std::make_unique<Process>(std::vector<std::string>{
-      "strace", "-o", "/dev/null", "-p", std::to_string(pid), "-e", "inject=" + how});
+// Returns a strace that does this to the system calls of a process, and already traces it. With
+// `path`, only to those that name this file.
+inline std::unique_ptr<Process> hampered(pid_t pid, const std::string& how,
+                                         const std::string& path = "") {
+  std::vector<std::string> argv{"strace", "-o",           "/dev/null", "-p", std::to_string(pid),
+                                "-e",     "inject=" + how};
+  if (!path.empty()) argv.insert(argv.end(), {"-P", path});
+  auto strace = std::make_unique<Process>(argv);
   strace->wait_for_stderr("attached");
   return strace;
 }
