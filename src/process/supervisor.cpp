@@ -81,7 +81,7 @@ Supervisor::Result Supervisor::run() {
     if (watch_loss_ && BootClock::now() >= options_.loss_time()) lose();
     // A command that is kept stopped must not go on before it is known whether the lock is held.
     if (!resumption_ && BootClock::now() >= options_.time_limit) end(Ended::by_time);
-    if (!wait_status_ && BootClock::now() >= options_.late_start) start_late();
+    if (BootClock::now() >= options_.late_start) start_late();
     if (resumption_ && BootClock::now() >= resumption_->deadline) go_on();
     reap();
     if (ending_) end_step();

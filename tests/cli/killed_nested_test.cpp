@@ -89,6 +89,20 @@ TEST_CASE(
   CHECK(result.status == 128 + SIGKILL);
 }
 
+TEST_CASE("S3: an outer run renews its lock while the rest of a killed inner run has time to end") {
+  Nested nested;
+  Process rlock(
+      rlock_argv("exec", "-r", nested.server.unix_url(), "--lease", "5s", "outer", "--",
+                 rlock_argv("exec", "-r", nested.server.unix_url(), "--lease", "30s",
+                            "--kill-after", "9s", "inner", "--", "sh", "-c", nested.deaf())),
+      {.cwd = nested.directory});
+  ::kill(nested.inner(), SIGKILL);
+  const Result result = rlock.wait();
+  CHECK(result.status == 128 + SIGKILL);
+  CHECK(result.err.empty());
+  CHECK_FALSE(nested.command_runs());
+}
+
 TEST_CASE(
     "S7: an outer run that cannot look at a guardian for want of descriptors keeps its lock") {
   if (!can_trace()) return;
