@@ -247,7 +247,7 @@ int run_exec(const Globals& globals, const ExecOptions& options, ExecPlan plan) 
     return run_command(plan, locks, session, *guardian, signals);
   } catch (const redis::Interrupted&) {
     locks.release(Milliseconds(0));
-    guardian.reset();
+    if (guardian) guardian->end();
     return end_by_signal(signal_to_end(signals).value());
   } catch (...) {
     locks.release(Milliseconds(0));
