@@ -108,8 +108,6 @@ end
 -- come when one of ours had not refreshed its deadline for a while: then less was added.) Ours refresh
 -- theirs themselves, so that nothing has to be done where all are ours. Makes order in info.
 local function shorten_deadlines(wait, first, was_ours)
-  local left = redis.pcall('pttl', lock)
-  local least = now + k_least_wait + (type(left) == 'number' and math.max(left, 0) or 0)
   local ours = count_ours()
   local members = {}
   if is_list() then
@@ -118,6 +116,8 @@ local function shorten_deadlines(wait, first, was_ours)
   elseif ours == 0 then
     return
   end
+  local left = redis.pcall('pttl', lock)
+  local least = now + k_least_wait + (type(left) == 'number' and math.max(left, 0) or 0)
   local present, has_added = {}, wait > 0
   for from = 1, #members, 1000 do
     local some = {unpack(members, from, math.min(from + 999, #members))}

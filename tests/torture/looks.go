@@ -116,13 +116,9 @@ func (j *judge) outlived() {
 	}
 	byOwner := map[string]*Group{}
 	for _, g := range j.groups {
-		isSilent := !g.Unheard && g.Ended > 0 && g.Left && g.Status == g.Exit && g.Stderr == "" && g.By == "rlock" && g.of == g.ID &&
-			g.AtLeast == 0 && g.InnerAtLeast == 0 && !j.hit(g.Run, "kill-nested", "kill-host") && // whose hold ends with its lease
+		isSilent := j.hasReleased(g) && !g.Unheard &&
 			!j.hit(g.Run, "swallow-answers") && // it may not know of a renewal, and takes its lease for ended
 			!(j.cutOff(g.Run, g.Enter-g.Lease, g.Enter) && j.cutOff(g.Run, g.last, g.Ended)) // its lease began late at the server
-		for _, nested := range g.nested {
-			isSilent = isSilent && nested.Left
-		}
 		if isSilent && g.Owner != "" && g.Owner != "-" {
 			byOwner[g.Owner] = g
 		}
@@ -136,6 +132,16 @@ func (j *judge) outlived() {
 			}
 		}
 	}
+}
+
+// hasReleased tells whether a run of rlock's and all below it ended by themselves, without a word, and kept no lock.
+func (j *judge) hasReleased(g *Group) bool {
+	hasReleased := g.Ended > 0 && g.Left && g.Status == g.Exit && g.Stderr == "" && g.By == "rlock" && g.of == g.ID &&
+		g.AtLeast == 0 && g.InnerAtLeast == 0 && !j.hit(g.Run, "kill-nested", "kill-host") // whose hold ends with its lease
+	for _, nested := range g.nested {
+		hasReleased = hasReleased && nested.Left
+	}
+	return hasReleased
 }
 
 // cutOff tells whether a run could not reach a server for some of this time.
@@ -162,13 +168,11 @@ func (j *judge) votes() {
 	}
 	for _, g := range j.groups {
 		r := g.Run
-		isReleased := r.Left && r.Status == r.Exit && r.Stderr == "" && r.By == "rlock" && g.of == r.ID && r.AtLeast == 0 && r.InnerAtLeast == 0
 		from := r.Called - second
 		for _, nested := range g.nested { // what a server has missed before the end of the last of them, it is asked to give back, too
-			isReleased = isReleased && nested.Left && !j.hit(r, "kill-nested", "kill-host")
 			from = nested.Last - second/5
 		}
-		if isReleased && r.Ended > 0 && !r.Limited && j.quiet(r, from, r.Ended+second) {
+		if j.hasReleased(g) && !r.Limited && j.quiet(r, from, r.Ended+second) {
 			byID[r.ID] = r
 		}
 	}

@@ -145,6 +145,9 @@ func (n *Nemesis) lasting(act *Act, key string, span time.Duration, end func()) 
 	return act
 }
 
+// proxyKey is what is claimed for a fault between a host and a server.
+func proxyKey(host, server int) string { return fmt.Sprint("proxy", host, "-", server) }
+
 // claim makes something busy, or tells that it is.
 func (n *Nemesis) claim(key string) bool {
 	n.mutex.Lock()
@@ -471,7 +474,7 @@ func (n *Nemesis) awayForReentry() *Act {
 	}
 	n.ambush("away", n.withNetwork(n.runBeforeNested), func(run *Run) {
 		defer n.release("network")
-		key := fmt.Sprint("proxy", run.Host, "-", server)
+		key := proxyKey(run.Host, server)
 		n.waitForNested(run)
 		if !n.claim(key) {
 			return
@@ -546,7 +549,7 @@ func (n *Nemesis) continueInOutage() *Act {
 	if n.fleet.setup.Topology != "single" {
 		return nil
 	}
-	network := func(run *Run) string { return fmt.Sprint("proxy", run.Host, "-0") }
+	network := func(run *Run) string { return proxyKey(run.Host, 0) }
 	isUndisturbed := func(run *Run) bool {
 		return !run.Fixed && bearsLong(run) && n.claim(run.ID) && n.claim(network(run))
 	}
@@ -776,7 +779,7 @@ func onProxy(kind string, draw func(*rand.Rand) Fault) func(*Nemesis) *Act {
 			return nil
 		}
 		act.Server, act.Detail = server, fmt.Sprintf("%+v", fault)
-		key := fmt.Sprint("proxy", act.Host, "-", server)
+		key := proxyKey(act.Host, server)
 		if !n.claim(key) {
 			return nil
 		}

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <doctest/doctest.h>
 
+#include "base/words.hpp"
 #include "cli/parsing/given_options.hpp"
 #include "cli/parsing/option_set.hpp"
 #include "cli/settings/take_options.hpp"
@@ -47,45 +48,12 @@ std::optional<Words> parse(const Words& words, const GivenOptions& given) {
 }  // namespace
 
 TEST_CASE("words that are understood with the given options mean the same with all options") {
-  const Words known = {"-w",
-                       "5s",
-                       "-w5s",
-                       "--wait=5s",
-                       "--wait",
-                       "-n",
-                       "-nx",
-                       "-nE",
-                       "-E0",
-                       "-E",
-                       "0",
-                       "--lease",
-                       "-s",
-                       "--lease=9s",
-                       "--fair",
-                       "--kind",
-                       "write",
-                       "-",
-                       "--note",
-                       "--note=",
-                       "--token",
-                       "--",
-                       "--no-info",
-                       "--fence",
-                       "job",
-                       "--fenc",
-                       "-q",
-                       "--token=-w",
-                       "-sn",
-                       "-x",
-                       "-wn",
-                       "--no-watchdog",
-                       "-y",
-                       "--yes",
-                       "--exclusive",
-                       "-n-wait",
-                       "-yn",
-                       "-5",
-                       "--restart-delay=1s"};
+  const auto known = split(
+      "-w 5s -w5s --wait=5s --wait -n -nx -nE -E0 -E 0 --lease -s --lease=9s --fair "
+      "--kind write - --note --note= --token -- --no-info --fence job --fenc -q "
+      "--token=-w -sn -x -wn --no-watchdog -y --yes --exclusive -n-wait -yn -5 "
+      "--restart-delay=1s",
+      ' ');
   std::mt19937 random(7);  // NOLINT: the same each time
   int understood = 0;
   for (int i = 0; i < 20'000; ++i) {

@@ -263,28 +263,24 @@ constexpr const char* k_examples =
     "  At most three encoders at once, for two hours at the most.\n"
     "    rlock exec --permits 3 --at-most 2h encode -- ./encode film.mkv\n";
 
-void add_options(OptionSet command, ExecOptions& options) {
-  options.take.add_to(command);
-  command.set_group("The command");
-  command.add_value("-c", &options.shell, "STRING", "Run /bin/sh -c STRING instead of '-- CMD'");
-  command.add_value("--on-lost", &options.on_lost, "ACTION",
-                    "What happens to CMD when the lock is lost [term]", {"term", "kill", "ignore"});
-  command.add_value("--kill-after", &options.kill_after, "DUR",
-                    "Time from SIGTERM to SIGKILL when rlock ends CMD [5s, at most a third of the "
-                    "lease]");
-  command.add_value("--at-least", &options.at_least, "DUR",
-                    "Keep the lock for at least this time, even if CMD ends sooner");
-  command.add_value("--at-most", &options.at_most, "DUR",
-                    "End CMD after this time, with status 124");
-}
-
 }  // namespace
 
 Action set_up_exec(OptionSet command, const Invocation& invocation) {
   const auto options = std::make_shared<ExecOptions>();
   command.set_usage("rlock exec [OPTIONS] NAME... {-- CMD [ARG...] | -c STRING}", k_examples);
   command.add_argument("NAME", &options->names, "Names of the locks");
-  add_options(command, *options);
+  options->take.add_to(command);
+  command.set_group("The command");
+  command.add_value("-c", &options->shell, "STRING", "Run /bin/sh -c STRING instead of '-- CMD'");
+  command.add_value("--on-lost", &options->on_lost, "ACTION",
+                    "What happens to CMD when the lock is lost [term]", {"term", "kill", "ignore"});
+  command.add_value("--kill-after", &options->kill_after, "DUR",
+                    "Time from SIGTERM to SIGKILL when rlock ends CMD [5s, at most a third of the "
+                    "lease]");
+  command.add_value("--at-least", &options->at_least, "DUR",
+                    "Keep the lock for at least this time, even if CMD ends sooner");
+  command.add_value("--at-most", &options->at_most, "DUR",
+                    "End CMD after this time, with status 124");
   return [&invocation, options] {
     return run_exec(invocation.globals, *options, make_plan(*options, invocation.command));
   };
