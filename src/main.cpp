@@ -5,6 +5,7 @@
 #include <exception>
 #include <fcntl.h>
 #include <new>
+#include <signal.h>
 #include <unistd.h>
 
 #include "base/error.hpp"
@@ -52,6 +53,17 @@ int tell(const std::exception& exception) {
   ::_exit(static_cast<int>(has_memory ? ExitStatus::internal : ExitStatus::unavailable));
 }
 
+// Does not return, unless this is the first process of a container, which no such signal ends.
+int end_by(int signal) {
+  ::signal(signal, SIG_DFL);
+  ::raise(signal);
+  sigset_t set;
+  ::sigemptyset(&set);
+  ::sigaddset(&set, signal);
+  ::sigprocmask(SIG_UNBLOCK, &set, nullptr);
+  return static_cast<int>(rlock::ExitStatus::signal_base) + signal;
+}
+
 // Runs before the constructors of all static objects, some of which allocate memory.
 [[gnu::constructor(101)]] void prepare_for_the_end() { std::set_terminate(end_at_once); }
 
@@ -60,7 +72,8 @@ int tell(const std::exception& exception) {
 int main(int argc, char** argv) {
   fill_standard_descriptors();
   try {
-    return rlock::cli::parse(argc, argv)();
+    const int end = rlock::cli::parse(argc, argv)();
+    return end < 0 ? end_by(-end) : end;
   } catch (const std::exception& exception) {
     return tell(exception);
   }

@@ -236,14 +236,10 @@ void Guardian::dismiss() noexcept {
   is_dismissed_ = ::kill(pid_, SIGKILL) == 0;
 }
 
-void Guardian::end() noexcept {
+Guardian::~Guardian() {
   dismiss();
   while (is_dismissed_ && ::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
-}
-
-Guardian::~Guardian() {
-  end();
   ::munmap(shared_, sizeof(Shared));
 }
 

@@ -26,6 +26,7 @@ class Guardian {
   Guardian(std::string marker, Milliseconds grace, std::vector<Identity> strangers);
   Guardian(const Guardian&) = delete;
   Guardian& operator=(const Guardian&) = delete;
+  // Kills the guardian, and waits until it has ended.
   ~Guardian();
 
   // Sets the moment at which all processes of the command must be dead. At first it is never.
@@ -62,8 +63,6 @@ class Guardian {
 
   // Kills the guardian, and does not wait until it has ended. Idempotent.
   void dismiss() noexcept;
-  // Kills the guardian, and waits until it has ended. The destructor does so, too. Idempotent.
-  void end() noexcept;
 
  private:
   struct Shared;

@@ -42,7 +42,7 @@ var excuses = []excuse{
 		return act.Kind == "clock" && strings.HasPrefix(act.Detail, "+")
 	}},
 	{"a service's clock differed from the server's, by which the ends of permits are told", false, func(h *History, act Act, g *Group) bool {
-		return act.Kind == "clock" && h.Round.Setup == "mixed" && g.Mode == "permit"
+		return h.differs(act, g.Run)
 	}},
 	{"the command was ended, and left a process in the background", true, func(_ *History, act Act, g *Group) bool {
 		switch act.Kind {
@@ -163,6 +163,11 @@ func (h *History) isBeyondHelp(g *Group) bool {
 	return false
 }
 
+// differs tells whether an act made the clock by which services end a run's permit differ from the server's, for good.
+func (h *History) differs(act Act, r *Run) bool {
+	return act.Kind == "clock" && h.Round.Setup == "mixed" && r.Mode == "permit"
+}
+
 // isDelayed tells whether strace holds a run up while it starts its command.
 func (r *Run) isDelayed() bool { return strings.Contains(strings.Join(r.Args, " "), "delay_enter") }
 
@@ -191,8 +196,7 @@ func (h *History) actsOn(g *Group) []Act {
 	}
 	var acts []Act
 	for _, act := range h.Acts {
-		isForAll := act.Kind == "clock" && g.Mode == "permit" // the difference stays
-		if act.At <= g.last && (act.Until >= from || isForAll) {
+		if act.At <= g.last && (act.Until >= from || h.differs(act, g.Run)) {
 			acts = append(acts, act)
 		}
 	}

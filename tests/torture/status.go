@@ -175,6 +175,9 @@ func (j *judge) bearable(r *Run) bool {
 		from = r.hadLockSince()
 	}
 	for _, act := range j.Acts {
+		if act.At < r.Ended && j.differs(act, r) {
+			return false
+		}
 		if !act.touches(r, from, r.Ended) {
 			continue
 		}

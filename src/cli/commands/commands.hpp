@@ -19,7 +19,8 @@ struct Invocation {
   std::optional<std::vector<std::string>> command;  // the words after `--` of exec
 };
 
-// Runs a command. Returns the status to exit with. Throws Error.
+// Runs a command. Returns the status to exit with, or minus the signal by which the process is to
+// end itself. Throws Error.
 using Action = std::function<int()>;
 
 // Each sets up the options of a command and returns its action, which refers to `invocation`.

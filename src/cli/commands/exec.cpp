@@ -154,7 +154,6 @@ int run_command(const ExecPlan& plan, HeldLocks& locks, lock::Session& session,
   signals.read_all();
   if (const auto signal = signal_to_end(signals)) {
     locks.release(Milliseconds(0));
-    guardian.end();  // as a signal may end rlock at once
     return end_by_signal(*signal);
   }
   if (locks.is_lost()) {
@@ -197,9 +196,7 @@ int run_command(const ExecPlan& plan, HeldLocks& locks, lock::Session& session,
   const bool is_interrupted = result.ended == Supervisor::Ended::by_itself &&
                               WIFSIGNALED(result.wait_status) &&
                               WTERMSIG(result.wait_status) == SIGINT;
-  if (!is_interrupted) return status_of(result);
-  guardian.end();
-  return end_by_signal({SIGINT, true, false});
+  return is_interrupted ? end_by_signal({SIGINT, true, false}) : status_of(result);
 }
 
 int run_exec(const Globals& globals, const ExecOptions& options, ExecPlan plan) {
@@ -247,7 +244,6 @@ int run_exec(const Globals& globals, const ExecOptions& options, ExecPlan plan) 
     return run_command(plan, locks, session, *guardian, signals);
   } catch (const redis::Interrupted&) {
     locks.release(Milliseconds(0));
-    if (guardian) guardian->end();
     return end_by_signal(signal_to_end(signals).value());
   } catch (...) {
     locks.release(Milliseconds(0));

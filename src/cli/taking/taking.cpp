@@ -111,14 +111,7 @@ std::optional<process::Signal> signal_to_end(process::Signals& signals) {
 }
 
 int end_by_signal(const process::Signal& signal) {
-  if (signal.from_terminal && signal.number == SIGINT) {
-    ::signal(SIGINT, SIG_DFL);
-    ::raise(SIGINT);
-    sigset_t set;
-    ::sigemptyset(&set);
-    ::sigaddset(&set, SIGINT);
-    ::sigprocmask(SIG_UNBLOCK, &set, nullptr);
-  }
+  if (signal.from_terminal && signal.number == SIGINT) return -SIGINT;
   return static_cast<int>(ExitStatus::signal_base) + signal.number;
 }
 

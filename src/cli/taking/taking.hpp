@@ -48,8 +48,8 @@ struct Request {
 // Returns a signal that has asked this process to end, or nothing.
 [[nodiscard]] std::optional<process::Signal> signal_to_end(process::Signals& signals);
 
-// Returns the exit status for a process that `signal` asked to end. After Ctrl-C at a terminal,
-// does not return: the process ends by SIGINT itself, so that a loop of the shell also ends.
+// Returns the result of an Action for a process that `signal` asked to end. After Ctrl-C at a
+// terminal, the process ends by SIGINT itself, so that a loop of the shell also ends.
 [[nodiscard]] int end_by_signal(const process::Signal& signal);
 
 }  // namespace rlock::cli
