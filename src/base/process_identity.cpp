@@ -3,20 +3,24 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <fstream>
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include "base/fd.hpp"
 #include "base/process_stat.hpp"
 
 namespace rlock {
 namespace {
 
-std::string first_line(const std::string& file) {
-  std::ifstream input(file);
-  std::string line;
-  std::getline(input, line);
-  return line;
+constexpr std::size_t k_uuid_length = 36;
+
+// Returns the UUID of this boot, empty if the kernel does not tell it.
+std::string boot_id() {
+  const Fd fd(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
+  std::array<char, k_uuid_length> id{};
+  const ssize_t length = ::read(fd.get(), id.data(), id.size());
+  return {id.data(), static_cast<std::size_t>(std::max<ssize_t>(length, 0))};
 }
 
 // Returns the name of a namespace of this process, empty if the kernel does not tell it.
@@ -30,7 +34,7 @@ std::string name_of_namespace(const char* file) {
 // two namespaces of it.
 std::string scope() {
   const std::string processes = name_of_namespace("/proc/self/ns/pid");
-  const std::string boot = first_line("/proc/sys/kernel/random/boot_id");
+  const std::string boot = boot_id();
   if (processes.empty() || boot.empty()) return "";
   return boot + " " + processes + name_of_namespace("/proc/self/ns/time");
 }

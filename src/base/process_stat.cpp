@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
+#include <charconv>
+#include <cstring>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -61,9 +62,11 @@ std::optional<ProcessStat> parse_process_stat(std::string_view line) {
 }
 
 std::optional<ProcessStat> read_process_stat(pid_t pid, int proc) {
-  std::array<char, 32> path{};
-  std::snprintf(path.data(), path.size(), proc < 0 ? "/proc/%d/stat" : "%d/stat", pid);
-  const Fd fd(::openat(proc < 0 ? AT_FDCWD : proc, path.data(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 32> path{"/proc/"};
+  char* const number = path.data() + std::strlen(path.data());
+  std::ranges::copy(std::string_view("/stat"), std::to_chars(number, path.end(), pid).ptr);
+  const Fd fd(proc < 0 ? ::open(path.data(), O_RDONLY | O_CLOEXEC)
+                       : ::openat(proc, number, O_RDONLY | O_CLOEXEC));
   std::array<char, 1024> line;  // NOLINT: read fills it
   const ssize_t size = fd.valid() ? ::read(fd.get(), line.data(), line.size()) : -1;
   if (size <= 0) return std::nullopt;

@@ -92,6 +92,8 @@ void Guardian::start() {
   life_line_ = Fd(pipe[1]);
   const pid_t guarded = ::getpid();
   const pid_t session = ::getsid(0);
+  // Made here: each new page of memory costs the new process more.
+  const std::string title = k_guardian_name + (" of " + std::to_string(guarded));
   // The guardian has its name from the start, because an outer run may search for it at any time.
   std::array<char, 16> name{};
   ::prctl(PR_GET_NAME, name.data());
@@ -100,26 +102,27 @@ void Guardian::start() {
   pid_ = ::fork();
   if (pid_ != 0) ::prctl(PR_SET_NAME, name.data());
   if (pid_ < 0) throw_errno("cannot fork");
-  if (pid_ == 0) watch(read_end, guarded, session);
+  if (pid_ == 0) watch(read_end, title, guarded, session);
 }
 
 // The guardian's life.
-void Guardian::watch(const Fd& life_line, pid_t guarded, pid_t session) noexcept {
+void Guardian::watch(const Fd& life_line, const std::string& title, pid_t guarded,
+                     pid_t session) noexcept {
   sigset_t all;
   ::sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
   ::setsid();
   shared_->is_apart = true;
   life_line_.reset();
-  rename_process(k_guardian_name, k_guardian_name + (" of " + std::to_string(guarded)));
+  rename_process(k_guardian_name, title);
   // Holding the terminal, a pipe's end or a working directory would keep others waiting.
   close_all_but(life_line.get(), alarm_.fd());
   [[maybe_unused]] const int moved = ::chdir("/");
   Tree tree{.root = guarded,
             .except = guarded,
             .session = session,
-            .marker = marker_,
-            .strangers = strangers_};
+            .marker = std::move(marker_),
+            .strangers = std::move(strangers_)};
 
   const bool has_died = wait_for_end(life_line, tree);
   tree.group = shared_->group;

@@ -68,7 +68,8 @@ class Guardian {
   struct Shared;
 
   void start();
-  [[noreturn]] void watch(const Fd& life_line, pid_t guarded, pid_t session) noexcept;
+  [[noreturn]] void watch(const Fd& life_line, const std::string& title, pid_t guarded,
+                          pid_t session) noexcept;
   [[nodiscard]] bool wait_for_end(const Fd& life_line, Tree& tree) noexcept;
   void end_gently(Tree& tree) noexcept;
 
