@@ -1,5 +1,7 @@
 #include "cli/output/problem_text.hpp"
 
+#include <array>
+
 #include "base/duration.hpp"
 #include "base/shell_quote.hpp"
 #include "base/wording.hpp"
@@ -13,10 +15,9 @@ std::string named(const lock::Several& several) { return first_of(several.first,
 Hint advice(const std::string& text) { return {Hint::Kind::advice, text}; }
 
 // The words of each problem of one lock, without its code.
-class LockWording {
- public:
-  LockWording(const std::string& name, const Remedies& remedies)
-      : name_(name), remedies_(remedies) {}
+struct LockWording {
+  const std::string& name;
+  const Remedies& remedies;
 
   ProblemText operator()(const lock::NoExpiry& it) const {
     using Of = lock::NoExpiry::Of;
@@ -31,20 +32,22 @@ class LockWording {
                 (is_number ? ", unless it is a semaphore of another client" : ""),
             is_any ? advice("find out what wrote it; if it is a lock, and its holder is gone: "
                             "unlock --force --kind simple")
-            : it.of == Of::holders
-                ? force("", "only if all its holders are gone")
-                : force(it.of == Of::lock ? "" : "--kind simple ", "if its holder is gone")};
+            : it.of == Of::holders ? force("only if all its holders are gone")
+                                   : force("if its holder is gone", it.of == Of::lock)};
   }
 
   ProblemText operator()(const lock::DeadHolder& it) const {
+    using Of = lock::DeadHolder::Of;
+    constexpr const char* k_if = "only if its command is gone, too";
     return {"the holder " + it.owner + ", process " + std::to_string(it.pid) +
                 " of this host, is dead; its command may go on until the lock ends" +
                 (it.left ? " in " + format_duration(*it.left) : ""),
-            mend(it)};
+            // Takes the lock from no other holder.
+            it.of == Of::shared ? release(it.owner, k_if) : force(k_if, it.of == Of::lock)};
   }
 
   ProblemText operator()(const lock::WrongKind& it) const {
-    const bool is_hash_of_lock = it.key == name_ && it.type == "hash";
+    const bool is_hash_of_lock = it.key == name && it.type == "hash";
     return {it.key + " is a " + it.type + (is_hash_of_lock ? " that is not a lock" : ""),
             advice("no lock keeps such a value there; find out what wrote it")};
   }
@@ -71,7 +74,7 @@ class LockWording {
         "a reader is dead, because all keys of its holds have expired, or it has the lock as "
         "another kind: " +
             named(it.readers),
-        it.are_all ? force("", "only if none of them is alive")
+        it.are_all ? force("only if none of them is alive")
                    : advice("the lock ends when its last living reader releases it")};
   }
 
@@ -95,14 +98,14 @@ class LockWording {
 
   ProblemText operator()(const lock::BadToken& it) const {
     return {it.key + " is not a number: the lock cannot be taken with a fencing token",
-            remedies_.redis_cli("DEL " + shell_quote(it.key),
-                                "tokens then go on from the server's clock")};
+            remedies.redis_cli("DEL " + shell_quote(it.key),
+                               "tokens then go on from the server's clock")};
   }
 
   ProblemText operator()(const lock::TokenExpires& it) const {
     return {"the counter of fencing tokens expires in " + format_duration(it.left) +
                 ", and should never expire",
-            remedies_.redis_cli("PERSIST " + shell_quote(it.key))};
+            remedies.redis_cli("PERSIST " + shell_quote(it.key))};
   }
 
   ProblemText operator()(const lock::TokenBehind& it) const {
@@ -110,7 +113,7 @@ class LockWording {
     return {"the counter of fencing tokens (" + std::to_string(it.counter) +
                 ") is behind the token of the holder " + it.owner + " (" + token +
                 "): an older token would be accepted",
-            rlock("fence " + shell_operands({name_}) + " " + token)};
+            rlock("fence " + shell_operands({name}) + " " + token)};
   }
 
   ProblemText operator()(const lock::EndedPermits& it) const {
@@ -141,7 +144,7 @@ class LockWording {
         ", but a client listens for its release: rlock watch, or a waiter that missed its call "
         "(after DEL, for example) and sleeps on";
     if (it.beside == Beside::free_lock) {
-      return {"the lock is free" + others, force("", "wakes the waiter")};
+      return {"the lock is free" + others, force("wakes the waiter")};
     }
     // The permit that comes back is what wakes.
     const bool is_known = it.permits > 0;
@@ -149,7 +152,7 @@ class LockWording {
                                               : "there is no semaphore") +
                 others,
             rlock("exec --permits " + (is_known ? std::to_string(it.permits) : "N") + " " +
-                      shell_operands({name_}) + " -- true",
+                      shell_operands({name}) + " -- true",
                   is_known ? "wakes the waiter"
                            : "wakes the waiter; N: how many permits there should be")};
   }
@@ -158,62 +161,45 @@ class LockWording {
   static std::string describe(const lock::MixedKinds& it) {
     using Mix = lock::MixedKinds::Mix;
     const std::string holders = it.holders ? named(*it.holders) : "";
-    const std::string others = ", while others wait for it as a fair lock";
-    switch (it.mix) {
-      case Mix::beside_writer:
-        return "a writer has the lock, but it is also held by " + holders +
-               ", as a lock of another kind";
-      case Mix::beside_reader:
-        return "readers have the lock, but it is also held by " + holders +
-               ", as a lock of another kind";
-      case Mix::read_write:
-        return "a read/write lock" + others;
-      case Mix::string:
-        return "a string lock" + others;
-      case Mix::reentrant:
-        break;
+    if (it.mix == Mix::beside_writer || it.mix == Mix::beside_reader) {
+      return std::string(it.mix == Mix::beside_writer ? "a writer has" : "readers have") +
+             " the lock, but it is also held by " + holders + ", as a lock of another kind";
     }
-    return "held as a reentrant lock by " + holders + others;
+    return (it.mix == Mix::read_write ? "a read/write lock"
+            : it.mix == Mix::string   ? "a string lock"
+                                      : "held as a reentrant lock by " + holders) +
+           ", while others wait for it as a fair lock";
   }
 
   // The command, or why there is none.
   [[nodiscard]] Hint rlock(const std::string& words, const std::string& comment = "") const {
     try {
-      lock::check_name(name_);
+      lock::check_name(name);
     } catch (const Error&) {
       return advice(
           "rlock changes nothing of this name, because it could be a key of another lock");
     }
-    return remedies_.rlock(words, comment);
+    return remedies.rlock(words, comment);
   }
-  [[nodiscard]] Hint force(const std::string& kind, const std::string& comment) const {
-    return rlock("unlock --force " + kind + shell_operands({name_}), comment);
-  }
-  // Takes the lock from no other holder.
-  [[nodiscard]] Hint mend(const lock::DeadHolder& it) const {
-    constexpr const char* k_if = "only if its command is gone, too";
-    if (it.of != lock::DeadHolder::Of::shared) {
-      return force(it.of == lock::DeadHolder::Of::lock ? "" : "--kind simple ", k_if);
-    }
-    return release(it.owner, k_if);
+  // `is_hash`: false for a string.
+  [[nodiscard]] Hint force(const std::string& comment, bool is_hash = true) const {
+    const std::string kind = is_hash ? "" : "--kind simple ";
+    return rlock("unlock --force " + kind + shell_operands({name}), comment);
   }
   [[nodiscard]] Hint release(const std::string& owner, const std::string& comment) const {
-    return rlock("unlock --owner " + shell_quote(owner) + " " + shell_operands({name_}), comment);
+    return rlock("unlock --owner " + shell_quote(owner) + " " + shell_operands({name}), comment);
   }
   [[nodiscard]] Hint evict(const std::string& owner, const std::string& comment = "") const {
-    return rlock("evict " + shell_operands({name_, owner}), comment);
+    return rlock("evict " + shell_operands({name, owner}), comment);
   }
-  [[nodiscard]] Hint repair() const { return rlock("doctor --repair " + shell_operands({name_})); }
-
-  const std::string& name_;
-  const Remedies& remedies_;
+  [[nodiscard]] Hint repair() const { return rlock("doctor --repair " + shell_operands({name})); }
 };
 
 }  // namespace
 
 ProblemText describe_problem(const lock::Problem& problem, const std::string& name,
                              const Remedies& remedies) {
-  ProblemText text = std::visit(LockWording(name, remedies), problem);
+  ProblemText text = std::visit(LockWording{name, remedies}, problem);
   text.code = lock::code_of(problem);
   return text;
 }
@@ -221,7 +207,6 @@ ProblemText describe_problem(const lock::Problem& problem, const std::string& na
 std::vector<ProblemText> describe_problems(const std::vector<lock::Problem>& problems,
                                            const std::string& name, const Remedies& remedies) {
   std::vector<ProblemText> texts;
-  texts.reserve(problems.size());
   for (const lock::Problem& problem : problems) {
     texts.push_back(describe_problem(problem, name, remedies));
   }
@@ -235,21 +220,14 @@ std::string describe_left_out(std::int64_t keys) {
 }
 
 std::string describe_fix(const lock::Fix& fix) {
-  const std::string which = named(fix.found);
-  switch (fix.garbage) {
-    case lock::Garbage::ended_permit:
-      return "given back, because ended: " + which;
-    case lock::Garbage::dead_waiter:
-      return "removed from the queue, because dead: " + which;
-    case lock::Garbage::member_without_score:
-      return "removed from the queue, because without a deadline: " + which;
-    case lock::Garbage::score_without_member:
-      return "deleted, a deadline whose waiter is not in the queue: " + which;
-    case lock::Garbage::leaked_latch:
-    case lock::Garbage::lasting_info:
-      break;
-  }
-  return "given an expiry: " + which;
+  // In the order of lock::Garbage.
+  constexpr std::array k_done{"removed from the queue, because dead",
+                              "removed from the queue, because without a deadline",
+                              "deleted, a deadline whose waiter is not in the queue",
+                              "given an expiry",
+                              "given an expiry",
+                              "given back, because ended"};
+  return k_done.at(static_cast<std::size_t>(fix.garbage)) + (": " + named(fix.found));
 }
 
 }  // namespace rlock::cli

@@ -10,9 +10,8 @@ namespace rlock::cli {
 namespace {
 
 // The words of each problem of a server, without its code.
-class ServerWording {
- public:
-  explicit ServerWording(const Remedies& remedies) : remedies_(remedies) {}
+struct ServerWording {
+  const Remedies& remedies;
 
   ProblemText operator()(const lock::OldVersion& it) const {
     const bool is_redis = it.product == lock::OldVersion::Product::redis;
@@ -23,62 +22,58 @@ class ServerWording {
   ProblemText operator()(const lock::Replica& it) const {
     return {"the server is a replica of " + it.master_host + ":" + std::to_string(it.master_port) +
                 ": it grants no locks, and what it shows may be out of date",
-            remedies_.rlock_at(it.master_host, it.master_port, "doctor")};
+            remedies.rlock_at(it.master_host, it.master_port, "doctor")};
   }
 
   ProblemText operator()(const lock::OutOfMemory& it) const {
-    return {
-        "the server has reached its maxmemory of " + std::to_string(it.limit_bytes) +
-            " bytes: it grants no locks until there is room (releases and renewals work)",
-        remedies_.as_administrator("CONFIG SET maxmemory BYTES", "or delete what nobody needs")};
+    return {"the server has reached its maxmemory of " + std::to_string(it.limit_bytes) +
+                " bytes: it grants no locks until there is room (releases and renewals work)",
+            remedies.as_administrator("CONFIG SET maxmemory BYTES", "or delete what nobody needs")};
   }
 
   ProblemText operator()(const lock::Evicts& it) const {
-    const std::string policy = "maxmemory-policy is " + it.policy;
-    const Hint hint = remedies_.as_administrator("CONFIG SET maxmemory-policy noeviction");
+    std::string policy = "maxmemory-policy is " + it.policy;
     if (it.limit_bytes <= 0) {
-      return {policy +
-                  ": as soon as there is a maxmemory, the server may delete locks that are "
-                  "held",
-              hint};
-    }
-    return {policy + " and maxmemory " + std::to_string(it.limit_bytes) +
+      policy += ": as soon as there is a maxmemory, the server may delete locks that are held";
+    } else {
+      policy += " and maxmemory " + std::to_string(it.limit_bytes) +
                 " bytes: when memory is short the server deletes locks that are held, and grants "
-                "them to others" +
-                (it.evicted > 0 ? "; it has evicted " + std::to_string(it.evicted) + " keys so far"
-                                : ""),
-            hint};
+                "them to others";
+      if (it.evicted > 0)
+        policy += "; it has evicted " + std::to_string(it.evicted) + " keys so far";
+    }
+    return {policy, remedies.as_administrator("CONFIG SET maxmemory-policy noeviction")};
   }
 
   ProblemText operator()(const lock::PersistenceFails& it) const {
     return {
         "the server cannot save its data (" + it.state +
             ": err): it may refuse requests, and a restart forgets locks",
-        remedies_.redis_cli("CONFIG GET dir", "is the disk full? what does the server's log say?")};
+        remedies.redis_cli("CONFIG GET dir", "is the disk full? what does the server's log say?")};
   }
 
   ProblemText operator()(const lock::NoPersistence&) const {
     return {
         "appendonly is off: a server that crashes forgets who holds what; holders notice at their "
         "next renewal, and others may acquire their locks before",
-        remedies_.as_administrator("CONFIG SET appendonly yes")};
+        remedies.as_administrator("CONFIG SET appendonly yes")};
   }
 
   ProblemText operator()(const lock::FreshRestart& it) const {
     return {"the server has been up for " + std::to_string(it.uptime_s) +
                 "s: it may have forgotten older locks, and their holders may not know that yet",
-            remedies_.rlock("doctor", "again in a minute")};
+            remedies.rlock("doctor", "again in a minute")};
   }
 
   ProblemText operator()(const lock::ClusterDown&) const {
-    return {"the cluster is down: it serves no requests", remedies_.redis_cli("CLUSTER NODES")};
+    return {"the cluster is down: it serves no requests", remedies.redis_cli("CLUSTER NODES")};
   }
 
   ProblemText operator()(const lock::OneOfCluster&) const {
     return {
         "the server is one node of a cluster: it does not show the locks of other nodes "
         "(redis-cluster:// shows all)",
-        remedies_.redis_cli("CLUSTER NODES")};
+        remedies.redis_cli("CLUSTER NODES")};
   }
 
   ProblemText operator()(const lock::Failover& it) const {
@@ -108,17 +103,14 @@ class ServerWording {
 
   ProblemText operator()(const lock::NotPermitted&) const {
     return {"this user may not run INFO: rlock cannot check the settings of the server",
-            remedies_.as_administrator("ACL SETUSER " + remedies_.user() + " +info")};
+            remedies.as_administrator("ACL SETUSER " + remedies.user() + " +info")};
   }
-
- private:
-  const Remedies& remedies_;
 };
 
 }  // namespace
 
 ProblemText describe_problem(const lock::ServerProblem& problem, const Remedies& remedies) {
-  ProblemText text = std::visit(ServerWording(remedies), problem);
+  ProblemText text = std::visit(ServerWording{remedies}, problem);
   text.code = lock::code_of(problem);
   return text;
 }
