@@ -1,6 +1,7 @@
 #include "cli/output/error_text.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "base/escape.hpp"
 #include "base/wording.hpp"
@@ -12,34 +13,25 @@ namespace rlock::cli {
 namespace {
 
 // Returns what to do, or nothing.
-const char* advice(lock::Refused::Why why) {
+std::string advice(lock::Refused::Why why) {
   using Why = lock::Refused::Why;
-  switch (why) {
-    case Why::is_plain:
-      return "leave out -s or -x, which take a read/write lock";
-    case Why::is_read_write:
-      return "take it with -s or -x";
-    case Why::is_string:
-      return "if it is a lock, take it with --kind simple; if it is a semaphore, with --permits";
-    case Why::is_any_string:
-      return "if it is a lock, and no semaphore that nobody holds, --kind simple breaks it";
-    case Why::no_tokens:
-      return "leave out --fence";
-    case Why::no_token_drawn:
-      return "give --fence to the outer run, too";
-    case Why::needs_one_server:
-      return "give one server (-r)";
-    case Why::needs_fresh_value:
-      return "leave out --token";
-    case Why::is_one_server:
-      return "name each server once (-r)";
-    case Why::is_other:
-      break;
-  }
-  return "";
+  static const std::map<Why, std::string> k_advice = {
+      {Why::is_plain, "leave out -s or -x, which take a read/write lock"},
+      {Why::is_read_write, "take it with -s or -x"},
+      {Why::is_string,
+       "if it is a lock, take it with --kind simple; if it is a semaphore, with --permits"},
+      {Why::is_any_string,
+       "if it is a lock, and no semaphore that nobody holds, --kind simple breaks it"},
+      {Why::is_other, ""},
+      {Why::no_tokens, "leave out --fence"},
+      {Why::no_token_drawn, "give --fence to the outer run, too"},
+      {Why::needs_one_server, "give one server (-r)"},
+      {Why::needs_fresh_value, "leave out --token"},
+      {Why::is_one_server, "name each server once (-r)"}};
+  return k_advice.at(why);
 }
 
-const char* advice(const redis::ServerError& error) {
+std::string advice(const redis::ServerError& error) {
   if (error.lacks_unnamed_right()) {
     return "rlock doctor names it; see Access control in man rlock";
   }
@@ -48,7 +40,7 @@ const char* advice(const redis::ServerError& error) {
 }
 
 // Returns what follows the message.
-const char* advice(redis::TlsRefused::Cause cause) {
+std::string advice(redis::TlsRefused::Cause cause) {
   using Cause = redis::TlsRefused::Cause;
   switch (cause) {
     case Cause::authorities:
@@ -73,18 +65,7 @@ bool is_of_server(const Error& error) {
          dynamic_cast<const redis::TlsRefused*>(&error) != nullptr;
 }
 
-}  // namespace
-
-std::string describe_error(const Error& error, const std::vector<std::string>& locks) {
-  std::string text = describe_error(error);
-  const auto is_named = [&](const std::string& lock) {
-    return text.starts_with(escape_for_terminal(lock) + ": ");
-  };
-  if (locks.empty() || !is_of_server(error) || std::ranges::any_of(locks, is_named)) return text;
-  return first_of(escape_for_terminal(locks.front()), locks.size()) + ": " + text;
-}
-
-std::string describe_error(const Error& error) {
+std::string message_of(const Error& error) {
   if (const auto* refused = dynamic_cast<const lock::Refused*>(&error)) {
     const std::string what_to_do = advice(refused->why());
     return error.what() + (what_to_do.empty() ? "" : ": " + what_to_do);
@@ -93,9 +74,20 @@ std::string describe_error(const Error& error) {
     return refusal->message_with(advice(*refusal));
   }
   if (const auto* refusal = dynamic_cast<const redis::TlsRefused*>(&error)) {
-    return refusal->what() + std::string(advice(refusal->cause()));
+    return refusal->what() + advice(refusal->cause());
   }
   return error.what();
+}
+
+}  // namespace
+
+std::string describe_error(const Error& error, const std::vector<std::string>& locks) {
+  std::string text = message_of(error);
+  const auto is_named = [&](const std::string& lock) {
+    return text.starts_with(escape_for_terminal(lock) + ": ");
+  };
+  if (locks.empty() || !is_of_server(error) || std::ranges::any_of(locks, is_named)) return text;
+  return first_of(escape_for_terminal(locks.front()), locks.size()) + ": " + text;
 }
 
 }  // namespace rlock::cli

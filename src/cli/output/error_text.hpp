@@ -8,9 +8,9 @@
 
 namespace rlock::cli {
 
-// Returns the message of an error. It names the option by which the user can mend it, if any.
-[[nodiscard]] std::string describe_error(const Error& error);
-// The same. A message about a server begins with `locks`, those that were asked for.
-[[nodiscard]] std::string describe_error(const Error& error, const std::vector<std::string>& locks);
+// Returns the message of an error. It names the option by which the user can mend it, if any. A
+// message about a server begins with `locks`, those that were asked for.
+[[nodiscard]] std::string describe_error(const Error& error,
+                                         const std::vector<std::string>& locks = {});
 
 }  // namespace rlock::cli
