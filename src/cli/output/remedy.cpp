@@ -54,23 +54,22 @@ Hint pasteable(std::string command) {
 std::string rlock_for(const Globals& globals, const std::vector<Endpoint>& servers,
                       const std::string& words, std::string comment, Url url = Url::of_servers) {
   const Settings& settings = globals.settings();
-  bool needs_password = false;
+  const auto has_password = [&](const Endpoint& server) {
+    return has_password_in_url(globals, server);
+  };
   const bool is_part = servers.size() < globals.known->servers.size();
   // RLOCK_REDIS there would take precedence over a configuration file. Only with a password in the
   // file's URL is it better to have the file name the server.
-  const bool needs_url =
-      url == Url::elsewhere || is_part || is_of_this_run(settings.get("redis")) ||
-      std::ranges::none_of(
-          servers, [&](const Endpoint& server) { return has_password_in_url(globals, server); });
+  const bool needs_url = url == Url::elsewhere || is_part ||
+                         is_of_this_run(settings.get("redis")) ||
+                         std::ranges::none_of(servers, has_password);
   // In another shell, the default files may be others.
   const std::string& named = settings.files().named;
   const bool is_default = named.empty() && !needs_url;
   std::string options =
       option("--config", is_default ? absolute_path(settings.get("redis").source) : named);
-  for (const Endpoint& server : servers) {
-    if (!needs_url) break;
-    if (url == Url::of_servers) options += option("-r", server.display());
-    needs_password = needs_password || has_password_in_url(globals, server);
+  if (needs_url && url == Url::of_servers) {
+    for (const Endpoint& server : servers) options += option("-r", server.display());
   }
   if (needs_url || is_of_this_run(settings.get("user"))) {
     options += option("--user", servers.front().credentials.user);
@@ -85,7 +84,7 @@ std::string rlock_for(const Globals& globals, const std::vector<Endpoint>& serve
                                    {"tls-key", files.key}}) {
     options += option(std::string("--") + name, file);
   }
-  if (needs_password) {
+  if (needs_url && std::ranges::any_of(servers, has_password)) {
     comment += std::string(comment.empty() ? "" : "; ") + "with RLOCK_PASSWORD set";
   }
   return with_comment("rlock " + options + words, comment);

@@ -90,14 +90,6 @@ void write_scores(JsonWriter& json, const char* key,
   });
 }
 
-void write_permits(JsonWriter& json, const Snapshot::Permits& permits) {
-  json.key("permits");
-  json.begin('{');
-  json.member("total", permits.total);
-  json.member("available", permits.available);
-  json.end('}');
-}
-
 void write_raw(JsonWriter& json, const Snapshot& snapshot) {
   json.key("raw");
   json.begin('{');
@@ -109,14 +101,6 @@ void write_raw(JsonWriter& json, const Snapshot& snapshot) {
   write_scores(json, "zset", snapshot.scores);
   if (snapshot.permits) write_scores(json, "permits", snapshot.permits->ends);
   json.end('}');
-}
-
-void write_problems(JsonWriter& json, const std::vector<ProblemText>& problems) {
-  json.objects("problems", problems, [&](const ProblemText& problem) {
-    json.member("code", problem.code);
-    json.member("detail", problem.detail);
-    json.member("hint", problem.hint.text);
-  });
 }
 
 }  // namespace
@@ -143,9 +127,19 @@ std::string to_json(const Snapshot& snapshot, const std::string& server,
   write_holders(json, snapshot);
   write_waiters(json, snapshot);
   json.member("listening", snapshot.listening);
-  if (snapshot.permits) write_permits(json, *snapshot.permits);
+  if (snapshot.permits) {
+    json.key("permits");
+    json.begin('{');
+    json.member("total", snapshot.permits->total);
+    json.member("available", snapshot.permits->available);
+    json.end('}');
+  }
   write_raw(json, snapshot);
-  write_problems(json, problems);
+  json.objects("problems", problems, [&](const ProblemText& problem) {
+    json.member("code", problem.code);
+    json.member("detail", problem.detail);
+    json.member("hint", problem.hint.text);
+  });
   json.end('}');
   return json.take();
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <cstdlib>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -12,6 +11,7 @@
 #include "base/escape.hpp"
 #include "base/text_width.hpp"
 #include "base/wording.hpp"
+#include "base/words.hpp"
 #include "cli/output/holder_text.hpp"
 #include "cli/output/json_writer.hpp"
 #include "cli/output/snapshot_json.hpp"
@@ -35,10 +35,9 @@ std::string since(const Snapshot& snapshot, const lock::Party& party) {
 
 std::string describe_time(const Snapshot& snapshot, const std::optional<std::int64_t>& time_ms) {
   if (!time_ms) return "none";
-  const std::int64_t left = *time_ms - snapshot.time_ms;
-  std::string text = left > 0 ? "in " : "passed ";
-  text += format_duration(Milliseconds(std::abs(left)));
-  return left > 0 ? text : text + " ago";
+  const Milliseconds left(*time_ms - snapshot.time_ms);
+  return left.count() > 0 ? "in " + format_duration(left)
+                          : "passed " + format_duration(-left) + " ago";
 }
 
 std::string mode_cell(const Holder& holder) {
@@ -73,30 +72,15 @@ void add_about(Table& table, const std::vector<Row>& rows) {
   add_text("NOTE", &lock::About::note);
 }
 
-std::size_t widest_line(std::string_view text) {
-  std::size_t widest = 0;
-  while (!text.empty()) {
-    const std::size_t end = text.find('\n');
-    widest = std::max(widest, display_width(text.substr(0, end)));
-    text.remove_prefix(end + 1);
-  }
-  return widest;
-}
-
 // Returns the table with each row's owner on a line of its own, below it.
 template <typename Row>
 std::string with_owners_below(std::string_view table, const std::vector<Row>& rows,
                               std::size_t room) {
-  std::string text;
-  const auto add_line = [&] {
-    const std::size_t end = table.find('\n') + 1;
-    text += table.substr(0, end);
-    table.remove_prefix(end);
-  };
-  add_line();
-  for (const Row& row : rows) {
-    add_line();
-    text += fit(k_before_owner + escape_for_terminal(row.owner), room) + "\n";
+  const auto lines = split(table, '\n');
+  std::string text = std::string(lines[0]) + "\n";
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    text += std::string(lines[i + 1]) + "\n" +
+            fit(k_before_owner + escape_for_terminal(rows[i].owner), room) + "\n";
   }
   return text;
 }
@@ -109,7 +93,8 @@ std::string lay_out(Table table, const std::vector<Row>& rows, Room room) {
     return row.owner.empty() ? k_unknown : escape_for_terminal(row.owner);
   });
   std::string whole = table.to_text(std::nullopt);
-  if (!room || widest_line(whole) <= *room) return whole;
+  const auto fits = [&](std::string_view line) { return display_width(line) <= *room; };
+  if (!room || std::ranges::all_of(split(whole, '\n'), fits)) return whole;
   table.drop_last_column();
   return with_owners_below(table.to_text(room), rows, *room);
 }

@@ -17,8 +17,7 @@ std::optional<TerminalSize> terminal_size(int fd) {
 
 std::optional<std::size_t> terminal_columns(int fd) {
   const auto size = terminal_size(fd);
-  if (!size) return std::nullopt;
-  return size->columns;
+  return size ? std::optional(size->columns) : std::nullopt;
 }
 
 }  // namespace rlock::cli
