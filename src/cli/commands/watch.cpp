@@ -177,17 +177,17 @@ class Watch {
     states_[looked.lock] = looked.snapshot->held;
     was_seen_ = true;
     screen_.show(looked);
+    const lock::Snapshot& snapshot = *looked.snapshot;
     for (const LockEvent& event : looked.events) {
+      const std::string text = describe_event(event, snapshot, paint_);
       if (!on_screen()) {
         lines_ += plan_.output == WatchPlan::Output::json
-                      ? json_line(event, *looked.snapshot)
-                      : text_line(event, *looked.snapshot, paint_);
+                      ? json_line(event, snapshot)
+                      : text_line(snapshot.time_ms, snapshot.name, text);
       } else if (event.message.empty()) {  // otherwise `Back` has reported it already
-        const std::string name =
-            plan_.names.size() > 1 ? escape_for_terminal(looked.snapshot->name) + " " : "";
-        screen_.add_event(looked.snapshot->time_ms,
-                          name + paint_(tone_of(event, *looked.snapshot),
-                                        describe_event(event, *looked.snapshot)));
+        const bool is_one = plan_.names.size() == 1;
+        screen_.add_event(snapshot.time_ms,
+                          (is_one ? "" : escape_for_terminal(snapshot.name) + " ") + text);
       }
     }
   }
@@ -196,12 +196,12 @@ class Watch {
     // How the locks are is not known any more.
     states_.assign(states_.size(), std::nullopt);
     screen_.set_away(away.since, away.why);
-    if (away.what != Away::What::begins) return;
-    if (on_screen())
-      return screen_.add_event(local_time_ms(), paint_(Tone::bad, "error: " + away.why));
+    if (!away.begins) return;
+    const std::string text = paint_(Tone::bad, "error: " + away.why);
+    if (on_screen()) return screen_.add_event(local_time_ms(), text);
     for (const std::string& name : plan_.names) {
       lines_ += plan_.output == WatchPlan::Output::json ? json_error_line(name, away.why)
-                                                        : text_error_line(name, away.why, paint_);
+                                                        : text_line(local_time_ms(), name, text);
     }
   }
 

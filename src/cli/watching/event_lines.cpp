@@ -15,13 +15,17 @@ Json start(std::int64_t time_ms, const std::string& name, const std::string& wha
   return {{"time_ms", time_ms}, {"name", to_utf8(name)}, {"event", what}};
 }
 
-std::string line(std::int64_t time_ms, const std::string& name, const std::string& text) {
-  return utc_time(time_ms) + " " + escape_for_terminal(name) + " " + text + "\n";
+Tone tone_of(const LockEvent& event, const Snapshot& snapshot) {
+  const std::string& what = event.what;
+  if (what == "expired") return Tone::bad;
+  if (what == "held" || what == "renewed") return Tone::busy;
+  if (what == "state") return snapshot.held ? Tone::busy : Tone::good;
+  return what == "released" ? Tone::good : Tone::plain;
 }
 
 }  // namespace
 
-std::string describe_event(const LockEvent& event, const Snapshot& snapshot) {
+std::string describe_event(const LockEvent& event, const Snapshot& snapshot, const Paint& paint) {
   const std::string& what = event.what;
   const bool is_of_queue = what == "queued" || what == "left";
   std::string text = what != "state" ? what : snapshot.held ? "is held" : "is free";
@@ -48,7 +52,7 @@ std::string describe_event(const LockEvent& event, const Snapshot& snapshot) {
     text += ", " + describe_permits(*snapshot.permits);
   }
   if (!event.message.empty()) text += "; " + event.message;
-  return text;
+  return paint(tone_of(event, snapshot), text);
 }
 
 std::string describe_waiting(const Snapshot& snapshot) {
@@ -59,17 +63,8 @@ std::string describe_waiting(const Snapshot& snapshot) {
   return *waiting == 0 ? text : text + ", " + std::to_string(*waiting) + " waiting";
 }
 
-Tone tone_of(const LockEvent& event, const Snapshot& snapshot) {
-  const std::string& what = event.what;
-  if (what == "expired") return Tone::bad;
-  if (what == "held" || what == "renewed") return Tone::busy;
-  if (what == "state") return snapshot.held ? Tone::busy : Tone::good;
-  return what == "released" ? Tone::good : Tone::plain;
-}
-
-std::string text_line(const LockEvent& event, const Snapshot& snapshot, const Paint& paint) {
-  return line(snapshot.time_ms, snapshot.name,
-              paint(tone_of(event, snapshot), describe_event(event, snapshot)));
+std::string text_line(std::int64_t time_ms, const std::string& name, const std::string& text) {
+  return utc_time(time_ms) + " " + escape_for_terminal(name) + " " + text + "\n";
 }
 
 std::string json_line(const LockEvent& event, const Snapshot& snapshot) {
@@ -87,10 +82,6 @@ std::string json_line(const LockEvent& event, const Snapshot& snapshot) {
   if (snapshot.permits) json["permits"] = permits_json(*snapshot.permits);
   if (!event.message.empty()) json["message"] = event.message;
   return to_text(json) + "\n";
-}
-
-std::string text_error_line(const std::string& name, const std::string& why, const Paint& paint) {
-  return line(local_time_ms(), name, paint(Tone::bad, "error: " + why));
 }
 
 std::string json_error_line(const std::string& name, const std::string& why) {

@@ -32,11 +32,6 @@ bool notifies_of_locks(redis::Client& client) {
   return has('K') && (has('A') || std::ranges::all_of(k_needed, has));
 }
 
-// Returns the channel on which the changes of `key` are published.
-std::string key_channel(int database, const std::string& key) {
-  return "__keyspace@" + std::to_string(database) + "__:" + key;
-}
-
 // `is_group`: other servers can replace this server.
 std::string describe_return(TimePoint since, const std::string& before, const std::string& now,
                             bool is_group) {
@@ -54,19 +49,22 @@ std::string describe_return(TimePoint since, const std::string& before, const st
 LockWatcher::LockWatcher(Options options) : options_(std::move(options)), client_(options_.client) {
   options_.client.wake_fd = stop_.fd();
   client_.set_wake_fd(stop_.fd());
+  // The channel on which the changes of a key are published begins with it.
+  const std::string changes =
+      "__keyspace@" + std::to_string(options_.client.endpoint.database) + "__:";
   for (const std::string& name : options_.names) {
     const lock::KeyNames keys(name);
-    const std::size_t index = locks_.size();
-    locks_.push_back({name});
-    listeners_.emplace(keys.channel, std::pair(Source::release, index));
-    for (const std::string& channel : {keys.read_write_channel, keys.semaphore_channel}) {
-      listeners_.emplace(channel, std::pair(Source::other_release, index));
-    }
-    const int database = options_.client.endpoint.database;
-    listeners_.emplace(key_channel(database, keys.lock), std::pair(Source::lock_key, index));
+    const auto listen_to = [&](const std::string& channel, Source source) {
+      listeners_.emplace(channel, std::pair(source, locks_.size()));
+    };
+    listen_to(keys.channel, Source::release);
+    listen_to(keys.read_write_channel, Source::other_release);
+    listen_to(keys.semaphore_channel, Source::other_release);
+    listen_to(changes + keys.lock, Source::lock_key);
     for (const std::string& key : {keys.queue, keys.scores, keys.permits}) {
-      listeners_.emplace(key_channel(database, key), std::pair(Source::other_key, index));
+      listen_to(changes + key, Source::other_key);
     }
+    locks_.push_back({name});
   }
   thread_ = start_quiet_thread([this] { run(); });
 }
@@ -117,7 +115,7 @@ void LockWatcher::bear(const Error& error) {
   if (!begins && away_why_ == error.what()) return;
   if (begins) away_since_ = asked_;  // what was asked then has had no answer
   away_why_ = error.what();
-  tell({Away{begins ? Away::What::begins : Away::What::goes_on, *away_since_, away_why_}});
+  tell({Away{begins, *away_since_, away_why_}});
 }
 
 // Without the right to listen to the `others`, their ends are seen at the next look.
@@ -171,8 +169,7 @@ void LockWatcher::follow() {
   look_at_due();
   TimePoint next = TimePoint::max();
   for (const Followed& lock : locks_) next = std::min(next, due(lock));
-  [[maybe_unused]] const bool ready =
-      redis::wait_for(subscription_->fd(), POLLIN, {next, stop_.fd()});
+  (void)redis::wait_for(subscription_->fd(), POLLIN, {next, stop_.fd()});
 }
 
 void LockWatcher::listen() {
@@ -218,10 +215,8 @@ Looked LockWatcher::look(std::size_t index, const std::string& message) {
   // What had been said before the snapshot was taken belongs to what it shows.
   listen();
   lock.looked = now;
-  lock.lease_end = TimePoint::max();
-  if (snapshot->ttl_ms.value_or(-1) >= 0) {
-    lock.lease_end = after(now, Milliseconds(*snapshot->ttl_ms + 1));
-  }
+  const std::int64_t ttl = snapshot->ttl_ms.value_or(-1);
+  lock.lease_end = ttl < 0 ? TimePoint::max() : after(now, Milliseconds(ttl + 1));
   auto events = lock.follower.look(snapshot, message);
   return {index, std::move(snapshot), std::move(problems), now, std::move(events)};
 }

@@ -28,8 +28,7 @@ struct Looked {
 };
 
 struct Away {
-  enum class What { begins, goes_on };
-  What what;
+  bool begins;  // false: it goes on, for another reason
   TimePoint since;
   std::string why;
 };

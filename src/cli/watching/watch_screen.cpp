@@ -1,7 +1,6 @@
 #include "cli/watching/watch_screen.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 #include "base/duration.hpp"
@@ -42,12 +41,15 @@ std::string owner(const lock::Party& party) {
   return party.about.host.empty() ? "" : ", owner " + escape_for_terminal(party.owner);
 }
 
-// Adds `rows` of the `size` lines that `line` makes. The last says how many are left out, if any.
-void add_some(std::vector<std::string>& lines, std::size_t rows, std::size_t size,
-              const std::string& more, const std::function<std::string(std::size_t)>& line) {
+// Adds `rows` of the lines that `line` makes of `items`. The last says how many are left out, if
+// any. There are two items at least then, so `more` is a plural.
+template <typename Item, typename Line>
+void add_some(std::vector<std::string>& lines, std::size_t rows, const std::vector<Item>& items,
+              const std::string& more, const Line& line) {
   if (rows == 0) return;
+  const std::size_t size = items.size();
   const std::size_t whole = rows >= size ? size : rows - 1;
-  for (std::size_t i = 0; i < whole; ++i) lines.push_back(line(i));
+  for (std::size_t i = 0; i < whole; ++i) lines.push_back(line(items[i]));
   if (whole == size) return;
   lines.push_back("  ... " + std::string(whole == 0 ? "" : "and ") + std::to_string(size - whole) +
                   (whole == 0 ? " " : " more ") + more);
@@ -94,21 +96,18 @@ std::size_t LockView::detail_rows() const {
 }
 
 std::vector<std::string> LockView::details(std::size_t rows) const {
-  const std::size_t holders = snapshot_.holders.size();
-  const std::size_t problems = problems_.size();
-  const std::size_t waiters = snapshot_.waiters.size();
-  const auto shares = share_rows(rows, {holders, problems, waiters});
+  const std::vector<lock::Holder>& holders = snapshot_.holders;
+  const std::vector<lock::Waiter>& waiters = snapshot_.waiters;
+  const auto shares = share_rows(rows, {holders.size(), problems_.size(), waiters.size()});
+  const auto to_line = [&](const auto& item) { return line(item); };
   std::vector<std::string> lines;
-  add_some(lines, shares[0], holders, holders == 1 ? "holder" : "holders",
-           [&](std::size_t i) { return holder(i); });
-  add_some(lines, shares[1], problems, problems == 1 ? "problem" : "problems",
-           [&](std::size_t i) { return problem(i); });
-  add_some(lines, shares[2], waiters, "waiting", [&](std::size_t i) { return waiter(i); });
+  add_some(lines, shares[0], holders, "holders", to_line);
+  add_some(lines, shares[1], problems_, "problems", to_line);
+  add_some(lines, shares[2], waiters, "waiting", to_line);
   return lines;
 }
 
-std::string LockView::holder(std::size_t index) const {
-  const lock::Holder& holder = snapshot_.holders[index];
+std::string LockView::line(const lock::Holder& holder) const {
   const char* label = holder.mode == lock::Holder::Mode::read    ? "  reader    "
                       : holder.mode == lock::Holder::Mode::write ? "  writer    "
                                                                  : "  holder    ";
@@ -118,17 +117,16 @@ std::string LockView::holder(std::size_t index) const {
   return text + owner(holder);
 }
 
-std::string LockView::waiter(std::size_t index) const {
-  const lock::Waiter& waiter = snapshot_.waiters[index];
-  std::string text = "  waiter " + std::to_string(index + 1) + "  " + who(waiter);
+std::string LockView::line(const lock::Waiter& waiter) const {
+  const auto place = &waiter - snapshot_.waiters.data() + 1;
+  std::string text = "  waiter " + std::to_string(place) + "  " + who(waiter);
   text += !waiter.alive ? ", may be dead" : *waiter.alive ? "" : ", dead";
   text += since(waiter);
   text += waiter.deadline_ms ? ", deadline in " + until(*waiter.deadline_ms) : ", no deadline";
   return text + owner(waiter);
 }
 
-std::string LockView::problem(std::size_t index) const {
-  const ProblemText& problem = problems_[index];
+std::string LockView::line(const ProblemText& problem) const {
   return paint_(Tone::bad,
                 "  problem   " + escape_for_terminal(problem.code + ": " + problem.detail + "; " +
                                                      problem.hint.text));

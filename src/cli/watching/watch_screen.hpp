@@ -37,9 +37,9 @@ class LockView {
 
  private:
   [[nodiscard]] std::string state() const;
-  [[nodiscard]] std::string holder(std::size_t index) const;
-  [[nodiscard]] std::string waiter(std::size_t index) const;
-  [[nodiscard]] std::string problem(std::size_t index) const;
+  [[nodiscard]] std::string line(const lock::Holder& holder) const;
+  [[nodiscard]] std::string line(const lock::Waiter& waiter) const;
+  [[nodiscard]] std::string line(const ProblemText& problem) const;
   [[nodiscard]] std::string since(const lock::Party& party) const;
   [[nodiscard]] std::string until(std::int64_t time_ms) const;
 
