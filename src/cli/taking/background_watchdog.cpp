@@ -13,7 +13,6 @@
 #include "base/percent.hpp"
 #include "cli/taking/held_locks.hpp"
 #include "lock/holding/listener.hpp"
-#include "lock/words/held.hpp"
 #include "redis/server_error.hpp"
 #include "redis/socket.hpp"
 
@@ -103,10 +102,7 @@ void give_back(HeldLocks& locks, const lock::Lock& lock, lock::Session& session)
 // Throws Error (unavailable) if there are too few descriptors for the connections that are made
 // later: of two sessions, of a listener, and for the look-up of a name.
 void check_descriptors(const lock::SessionOptions& servers) {
-  std::vector<Event> places;
-  while (places.size() < k_descriptors_of_server * (servers.servers.size() + 1)) {
-    places.emplace_back();
-  }
+  const std::vector<Event> places(k_descriptors_of_server * (servers.servers.size() + 1));
 }
 
 // Throws Error (unavailable) unless the watchdog reaches the servers. It keeps these connections,
@@ -131,10 +127,7 @@ void keep(lock::Wish wish, lock::SessionOptions servers, const std::string& mess
   lock::Session session(servers);
   HeldLock held{lock::make_lock(wish, session), *wish.hold};
   const lock::Lock& lock = *held.lock;
-  HeldLocks::Options options;
-  options.watchdog_session = servers;
-  options.on_end_moved = [](TimePoint) {};
-  HeldLocks locks(session, std::move(options));
+  HeldLocks locks(session, {.watchdog_session = servers});
   locks.add(std::move(held));
   locks.start_watchdog(HeldLocks::Use::own_session);
   const Either wake(caller.get(), locks.lost_fd());

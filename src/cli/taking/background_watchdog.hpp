@@ -1,7 +1,6 @@
 // The background watchdog: the process that keeps the lock of `rlock acquire`.
 #pragma once
 
-#include "cli/taking/taking.hpp"
 #include "lock/make_lock.hpp"
 #include "lock/words/hold.hpp"
 #include "process/background.hpp"

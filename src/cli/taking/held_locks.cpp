@@ -36,14 +36,13 @@ void HeldLocks::start_watchdog(Use use) {
 void HeldLocks::watch(Use use) {
   try {
     if (!watchdog_) {
-      lock::Watchdog::Options options;
-      options.session = options_.watchdog_session;
-      options.renews = options_.renew;
-      options.reserve = options_.reserve;
-      options.on_renewed = [this](const lock::Lock& lock, TimePoint end) { note_end(lock, end); };
-      options.on_verdict = [this] { lost_.raise(); };
-      options.on_checked = [this] { answer_.raise(); };
-      watchdog_.emplace(std::move(options));
+      watchdog_.emplace(lock::Watchdog::Options{
+          .session = options_.watchdog_session,
+          .renews = options_.renew,
+          .reserve = options_.reserve,
+          .on_renewed = [this](const lock::Lock& lock, TimePoint end) { note_end(lock, end); },
+          .on_verdict = [this] { lost_.raise(); },
+          .on_checked = [this] { answer_.raise(); }});
       if (use == Use::our_session) watchdog_->use(session_);
     }
     for (Entry& entry : entries_) {
@@ -81,11 +80,8 @@ void HeldLocks::ask() {
 bool HeldLocks::is_lost() const {
   if (watchdog_ && watchdog_->verdict()) return true;
   const std::lock_guard guard(mutex_);
-  return std::ranges::any_of(entries_, [&](const Entry& entry) { return is_too_late(entry); });
-}
-
-bool HeldLocks::is_too_late(const Entry& entry) const {
-  return BootClock::now() >= last_moment(entry);
+  return std::ranges::any_of(
+      entries_, [&](const Entry& entry) { return BootClock::now() >= last_moment(entry); });
 }
 
 TimePoint HeldLocks::last_moment(const Entry& entry) const {
@@ -125,9 +121,8 @@ void HeldLocks::report_loss(const std::string& otherwise) const {
     }
     const std::lock_guard guard(mutex_);
     const bool is_renewed = options_.renew && entry.is_kept;
-    if (is_renewed ? BootClock::now() < entry.hold.deadline : !is_too_late(entry)) {
-      return std::nullopt;
-    }
+    const TimePoint end = is_renewed ? entry.hold.deadline : last_moment(entry);
+    if (BootClock::now() < end) return std::nullopt;
     return failure_.empty() ? "its lease has ended" : failure_;
   };
   bool told = false;

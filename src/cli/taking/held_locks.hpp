@@ -22,7 +22,7 @@ class HeldLocks {
     std::function<Milliseconds()> reserve = [] { return Milliseconds(0); };  // as the watchdog's
     // Called with the end of the lease that ends first. The first call is in this thread, later
     // calls may be in any thread.
-    std::function<void(TimePoint)> on_end_moved;
+    std::function<void(TimePoint)> on_end_moved = [](TimePoint) {};
   };
 
   // `session` must outlive this object.
@@ -72,7 +72,6 @@ class HeldLocks {
   };
 
   [[nodiscard]] TimePoint first_end() const;                      // with the mutex
-  [[nodiscard]] bool is_too_late(const Entry& entry) const;       // with the mutex
   [[nodiscard]] TimePoint last_moment(const Entry& entry) const;  // with the mutex
   [[nodiscard]] std::string names() const;  // such as "a and 1 more"; there is one at least
   void note_end(const lock::Lock& lock, TimePoint when);

@@ -46,13 +46,11 @@ lock::Wish wish_for(lock::Wish wish, const lock::Hold& hold) {
   wish.hold = hold;
   // A server cannot tell which side of a read/write lock this hold is of, nor do several servers
   // say that the lock is a string.
-  if (hold.side == lock::Hold::Side::string) wish.kind = lock::Kind::simple;
-  if (hold.side == lock::Hold::Side::value) {
-    wish.kind = lock::Kind::simple;
-    wish.value = lock::Value::given;
-  }
-  if (hold.side == lock::Hold::Side::read) wish.kind = lock::Kind::read;
-  if (hold.side == lock::Hold::Side::write) wish.kind = lock::Kind::write;
+  using Side = lock::Hold::Side;
+  if (hold.side == Side::string || hold.side == Side::value) wish.kind = lock::Kind::simple;
+  if (hold.side == Side::value) wish.value = lock::Value::given;
+  if (hold.side == Side::read) wish.kind = lock::Kind::read;
+  if (hold.side == Side::write) wish.kind = lock::Kind::write;
   return wish;
 }
 

@@ -19,8 +19,8 @@ namespace {
 // if a process below it still holds the lock as the same owner.
 std::optional<HeldLock> reenter(const Request& request, lock::Session& session,
                                 const std::function<void(const Error&)>& on_outage) {
-  const auto held = from_environment(lock::k_held_variable);
-  const auto entry = lock::find_held(held.value_or(""), request.wish.name);
+  const auto entry =
+      lock::find_held(from_environment(lock::k_held_variable).value_or(""), request.wish.name);
   if (!entry) return std::nullopt;
   lock::Wish wish = request.wish;
   wish.owner = entry->owner;

@@ -1,5 +1,7 @@
 #include "cli/taking/wait_report.hpp"
 
+#include <utility>
+
 #include "base/duration.hpp"
 #include "base/escape.hpp"
 #include "base/process_identity.hpp"
@@ -147,23 +149,20 @@ void WaitReport::tell_grant(const lock::Lock& lock) {
 }
 
 void WaitReport::warn_of_lasting(const lock::Busy& busy) {
-  if (!is_lasting(busy) || warned_of_lasting_) return;
+  if (!is_lasting(busy) || std::exchange(warned_of_lasting_, true)) return;
   warn(describe_lasting(busy) + remedy());
-  warned_of_lasting_ = true;
 }
 
 void WaitReport::warn_of_mix(const lock::Lock& lock) {
-  if (!warned_of_mix_ && lock.is_mixed()) {
+  if (lock.is_mixed() && !std::exchange(warned_of_mix_, true)) {
     warn(
         "used with and without --fair: the runs exclude each other, but only those with --fair "
         "queue");
-    warned_of_mix_ = true;
   }
-  if (!warned_of_twin_ && lock.has_twin()) {
+  if (lock.has_twin() && !std::exchange(warned_of_twin_, true)) {
     warn("'" + escape_for_terminal(lock::twin_of(request_.wish.name).value_or("")) +
          "' is in use, too: both names have one queue and one token counter. Each lock still "
          "excludes, but its waiters may wait longer; choose another name");
-    warned_of_twin_ = true;
   }
 }
 
