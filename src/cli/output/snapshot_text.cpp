@@ -25,8 +25,8 @@ using lock::Snapshot;
 using lock::Waiter;
 using Room = std::optional<std::size_t>;
 
-const std::string k_unknown = "-";
-const std::string k_before_owner = "    owner ";
+constexpr const char* k_unknown = "-";
+constexpr const char* k_before_owner = "    owner ";
 
 std::string since(const Snapshot& snapshot, const lock::Party& party) {
   if (!party.since_ms || *party.since_ms > snapshot.time_ms) return "";
@@ -38,10 +38,6 @@ std::string describe_time(const Snapshot& snapshot, const std::optional<std::int
   const Milliseconds left(*time_ms - snapshot.time_ms);
   return left.count() > 0 ? "in " + format_duration(left)
                           : "passed " + format_duration(-left) + " ago";
-}
-
-std::string mode_cell(const Holder& holder) {
-  return holder.mode == Holder::Mode::exclusive ? "" : lock::mode_name(holder.mode);
 }
 
 // Adds a column with the cell of each row, which is empty if it is not known. Adds none if no cell
@@ -103,7 +99,9 @@ std::string holders_table(const Snapshot& snapshot, Room room) {
   const std::vector<Holder>& holders = snapshot.holders;
   Table table;
   add_about(table, holders);
-  add(table, holders, {"MODE"}, mode_cell);
+  add(table, holders, {"MODE"}, [](const Holder& holder) -> std::string {
+    return holder.mode == Holder::Mode::exclusive ? "" : lock::mode_name(holder.mode);
+  });
   add(table, holders, {"COUNT", Column::Align::right},
       [](const Holder& holder) { return std::to_string(holder.count); });
   add(table, holders, {"HELD FOR", Column::Align::right},
