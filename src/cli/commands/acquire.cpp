@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 #include <unistd.h>
-#include <variant>
 
 #include "base/escape.hpp"
 #include "base/integer.hpp"
@@ -30,34 +29,28 @@ struct AcquireOptions {
   std::optional<std::string> pid;
   std::string shell;  // that --export is for, as it was given; "true" without a value
   bool exports() const { return !shell.empty(); }
+  Shell evaluator() const { return shell == "fish" ? Shell::fish : Shell::posix; }
 };
 
-// Throws Error (usage).
-Shell shell_of(const AcquireOptions& options) {
-  if (options.shell == "fish") return Shell::fish;
-  if (options.shell == "true" || options.shell == "sh") return Shell::posix;
-  throw Error(ExitStatus::usage, "acquire: --export: '" + repeated(options.shell) +
-                                     "' is neither sh (also for bash, dash, ksh and zsh) nor fish");
-}
-
-std::string describe(const HeldLock& held) {
-  return to_text({{"name", to_utf8(held.lock->name())},
+std::string result(const HeldLock& held, const Globals& globals, const AcquireOptions& options,
+                   const std::string& others) {
+  if (options.exports()) return export_code(held, others, options.evaluator());
+  if (!globals.json) return held.hold.owner + "\n";
+  return to_line({{"name", to_utf8(held.lock->name())},
                   {"owner", to_utf8(held.hold.owner)},
                   {"kind", lock::kind_name(held.lock->kind())},
                   {"token", value_or_null(held.hold.token)},
                   {"lease_ms", held.hold.lease.count()},
-                  {"count", held.hold.count}}) +
-         "\n";
-}
-
-std::string result(const HeldLock& held, const Globals& globals, const AcquireOptions& options,
-                   const std::string& others) {
-  if (options.exports()) return export_code(held, others, shell_of(options));
-  return globals.json ? describe(held) : held.hold.owner + "\n";
+                  {"count", held.hold.count}});
 }
 
 void check(const Globals& globals, const AcquireOptions& options) {
-  if (options.exports()) (void)shell_of(options);
+  const std::string& shell = options.shell;
+  if (options.exports() && shell != "fish" && shell != "sh" && shell != "true") {
+    throw Error(ExitStatus::usage,
+                "acquire: --export: '" + repeated(shell) +
+                    "' is neither sh (also for bash, dash, ksh and zsh) nor fish");
+  }
   if (globals.json && options.exports()) {
     throw Error(ExitStatus::usage, "acquire: --json or --export, not both");
   }
@@ -100,8 +93,7 @@ std::optional<process::Watched> find_caller(const AcquireOptions& options) {
   }
 }
 
-// Returns the exit status, or the signal to end by.
-std::variant<int, process::Signal> acquire(const Globals& globals, const AcquireOptions& options) {
+int acquire(const Globals& globals, const AcquireOptions& options) {
   const std::string name = options.take.keys_of({options.name}).front();
   check(globals, options);
   const auto caller = find_caller(options);
@@ -131,7 +123,7 @@ std::variant<int, process::Signal> acquire(const Globals& globals, const Acquire
     if (!held) return static_cast<int>(request.conflict);
     if (const auto signal = signal_to_end(signals)) {
       give_back(*held);
-      return *signal;
+      return end_by_signal(*signal);
     }
     if (held->hold.standing != Standing::granted && !options.exports()) {
       give_back(*held);
@@ -150,8 +142,7 @@ std::variant<int, process::Signal> acquire(const Globals& globals, const Acquire
     }
     return 0;
   } catch (const redis::Interrupted&) {
-    const auto signal = signal_to_end(signals);
-    if (signal) return *signal;
+    if (const auto signal = signal_to_end(signals)) return end_by_signal(*signal);
     if (caller) process::check_alive(*caller);
     throw;
   }
@@ -159,17 +150,12 @@ std::variant<int, process::Signal> acquire(const Globals& globals, const Acquire
 
 int run_acquire(const Globals& globals, const AcquireOptions& options) {
   const auto tell_failure = [&](int status) {
-    if (!options.exports() || status == 0) return;
-    print(failure_code(status, options.shell == "fish" ? Shell::fish : Shell::posix));
+    if (options.exports() && status != 0) print(failure_code(status, options.evaluator()));
   };
   try {
-    const auto end = acquire(globals, options);
-    if (const auto* signal = std::get_if<process::Signal>(&end)) {
-      tell_failure(static_cast<int>(ExitStatus::signal_base) + signal->number);
-      return end_by_signal(*signal);
-    }
-    tell_failure(std::get<int>(end));
-    return std::get<int>(end);
+    const int end = acquire(globals, options);
+    tell_failure(end < 0 ? static_cast<int>(ExitStatus::signal_base) - end : end);
+    return end;
   } catch (const std::exception& exception) {
     tell_failure(static_cast<int>(to_error(exception).status()));
     throw;

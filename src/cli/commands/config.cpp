@@ -35,7 +35,13 @@ std::string to_toml_list(std::vector<std::string> texts) {
 }
 
 // Returns a line of a configuration file: a comment if the setting has no value, or no place there.
-std::string to_line(const Setting& setting) {
+// With `json`, returns a line of JSON.
+std::string describe(const Setting& setting, bool json) {
+  if (json) {
+    return to_line({{"name", setting.name},
+                    {"value", text_or_null(setting.value)},
+                    {"source", to_utf8(setting.source)}});
+  }
   if (setting.value.empty() && setting.from == Setting::From::fallback) {
     return "# " + setting.name + ": none\n";
   }
@@ -44,13 +50,6 @@ std::string to_line(const Setting& setting) {
   return setting.name + " = " +
          (setting.name == "redis" ? to_toml_list(words(setting.value)) : to_toml(setting.value)) +
          source;
-}
-
-std::string setting_json(const Setting& setting) {
-  return to_text({{"name", setting.name},
-                  {"value", text_or_null(setting.value)},
-                  {"source", to_utf8(setting.source)}}) +
-         "\n";
 }
 
 std::vector<Setting> shown_settings(const Globals& globals, const Settings& settings) {
@@ -85,7 +84,7 @@ int run_config(const Globals& globals) {
     }
   }
   for (const Setting& setting : shown_settings(globals, settings)) {
-    text += globals.json ? setting_json(setting) : to_line(setting);
+    text += describe(setting, globals.json);
   }
   print(text);
   return 0;

@@ -44,13 +44,12 @@ class Report {
   void add(const std::optional<std::string>& name, const char* level, const ProblemText& problem) {
     ++counts_[level];
     if (json_) {
-      return print(to_text({{"scope", name ? "lock" : "server"},
+      return print(to_line({{"scope", name ? "lock" : "server"},
                             {"name", name ? Json(to_utf8(*name)) : Json(nullptr)},
                             {"level", level},
                             {"code", problem.code},
                             {"detail", to_utf8(problem.detail)},
-                            {"hint", text_or_null(problem.hint.text)}}) +
-                   "\n");
+                            {"hint", text_or_null(problem.hint.text)}}));
     }
     std::string text =
         (name ? escape_for_terminal(*name) : "the server") + ": " +
@@ -180,9 +179,9 @@ class Doctor {
       const auto mode = options_.dry_run ? lock::Repair::look : lock::Repair::repair;
       const auto fixes = lock::repair(client_, name, leftovers, mode);
       for (const lock::Fix& fix : fixes) {
-        ProblemText text{.detail = (options_.dry_run ? "to be " : "") + describe_fix(fix)};
-        text.code = lock::code_of(fix.garbage);
-        report_.add(name, options_.dry_run ? "repairable" : "repaired", text);
+        report_.add(name, options_.dry_run ? "repairable" : "repaired",
+                    {.detail = (options_.dry_run ? "to be " : "") + describe_fix(fix),
+                     .code = lock::code_of(fix.garbage)});
       }
       if (!fixes.empty() && !options_.dry_run) {
         problems = lock::take_snapshot(client_, name).problems;

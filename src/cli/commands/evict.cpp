@@ -45,13 +45,6 @@ std::string describe(const lock::Eviction& eviction) {
   return text;
 }
 
-std::string eviction_json(const std::string& name, const lock::Eviction& eviction) {
-  return to_text({{"name", to_utf8(name)},
-                  {"owner", to_utf8(eviction.waiter.owner)},
-                  {"position", value_or_null(eviction.position)},
-                  {"was_alive", value_or_null(eviction.alive)}});
-}
-
 int run_evict(const Globals& globals, const EvictOptions& options) {
   lock::check_name(options.name);
   const std::string name = escape_for_terminal(options.name);
@@ -66,7 +59,10 @@ int run_evict(const Globals& globals, const EvictOptions& options) {
                                  " is not waiting for this lock");
   }
   if (globals.json) {
-    print(eviction_json(options.name, *eviction) + "\n");
+    print(to_line({{"name", to_utf8(options.name)},
+                   {"owner", to_utf8(eviction->waiter.owner)},
+                   {"position", value_or_null(eviction->position)},
+                   {"was_alive", value_or_null(eviction->alive)}}));
   } else if (!globals.quiet) {
     say(name + ": evicted " + describe(*eviction));
   }

@@ -19,13 +19,6 @@ struct FenceOptions {
   std::string token;
 };
 
-std::string check_json(const std::string& name, std::int64_t token, const lock::TokenCheck& check) {
-  return to_text({{"name", to_utf8(name)},
-                  {"token", token},
-                  {"highest", to_integer(check.highest)},
-                  {"stale", check.verdict == lock::TokenCheck::Verdict::stale}});
-}
-
 int run_fence(const Globals& globals, const FenceOptions& options) {
   const std::string name = options.key_format.key_of(options.name);
   const auto token = lock::parse_token(options.token);
@@ -36,7 +29,12 @@ int run_fence(const Globals& globals, const FenceOptions& options) {
   lock::Session session(globals.session_options());
   const lock::TokenCheck check = lock::check_token(session, name, *token);
   const bool is_stale = check.verdict == lock::TokenCheck::Verdict::stale;
-  if (globals.json) print(check_json(name, *token, check) + "\n");
+  if (globals.json) {
+    print(to_line({{"name", to_utf8(name)},
+                   {"token", *token},
+                   {"highest", to_integer(check.highest)},
+                   {"stale", is_stale}}));
+  }
   if (!is_stale) return 0;
   if (!globals.json && !globals.quiet) {
     say(escape_for_terminal(name) + ": token " + std::to_string(*token) +

@@ -10,7 +10,7 @@ Json text_or_null(const std::string& text) {
 
 Json number_or_null(std::int64_t number) { return number != 0 ? Json(number) : Json(nullptr); }
 
-std::string to_text(const Json& json) { return escape_as_codes(json.dump()); }
+std::string to_line(const Json& json) { return escape_as_codes(json.dump()) + "\n"; }
 
 Json permits_json(const lock::Snapshot::Permits& permits) {
   return {{"total", permits.total}, {"available", permits.available}};

@@ -25,8 +25,9 @@ template <typename Value>
   return value ? Json(*value) : Json(nullptr);
 }
 
-// Returns the value in one line. What could move a cursor or hide text is written as \uNNNN.
-[[nodiscard]] std::string to_text(const Json& json);
+// Returns the value as a line, with its newline. What could move a cursor or hide text is written
+// as \uNNNN.
+[[nodiscard]] std::string to_line(const Json& json);
 
 // Returns how many permits there are, and how many are available.
 [[nodiscard]] Json permits_json(const lock::Snapshot::Permits& permits);

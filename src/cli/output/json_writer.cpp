@@ -53,7 +53,7 @@ void JsonWriter::value(std::string_view text) {
     out_ += text;
     out_ += '"';
   } else {
-    literal(to_text(to_utf8(text)));
+    literal(escape_as_codes(Json(to_utf8(text)).dump()));
   }
 }
 

@@ -21,7 +21,7 @@ class JsonWriter {
   // Starts a member of an object: its value comes next.
   void key(std::string_view key);
 
-  // Bytes that are not UTF-8 are written as to_utf8 does, and all others as to_text (json.hpp)
+  // Bytes that are not UTF-8 are written as to_utf8 does, and all others as to_line (json.hpp)
   // does.
   void value(std::string_view text);
   // Whole where it is_whole; null where JSON has no word for it.

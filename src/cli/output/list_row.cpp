@@ -94,7 +94,7 @@ std::string list_json(const Snapshot& snapshot) {
   json["listening"] = value_or_null(snapshot.listening);
   if (snapshot.permits) json["permits"] = permits_json(*snapshot.permits);
   json["problems"] = codes_of(snapshot.problems);
-  return to_text(json) + "\n";
+  return to_line(json);
 }
 
 }  // namespace rlock::cli

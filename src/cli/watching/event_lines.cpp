@@ -81,13 +81,13 @@ std::string json_line(const LockEvent& event, const Snapshot& snapshot) {
   json["listening"] = value_or_null(snapshot.listening);
   if (snapshot.permits) json["permits"] = permits_json(*snapshot.permits);
   if (!event.message.empty()) json["message"] = event.message;
-  return to_text(json) + "\n";
+  return to_line(json);
 }
 
 std::string json_error_line(const std::string& name, const std::string& why) {
   Json json = start(local_time_ms(), name, "error");
   json["message"] = to_utf8(why);
-  return to_text(json) + "\n";
+  return to_line(json);
 }
 
 }  // namespace rlock::cli
