@@ -35,27 +35,24 @@ struct WatchOptions {
 
 // WatchOptions with every text understood.
 struct WatchPlan {
-  enum class Output { screen, text, json };
-
   std::vector<std::string> names;
   std::optional<bool> until_held;  // false: until free
   TimePoint end = TimePoint::max();
-  Output output = Output::text;
+  bool json = false;
+  bool on_screen = false;
 };
 
 WatchPlan make_plan(const WatchOptions& options, bool json) {
   WatchPlan plan;
   for (const std::string& name : options.key_format.keys_of(options.names)) {
-    const bool is_known = std::ranges::find(plan.names, name) != plan.names.end();
-    if (!is_known) plan.names.push_back(name);
+    if (std::ranges::find(plan.names, name) == plan.names.end()) plan.names.push_back(name);
   }
   if (!options.until.empty()) plan.until_held = options.until == "held";
   if (options.span) {
     plan.end = after(BootClock::now(), parse_duration_option("--for", *options.span));
   }
-  plan.output = json                        ? WatchPlan::Output::json
-                : FullScreen::is_possible() ? WatchPlan::Output::screen
-                                            : WatchPlan::Output::text;
+  plan.json = json;
+  plan.on_screen = !json && FullScreen::is_possible();
   return plan;
 }
 
@@ -70,31 +67,27 @@ class Watch {
         states_(plan_.names.size()),
         screen_(plan_.names, client.endpoint.display(), FullScreen::has_keys() ? "  q: leave" : "",
                 paint_) {
-    if (!on_screen()) return;
+    if (!plan_.on_screen) return;
     // SIGTTIN: blocked, so that no key that is read in the background can stop us.
     for (const int signal : {SIGTSTP, SIGCONT, SIGWINCH, SIGTTIN}) signals_.read_also(signal);
   }
 
-  // Runs until it is enough. Returns the status to exit with, or nothing: a signal, in `signal`.
-  // Throws Error when the server was never there, or refuses for good.
-  std::optional<int> run(process::Signal& signal) {
+  // Runs until it is enough. Returns the result of the action. Throws Error when the server was
+  // never there, or refuses for good.
+  int run() {
     while (true) {
-      if (const auto status = status_at_end()) return status;
+      if (const auto status = status_at_end()) return *status;
       wait();
       while (const auto next = signals_.next()) {
-        if (process::ends_process(next->number) && !next->from_self) {
-          signal = *next;
-          return std::nullopt;
-        }
+        if (process::ends_process(next->number) && !next->from_self) return end_by_signal(*next);
         on_job_control(next->number);
       }
     }
   }
 
  private:
-  [[nodiscard]] bool on_screen() const { return plan_.output == WatchPlan::Output::screen; }
   [[nodiscard]] bool has_output() const {
-    if (!on_screen()) return !lines_.empty();
+    if (!plan_.on_screen) return !lines_.empty();
     return terminal_.is_writing() || BootClock::now() >= next_frame_;
   }
 
@@ -114,7 +107,7 @@ class Watch {
     const bool output = has_output();
     const bool may_end = was_seen_ && lines_.empty();
     const TimePoint next = std::min(may_end ? plan_.end : TimePoint::max(),
-                                    on_screen() && !output ? next_frame_ : TimePoint::max());
+                                    plan_.on_screen && !output ? next_frame_ : TimePoint::max());
     std::array<pollfd, 4> polled = {
         {{signals_.fd(), POLLIN, 0},
          {lines_.empty() ? watcher_.fd() : -1, POLLIN, 0},
@@ -130,7 +123,7 @@ class Watch {
 
   // Nobody can read stdout any more.
   void on_unread() {
-    if (!on_screen()) end_if_unread();
+    if (!plan_.on_screen) end_if_unread();
     // The terminal is gone, which a signal says, too.
     pollfd polled{signals_.fd(), POLLIN, 0};
     if (::poll(&polled, 1, k_hangup_patience_ms) == 1) return;
@@ -140,7 +133,7 @@ class Watch {
   void write() {
     if (terminal_.is_writing()) {
       terminal_.go_on();
-    } else if (on_screen()) {
+    } else if (plan_.on_screen) {
       const TerminalSize size = terminal_size(STDOUT_FILENO).value_or(TerminalSize{});
       const TimePoint now = BootClock::now();
       terminal_.draw(screen_.lines(size, now), size);
@@ -180,10 +173,9 @@ class Watch {
     const lock::Snapshot& snapshot = *looked.snapshot;
     for (const LockEvent& event : looked.events) {
       const std::string text = describe_event(event, snapshot, paint_);
-      if (!on_screen()) {
-        lines_ += plan_.output == WatchPlan::Output::json
-                      ? json_line(event, snapshot)
-                      : text_line(snapshot.time_ms, snapshot.name, text);
+      if (!plan_.on_screen) {
+        lines_ += plan_.json ? json_line(event, snapshot)
+                             : text_line(snapshot.time_ms, snapshot.name, text);
       } else if (event.message.empty()) {  // otherwise `Back` has reported it already
         const bool is_one = plan_.names.size() == 1;
         screen_.add_event(snapshot.time_ms,
@@ -198,16 +190,16 @@ class Watch {
     screen_.set_away(away.since, away.why);
     if (!away.begins) return;
     const std::string text = paint_(Tone::bad, "error: " + away.why);
-    if (on_screen()) return screen_.add_event(local_time_ms(), text);
+    if (plan_.on_screen) return screen_.add_event(local_time_ms(), text);
     for (const std::string& name : plan_.names) {
-      lines_ += plan_.output == WatchPlan::Output::json ? json_error_line(name, away.why)
-                                                        : text_line(local_time_ms(), name, text);
+      lines_ +=
+          plan_.json ? json_error_line(name, away.why) : text_line(local_time_ms(), name, text);
     }
   }
 
   void tell(const Back& back) {
     screen_.set_back();
-    if (on_screen()) screen_.add_event(local_time_ms(), back.message);
+    if (plan_.on_screen) screen_.add_event(local_time_ms(), back.message);
   }
 
   WatchPlan plan_;
@@ -226,12 +218,9 @@ class Watch {
 
 int run_watch(const Globals& globals, const WatchOptions& options) {
   const WatchPlan plan = make_plan(options, globals.json);
-  redis::ClientOptions client = globals.client_options("watch");
+  const redis::ClientOptions client = globals.client_options("watch");
   process::Signals signals;
-  process::Signal signal;
-  // Where a signal ends us, the terminal must have been given back before.
-  const auto status = Watch(plan, globals, client, signals).run(signal);
-  return status ? *status : end_by_signal(signal);
+  return Watch(plan, globals, client, signals).run();
 }
 
 }  // namespace
