@@ -20,23 +20,22 @@ struct RenewOptions {
 
 int run_renew(const Globals& globals, const RenewOptions& options) {
   const std::string name = options.take.key_format.key_of(options.name);
-  const auto own = find_own_hold(name, options.owner);
-  if (!own) throw Error(ExitStatus::usage, no_own_hold(name));
+  const OwnHold own = find_own_hold(name, options.owner);
   lock::Session session(globals.session_options());
-  const lock::Wish wish = wish_for_own(name, *own, options.take.terms(), session);
+  const lock::Wish wish = wish_for_own(name, own, options.take.terms(), session);
   const auto renews = [&](const lock::Wish& one) {
     return lock::make_lock(one, session)->renew(session, nullptr) == lock::Renewal::renewed;
   };
   // Of several servers, each knows every hold, and is to know it for as long as the lock.
   bool is_renewed = false;
-  for (const lock::Hold& hold : own->holds) {
+  for (const lock::Hold& hold : own.holds) {
     if (renews(wish_for(wish, hold))) is_renewed = true;
   }
   if (!is_renewed) is_renewed = renews(wish);  // a run of exec above may hold it
   session.settle();
   if (is_renewed) return 0;
   return not_held(globals,
-                  escape_for_terminal(name) + ": not held by " + escape_for_terminal(own->owner));
+                  escape_for_terminal(name) + ": not held by " + escape_for_terminal(own.owner));
 }
 
 }  // namespace

@@ -100,8 +100,9 @@ void tell_loss(const std::string& name, const FoundLock& found,
   }
 }
 
-// What a person who was asked has allowed.
+// What a person who was asked has allowed on a server.
 struct Leave {
+  redis::ClientOptions server;
   bool is_given = true;
   std::optional<std::vector<std::string>> shown{};  // the owners; nothing where nobody was asked
 };
@@ -111,7 +112,7 @@ lock::Breakable what_to_break(const UnlockOptions& options) {
 }
 
 Leave ask_leave(const redis::ClientOptions& server, const UnlockOptions& options) {
-  Leave leave;
+  Leave leave{server};
   if (options.yes) return leave;
   redis::Client client(server);
   const FoundLock found = lock::look_at(client, options.name, what_to_break(options));
@@ -123,10 +124,10 @@ Leave ask_leave(const redis::ClientOptions& server, const UnlockOptions& options
   return leave;
 }
 
-int break_lock(const Globals& globals, const redis::ClientOptions& server,
-               const UnlockOptions& options, const Leave& leave) {
+int break_lock(const Globals& globals, const UnlockOptions& options, const Leave& leave) {
   const std::string name = escape_for_terminal(options.name);
   if (!leave.is_given) return not_held(globals, name + ": left as it is");
+  const redis::ClientOptions& server = leave.server;
   redis::Client client(server);
   const lock::Breaking result =
       lock::break_lock(client, options.name, what_to_break(options), leave.shown);
@@ -161,14 +162,12 @@ int break_everywhere(const Globals& globals, const UnlockOptions& options) {
       failure = static_cast<int>(error.status());
     }
   };
-  std::vector<std::pair<redis::ClientOptions, Leave>> answers;
+  std::vector<Leave> answers;
   for (const redis::ClientOptions& server : servers) {
-    attempt([&] { answers.emplace_back(server, ask_leave(server, options)); });
+    attempt([&] { answers.push_back(ask_leave(server, options)); });
   }
-  for (const auto& [server, leave] : answers) {
-    attempt([&, &server = server, &leave = leave] {
-      status = std::min(status, break_lock(globals, server, options, leave));
-    });
+  for (const Leave& leave : answers) {
+    attempt([&] { status = std::min(status, break_lock(globals, options, leave)); });
   }
   return failure != 0 ? failure : status;
 }
@@ -188,18 +187,15 @@ lock::Release release_known(const lock::Wish& wish, const std::vector<lock::Hold
 int run_unlock(const Globals& globals, UnlockOptions options) {
   options.name = options.key_format.key_of(options.name);
   if (options.force) return break_everywhere(globals, options);
-  const auto own = find_own_hold(options.name, options.owner);
-  if (!own) {
-    throw Error(ExitStatus::usage, no_own_hold(options.name) + ", or --force to break the lock");
-  }
+  const OwnHold own = find_own_hold(options.name, options.owner, ", or --force to break the lock");
   lock::Session session(globals.session_options());
-  const lock::Wish wish = wish_for_own(options.name, *own, lock::k_default_lease, session);
-  const auto answer = own->holds.empty()
+  const lock::Wish wish = wish_for_own(options.name, own, lock::k_default_lease, session);
+  const auto answer = own.holds.empty()
                           ? lock::make_lock(wish, session)->release(session, Milliseconds(0))
-                          : release_known(wish, own->holds, session);
+                          : release_known(wish, own.holds, session);
   if (answer == lock::Release::not_held) {
     return not_held(globals, escape_for_terminal(options.name) + ": not held by " +
-                                 escape_for_terminal(own->owner));
+                                 escape_for_terminal(own.owner));
   }
   return 0;
 }

@@ -3,27 +3,27 @@
 #include <string_view>
 
 #include "base/environment.hpp"
+#include "base/error.hpp"
 #include "base/escape.hpp"
 #include "base/words.hpp"
 
 namespace rlock::cli {
 
-std::optional<OwnHold> find_own_hold(const std::string& name,
-                                     const std::optional<std::string>& owner) {
+OwnHold find_own_hold(const std::string& name, const std::optional<std::string>& owner,
+                      const std::string& otherwise) {
   const auto entry = lock::find_held(from_environment(lock::k_held_variable).value_or(""), name);
   if (entry && (!owner || *owner == entry->owner)) {
-    return OwnHold{entry->owner, lock::holds_among(entry->runs, entry->owner),
-                   lock::shared_hold(entry->runs)};
+    return {entry->owner, lock::holds_among(entry->runs, entry->owner),
+            lock::shared_hold(entry->runs)};
   }
-  if (owner) return OwnHold{*owner, {}};
+  if (owner) return {*owner, {}};
   const auto told = from_environment("RLOCK_OWNER");
-  if (told && from_environment("RLOCK_NAME") == name) return OwnHold{*told, {}};
-  return std::nullopt;
-}
-
-std::string no_own_hold(const std::string& name) {
-  return escape_for_terminal(name) +
-         ": no owner is known, because RLOCK_HELD does not name this lock; give --owner ID";
+  if (told && from_environment("RLOCK_NAME") == name) return {*told, {}};
+  throw Error(ExitStatus::usage,
+              escape_for_terminal(name) +
+                  ": no owner is known, because RLOCK_HELD does not name this lock; give "
+                  "--owner ID" +
+                  otherwise);
 }
 
 lock::Wish wish_for_own(const std::string& name, const OwnHold& own, const lock::Terms& terms,

@@ -18,12 +18,12 @@ struct OwnHold {
   std::string outer{};            // what lock::shared_hold says of it
 };
 
-// Returns the caller's hold of the lock `name`, or nothing. The owner is `owner` if it is given,
-// otherwise the owner in RLOCK_HELD, otherwise RLOCK_OWNER if RLOCK_NAME is `name`.
-[[nodiscard]] std::optional<OwnHold> find_own_hold(const std::string& name,
-                                                   const std::optional<std::string>& owner);
-// Returns what to say where there is none.
-[[nodiscard]] std::string no_own_hold(const std::string& name);
+// Returns the caller's hold of the lock `name`. The owner is `owner` if it is given, otherwise the
+// owner in RLOCK_HELD, otherwise RLOCK_OWNER if RLOCK_NAME is `name`. Throws Error (usage) if no
+// owner is known. `otherwise`: what else its message tells the user to do.
+[[nodiscard]] OwnHold find_own_hold(const std::string& name,
+                                    const std::optional<std::string>& owner,
+                                    const std::string& otherwise = "");
 
 // Returns the wish with which `own` is renewed or given back. Asks the server as what kind of lock
 // it is held. An owner that is a permit of Redisson may be given as inspect-queue shows it. Throws
