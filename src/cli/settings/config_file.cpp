@@ -36,18 +36,14 @@ std::string complaint(const TomlEntry& entry) {
     }
     return what + "there are " + join({k_keys.begin(), k_keys.end()}, ", ");
   }
-  using Type = TomlEntry::Type;
-  if (entry.type == Type::text || (entry.type == Type::number && entry.key == "timeout") ||
-      (entry.type == Type::list && entry.key == "redis")) {
+  if (entry.type == "text" || (entry.type == "a number" && entry.key == "timeout") ||
+      (entry.type == "a list" && entry.key == "redis")) {
     return "";
   }
-  const std::string found = entry.type == Type::number ? "a number"
-                            : entry.type == Type::list ? "a list"
-                                                       : entry.values.front();
   const std::string other = entry.key == "redis"     ? ", or a list of such texts"
                             : entry.key == "timeout" ? ", or a number of seconds"
                                                      : "";
-  return entry.key + ": expected text in quotes" + other + ", not " + found;
+  return entry.key + ": expected text in quotes" + other + ", not " + entry.type;
 }
 
 // A URL that makes no sense may still have a password in it.
@@ -62,15 +58,10 @@ bool has_password(const std::string& servers) {
   });
 }
 
-enum class Missing { fine, error };
-
-void read_into(Config& config, const std::string& path, Missing missing) {
+// Returns whether there is such a file.
+bool read_into(Config& config, const std::string& path) {
   const auto file = read_text_file(path, Extent::all);
-  if (!file) {
-    if (missing == Missing::error) refuse_file(path, "there is no such file");
-    config.missing.push_back(path);
-    return;
-  }
+  if (!file) return false;
   // Nobody writes to this pipe; taken for no settings, another server than meant would be asked.
   if (S_ISFIFO(file->mode) && file->text.empty()) refuse_file(path, "nothing came out of the pipe");
   std::vector<TomlEntry> entries;
@@ -87,6 +78,7 @@ void read_into(Config& config, const std::string& path, Missing missing) {
     config.settings[entry.key] = {entry.key, value, Setting::From::file, path, entry.line};
   }
   config.read.push_back(path);
+  return true;
 }
 
 }  // namespace
@@ -94,13 +86,13 @@ void read_into(Config& config, const std::string& path, Missing missing) {
 Config read_config(const std::optional<std::string>& file) {
   Config config;
   if (file) {
-    read_into(config, *file, Missing::error);
+    if (!read_into(config, *file)) refuse_file(*file, "there is no such file");
     config.named = absolute_path(*file);
     return config;
   }
-  read_into(config, "/etc/rlock.toml", Missing::fine);
-  const std::string own = user_file();
-  if (!own.empty()) read_into(config, own, Missing::fine);
+  for (const std::string& path : {std::string("/etc/rlock.toml"), user_file()}) {
+    if (!path.empty() && !read_into(config, path)) config.missing.push_back(path);
+  }
   return config;
 }
 

@@ -48,9 +48,8 @@ std::string client_name() {
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
   std::string name = "rlock:" + std::string(host.data()) + ":" + std::to_string(::getpid());
-  for (char& c : name) {
-    if (c <= ' ' || c > '~') c = '_';
-  }
+  std::ranges::replace_if(
+      name, [](char c) { return c <= ' ' || c > '~'; }, '_');
   return name;
 }
 

@@ -8,11 +8,6 @@
 #include "lock/words/key_names.hpp"
 
 namespace rlock::cli {
-namespace {
-
-constexpr std::string_view k_place = "{}";
-
-}  // namespace
 
 void KeyFormat::add_to(OptionSet command) {
   command.add_value("--key-format", &format_, "FORMAT",
@@ -24,6 +19,7 @@ std::string KeyFormat::key_of(const std::string& name) const {
     lock::check_name(name);
     return name;
   }
+  constexpr std::string_view k_place = "{}";
   const std::size_t place = format_->find(k_place);
   if (place == std::string::npos || format_->find(k_place, place + 1) != std::string::npos) {
     throw Error(ExitStatus::usage, "--key-format: '" + repeated(*format_) +

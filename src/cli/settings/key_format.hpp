@@ -16,8 +16,7 @@ class KeyFormat {
   [[nodiscard]] bool is_given() const noexcept { return format_.has_value(); }
 
   // Returns the format with its {} replaced by `name`, or `name` if there is no format. This is the
-  // lock's name from now on. Throws Error (usage) for a bad
-  // format, name or key.
+  // lock's name from now on. Throws Error (usage) for a bad format, name or key.
   [[nodiscard]] std::string key_of(const std::string& name) const;
   // The same for several names.
   [[nodiscard]] std::vector<std::string> keys_of(std::vector<std::string> names) const;

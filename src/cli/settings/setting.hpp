@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 
+#include "base/escape.hpp"
 #include "base/exit_status.hpp"
 
 namespace rlock::cli {
@@ -18,9 +19,16 @@ struct Setting {
   std::size_t line = 0;  // of the file
 
   // Returns the first words of a message about a wrong value: where it was set.
-  [[nodiscard]] std::string label() const;
+  [[nodiscard]] std::string label() const {
+    if (from == From::flag) return "--" + name;
+    if (from == From::environment) return source;
+    const std::string where = from == From::file ? "line " + std::to_string(line) + ": " : "";
+    return repeated(source) + ": " + where + name;
+  }
   // Returns the exit status for a wrong value.
-  [[nodiscard]] ExitStatus blame() const noexcept;
+  [[nodiscard]] ExitStatus blame() const noexcept {
+    return from == From::file ? ExitStatus::config : ExitStatus::usage;
+  }
 };
 
 }  // namespace rlock::cli

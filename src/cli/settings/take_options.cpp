@@ -95,9 +95,9 @@ void TakeOptions::add_kind_to(OptionSet command) {
 }
 
 TimePoint TakeOptions::wait_deadline() const {
-  const auto length = wait ? std::optional(parse_duration_option("--wait", *wait)) : std::nullopt;
-  if (no_wait) return BootClock::now();
-  return length ? after(BootClock::now(), *length) : TimePoint::max();
+  const TimePoint end =
+      wait ? after(BootClock::now(), parse_duration_option("--wait", *wait)) : TimePoint::max();
+  return no_wait ? BootClock::now() : end;
 }
 
 lock::Kind TakeOptions::lock_kind() const {
