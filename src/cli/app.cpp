@@ -134,28 +134,26 @@ std::string in_words(const std::string& text) {
 [[noreturn]] void refuse(const CLI::App& app, const CLI::ParseError& error) {
   const auto commands = app.get_subcommands();
   const CLI::App& chosen = commands.empty() ? app : *commands.front();
-  const std::string help = commands.empty() ? "" : " " + chosen.get_name();
+  const std::string& command = chosen.get_name();
+  const std::string help = " (see rlock " + (commands.empty() ? "" : command + " ") + "--help)";
   const auto extras = app.remaining(true);
   const auto extra = commands.empty() ? extras.begin() : std::ranges::find_if(extras, is_option);
   if (extra != extras.end()) {
     const std::string name =
         extra->starts_with("--") ? extra->substr(0, extra->find('=')) : extra->substr(0, 2);
     if (!commands.empty() && chosen.get_option_no_throw(name) != nullptr) {
-      throw Error(ExitStatus::usage, "'" + one_line(name) + "' is an option of " +
-                                         chosen.get_name() + ": write it behind '" +
-                                         chosen.get_name() + "' (see rlock" + help + " --help)");
+      throw Error(ExitStatus::usage, "'" + one_line(name) + "' is an option of " + command +
+                                         ": write it behind '" + command + "'" + help);
     }
-    throw Error(ExitStatus::usage, std::string("unknown ") +
-                                       (is_option(*extra) ? "option" : "command") + " '" +
-                                       one_line(*extra) + "'" +
-                                       suggestion(app, chosen, extra->substr(0, extra->find('='))) +
-                                       " (see rlock" + help + " --help)");
+    throw Error(ExitStatus::usage,
+                (is_option(*extra) ? "unknown option '" : "unknown command '") + one_line(*extra) +
+                    "'" + suggestion(app, chosen, extra->substr(0, extra->find('='))) + help);
   }
   const bool is_surplus = dynamic_cast<const CLI::ExtrasError*>(&error) && !extras.empty();
   const std::string why = is_surplus
                               ? "too many arguments: '" + one_line(extras.front()) + "' is one"
                               : in_words(error.what());
-  throw Error(ExitStatus::usage, why + " (see rlock" + help + " --help)");
+  throw Error(ExitStatus::usage, why + help);
 }
 
 std::string version() {

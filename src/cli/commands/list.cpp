@@ -76,15 +76,11 @@ class List {
   }
 
  private:
-  [[nodiscard]] bool is_wanted(const Snapshot& snapshot) const {
-    const bool is_stuck = !snapshot.problems.empty();
-    return is_stuck || (!options_.stuck && snapshot.kind != Snapshot::Kind::none);
-  }
-
   void add(const std::optional<Snapshot>& snapshot) {
     if (!snapshot) {
       ++refused_;
-    } else if (is_wanted(*snapshot)) {
+    } else if (!snapshot->problems.empty() ||
+               (!options_.stuck && snapshot->kind != Snapshot::Kind::none)) {
       rows_[snapshot->name] =
           globals_.json ? std::vector{list_json(*snapshot)} : list_cells(*snapshot, paint_);
     }

@@ -19,9 +19,8 @@ class Help : public CLI::Formatter {
   std::string make_help(const CLI::App* app, std::string name,
                         CLI::AppFormatMode mode) const override {
     std::string text = CLI::Formatter::make_help(app, std::move(name), mode);
-    const char* gap = "\n\n\n";
-    std::size_t at = 0;
-    while ((at = text.find(gap, at)) != std::string::npos) text.erase(at, 1);
+    std::size_t gap = 0;
+    while ((gap = text.find("\n\n\n", gap)) != std::string::npos) text.erase(gap, 1);
     return text;
   }
 
