@@ -34,13 +34,11 @@ int run_fence(const Globals& globals, const FenceOptions& options) {
                    {"token", *token},
                    {"highest", to_integer(check.highest)},
                    {"stale", is_stale}}));
-  }
-  if (!is_stale) return 0;
-  if (!globals.json && !globals.quiet) {
+  } else if (is_stale && !globals.quiet) {
     say(escape_for_terminal(name) + ": token " + std::to_string(*token) +
         " is stale: the highest so far is " + escape_for_terminal(check.highest));
   }
-  return static_cast<int>(ExitStatus::stale);
+  return is_stale ? static_cast<int>(ExitStatus::stale) : 0;
 }
 
 }  // namespace

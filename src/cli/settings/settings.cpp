@@ -46,6 +46,10 @@ Settings::Settings(const Globals& globals)
       password_ = {"password", *value, From::environment, variable};
     }
   }
+  // --password-file on the command line overrides the password in the environment, which overrides
+  // a password-file in a configuration file.
+  if (globals.password_file) password_ = {};
+  if (!password_.value.empty()) files_.settings.erase("password-file");
   for (const Option& option : k_options) {
     const std::string name = option.name;
     const auto in_file = files_.settings.find(name);
@@ -62,14 +66,6 @@ Settings::Settings(const Globals& globals)
     } else {
       setting = {name, option.fallback, From::fallback, "default"};
     }
-  }
-  // --password-file on the command line overrides the password in the environment, which overrides
-  // a password-file in a configuration file.
-  if (get("password-file").from == From::flag) {
-    password_ = {};
-  } else if (!password_.value.empty()) {
-    const auto file = std::ranges::find(all_, "password-file", &Setting::name);
-    *file = {"password-file", "", From::fallback, "default"};
   }
 }
 
