@@ -1,5 +1,7 @@
 #include "process/signals.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -9,76 +11,58 @@
 namespace rlock::process {
 namespace {
 
-sigset_t ignored_signals() {
-  sigset_t ignored;
-  ::sigemptyset(&ignored);
+template <typename Predicate>
+sigset_t signals_that(Predicate are_wanted) {
+  sigset_t set;
+  ::sigemptyset(&set);
   for (int signal = 1; signal < NSIG; ++signal) {
-    struct sigaction action {};
-    if (::sigaction(signal, nullptr, &action) != 0) continue;
-    if (action.sa_handler == SIG_IGN) ::sigaddset(&ignored, signal);
+    if (are_wanted(signal)) ::sigaddset(&set, signal);
   }
-  return ignored;
+  return set;
+}
+
+sigset_t only(int wanted) {
+  return signals_that([wanted](int signal) { return signal == wanted; });
+}
+
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
 }  // namespace
 
 bool ends_process(int signal) noexcept {
-  switch (signal) {
-    case SIGCHLD:
-    case SIGCONT:
-    case SIGURG:
-    case SIGWINCH:
-    case SIGSTOP:
-    case SIGTSTP:
-    case SIGTTIN:
-    case SIGTTOU:
-      return false;
-    default:
-      return true;
-  }
+  constexpr std::array k_harmless = {SIGCHLD, SIGCONT, SIGURG,  SIGWINCH,
+                                     SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU};
+  return std::ranges::find(k_harmless, signal) == k_harmless.end();
 }
 
 void stop_until_continued() noexcept {
-  sigset_t stop;
-  ::sigemptyset(&stop);
-  ::sigaddset(&stop, SIGTSTP);
+  const sigset_t stop = only(SIGTSTP);
   ::sigprocmask(SIG_UNBLOCK, &stop, nullptr);  // stops here, until SIGCONT
   ::sigprocmask(SIG_BLOCK, &stop, nullptr);
-  sigset_t go_on;
-  ::sigemptyset(&go_on);
-  ::sigaddset(&go_on, SIGCONT);
+  const sigset_t go_on = only(SIGCONT);
   const timespec at_once{};
   ::sigtimedwait(&go_on, nullptr, &at_once);
 }
 
-Signals::Signals() : callers_ignored_(ignored_signals()) {
+Signals::Signals() : callers_ignored_(signals_that(is_ignored)) {
   ::sigprocmask(SIG_SETMASK, nullptr, &callers_mask_);
-  sigset_t set;
-  ::sigemptyset(&set);
-  for (int signal = 1; signal < NSIG; ++signal) {
-    if (ends_process(signal) && ::sigismember(&callers_ignored_, signal) == 0) {
-      ::sigaddset(&set, signal);
-    }
-  }
-  read(set);
+  read(signals_that([this](int signal) {
+    return ends_process(signal) && ::sigismember(&callers_ignored_, signal) == 0;
+  }));
 }
 
 void Signals::read_all() {
   // With SIGCHLD ignored, children would vanish together with their status.
   ::signal(SIGCHLD, SIG_DFL);
-  sigset_t set;
-  ::sigfillset(&set);
-  for (int signal = 1; signal < NSIG; ++signal) {
-    if (signal != SIGCHLD && ::sigismember(&callers_ignored_, signal) == 1) {
-      ::sigdelset(&set, signal);
-    }
-  }
   // Blocked although ignored: giving the terminal away must not stop us.
-  sigset_t terminal_output;
-  ::sigemptyset(&terminal_output);
-  ::sigaddset(&terminal_output, SIGTTOU);
+  const sigset_t terminal_output = only(SIGTTOU);
   ::sigprocmask(SIG_BLOCK, &terminal_output, nullptr);
-  read(set);
+  read(signals_that([this](int signal) {
+    return signal == SIGCHLD || ::sigismember(&callers_ignored_, signal) == 0;
+  }));
 }
 
 void Signals::read_also(int signal) {
