@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
-#include <ctime>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
+#include <thread>
 #include <unistd.h>
 
 #include "base/error.hpp"
@@ -15,11 +15,6 @@ namespace rlock {
 namespace {
 
 constexpr Milliseconds k_pause_without_memory{10};
-
-void pause_without_memory() noexcept {
-  const timespec pause{0, Nanoseconds(k_pause_without_memory).count()};
-  ::nanosleep(&pause, nullptr);
-}
 
 // Returns the count of an eventfd or a timerfd, and resets it. 0: nothing happened since.
 std::uint64_t take_count(const Fd& fd) noexcept {
@@ -50,14 +45,14 @@ int poll_until(std::span<pollfd> polled, TimePoint until) noexcept {
     const int error = ready < 0 ? errno : EINTR;
     if (BootClock::now() >= until) return 0;
     if (error == EINTR) continue;
-    pause_without_memory();
+    std::this_thread::sleep_for(k_pause_without_memory);
   }
 }
 
 short poll_now(const Fd& fd, short events) noexcept {
   pollfd polled{fd.get(), events, 0};
   while (::poll(&polled, 1, 0) < 0) {
-    if (errno != EINTR) pause_without_memory();
+    if (errno != EINTR) std::this_thread::sleep_for(k_pause_without_memory);
   }
   return polled.revents;
 }
