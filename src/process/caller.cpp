@@ -1,8 +1,6 @@
 #include "process/caller.hpp"
 
 #include <cerrno>
-#include <dirent.h>
-#include <memory>
 #include <optional>
 #include <poll.h>
 #include <signal.h>
@@ -13,6 +11,7 @@
 
 #include "base/escape.hpp"
 #include "base/process_stat.hpp"
+#include "process/numbered_files.hpp"
 
 namespace rlock::process {
 namespace {
@@ -32,9 +31,9 @@ std::optional<Pipe> pipe_at(const std::string& path) {
 // Returns whether a process has this pipe open for reading, if we may know.
 bool reads(pid_t pid, const Pipe& pipe) {
   const std::string path = proc(pid, "fd/");
-  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(path.c_str()), ::closedir);
-  while (const dirent* file = directory ? ::readdir(directory.get()) : nullptr) {
-    const std::string name = path + file->d_name;
+  const NumberedFiles files(path);
+  while (const auto fd = files.next()) {
+    const std::string name = path + std::to_string(*fd);
     struct stat link {};
     if (::lstat(name.c_str(), &link) != 0 || !S_ISLNK(link.st_mode)) continue;
     if ((link.st_mode & S_IRUSR) != 0 && pipe_at(name) == pipe) return true;
@@ -42,16 +41,21 @@ bool reads(pid_t pid, const Pipe& pipe) {
   return false;
 }
 
-struct Reader {
-  pid_t pid;
-  std::optional<pid_t> between;  // the first program below it
-};
+std::string program(pid_t pid) {
+  const auto stat = read_process_stat(pid);
+  return escape_for_terminal(stat ? stat->name : "") + " (" + std::to_string(pid) + ")";
+}
 
-// Searches `pid` and the processes above it for a process that reads `pipe`.
-std::optional<Reader> find_reader(pid_t pid, const Pipe& pipe) {
+// Returns which of `pid` and the processes above it reads `pipe`, if any. Throws UnclearCaller if
+// another program is between the two.
+std::optional<pid_t> find_reader(pid_t pid, const Pipe& pipe) {
   std::optional<pid_t> between;
   while (pid > 0) {
-    if (reads(pid, pipe)) return Reader{pid, between};
+    if (reads(pid, pipe)) {
+      if (!between) return pid;
+      throw UnclearCaller(program(*between) + " called rlock, and " + program(pid) +
+                          " reads what it prints");
+    }
     const auto stat = read_process_stat(pid);
     if (!stat) return std::nullopt;
     if (!stat->has_only_forked() && !between) between = pid;
@@ -60,24 +64,20 @@ std::optional<Reader> find_reader(pid_t pid, const Pipe& pipe) {
   return std::nullopt;
 }
 
-std::string program(pid_t pid) {
-  const auto stat = read_process_stat(pid);
-  return escape_for_terminal(stat ? stat->name : "") + " (" + std::to_string(pid) + ")";
-}
-
 std::string name_of(pid_t pid) { return "process " + std::to_string(pid); }
 
-// Returns the shell around a substitution or a pipeline, if `pid` is a subshell in one. What such a
-// subshell prints goes into a pipe that its parent does not print to. Who has the pipe open tells
-// less: the shell itself has, for a moment.
-std::optional<pid_t> leave_pipeline(pid_t pid) {
+// Returns the shell around all substitutions and pipelines in which `pid` is a subshell, or `pid`.
+// What such a subshell prints goes into a pipe that its parent does not print to. Who has the pipe
+// open tells less: the shell itself has, for a moment.
+pid_t leave_pipelines(pid_t pid) {
+  pid_t outer = pid;
   for (auto stat = read_process_stat(pid); stat && stat->has_only_forked();
        stat = read_process_stat(pid)) {
     const auto output = pipe_at(proc(pid, "fd/1"));
-    if (output && pipe_at(proc(stat->parent, "fd/1")) != output) return stat->parent;
     pid = stat->parent;
+    if (output && pipe_at(proc(pid, "fd/1")) != output) outer = pid;
   }
-  return std::nullopt;
+  return outer;
 }
 
 // Returns the process that goes on when this one, or a subshell, has ended.
@@ -87,16 +87,11 @@ pid_t find_caller() {
   pid_t caller = parent;
   const auto output = pipe_at("/proc/self/fd/1");
   if (const auto reader = output ? find_reader(parent, *output) : std::nullopt) {
-    if (reader->between) {
-      throw UnclearCaller(program(*reader->between) + " called rlock, and " + program(reader->pid) +
-                          " reads what it prints");
-    }
-    caller = reader->pid;
+    caller = *reader;
   } else if (parent == 1) {
     throw UnclearCaller("process 1 called rlock, or took the place of the one that did");
   }
-  while (const auto outer = leave_pipeline(caller)) caller = *outer;
-  return caller;
+  return leave_pipelines(caller);
 }
 
 }  // namespace

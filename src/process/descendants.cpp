@@ -15,16 +15,13 @@
 namespace rlock::process {
 namespace {
 
-bool is_guardian(const ProcessStat& stat) {
-  return stat.name == k_guardian_name && stat.has_only_forked();
-}
-
 // Returns the living inner runs of rlock, which forward signals to their commands. The parent of a
 // guardian is its rlock, while that rlock lives.
 std::set<pid_t> inner_runs(const Search& search) {
   std::set<pid_t> runs;
   search.for_each_member([&](const ProcessStat& stat) {
-    if (is_guardian(stat) && search.is_member(stat.parent)) runs.insert(stat.parent);
+    const auto* parent = is_helper(stat, k_guardian_name) ? search.find(stat.parent) : nullptr;
+    if (parent != nullptr && parent->belongs) runs.insert(parent->pid);
   });
   return runs;
 }
@@ -34,9 +31,8 @@ std::set<pid_t> inner_runs(const Search& search) {
 bool is_told_by_inner_run(const Search& search, const std::set<pid_t>& runs,
                           const ProcessStat& stat) {
   const ProcessStat* leader = search.find(stat.group);
-  if (leader == nullptr || runs.count(leader->parent) == 0) return false;
-  const ProcessStat* run = search.find(leader->parent);
-  return run != nullptr && stat.session == run->session;
+  return leader != nullptr && runs.contains(leader->parent) &&
+         stat.session == search.find(leader->parent)->session;
 }
 
 }  // namespace
@@ -54,7 +50,8 @@ std::vector<Identity> children_of_this_process() {
 bool has_orphaned_guardian(pid_t own, pid_t command) {
   const auto children = find_children();
   return !children || std::ranges::any_of(*children, [&](const ProcessStat& stat) {
-    return stat.pid != own && stat.pid != command && !stat.is_dead() && is_guardian(stat);
+    return stat.pid != own && stat.pid != command && !stat.is_dead() &&
+           is_helper(stat, k_guardian_name);
   });
 }
 

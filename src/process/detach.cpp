@@ -2,35 +2,16 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <cstring>
-#include <dirent.h>
 #include <fcntl.h>
-#include <memory>
 #include <sys/prctl.h>
 #include <unistd.h>
 #include <vector>
 
 #include "base/fd.hpp"
+#include "process/numbered_files.hpp"
 
 namespace rlock::process {
-namespace {
-
-void close_between(unsigned first, unsigned last) {
-  if (::close_range(first, last, 0) == 0) return;
-  // An older kernel, or a sandbox that does not know it.
-  std::vector<unsigned> found;
-  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir("/proc/self/fd"), ::closedir);
-  while (const dirent* file = directory ? ::readdir(directory.get()) : nullptr) {
-    const auto fd = static_cast<unsigned>(std::strtoul(file->d_name, nullptr, 10));
-    const bool is_number = file->d_name[0] != '.';
-    const bool is_open = is_number && fd != static_cast<unsigned>(::dirfd(directory.get()));
-    if (is_open && fd >= first && fd <= last) found.push_back(fd);
-  }
-  for (const unsigned fd : found) ::close(static_cast<int>(fd));
-}
-
-}  // namespace
 
 void rename_process(const char* name, const std::string& title) {
   ::prctl(PR_SET_NAME, name);
@@ -46,9 +27,18 @@ void rename_process(const char* name, const std::string& title) {
 void close_all_but(int one, int other) {
   const auto low = static_cast<unsigned>(std::min(one, other));
   const auto high = static_cast<unsigned>(std::max(one, other));
-  if (low > 0) close_between(0, low - 1);
-  if (high > low + 1) close_between(low + 1, high - 1);
-  close_between(high + 1, ~0U);
+  const auto close_until = [](unsigned first, unsigned end) {
+    return first == end || ::close_range(first, end - 1, 0) == 0;
+  };
+  if (close_until(0, low) && close_until(low + 1, high) && ::close_range(high + 1, ~0U, 0) == 0)
+    return;
+  // An older kernel, or a sandbox that does not know it.
+  std::vector<int> found;
+  const NumberedFiles files("/proc/self/fd");
+  while (const auto fd = files.next()) {
+    if (*fd != one && *fd != other && *fd != files.fd()) found.push_back(*fd);
+  }
+  for (const int fd : found) ::close(fd);
 }
 
 }  // namespace rlock::process

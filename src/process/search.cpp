@@ -4,9 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <climits>
-#include <dirent.h>
 #include <fcntl.h>
-#include <memory>
 #include <string>
 #include <unistd.h>
 #include <utility>
@@ -16,34 +14,10 @@
 #include "base/integer.hpp"
 #include "base/private_server.hpp"
 #include "process/background.hpp"
+#include "process/numbered_files.hpp"
 
 namespace rlock::process {
 namespace {
-
-// The numbers of all processes. Begins with errno 0, and leaves it at 0 unless something fails.
-class AllProcesses {
- public:
-  AllProcesses() : directory_(open(), ::closedir) {}
-
-  // Returns nothing after the last one.
-  [[nodiscard]] std::optional<pid_t> next() const {
-    while (const dirent* file = directory_ ? ::readdir(directory_.get()) : nullptr) {
-      if (const auto pid = parse_integer<pid_t>(file->d_name)) return pid;
-    }
-    return std::nullopt;
-  }
-
-  // The descriptor of /proc, or -1.
-  [[nodiscard]] int folder() const { return directory_ ? ::dirfd(directory_.get()) : -1; }
-
- private:
-  static DIR* open() {
-    errno = 0;
-    return ::opendir("/proc");
-  }
-
-  std::unique_ptr<DIR, int (*)(DIR*)> directory_;
-};
 
 // While one of these lives, the descriptors that were kept back are free.
 class Room {
@@ -94,7 +68,7 @@ std::string read_file(const std::string& path, int folder = AT_FDCWD) {
 
 // Returns whether the call that set errno (which was 0 before) may succeed soon, because the
 // machine or this process lacks something. Otherwise the process has ended, or is hidden.
-bool is_short() { return errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == EINTR; }
+bool is_short() { return is_lack(errno) || errno == EINTR; }
 
 // Calls `visit` with the number of each child of a process with one thread, including zombies, the
 // newest first, until it returns true. On a kernel that has no list of them, calls it with the
@@ -112,17 +86,12 @@ bool visit_children(pid_t parent, Visit visit) {
     return true;
   }
   std::vector<pid_t> numbers;
-  const AllProcesses processes;
+  const NumberedFiles processes("/proc");
   while (const auto pid = processes.next()) numbers.push_back(*pid);
   if (is_short()) return false;
   for (auto pid = numbers.rbegin(); pid != numbers.rend() && !visit(*pid); ++pid) {
   }
   return true;
-}
-
-bool is_background(const ProcessStat& stat) {
-  // Another program may have this name, but it is not a process of rlock.
-  return stat.name == k_background_name && stat.has_only_forked();
 }
 
 bool has_marker(pid_t pid, const std::string& marker, int proc) {
@@ -170,25 +139,25 @@ Search::Search(const Tree& tree, Extent extent)
 
 void Search::look_at_all() {
   const Room room;
-  const AllProcesses processes;
-  const int proc = processes.folder();
+  const NumberedFiles processes("/proc");
+  const int proc = processes.fd();
   while (const auto pid = processes.next()) {
-    if (auto stat = read_process_stat(*pid, proc)) all_.push_back(std::move(*stat));
+    if (auto stat = read_process_stat(*pid, proc)) all_.push_back({std::move(*stat)});
     note_failure();
   }
   note_failure();
-  std::ranges::sort(all_, {}, &ProcessStat::pid);
-  for (std::size_t i = 0; i < all_.size(); ++i) by_parent_.push_back(i);
-  std::ranges::sort(by_parent_, {}, [this](std::size_t i) { return all_[i].parent; });
-  belongs_.resize(all_.size());
-  for (std::size_t i = 0; i < all_.size(); ++i) {
-    if (is_first(all_[i])) add(i);
+  std::ranges::sort(all_, {}, &Process::pid);
+  std::vector<Process*> by_parent;
+  for (Process& process : all_) by_parent.push_back(&process);
+  std::ranges::sort(by_parent, {}, &Process::parent);
+  for (Process& process : all_) {
+    if (is_first(process)) add(process, by_parent);
   }
   // To look at an environment takes time.
-  for (std::size_t i = 0; i < all_.size(); ++i) {
-    if (!belongs_[i] && !is_excluded(all_[i]) && all_[i].start >= since_ &&
-        has_marker(all_[i].pid, tree_.marker, proc)) {
-      add(i);
+  for (Process& process : all_) {
+    if (!process.belongs && !is_excluded(process) && process.start >= since_ &&
+        has_marker(process.pid, tree_.marker, proc)) {
+      add(process, by_parent);
     }
     note_failure();
   }
@@ -200,8 +169,8 @@ void Search::look_at_children() {
   const Room room;
   // No other before the newest is killed: it may live for a moment only.
   const bool could_look = visit_children(tree_.root, [this](pid_t pid) {
-    const ProcessStat* before = find(pid);
-    if (is_member(pid) || (before != nullptr && before->is_dead())) return false;
+    const Process* before = find(pid);
+    if (before != nullptr && (before->belongs || before->is_dead())) return false;
     auto now = read_process_stat(pid);
     if (!now || now->parent != tree_.root || (!now->is_dead() && !is_first(*now))) return false;
     is_complete_ = false;  // one that has ended may have left rlock another child
@@ -239,14 +208,9 @@ void Search::note_failure() {
   errno = 0;
 }
 
-const ProcessStat* Search::find(pid_t pid) const {
-  const auto found = std::ranges::lower_bound(all_, pid, {}, &ProcessStat::pid);
+const Search::Process* Search::find(pid_t pid) const {
+  const auto found = std::ranges::lower_bound(all_, pid, {}, &Process::pid);
   return found != all_.end() && found->pid == pid ? &*found : nullptr;
-}
-
-bool Search::is_member(pid_t pid) const {
-  const ProcessStat* stat = find(pid);
-  return stat != nullptr && belongs_[static_cast<std::size_t>(stat - all_.data())];
 }
 
 bool Search::is_in_group(const ProcessStat& stat) const {
@@ -255,7 +219,7 @@ bool Search::is_in_group(const ProcessStat& stat) const {
 
 bool Search::is_excluded(const ProcessStat& stat) const {
   return stat.pid == self_ || stat.pid == tree_.root || stat.pid == tree_.except ||
-         (is_background(stat) && !is_in_group(stat));
+         (is_helper(stat, k_background_name) && !is_in_group(stat));
 }
 
 // Returns whether a process belongs whatever its parent is, apart from its environment.
@@ -263,31 +227,25 @@ bool Search::is_first(const ProcessStat& stat) const {
   if (is_excluded(stat)) return false;
   if (is_in_group(stat)) return true;
   const Identity identity{stat.pid, stat.start};
-  const bool was_member = std::binary_search(tree_.members.begin(), tree_.members.end(), identity);
+  const bool was_member = std::ranges::binary_search(tree_.members, identity);
   const bool is_child = tree_.root != 0 && stat.parent == tree_.root && stat.start >= since_;
   // One that was seen to belong may have become a server since then.
   if ((!was_member && !is_child) || is_private_server(stat.pid)) return false;
   return was_member || std::ranges::find(tree_.strangers, identity) == tree_.strangers.end();
 }
 
-// Adds a process and all below it.
-void Search::add(std::size_t first) {
-  std::vector<std::size_t> added;
-  const auto take = [&](std::size_t i) {
-    if (belongs_[i]) return;
-    belongs_[i] = true;
-    added.push_back(i);
+// Adds a process and all below it. `by_parent`: all, sorted by their parents' numbers.
+void Search::add(Process& first, const std::vector<Process*>& by_parent) {
+  std::vector<Process*> added;
+  const auto take = [&](Process& process) {
+    if (!std::exchange(process.belongs, true)) added.push_back(&process);
   };
   take(first);
   while (!added.empty()) {
-    const pid_t parent = all_[added.back()].pid;
+    const pid_t parent = added.back()->pid;
     added.pop_back();
-    auto child =
-        std::lower_bound(by_parent_.begin(), by_parent_.end(), parent,
-                         [this](std::size_t i, pid_t pid) { return all_[i].parent < pid; });
-    for (; child != by_parent_.end() && all_[*child].parent == parent; ++child) {
-      const ProcessStat& stat = all_[*child];
-      if (!is_excluded(stat) && !is_private_server(stat.pid)) take(*child);
+    for (Process* child : std::ranges::equal_range(by_parent, parent, {}, &Process::parent)) {
+      if (!is_excluded(*child) && !is_private_server(child->pid)) take(*child);
     }
   }
 }

@@ -20,6 +20,12 @@ namespace rlock::process {
 // are too few. One call is enough for a process.
 void keep_room_for_search();
 
+// Returns whether a process is a helper of rlock that has renamed itself so. Another program may
+// have this name, but it is not a fork of rlock.
+[[nodiscard]] inline bool is_helper(const ProcessStat& stat, const char* name) {
+  return stat.name == name && stat.has_only_forked();
+}
+
 // All processes at one moment. The constructor takes time in proportion to their number.
 class Search {
  public:
@@ -34,19 +40,21 @@ class Search {
   // what the search needs, such as descriptors. Or the tree's root got a child during the search.
   [[nodiscard]] bool is_complete() const noexcept { return is_complete_; }
 
-  // Returns a process, or null.
-  [[nodiscard]] const ProcessStat* find(pid_t pid) const;
+  struct Process : ProcessStat {
+    bool belongs = false;  // to the tree
+  };
 
-  // Returns whether a process belongs to the tree.
-  [[nodiscard]] bool is_member(pid_t pid) const;
+  // Returns a process, or null.
+  [[nodiscard]] const Process* find(pid_t pid) const;
+
   // Returns whether a process is in the tree's group.
   [[nodiscard]] bool is_in_group(const ProcessStat& stat) const;
 
   // Calls `action` with each living process that belongs to the tree.
   template <typename Action>
   void for_each_member(Action action) const {
-    for (std::size_t i = 0; i < all_.size(); ++i) {
-      if (belongs_[i] && !all_[i].is_dead()) action(all_[i]);
+    for (const Process& process : all_) {
+      if (process.belongs && !process.is_dead()) action(process);
     }
     if (late_) action(*late_);
   }
@@ -54,7 +62,7 @@ class Search {
  private:
   [[nodiscard]] bool is_excluded(const ProcessStat& stat) const;
   [[nodiscard]] bool is_first(const ProcessStat& stat) const;
-  void add(std::size_t first);
+  void add(Process& first, const std::vector<Process*>& by_parent);
   void look_at_all();
   void look_at_children();
   void chase_newest_child();
@@ -62,11 +70,9 @@ class Search {
 
   const Tree& tree_;
   pid_t self_;
-  std::uint64_t since_;                 // the command's start, or 0: unknown
-  std::vector<ProcessStat> all_;        // sorted by their numbers
-  std::vector<std::size_t> by_parent_;  // indices in `all_`, sorted by the parent's number
-  std::vector<bool> belongs_;           // as in `all_`
-  std::optional<ProcessStat> late_;     // the last member to become a child of the root meanwhile
+  std::uint64_t since_;              // the command's start, or 0: unknown
+  std::vector<Process> all_;         // sorted by their numbers
+  std::optional<ProcessStat> late_;  // the last member to become a child of the root meanwhile
   bool is_complete_ = true;
 };
 
