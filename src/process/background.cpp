@@ -24,10 +24,6 @@ constexpr timeval k_patience{30, 0};  // with a process that may have been stopp
   throw Error(ExitStatus::unavailable, "no background process: " + why);
 }
 
-[[noreturn]] void give_up(const char* what, int error) {
-  give_up(what + (": " + errno_text(error)));
-}
-
 // Returns false if nobody can read it any longer.
 bool send_message(const Fd& line, const std::string& message) {
   std::string rest = message + k_end;
@@ -68,7 +64,7 @@ void leave_caller(const Fd& one, const Fd& other) {
 Background::Background(const Fd& shared, const Work& work) {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-    give_up("socketpair", errno);
+    give_up("socketpair: " + errno_text(errno));
   }
   line_ = Fd(ends[0]);
   Fd line(ends[1]);
@@ -86,7 +82,7 @@ Background::Background(const Fd& shared, const Work& work) {
     }
     ::sigprocmask(SIG_SETMASK, &before, nullptr);
     const int failure = pid < 0 ? error : WEXITSTATUS(status);
-    if (failure != 0) give_up("fork", failure);
+    if (failure != 0) give_up("fork: " + errno_text(failure));
     return;
   }
   ::setsid();
@@ -101,7 +97,7 @@ Background::Background(const Fd& shared, const Work& work) {
     line.reset();
   };
   try {
-    if (const auto message = receive_message(line)) work(*message, shared, [&] { answer(""); });
+    if (const auto message = receive_message(line)) work(*message, [&] { answer(""); });
   } catch (const std::exception& error) {
     if (line.valid()) answer(to_error(error).what());  // later, nobody waits for an answer
   }

@@ -16,14 +16,14 @@ inline constexpr const char* k_background_name = "lock-watchdog";
 // program waits for it.
 class Background {
  public:
-  // The work of the process, with the message that it gets and the descriptor that it shares with
-  // this process. It calls `started` when it has everything that it needs.
-  using Work = std::function<void(const std::string& message, const Fd& shared,
-                                  const std::function<void()>& started)>;
+  // The work of the process, with the message that it gets. It calls `started` when it has
+  // everything that it needs.
+  using Work =
+      std::function<void(const std::string& message, const std::function<void()>& started)>;
 
   // Forks. Call it while this process has one thread, and descriptors 0, 1 and 2 are open. The new
-  // process waits for a message. If none comes, it ends with this process or this object. Throws
-  // Error (unavailable) if no process can be started.
+  // process waits for a message. If none comes, it ends with this process or this object. `shared`
+  // stays open in the new process. Throws Error (unavailable) if no process can be started.
   Background(const Fd& shared, const Work& work);
 
   // Sends the message, and waits until the work has started. From then on the work goes on, even if

@@ -158,10 +158,10 @@ bool listens_for_release(lock::Kind kind) {
 
 BackgroundWatchdog::BackgroundWatchdog(const lock::Wish& wish, const lock::SessionOptions& servers,
                                        const process::Watched& caller)
-    : process_(caller.handle, [wish, servers](const std::string& message, const Fd& kept,
-                                              const std::function<void()>& started) {
-        keep(wish, servers, message, kept, started);
-      }) {}
+    : process_(caller.handle,
+               [&](const std::string& message, const std::function<void()>& started) {
+                 keep(wish, servers, message, caller.handle, started);
+               }) {}
 
 void BackgroundWatchdog::hand_over(const lock::Hold& hold) { process_.hand_over(to_message(hold)); }
 
