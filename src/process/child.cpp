@@ -22,13 +22,12 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 // Returns why `program` could not be executed.
 std::string describe_failure(const std::string& program, int failure) {
   const std::string name = program.empty() ? "''" : repeated(program);
+  const bool is_path = program.find('/') != std::string::npos;
   // The kernel has one error for a script that is missing and for one whose interpreter is.
-  if (failure == ENOENT && program.find('/') != std::string::npos &&
-      ::access(program.c_str(), F_OK) == 0) {
+  if (failure == ENOENT && is_path && ::access(program.c_str(), F_OK) == 0) {
     return name + ": its interpreter does not exist";
   }
-  const bool is_searched = !program.empty() && program.find('/') == std::string::npos;
-  if (failure == ENOENT && is_searched) {
+  if (failure == ENOENT && !is_path && !program.empty()) {
     const auto path = from_environment("PATH");
     return name + ": not found" +
            (path ? " in PATH (" + repeated(*path) + ")" : "; PATH is not set");

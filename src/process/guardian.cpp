@@ -22,8 +22,8 @@
 namespace rlock::process {
 
 struct Guardian::Shared {
-  std::atomic<TimePoint::rep> kill_time;
-  std::atomic<Milliseconds::rep> search_margin;
+  std::atomic<TimePoint> kill_time = TimePoint::max();
+  std::atomic<Milliseconds> search_margin;
   std::atomic<pid_t> group;
   std::atomic<bool> is_armed;
   std::atomic<bool> is_apart;  // in a session of its own
@@ -70,19 +70,17 @@ void kill_all(Tree tree, const Fd& life_line) {
 }  // namespace
 
 Guardian::Guardian(std::string marker, Milliseconds grace, std::vector<Identity> strangers)
-    : marker_(std::move(marker)), grace_(grace), strangers_(std::move(strangers)) {
+    : tree_{.root = ::getpid(),
+            .session = ::getsid(0),
+            .marker = std::move(marker),
+            .strangers = std::move(strangers)},
+      grace_(grace) {
   keep_room_for_search();
   void* memory =
       ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw_errno("cannot set up the guardian");
-  shared_ = new (memory) Shared{};
-  shared_->kill_time = TimePoint::max().time_since_epoch().count();
-  try {
-    start();
-  } catch (...) {
-    ::munmap(shared_, sizeof(Shared));
-    throw;
-  }
+  shared_ = {new (memory) Shared{}, [](Shared* shared) { ::munmap(shared, sizeof(Shared)); }};
+  start();
 }
 
 void Guardian::start() {
@@ -90,10 +88,8 @@ void Guardian::start() {
   if (::pipe2(pipe.data(), O_CLOEXEC) != 0) throw_errno("cannot set up the guardian");
   const Fd read_end(pipe[0]);
   life_line_ = Fd(pipe[1]);
-  const pid_t guarded = ::getpid();
-  const pid_t session = ::getsid(0);
   // Made here: each new page of memory costs the new process more.
-  const std::string title = k_guardian_name + (" of " + std::to_string(guarded));
+  const std::string title = k_guardian_name + (" of " + std::to_string(tree_.root));
   // The guardian has its name from the start, because an outer run may search for it at any time.
   std::array<char, 16> name{};
   ::prctl(PR_GET_NAME, name.data());
@@ -102,12 +98,11 @@ void Guardian::start() {
   pid_ = ::fork();
   if (pid_ != 0) ::prctl(PR_SET_NAME, name.data());
   if (pid_ < 0) throw_errno("cannot fork");
-  if (pid_ == 0) watch(read_end, title, guarded, session);
+  if (pid_ == 0) watch(read_end, title);
 }
 
 // The guardian's life.
-void Guardian::watch(const Fd& life_line, const std::string& title, pid_t guarded,
-                     pid_t session) noexcept {
+void Guardian::watch(const Fd& life_line, const std::string& title) noexcept {
   sigset_t all;
   ::sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
@@ -118,48 +113,43 @@ void Guardian::watch(const Fd& life_line, const std::string& title, pid_t guarde
   // Holding the terminal, a pipe's end or a working directory would keep others waiting.
   close_all_but(life_line.get(), alarm_.fd());
   [[maybe_unused]] const int moved = ::chdir("/");
-  Tree tree{.root = guarded,
-            .except = guarded,
-            .session = session,
-            .marker = std::move(marker_),
-            .strangers = std::move(strangers_)};
-
-  const bool has_died = wait_for_end(life_line, tree);
-  tree.group = shared_->group;
+  tree_.except = tree_.root;
+  const bool has_died = wait_for_end(life_line);
+  tree_.group = shared_->group;
   if (has_died) {
     // Whoever reaps the leader lets others have the group's number, once it is empty.
-    tree.root = 0;
-    tree.keeps_group = false;
-    if (grace_ > Milliseconds(0)) end_gently(tree);
+    tree_.root = 0;
+    tree_.keeps_group = false;
+    if (grace_ > Milliseconds(0)) end_gently();
   } else {
     shared_->has_struck = true;
   }
-  kill_all(tree, life_line);
+  kill_all(tree_, life_line);
   ::_exit(0);
 }
 
 // Ends the command like a signal to rlock. Waits until no process is left, or until it is time to
 // kill the rest. The machine may be far busier than when the margin was measured.
-void Guardian::end_gently(Tree& tree) noexcept {
+void Guardian::end_gently() noexcept {
   TimePoint begin = BootClock::now();
   const TimePoint last = after(begin, grace_);
-  terminate(tree);
+  terminate(tree_);
   while (true) {
     const TimePoint now = BootClock::now();
     const auto taken = std::chrono::ceil<Milliseconds>(now - begin);
-    shared_->search_margin = std::max(search_margin(), taken * k_searches).count();
+    shared_->search_margin = std::max(search_margin(), taken * k_searches);
     const TimePoint next = after(now, k_poll);
     const TimePoint end = std::min(last, kill_time());
     if (after(next, taken) >= end) return sleep_until(end);
     sleep_until(next);
     begin = BootClock::now();
-    note_members(tree);
-    if (tree.members.empty()) return;
+    note_members(tree_);
+    if (tree_.members.empty()) return;
   }
 }
 
 // Returns true when rlock has died, false when the kill time has come.
-bool Guardian::wait_for_end(const Fd& life_line, Tree& tree) noexcept {
+bool Guardian::wait_for_end(const Fd& life_line) noexcept {
   TimePoint next_look = first_look_;
   bool has_command = false;  // until then there is nothing to look for
   while (true) {
@@ -174,9 +164,9 @@ bool Guardian::wait_for_end(const Fd& life_line, Tree& tree) noexcept {
     if (now >= next_look && !has_command) {
       next_look = after(now, k_longest_interval);
     } else if (now >= next_look) {
-      tree.group = shared_->group;
-      const auto taken = std::chrono::ceil<Milliseconds>(note_members(tree));
-      shared_->search_margin = (taken * k_searches).count();
+      tree_.group = shared_->group;
+      const auto taken = std::chrono::ceil<Milliseconds>(note_members(tree_));
+      shared_->search_margin = taken * k_searches;
       next_look = after(BootClock::now(),
                         std::clamp(taken * k_share, k_shortest_interval, k_longest_interval));
       alarm_.set(kill_time());
@@ -189,18 +179,16 @@ bool Guardian::wait_for_end(const Fd& life_line, Tree& tree) noexcept {
 }
 
 void Guardian::set_kill_time(TimePoint when) noexcept {
-  shared_->kill_time = when.time_since_epoch().count();
+  shared_->kill_time = when;
   if (shared_->is_armed) alarm_.set(kill_time());
 }
 
 TimePoint Guardian::kill_time() const noexcept {
-  const TimePoint when{TimePoint::duration(shared_->kill_time.load())};
+  const TimePoint when = shared_->kill_time;
   return when == TimePoint::max() ? when : when - search_margin();
 }
 
-Milliseconds Guardian::search_margin() const noexcept {
-  return Milliseconds(shared_->search_margin.load());
-}
+Milliseconds Guardian::search_margin() const noexcept { return shared_->search_margin; }
 
 void Guardian::arm() {
   if (!is_read(life_line_)) {
@@ -243,7 +231,6 @@ Guardian::~Guardian() {
   dismiss();
   while (is_dismissed_ && ::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
-  ::munmap(shared_, sizeof(Shared));
 }
 
 }  // namespace rlock::process

@@ -1,6 +1,7 @@
 // A small process that ends the command if rlock is killed.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <sys/types.h>
 #include <vector>
@@ -58,8 +59,9 @@ class Guardian {
   [[nodiscard]] bool has_struck() const noexcept;
 
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
-  [[nodiscard]] const std::string& marker() const noexcept { return marker_; }
-  [[nodiscard]] const std::vector<Identity>& strangers() const noexcept { return strangers_; }
+  [[nodiscard]] const std::string& marker() const noexcept { return tree_.marker; }
+  // Returns what is known of the command's processes before it starts.
+  [[nodiscard]] const Tree& tree() const noexcept { return tree_; }
 
   // Kills the guardian, and does not wait until it has ended. Idempotent.
   void dismiss() noexcept;
@@ -68,18 +70,16 @@ class Guardian {
   struct Shared;
 
   void start();
-  [[noreturn]] void watch(const Fd& life_line, const std::string& title, pid_t guarded,
-                          pid_t session) noexcept;
-  [[nodiscard]] bool wait_for_end(const Fd& life_line, Tree& tree) noexcept;
-  void end_gently(Tree& tree) noexcept;
+  [[noreturn]] void watch(const Fd& life_line, const std::string& title) noexcept;
+  [[nodiscard]] bool wait_for_end(const Fd& life_line) noexcept;
+  void end_gently() noexcept;
 
-  std::string marker_;
+  Tree tree_;  // the guardian's own grows as it searches
   Milliseconds grace_;
-  std::vector<Identity> strangers_;
-  Shared* shared_ = nullptr;  // memory of both processes
-  Alarm alarm_;               // of both processes: a change here also moves the guardian's alarm
-  Fd life_line_;              // the kernel closes it when rlock dies
-  TimePoint first_look_;      // when the guardian first looks whether the command runs
+  std::shared_ptr<Shared> shared_;  // memory of both processes
+  Alarm alarm_;           // of both processes: a change here also moves the guardian's alarm
+  Fd life_line_;          // the kernel closes it when rlock dies
+  TimePoint first_look_;  // when the guardian first looks whether the command runs
   TimePoint start_limit_ = TimePoint::max();
   pid_t pid_ = -1;
   bool is_dismissed_ = false;

@@ -21,6 +21,8 @@ namespace {
 constexpr Milliseconds k_look_again{20};
 constexpr Milliseconds k_longest_pause{500};  // between two searches if processes do not end
 constexpr Milliseconds k_try_again{100};
+// Without an answer within this time after a stop, the command goes on.
+constexpr Milliseconds k_answer_bound{1000};
 // After this time at the latest, rlock notices what it missed, such as a lost SIGCHLD.
 constexpr Milliseconds k_backstop{5000};
 
@@ -38,11 +40,6 @@ bool look_for(idtype_t which, id_t id, siginfo_t& info, int options) {
     failed = ::waitid(which, id, &info, options | WNOHANG);
   } while (failed != 0 && errno == EINTR);
   return failed == 0 && info.si_pid != 0;
-}
-
-std::uint64_t start_of(pid_t child) {
-  const auto stat = read_process_stat(child);
-  return stat ? stat->start : 0;
 }
 
 bool asks_to_end(int signal) {
@@ -65,31 +62,28 @@ Supervisor::~Supervisor() {
 
 void Supervisor::start(const Command& command) {
   child_ = start_child(command, signals_, terminal_, guardian_);
-  tree_ = {.root = ::getpid(),
-           .except = guardian_.pid(),
-           .group = child_,
-           .session = ::getsid(0),
-           .since = start_of(child_),
-           .marker = guardian_.marker(),
-           .strangers = guardian_.strangers()};
+  tree_ = guardian_.tree();
+  tree_.except = guardian_.pid();
+  tree_.group = child_;
+  if (const auto stat = read_process_stat(child_)) tree_.since = stat->start;
 }
 
 Supervisor::Result Supervisor::run() {
   while (!is_over()) {
     alarm_.set(next_alarm());
     wait();
-    if (watch_loss_ && BootClock::now() >= options_.loss_time()) lose();
+    if (!result_.lost && BootClock::now() >= options_.loss_time()) lose();
     // A command that is kept stopped must not go on before it is known whether the lock is held.
     if (!resumption_ && BootClock::now() >= options_.time_limit) end(Ended::by_time);
     if (BootClock::now() >= options_.late_start) start_late();
     if (resumption_ && BootClock::now() >= resumption_->deadline) go_on();
     reap();
-    if (ending_) end_step();
+    if (is_ending()) end_step();
   }
   const bool had_terminal = terminal_.take_from(child_);
   const bool signaled = WIFSIGNALED(*wait_status_);
   if (had_terminal && signaled) terminal_.restore_modes();
-  result_.typed_ctrl_c = had_terminal && !ending_ && !forwarded_interrupt_ && signaled &&
+  result_.typed_ctrl_c = had_terminal && !is_ending() && !forwarded_interrupt_ && signaled &&
                          WTERMSIG(*wait_status_) == SIGINT;
   result_.wait_status = *wait_status_;
   return result_;
@@ -99,26 +93,30 @@ Supervisor::Result Supervisor::run() {
 // inner command also relies on the outer lock.
 bool Supervisor::is_over() {
   if (!wait_status_) return false;
-  return ending_ ? nothing_left_ : !has_orphaned_guardian(guardian_.pid(), child_);
+  return is_ending() ? nothing_left_ : !has_orphaned_guardian(guardian_.pid(), child_);
 }
 
 void Supervisor::wait() {
   std::array<pollfd, 4> polled = {{{signals_.fd(), POLLIN, 0},
-                                   {watch_loss_ ? options_.lost_fd : -1, POLLIN, 0},
+                                   {result_.lost ? -1 : options_.lost_fd, POLLIN, 0},
                                    {resumption_ ? options_.answer_fd : -1, POLLIN, 0},
                                    {alarm_.fd(), POLLIN, 0}}};
   static_cast<void>(poll_until(polled, TimePoint::max()));
-  if (polled[0].revents != 0) handle_signals();
+  if (polled[0].revents != 0) {
+    while (const auto signal = signals_.next()) {
+      if (signal->number != SIGCHLD && !signal->from_self) forward(*signal);
+    }
+  }
   if (polled[1].revents != 0) lose();
   if (polled[2].revents != 0 && resumption_) go_on();
 }
 
 TimePoint Supervisor::next_alarm() const {
   const TimePoint now = BootClock::now();
-  if (ending_ || wait_status_) return after(now, pause_);
+  if (is_ending() || wait_status_) return after(now, pause_);
   TimePoint next = resumption_ ? resumption_->deadline : options_.time_limit;
   next = std::min(next, options_.late_start);
-  if (watch_loss_) next = std::min(next, options_.loss_time());
+  if (!result_.lost) next = std::min(next, options_.loss_time());
   return std::min(next, after(now, k_backstop));
 }
 
@@ -128,18 +126,11 @@ void Supervisor::start_late() {
 }
 
 void Supervisor::lose() {
-  watch_loss_ = false;
   if (std::exchange(result_.lost, true)) return;  // SIGCONT and the watchdog tell of the same loss
   // Not even to clean up: while it was stopped, another may have begun to work.
   if (resumption_ && options_.on_lost == OnLost::term) options_.on_lost = OnLost::kill;
   if (options_.on_lost != OnLost::ignore) end(Ended::by_loss);
   options_.on_loss();
-}
-
-void Supervisor::handle_signals() {
-  while (const auto signal = signals_.next()) {
-    if (signal->number != SIGCHLD && !signal->from_self) forward(*signal);
-  }
 }
 
 void Supervisor::forward(const Signal& signal) {
@@ -188,7 +179,7 @@ void Supervisor::replace_guardian() {
 }
 
 void Supervisor::on_stopped(int signal) {
-  if (!terminal_.exists() || ending_) return;  // nobody would ever continue us
+  if (!terminal_.exists() || is_ending()) return;  // nobody would ever continue us
   const bool wants_terminal = signal == SIGTTIN || signal == SIGTTOU;
   if (wants_terminal && terminal_.is_ours()) {
     terminal_.give_to(child_);
@@ -204,7 +195,7 @@ void Supervisor::suspend(bool had_terminal) {
   ::kill(had_terminal ? 0 : ::getpid(), SIGTSTP);
   stop_until_continued();
   const TimePoint now = BootClock::now();
-  resumption_ = {had_terminal, after(now, options_.answer_bound)};
+  resumption_ = {had_terminal, after(now, k_answer_bound)};
   if (now >= guardian_.kill_time()) return lose();
   options_.ask();
 }
@@ -219,14 +210,12 @@ void Supervisor::go_on() {
 }
 
 void Supervisor::end(Ended why) {
-  const bool kill_at_once = why == Ended::by_loss && options_.on_lost == OnLost::kill;
   const TimePoint now = BootClock::now();
-  if (kill_at_once) kill_at_ = now;
-  if (ending_) return;
-  ending_ = true;
+  if (why == Ended::by_loss && options_.on_lost == OnLost::kill) kill_at_ = now;
+  if (is_ending()) return;
   resumption_.reset();
   result_.ended = why;
-  if (!kill_at_once) kill_at_ = std::min(after(now, options_.grace), guardian_.kill_time());
+  kill_at_ = std::min({kill_at_, after(now, options_.grace), guardian_.kill_time()});
   if (kill_at_ > now) terminate(tree_);
   if (why == Ended::by_time) options_.on_time_limit();
 }

@@ -30,8 +30,7 @@ class Supervisor {
     std::function<bool()> start_late;         // false: call it again in a moment
     // Called after a stop of the job. Asks the server whether the lock is still held, if possible.
     std::function<void()> ask;
-    int answer_fd = -1;           // readable: the lock is still held
-    Milliseconds answer_bound{};  // without an answer within this time, the command goes on
+    int answer_fd = -1;  // readable: the lock is still held
     // Each is called once: when the lock is lost, when the time limit has come, and with the number
     // of a process that rlock may not signal.
     std::function<void()> on_loss = [] {};
@@ -64,9 +63,10 @@ class Supervisor {
   void kill_command();
 
  private:
+  // Returns whether the supervisor is ending the command.
+  [[nodiscard]] bool is_ending() const { return result_.ended != Ended::by_itself; }
   [[nodiscard]] bool is_over();
   void wait();
-  void handle_signals();
   void forward(const Signal& signal);
   void reap();
   void on_stopped(int signal);
@@ -96,9 +96,7 @@ class Supervisor {
   std::optional<int> wait_status_;
   std::optional<Resumption> resumption_;
   Result result_;
-  bool ending_ = false;
   bool forwarded_interrupt_ = false;
-  bool watch_loss_ = true;
   bool nothing_left_ = false;
   bool told_immune_ = false;
   TimePoint kill_at_ = TimePoint::max();

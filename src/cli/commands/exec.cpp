@@ -24,7 +24,6 @@ namespace {
 using process::Supervisor;
 
 constexpr std::size_t k_run_id_bytes = 8;
-constexpr Milliseconds k_answer_bound{1000};  // of servers that are asked after a stop
 constexpr const char* k_unconfirmed = "it was not confirmed in time";
 constexpr const char* k_stood_still =
     "rlock stood still until the lease had nearly ended, so its guardian ended the command";
@@ -113,7 +112,6 @@ Supervisor::Options supervision(const ExecPlan& plan, HeldLocks& locks,
   options.grace = plan.grace;
   options.ask = [&] { locks.ask(); };
   options.answer_fd = locks.answer_fd();
-  options.answer_bound = k_answer_bound;
   if (plan.at_most) options.time_limit = after(start, *plan.at_most);
   options.start_late = [&] {
     try {
