@@ -8,36 +8,35 @@
 namespace rlock::lock {
 namespace {
 
-// None is the start of a run of exec, which has hexadecimal digits only.
-constexpr auto k_standings = std::to_array<std::pair<Hold::Standing, std::string_view>>(
-    {{Hold::Standing::granted, "granted"},
-     {Hold::Standing::reentered, "reentered"},
-     {Hold::Standing::nested, "nested"}});
+// In the order of Hold::Standing. None is the start of a run of exec, which has hexadecimal digits
+// only.
+constexpr std::array<std::string_view, 3> k_standings{"granted", "reentered", "nested"};
 
-constexpr auto k_sides =
-    std::to_array<std::pair<Hold::Side, std::string_view>>({{Hold::Side::none, ""},
-                                                            {Hold::Side::read, "read"},
-                                                            {Hold::Side::write, "write"},
-                                                            {Hold::Side::string, "string"},
-                                                            {Hold::Side::value, "value"}});
+// In the order of Hold::Side.
+constexpr std::array<std::string_view, 5> k_sides{"", "read", "write", "string", "value"};
 
 // In front of the identifier of a hold that a run of exec gives back itself.
 constexpr std::string_view k_shared = "shared";
 
-bool is_hold_id(std::string_view text) {
-  return text.size() == k_hold_digits &&
-         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+// Returns the identifier of a hold that follows `start` in `run`, or nothing.
+std::optional<std::string> id_after(std::string_view start, std::string_view run) {
+  if (!run.starts_with(start)) return std::nullopt;
+  const std::string_view id = run.substr(start.size());
+  const bool is_id = id.size() == k_hold_digits &&
+                     id.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+  return is_id ? std::optional<std::string>(id) : std::nullopt;
 }
 
 std::optional<Hold> parse_hold(std::string_view run, const std::string& owner) {
-  for (const auto& [side, side_name] : k_sides) {
-    for (const auto& [standing, standing_name] : k_standings) {
-      const std::string start = std::string(side_name) + std::string(standing_name);
-      if (!run.starts_with(start) || !is_hold_id(run.substr(start.size()))) continue;
-      return Hold{.owner = owner,
-                  .id = std::string(run.substr(start.size())),
-                  .standing = standing,
-                  .side = side};
+  for (std::size_t side = 0; side < k_sides.size(); ++side) {
+    for (std::size_t standing = 0; standing < k_standings.size(); ++standing) {
+      Hold hold{.standing = static_cast<Hold::Standing>(standing),
+                .side = static_cast<Hold::Side>(side)};
+      if (auto id = id_after(run_of(hold), run)) {
+        hold.owner = owner;
+        hold.id = std::move(*id);
+        return hold;
+      }
     }
   }
   return std::nullopt;
@@ -45,13 +44,8 @@ std::optional<Hold> parse_hold(std::string_view run, const std::string& owner) {
 
 // Returns the identifier of the hold of a value that this run has, and that runs below it share.
 std::optional<std::string> id_to_share(std::string_view run) {
-  if (run.starts_with(k_shared) && is_hold_id(run.substr(k_shared.size()))) {
-    return std::string(run.substr(k_shared.size()));
-  }
-  const auto hold = parse_hold(run, "");
-  const bool is_first =
-      hold && hold->side == Hold::Side::value && hold->standing == Hold::Standing::granted;
-  return is_first ? std::optional(hold->id) : std::nullopt;
+  if (auto id = id_after(k_shared, run)) return id;
+  return id_after(run_of({.standing = Hold::Standing::granted, .side = Hold::Side::value}), run);
 }
 
 }  // namespace
@@ -63,14 +57,8 @@ Hold::Side side_of(Kind kind) {
 }
 
 std::string run_of(const Hold& hold) {
-  std::string run;
-  for (const auto& [side, name] : k_sides) {
-    if (side == hold.side) run += name;
-  }
-  for (const auto& [standing, name] : k_standings) {
-    if (standing == hold.standing) run += name;
-  }
-  return run + hold.id;
+  std::string run(k_sides.at(static_cast<std::size_t>(hold.side)));
+  return run.append(k_standings.at(static_cast<std::size_t>(hold.standing))) + hold.id;
 }
 
 std::string shared_run(const Hold& hold) {

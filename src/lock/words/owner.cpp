@@ -58,10 +58,8 @@ bool looks_like_owner(std::string_view value) {
       std::all_of(value.begin(), value.end() - 2, is_base64)) {
     return true;
   }
-  if (value.size() < k_shape.size()) return false;
-  for (std::size_t i = 0; i < k_shape.size(); ++i) {
-    if (k_shape[i] == 'x' ? !is_hex(value[i]) : value[i] != '-') return false;
-  }
+  const auto fits = [&](char shape, char c) { return shape == 'x' ? is_hex(c) : c == '-'; };
+  if (!std::ranges::equal(k_shape, value.substr(0, k_shape.size()), fits)) return false;
   value.remove_prefix(k_shape.size());
   if (value.empty()) return true;
   return value.size() > 1 && value[0] == ':' &&

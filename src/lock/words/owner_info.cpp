@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <limits>
 #include <string_view>
+#include <variant>
 
 #include <nlohmann/json.hpp>
 
@@ -14,11 +15,7 @@ namespace rlock::lock {
 namespace {
 
 // What a member of the object may be: a text or a number, and nothing that has members itself.
-struct Scalar {
-  std::string_view text;  // where is_text
-  double number = 0;
-  bool is_text = false;
-};
+using Scalar = std::variant<std::string_view, double>;
 
 std::int64_t to_ms(double number) {
   constexpr auto k_limit = static_cast<double>(k_furthest_ms);
@@ -32,26 +29,22 @@ pid_t to_pid(double number) {
 }
 
 void set(OwnerInfo& info, std::string_view name, const Scalar& value) {
-  if (value.is_text) {
-    if (name == "host") info.about.host = value.text;
-    if (name == "user") info.about.user = value.text;
-    if (name == "command") info.about.command = value.text;
-    if (name == "note") info.about.note = value.text;
-    if (name == "process") info.about.process = value.text;
-    if (name == "kind") info.kind = kind_of(value.text);
-    if (name == "token") info.token = parse_token(value.text);
+  if (const auto* text = std::get_if<std::string_view>(&value)) {
+    if (name == "host") info.about.host = *text;
+    if (name == "user") info.about.user = *text;
+    if (name == "command") info.about.command = *text;
+    if (name == "note") info.about.note = *text;
+    if (name == "process") info.about.process = *text;
+    if (name == "kind") info.kind = kind_of(*text);
+    if (name == "token") info.token = parse_token(*text);
   } else {
-    if (name == "outlived")
-      info.about.kept_until_ms = std::max<std::int64_t>(to_ms(value.number), 0);
-    if (name == "listens") info.about.listens = value.number != 0;
-    if (name == "pid") info.about.pid = to_pid(value.number);
-    if (name == "since") info.since_ms = to_ms(value.number);
-    if (name == "due") info.due_ms = to_ms(value.number);
+    const double number = std::get<double>(value);
+    if (name == "outlived") info.about.kept_until_ms = std::max<std::int64_t>(to_ms(number), 0);
+    if (name == "listens") info.about.listens = number != 0;
+    if (name == "pid") info.about.pid = to_pid(number);
+    if (name == "since") info.since_ms = to_ms(number);
+    if (name == "due") info.due_ms = to_ms(number);
   }
-}
-
-bool starts_with_digit(std::string_view text) {
-  return !text.empty() && text.front() >= '0' && text.front() <= '9';
 }
 
 // Reads what lua/include/info.lua writes, an object of texts and numbers without spaces, ten times
@@ -111,25 +104,21 @@ class PlainObject {
   }
 
   std::optional<Scalar> read_value() {
-    if (rest_.starts_with('"')) {
-      const auto text = read_text();
-      if (!text) return std::nullopt;
-      return Scalar{*text, 0, true};
-    }
+    if (rest_.starts_with('"')) return read_text();
     // JSON has no number that starts in another way.
     const std::size_t sign = rest_.starts_with('-') ? 1 : 0;
     if (rest_.size() <= sign || rest_[sign] < '1' || rest_[sign] > '9') return std::nullopt;
-    Scalar value;
     // std::from_chars for this type would have every run load libm.
     char* after = nullptr;
-    value.number = std::strtod(rest_.data(), &after);
+    const double number = std::strtod(rest_.data(), &after);
     const auto digits = rest_.substr(0, static_cast<std::size_t>(after - rest_.data()));
     // strtod needs no digit behind a point, JSON does.
     const std::size_t point = digits.find('.');
-    if (point != std::string_view::npos && !starts_with_digit(digits.substr(point + 1)))
+    if (point != std::string_view::npos && digits.find_first_of("0123456789", point) != point + 1) {
       return std::nullopt;
+    }
     rest_.remove_prefix(digits.size());
-    return value;
+    return number;
   }
 
   std::string_view rest_;
@@ -142,9 +131,9 @@ OwnerInfo parse_any(const std::string& json) {
   if (!parsed.is_object()) return info;
   for (const auto& [name, value] : parsed.items()) {
     if (value.is_string()) {
-      set(info, name, {value.get_ref<const std::string&>(), 0, true});
+      set(info, name, std::string_view(value.get_ref<const std::string&>()));
     } else if (value.is_number()) {
-      set(info, name, {{}, value.get<double>(), false});
+      set(info, name, value.get<double>());
     }
   }
   return info;
