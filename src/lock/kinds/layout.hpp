@@ -23,8 +23,7 @@ struct Asker {
   Key latch;                 // the key that remembers this hold's requests
   const std::string& about;  // as the side key is to tell of the owner (JSON)
   Hold::Standing standing;
-  Milliseconds lease;
-  Fencing fencing;
+  const Terms& terms;
   bool is_unproven;  // only the latch proves this hold: the owner may have the lock by another one
   bool is_known;     // to other processes, which may give this hold back, too
   std::optional<Key> outer;  // the latch that proves the hold of a value that this one shares
@@ -44,7 +43,7 @@ struct Layout {
   Milliseconds longest_renewal_interval = Milliseconds::max();
   const char* no_fencing = nullptr;  // why no token can be drawn, if so
 
-  std::function<redis::ScriptCall(const Asker&, const Terms&, Join)> acquire{};
+  std::function<redis::ScriptCall(const Asker&, Join)> acquire{};
   // `memory`: how long the server is to remember the request.
   std::function<redis::ScriptCall(const Asker&, Milliseconds memory)> reenter{};
   // A lease of 0 only asks whose the lock is.
@@ -69,13 +68,13 @@ using StandingWord = decltype(lua::release::Call::standing);
 }
 
 // Returns the key of the token, unless there is to be none: no other run needs a right to it.
-[[nodiscard]] inline std::optional<Key> token_key(const KeyNames& keys, Fencing fencing) {
-  return fencing == Fencing::off ? std::nullopt : std::optional(keys.token);
+[[nodiscard]] inline std::optional<Key> token_key(const Asker& asker) {
+  return asker.terms.fencing == Fencing::off ? std::nullopt : std::optional(asker.keys.token);
 }
 
 // Returns the channel on which the owner waits, or nothing if it does not wait.
-[[nodiscard]] inline std::optional<Key> waiting_channel(const KeyNames& keys, Join join) {
-  return join == Join::no ? std::nullopt : std::optional(keys.channel);
+[[nodiscard]] inline std::optional<Key> waiting_channel(const Asker& asker, Join join) {
+  return join == Join::no ? std::nullopt : std::optional(asker.keys.channel);
 }
 
 // Returns what a request tells the others who wait, or nothing.

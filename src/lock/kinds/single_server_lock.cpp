@@ -71,7 +71,7 @@ bool SingleServerLock::is_latched() const noexcept {
   return layout_.is_string ? layout_.is_owner_shared : terms_.restart_delay.has_value();
 }
 
-Asker SingleServerLock::asker() const {
+Asker SingleServerLock::asker(const Terms& terms) const {
   const auto outer =
       outer_id_.empty() ? std::nullopt : std::optional(layout_.keys.latch(outer_id_));
   return {.keys = layout_.keys,
@@ -79,8 +79,7 @@ Asker SingleServerLock::asker() const {
           .latch = latch(),
           .about = about_,
           .standing = standing_,
-          .lease = terms_.lease,
-          .fencing = terms_.fencing,
+          .terms = terms,
           .is_unproven = is_unproven_,
           .is_known = is_known_,
           .outer = outer,
@@ -162,7 +161,7 @@ std::variant<Hold, Busy> SingleServerLock::request(redis::Client& client, Join j
                                                    const Terms& terms) {
   is_unproven_ = is_latched();
   const TimePoint asked = BootClock::now();
-  const auto answer = lua::taking::read(run(client, layout_.acquire(asker(), terms, join)));
+  const auto answer = lua::taking::read(run(client, layout_.acquire(asker(terms), join)));
   if (const auto* busy = std::get_if<lua::taking::Busy>(&answer)) {
     marks_ |= static_cast<int>(busy->marks);
     return explain(*busy);

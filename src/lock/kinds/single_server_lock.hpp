@@ -92,7 +92,8 @@ class SingleServerLock final : public Lock {
   // Gives the lock back and throws Unavailable unless enough replicas know of it.
   void check_replicas(redis::Client& client, int needed);
   [[nodiscard]] redis::Reply run(redis::Client& client, const redis::ScriptCall& call);
-  [[nodiscard]] Asker asker() const;
+  [[nodiscard]] Asker asker(const Terms& terms) const;
+  [[nodiscard]] Asker asker() const { return asker(terms_); }
   [[nodiscard]] Key latch() const { return layout_.keys.latch(hold_id_); }
   [[nodiscard]] Hold hold(Milliseconds lease, TimePoint asked, std::int64_t count,
                           const std::string& token) const;

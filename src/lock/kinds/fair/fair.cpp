@@ -8,19 +8,18 @@ Layout fair_layout(const std::string& name, Milliseconds wait) {
   Layout layout = plain_layout(name);
   layout.kind = Kind::fair;
   layout.queues = true;
-  layout.acquire = [wait](const Asker& asker, const Terms& terms, Join join) -> redis::ScriptCall {
-    const KeyNames& keys = asker.keys;
-    return lua::acquire_fair::Call{.lock = keys.lock,
-                                   .info = keys.info,
+  layout.acquire = [wait](const Asker& asker, Join join) {
+    return lua::acquire_fair::Call{.lock = asker.keys.lock,
+                                   .info = asker.keys.info,
                                    .latch = asker.latch,
-                                   .queue = keys.queue,
-                                   .scores = keys.scores,
-                                   .token = token_key(keys, terms.fencing),
-                                   .lease = terms.lease,
+                                   .queue = asker.keys.queue,
+                                   .scores = asker.keys.scores,
+                                   .token = token_key(asker),
+                                   .lease = asker.terms.lease,
                                    .owner = asker.owner,
                                    .about_json = asker.about,
-                                   .fencing = fencing_word(terms.fencing),
-                                   .channel = keys.channel,
+                                   .fencing = fencing_word(asker.terms.fencing),
+                                   .channel = asker.keys.channel,
                                    .wait = join == Join::no ? Milliseconds(0) : wait};
   };
   layout.release = plain_release(wait);

@@ -14,15 +14,13 @@ decltype(lua::reenter::Call::fencing) reentry_word(Fencing fencing) {
 }  // namespace
 
 ReleaseCall plain_release(Milliseconds added_wait) {
-  return [added_wait](const Asker& asker, Milliseconds memory, Milliseconds keep,
-                      Wake wake) -> redis::ScriptCall {
-    const KeyNames& keys = asker.keys;
-    return lua::release::Call{.lock = keys.lock,
-                              .channel = keys.channel,
-                              .info = keys.info,
+  return [added_wait](const Asker& asker, Milliseconds memory, Milliseconds keep, Wake wake) {
+    return lua::release::Call{.lock = asker.keys.lock,
+                              .channel = asker.keys.channel,
+                              .info = asker.keys.info,
                               .latch = asker.latch,
-                              .queue = keys.queue,
-                              .scores = keys.scores,
+                              .queue = asker.keys.queue,
+                              .scores = asker.keys.scores,
                               .owner = asker.owner,
                               .memory = memory,
                               .keep = keep,
@@ -37,39 +35,36 @@ ReleaseCall plain_release(Milliseconds added_wait) {
 Layout plain_layout(const std::string& name) {
   Layout layout{.keys = KeyNames(name)};
   layout.channel = {layout.keys.channel, taken_message(name)};
-  layout.acquire = [](const Asker& asker, const Terms& terms, Join join) -> redis::ScriptCall {
-    const KeyNames& keys = asker.keys;
-    return lua::acquire::Call{.lock = keys.lock,
-                              .info = keys.info,
+  layout.acquire = [](const Asker& asker, Join join) {
+    return lua::acquire::Call{.lock = asker.keys.lock,
+                              .info = asker.keys.info,
                               .latch = asker.latch,
-                              .queue = keys.queue,
-                              .token = token_key(keys, terms.fencing),
-                              .lease = terms.lease,
+                              .queue = asker.keys.queue,
+                              .token = token_key(asker),
+                              .lease = asker.terms.lease,
                               .owner = asker.owner,
                               .about_json = asker.about,
-                              .fencing = fencing_word(terms.fencing),
-                              .restart_delay = terms.restart_delay,
-                              .channel = waiting_channel(keys, join),
+                              .fencing = fencing_word(asker.terms.fencing),
+                              .restart_delay = asker.terms.restart_delay,
+                              .channel = waiting_channel(asker, join),
                               .taken = taken_word(asker, join)};
   };
-  layout.reenter = [](const Asker& asker, Milliseconds memory) -> redis::ScriptCall {
-    const KeyNames& keys = asker.keys;
-    return lua::reenter::Call{.lock = keys.lock,
+  layout.reenter = [](const Asker& asker, Milliseconds memory) {
+    return lua::reenter::Call{.lock = asker.keys.lock,
                               .latch = asker.latch,
-                              .info = keys.info,
-                              .token = token_key(keys, asker.fencing),
-                              .lease = asker.lease,
+                              .info = asker.keys.info,
+                              .token = token_key(asker),
+                              .lease = asker.terms.lease,
                               .owner = asker.owner,
                               .memory = memory,
-                              .fencing = reentry_word(asker.fencing),
+                              .fencing = reentry_word(asker.terms.fencing),
                               .outer = asker.outer};
   };
-  layout.renew = [](const Asker& asker, Milliseconds lease) -> redis::ScriptCall {
-    const KeyNames& keys = asker.keys;
-    return lua::renew::Call{.lock = keys.lock,
+  layout.renew = [](const Asker& asker, Milliseconds lease) {
+    return lua::renew::Call{.lock = asker.keys.lock,
                             .lease = lease,
                             .owner = asker.owner,
-                            .info = keys.info,
+                            .info = asker.keys.info,
                             .latch = asker.is_unproven ? std::optional(asker.latch) : asker.outer};
   };
   layout.release = plain_release(Milliseconds(0));

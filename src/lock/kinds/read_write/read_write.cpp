@@ -7,28 +7,26 @@ using SideWord = decltype(lua::release_read_write::Call::side);
 
 constexpr Milliseconds k_longest_reader_interval{10'000};
 
-redis::ScriptCall acquire_read(const Asker& asker, const Terms& terms, Join /*join*/) {
-  const KeyNames& keys = asker.keys;
-  return lua::acquire_read::Call{.lock = keys.lock,
-                                 .info = keys.info,
+redis::ScriptCall acquire_read(const Asker& asker, Join /*join*/) {
+  return lua::acquire_read::Call{.lock = asker.keys.lock,
+                                 .info = asker.keys.info,
                                  .latch = asker.latch,
-                                 .lease = terms.lease,
+                                 .lease = asker.terms.lease,
                                  .owner = asker.owner,
                                  .about_json = asker.about,
-                                 .prefix = keys.reader_prefix};
+                                 .prefix = asker.keys.reader_prefix};
 }
 
-redis::ScriptCall acquire_write(const Asker& asker, const Terms& terms, Join /*join*/) {
-  const KeyNames& keys = asker.keys;
-  return lua::acquire_write::Call{.lock = keys.lock,
-                                  .info = keys.info,
+redis::ScriptCall acquire_write(const Asker& asker, Join /*join*/) {
+  return lua::acquire_write::Call{.lock = asker.keys.lock,
+                                  .info = asker.keys.info,
                                   .latch = asker.latch,
-                                  .token = token_key(keys, terms.fencing),
-                                  .lease = terms.lease,
+                                  .token = token_key(asker),
+                                  .lease = asker.terms.lease,
                                   .owner = asker.owner,
                                   .about_json = asker.about,
-                                  .fencing = fencing_word(terms.fencing),
-                                  .prefix = keys.reader_prefix};
+                                  .fencing = fencing_word(asker.terms.fencing),
+                                  .prefix = asker.keys.reader_prefix};
 }
 
 }  // namespace
@@ -45,41 +43,37 @@ Layout read_write_layout(const std::string& name, Kind side) {
   }
   layout.acquire = side == Kind::read ? acquire_read : acquire_write;
   const SideWord word = side == Kind::read ? SideWord("read") : "write";
-  layout.reenter = [word](const Asker& asker, Milliseconds memory) -> redis::ScriptCall {
+  layout.reenter = [word](const Asker& asker, Milliseconds memory) {
     using FencingWord = decltype(lua::reenter_read_write::Call::fencing);
-    const KeyNames& keys = asker.keys;
     return lua::reenter_read_write::Call{
-        .lock = keys.lock,
+        .lock = asker.keys.lock,
         .latch = asker.latch,
-        .info = keys.info,
-        .token = token_key(keys, asker.fencing),
-        .lease = asker.lease,
+        .info = asker.keys.info,
+        .token = token_key(asker),
+        .lease = asker.terms.lease,
         .owner = asker.owner,
         .memory = memory,
-        .fencing = asker.fencing == Fencing::off ? FencingWord("off") : "draw",
-        .prefix = keys.reader_prefix,
+        .fencing = asker.terms.fencing == Fencing::off ? FencingWord("off") : "draw",
+        .prefix = asker.keys.reader_prefix,
         .side = word};
   };
-  layout.renew = [word](const Asker& asker, Milliseconds lease) -> redis::ScriptCall {
-    const KeyNames& keys = asker.keys;
-    return lua::renew_read_write::Call{.lock = keys.lock,
+  layout.renew = [word](const Asker& asker, Milliseconds lease) {
+    return lua::renew_read_write::Call{.lock = asker.keys.lock,
                                        .lease = lease,
                                        .owner = asker.owner,
-                                       .info = keys.info,
-                                       .prefix = keys.reader_prefix,
+                                       .info = asker.keys.info,
+                                       .prefix = asker.keys.reader_prefix,
                                        .side = word};
   };
-  layout.release = [word](const Asker& asker, Milliseconds memory, Milliseconds keep,
-                          Wake) -> redis::ScriptCall {
-    const KeyNames& keys = asker.keys;
-    return lua::release_read_write::Call{.lock = keys.lock,
-                                         .channel = keys.read_write_channel,
-                                         .info = keys.info,
+  layout.release = [word](const Asker& asker, Milliseconds memory, Milliseconds keep, Wake) {
+    return lua::release_read_write::Call{.lock = asker.keys.lock,
+                                         .channel = asker.keys.read_write_channel,
+                                         .info = asker.keys.info,
                                          .latch = asker.latch,
                                          .owner = asker.owner,
                                          .memory = memory,
                                          .keep = keep,
-                                         .prefix = keys.reader_prefix,
+                                         .prefix = asker.keys.reader_prefix,
                                          .standing = standing_word(asker),
                                          .side = word,
                                          .is_shared = asker.is_known};

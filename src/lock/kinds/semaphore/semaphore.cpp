@@ -7,50 +7,44 @@ Layout semaphore_layout(const std::string& name, int permits) {
   layout.channel = {layout.keys.semaphore_channel, k_none_left_message};
   layout.no_fencing =
       "a semaphore has no fencing tokens: the newest one would shut out the other holders";
-  layout.acquire = [permits](const Asker& asker, const Terms& terms,
-                             Join join) -> redis::ScriptCall {
-    const KeyNames& keys = asker.keys;
-    return lua::acquire_semaphore::Call{.lock = keys.lock,
-                                        .info = keys.info,
+  layout.acquire = [permits](const Asker& asker, Join join) {
+    return lua::acquire_semaphore::Call{.lock = asker.keys.lock,
+                                        .info = asker.keys.info,
                                         .latch = asker.latch,
-                                        .permits = keys.permits,
-                                        .lease = terms.lease,
+                                        .permits = asker.keys.permits,
+                                        .lease = asker.terms.lease,
                                         .owner = asker.owner,
                                         .about_json = asker.about,
                                         .most = permits,
-                                        .channel = keys.semaphore_channel,
+                                        .channel = asker.keys.semaphore_channel,
                                         .taken = taken_word(asker, join)};
   };
-  layout.reenter = [](const Asker& asker, Milliseconds memory) -> redis::ScriptCall {
-    const KeyNames& keys = asker.keys;
-    return lua::reenter_semaphore::Call{.lock = keys.lock,
+  layout.reenter = [](const Asker& asker, Milliseconds memory) {
+    return lua::reenter_semaphore::Call{.lock = asker.keys.lock,
                                         .latch = asker.latch,
-                                        .info = keys.info,
-                                        .permits = keys.permits,
-                                        .lease = asker.lease,
+                                        .info = asker.keys.info,
+                                        .permits = asker.keys.permits,
+                                        .lease = asker.terms.lease,
                                         .owner = asker.owner,
                                         .memory = memory};
   };
-  layout.renew = [](const Asker& asker, Milliseconds lease) -> redis::ScriptCall {
-    const KeyNames& keys = asker.keys;
-    return lua::renew_semaphore::Call{.permits = keys.permits,
+  layout.renew = [](const Asker& asker, Milliseconds lease) {
+    return lua::renew_semaphore::Call{.permits = asker.keys.permits,
                                       .lease = lease,
                                       .owner = asker.owner,
-                                      .info = keys.info,
-                                      .lock = keys.lock};
+                                      .info = asker.keys.info,
+                                      .lock = asker.keys.lock};
   };
-  layout.release = [](const Asker& asker, Milliseconds memory, Milliseconds keep,
-                      Wake) -> redis::ScriptCall {
-    const KeyNames& keys = asker.keys;
-    return lua::release_semaphore::Call{.lock = keys.lock,
-                                        .info = keys.info,
+  layout.release = [](const Asker& asker, Milliseconds memory, Milliseconds keep, Wake) {
+    return lua::release_semaphore::Call{.lock = asker.keys.lock,
+                                        .info = asker.keys.info,
                                         .latch = asker.latch,
-                                        .permits = keys.permits,
+                                        .permits = asker.keys.permits,
                                         .owner = asker.owner,
                                         .memory = memory,
                                         .keep = keep,
                                         .standing = standing_word(asker),
-                                        .channel = keys.semaphore_channel,
+                                        .channel = asker.keys.semaphore_channel,
                                         .is_shared = asker.is_known};
   };
   return layout;

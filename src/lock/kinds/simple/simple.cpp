@@ -9,20 +9,19 @@ Layout simple_layout(const std::string& name, Value value) {
   layout.kind = Kind::simple;
   layout.is_string = true;
   layout.is_owner_shared = value == Value::given;
-  layout.acquire = [value](const Asker& asker, const Terms& terms, Join join) -> redis::ScriptCall {
-    const KeyNames& keys = asker.keys;
-    return lua::acquire_simple::Call{.lock = keys.lock,
-                                     .info = keys.info,
+  layout.acquire = [value](const Asker& asker, Join join) {
+    return lua::acquire_simple::Call{.lock = asker.keys.lock,
+                                     .info = asker.keys.info,
                                      .latch = asker.latch,
-                                     .token = token_key(keys, terms.fencing),
-                                     .lease = terms.lease,
+                                     .token = token_key(asker),
+                                     .lease = asker.terms.lease,
                                      .owner = asker.owner,
                                      .about_json = asker.about,
-                                     .fencing = fencing_word(terms.fencing),
-                                     .restart_delay = terms.restart_delay,
+                                     .fencing = fencing_word(asker.terms.fencing),
+                                     .restart_delay = asker.terms.restart_delay,
                                      .is_unique = value == Value::fresh,
-                                     .permits = keys.permits,
-                                     .channel = waiting_channel(keys, join),
+                                     .permits = asker.keys.permits,
+                                     .channel = waiting_channel(asker, join),
                                      .taken = taken_word(asker, join)};
   };
   return layout;
