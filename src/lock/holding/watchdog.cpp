@@ -186,12 +186,11 @@ void Watchdog::set_due(Kept& kept, TimePoint when) {
 
 Watchdog::Kept& Watchdog::next() {
   while (true) {
-    Kept* next = nullptr;
     {
       const std::lock_guard guard(mutex_);
-      next = &set_alarm();
+      Kept& next = set_alarm();
+      if (BootClock::now() >= next.due) return next;
     }
-    if (BootClock::now() >= next->due) return *next;
     static_cast<void>(redis::wait_for(alarm_.fd(), POLLIN, {TimePoint::max(), stop_.fd()}));
   }
 }
