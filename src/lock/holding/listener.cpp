@@ -21,11 +21,11 @@ Listener::Listener(Session& session, const Channel& channel)
   const std::vector<std::string> channels = {channel.name};
   if (session.nodes().empty()) {
     subscribed_.push_back(
-        std::make_unique<redis::Subscription>(session.client().options(), channels));
+        std::make_shared<redis::Subscription>(session.client().options(), channels));
     has_called_.resize(1);
   } else {
     ballot_.emplace(session, [channels](std::size_t /*i*/, redis::Client& client) {
-      return std::make_unique<redis::Subscription>(client.options(), channels);
+      return std::make_shared<redis::Subscription>(client.options(), channels);
     });
     const Majority majority{session.nodes().size()};
     needed_ = majority.needed();
@@ -33,9 +33,8 @@ Listener::Listener(Session& session, const Channel& channel)
       return count_votes(votes, [](const auto& vote) { return vote.answer.has_value(); }) >=
              needed_;
     };
-    ballot_->wait({TimePoint::max(), session.wake_fd()}, is_enough, [&](const auto& votes) {
-      if (!is_enough(votes)) throw_too_few(failures_of(votes), majority, "listen");
-    });
+    const auto votes = ballot_->wait({TimePoint::max(), session.wake_fd()}, is_enough);
+    if (!is_enough(votes)) throw_too_few(failures_of(votes), majority, "listen");
     adopt();
   }
 }

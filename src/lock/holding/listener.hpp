@@ -41,7 +41,7 @@ class Listener {
   [[nodiscard]] TimePoint last_taken() const { return last_taken_; }
 
  private:
-  using Subscribed = std::unique_ptr<redis::Subscription>;
+  using Subscribed = std::shared_ptr<redis::Subscription>;
 
   // Takes over the connections to further servers that have been made.
   void adopt();

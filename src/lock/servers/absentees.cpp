@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "redis/server_error.hpp"
 
 namespace rlock::lock {
 namespace {
@@ -41,6 +42,14 @@ void Absentees::note_run(std::size_t server, const std::string& run) {
              " are one and the same";
     absences_.try_emplace({server, Which::lasting}, Absence{*twins_});
   }
+}
+
+void Absentees::ask_run(std::size_t server, redis::Client& client) {
+  const redis::Reply reply = client.command({"INFO", "server"});
+  if (reply.is_error()) throw redis::ServerError(client.options().endpoint.display(), reply.text);
+  const std::string run = redis::run_id_in(reply);
+  if (run.empty()) throw redis::ProtocolError("a server that does not tell its run");
+  note_run(server, run);
 }
 
 std::optional<std::string> Absentees::twins() {

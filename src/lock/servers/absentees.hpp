@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "redis/client.hpp"
+
 namespace rlock::lock {
 
 // Thread-safe: all sessions of a run share one.
@@ -28,6 +30,11 @@ class Absentees {
 
   // Notes which run of a server has answered. One that answers for two servers has no second vote.
   void note_run(std::size_t server, const std::string& run);
+
+  // The same of the run that answers `client`. Costs a question. To be asked before what the server
+  // answers counts: where two of a majority are one, that is known by then. Throws as
+  // redis::Client::command, and redis::ServerError if the server may not be asked.
+  void ask_run(std::size_t server, redis::Client& client);
 
   // Returns which of the servers were found to be one and the same, if there are any: what to say.
   [[nodiscard]] std::optional<std::string> twins();

@@ -46,9 +46,8 @@ template <typename Answer>
   return failures;
 }
 
-// For Ballot::wait: waits for all votes; uses none of them.
+// For Ballot::wait: waits for all votes.
 inline constexpr auto k_for_all = [](const auto& /*votes*/) { return false; };
-inline constexpr auto k_no_use = [](const auto& /*votes*/) {};
 
 template <typename Answer>
 class Ballot {
@@ -77,26 +76,24 @@ class Ballot {
     }
   }
 
-  // Waits until `is_decided` says so of the votes, all are in, or the deadline has passed. Calls
-  // `use` with them, which may move answers away. Throws redis::Interrupted.
-  template <typename IsDecided, typename Use>
-  auto wait(const redis::Patience& patience, IsDecided is_decided, Use use) {
+  // Waits until `is_decided` says so of the votes, all are in, or the deadline has passed. Returns
+  // the votes as they are then. Throws redis::Interrupted.
+  template <typename IsDecided>
+  Votes wait(const redis::Patience& patience, IsDecided is_decided) {
     while (true) {
       {
         const std::lock_guard guard(state_->mutex);
         state_->changed.clear();
-        bool all = true;
-        for (const auto& vote : state_->votes) all = all && vote.is_in();
-        if (all || is_decided(std::as_const(state_->votes)) ||
-            BootClock::now() >= patience.deadline) {
-          return use(state_->votes);
+        if (std::ranges::all_of(state_->votes, &Vote<Answer>::is_in) ||
+            is_decided(std::as_const(state_->votes)) || BootClock::now() >= patience.deadline) {
+          return state_->votes;
         }
       }
       static_cast<void>(redis::wait_for(state_->changed.fd(), POLLIN, patience));
     }
   }
 
-  // Calls `use` with the votes that are in so far.
+  // Calls `use` with the votes that are in so far. It may move answers away.
   template <typename Use>
   void look(Use use) {
     const std::lock_guard guard(state_->mutex);

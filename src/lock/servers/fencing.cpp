@@ -6,7 +6,6 @@
 #include "base/escape.hpp"
 #include "lock/servers/ballot.hpp"
 #include "lock/servers/tally.hpp"
-#include "lock/servers/twins.hpp"
 #include "lock/words/key_names.hpp"
 #include "lua_scripts.hpp"
 #include "redis/server_error.hpp"
@@ -32,36 +31,32 @@ bool is_stale(const TokenVotes& votes, Majority majority) {
 // counter.
 TokenCheck ask_all(Session& session, const std::string& name, std::int64_t token, Missing missing) {
   const Majority majority{session.nodes().size()};
-  Ballot<TokenCheck> ballot(session, [name, token, missing, twins = TwinCheck(session)](
-                                         std::size_t i, redis::Client& client) {
-    twins.note(i, client);
+  const auto runs = session.has_look_alikes() ? session.absentees() : nullptr;
+  Ballot<TokenCheck> ballot(session, [=](std::size_t i, redis::Client& client) {
+    if (runs) runs->ask_run(i, client);
     return check_token(client, name, token, missing);
   });
-  return ballot.wait(
-      {TimePoint::max(), session.wake_fd()},
-      [&](const auto& votes) {
-        return count(votes, Verdict::accepted) >= majority.needed() || is_stale(votes, majority);
-      },
-      [&](const auto& votes) {
-        refuse_twins(session);
-        if (is_stale(votes, majority)) {
-          return *std::ranges::find_if(votes, [](const auto& vote) {
-                    return vote.answer && vote.answer->verdict == Verdict::stale;
-                  })->answer;
-        }
-        const std::size_t unknown = count(votes, Verdict::unknown);
-        auto failures = failures_of(votes);
-        // Where all have answered, there is nobody else who could know a higher one.
-        if (count(votes, Verdict::accepted) >= majority.needed() || failures.empty()) {
-          return TokenCheck{unknown > 0 ? Verdict::unknown : Verdict::accepted,
-                            std::to_string(token)};
-        }
-        if (unknown > 0) {
-          failures.push_back(std::make_exception_ptr(redis::Unavailable(
-              std::to_string(unknown) + " without a counter, which may have been lost")));
-        }
-        throw_too_few(failures, majority, "check the token");
+  const TokenVotes votes =
+      ballot.wait({TimePoint::max(), session.wake_fd()}, [&](const TokenVotes& so_far) {
+        return count(so_far, Verdict::accepted) >= majority.needed() || is_stale(so_far, majority);
       });
+  session.refuse_twins();
+  if (is_stale(votes, majority)) {
+    return *std::ranges::find_if(votes, [](const auto& vote) {
+              return vote.answer && vote.answer->verdict == Verdict::stale;
+            })->answer;
+  }
+  const std::size_t unknown = count(votes, Verdict::unknown);
+  auto failures = failures_of(votes);
+  // Where all have answered, there is nobody else who could know a higher one.
+  if (count(votes, Verdict::accepted) >= majority.needed() || failures.empty()) {
+    return {unknown > 0 ? Verdict::unknown : Verdict::accepted, std::to_string(token)};
+  }
+  if (unknown > 0) {
+    failures.push_back(std::make_exception_ptr(redis::Unavailable(
+        std::to_string(unknown) + " without a counter, which may have been lost")));
+  }
+  throw_too_few(failures, majority, "check the token");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lock/servers/ballot.hpp"
+#include "lock/words/refused.hpp"
 #include "redis/likeness.hpp"
 
 namespace rlock::lock {
@@ -38,11 +39,17 @@ Session::Session(const SessionOptions& options)
   }
 }
 
+void Session::refuse_twins() const {
+  if (const auto twins = absentees_->twins()) {
+    throw Refused(Refused::Why::is_one_server, *twins + " (" + display_ + ")");
+  }
+}
+
 void Session::settle() {
   Ballot<bool> ballot(*this, [](std::size_t /*server*/, redis::Client& /*client*/) {
     return true;  // in its turn
   });
-  ballot.wait({after(BootClock::now(), k_settling)}, k_for_all, k_no_use);
+  ballot.wait({after(BootClock::now(), k_settling)}, k_for_all);
 }
 
 Session::~Session() {

@@ -41,6 +41,8 @@ class Session {
 
   // Returns whether two of them may be one and the same, which only their answers can tell.
   [[nodiscard]] bool has_look_alikes() const noexcept { return has_look_alikes_; }
+  // Throws Refused if two of them were found to be one.
+  void refuse_twins() const;
   // Returns where to note which of them fail.
   [[nodiscard]] const std::shared_ptr<Absentees>& absentees() const noexcept { return absentees_; }
 

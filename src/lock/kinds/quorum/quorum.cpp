@@ -7,7 +7,6 @@
 #include "base/random.hpp"
 #include "lock/servers/ballot.hpp"
 #include "lock/servers/fencing.hpp"
-#include "lock/servers/twins.hpp"
 #include "lock/words/refused.hpp"
 #include "redis/server_error.hpp"
 
@@ -112,41 +111,32 @@ std::variant<Hold, Refusal> QuorumLock::attempt(Session& session) {
   const auto is_granted = [](const auto& vote) {
     return vote.answer && std::holds_alternative<Hold>(*vote.answer);
   };
-  std::size_t granted = 0;
-  std::vector<Busy> refusals;
-  std::vector<std::exception_ptr> failures;
-  Hold taken = hold(asked, Hold::Standing::granted);
   const auto has_majority = [&](const auto& votes) {
     return count_votes(votes, is_granted) >= majority_.needed();
   };
-  ballot.wait(
-      {TimePoint::max(), session.wake_fd()},
-      [&](const auto& votes) {
-        const std::size_t others =
-            count_votes(votes, [&](const auto& vote) { return vote.is_in() && !is_granted(vote); });
-        return has_majority(votes) || majority_.is_blocked_by(others);
-      },
-      k_no_use);
-  ballot.wait(
-      {after(BootClock::now(), k_late_vote_bound), session.wake_fd()},
-      [&](const auto& votes) {
-        return has_majority(votes) ? !session.has_look_alikes() : failures_of(votes).empty();
-      },
-      [&](auto& votes) {
-        failures = failures_of(votes);
-        for (const auto& vote : votes) {
-          if (is_granted(vote)) {
-            const Hold& grant = std::get<Hold>(*vote.answer);
-            ++granted;
-            if (grant.token) taken.token = std::max(taken.token.value_or(0), *grant.token);
-          } else if (vote.answer) {
-            refusals.push_back(std::get<Busy>(*vote.answer));
-          }
-        }
+  ballot.wait({TimePoint::max(), session.wake_fd()}, [&](const auto& votes) {
+    const std::size_t others =
+        count_votes(votes, [&](const auto& vote) { return vote.is_in() && !is_granted(vote); });
+    return has_majority(votes) || majority_.is_blocked_by(others);
+  });
+  const auto votes = ballot.wait(
+      {after(BootClock::now(), k_late_vote_bound), session.wake_fd()}, [&](const auto& so_far) {
+        return has_majority(so_far) ? !session.has_look_alikes() : failures_of(so_far).empty();
       });
+  const auto failures = failures_of(votes);
+  const std::size_t granted = count_votes(votes, is_granted);
+  Hold taken = hold(asked, Hold::Standing::granted);
+  std::vector<Busy> refusals;
+  for (const auto& vote : votes) {
+    if (is_granted(vote)) {
+      taken.token = std::max(taken.token, std::get<Hold>(*vote.answer).token);
+    } else if (vote.answer) {
+      refusals.push_back(std::get<Busy>(*vote.answer));
+    }
+  }
   if (session.absentees()->twins()) {
     take_back(session);
-    refuse_twins(session);
+    session.refuse_twins();
   }
   token_ = taken.token;
   if (granted >= majority_.needed()) {
@@ -171,13 +161,10 @@ void QuorumLock::raise_token(Session& session, std::int64_t token, TimePoint dea
   const auto is_raised = [&](const auto& votes) {
     return count_answers(votes, true) >= majority_.needed();
   };
-  std::vector<std::exception_ptr> failures;
-  const bool raised = ballot.wait({deadline, session.wake_fd()}, is_raised, [&](const auto& votes) {
-    failures = failures_of(votes);
-    return is_raised(votes);
-  });
-  if (raised) return;
+  const auto votes = ballot.wait({deadline, session.wake_fd()}, is_raised);
+  if (is_raised(votes)) return;
   take_back(session);
+  const auto failures = failures_of(votes);
   if (!failures.empty()) throw_too_few(failures, majority_, "make the fencing token known");
   throw redis::Unavailable(escape_for_terminal(name()) +
                            ": too late: the lease ended, or the lock was deleted, before " +
@@ -200,27 +187,18 @@ std::optional<Hold> QuorumLock::reenter(Session& session) {
   const auto is_in = [](const auto& vote) { return vote.answer && *vote.answer; };
   const auto is_out = [](const auto& vote) { return vote.answer && !*vote.answer; };
   Hold entered = hold(asked, Hold::Standing::reentered);
-  std::vector<std::exception_ptr> failures;
-  std::size_t in = 0;
-  std::size_t out = 0;
-  ballot.wait(
-      {TimePoint::max(), session.wake_fd()},
-      [&](const auto& votes) {
-        return count_votes(votes, is_in) >= majority_.needed() ||
-               majority_.is_blocked_by(count_votes(votes, is_out));
-      },
-      [&](auto& votes) {
-        in = count_votes(votes, is_in);
-        out = count_votes(votes, is_out);
-        failures = failures_of(votes);
-        for (const auto& vote : votes) {
-          if (!is_in(vote)) continue;
-          const Hold& one = **vote.answer;
-          entered.count = std::max(entered.count, one.count);
-          if (one.token) token_ = entered.token = one.token;
-          if (one.standing == Hold::Standing::nested) entered.standing = one.standing;
-        }
-      });
+  const auto votes = ballot.wait({TimePoint::max(), session.wake_fd()}, [&](const auto& so_far) {
+    return count_votes(so_far, is_in) >= majority_.needed() ||
+           majority_.is_blocked_by(count_votes(so_far, is_out));
+  });
+  for (const auto& vote : votes) {
+    if (!is_in(vote)) continue;
+    const Hold& one = **vote.answer;
+    entered.count = std::max(entered.count, one.count);
+    if (one.token) token_ = entered.token = one.token;
+    if (one.standing == Hold::Standing::nested) entered.standing = one.standing;
+  }
+  const std::size_t in = count_votes(votes, is_in);
   if (in >= majority_.needed() && (fencing_ == Fencing::off || token_)) return entered;
   take_back(session);
   if (in >= majority_.needed()) {
@@ -229,8 +207,8 @@ std::optional<Hold> QuorumLock::reenter(Session& session) {
                       ": the outer run has no valid fencing token (it drew none, or there is a "
                       "higher one), and several servers cannot draw one for a nested run");
   }
-  if (majority_.is_blocked_by(out)) return std::nullopt;
-  throw_too_few(failures, majority_, "re-enter the lock");
+  if (majority_.is_blocked_by(count_votes(votes, is_out))) return std::nullopt;
+  throw_too_few(failures_of(votes), majority_, "re-enter the lock");
 }
 
 }  // namespace rlock::lock

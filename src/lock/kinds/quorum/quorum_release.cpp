@@ -40,19 +40,16 @@ Release QuorumLock::release(Session& session, Milliseconds keep) {
     return members[i]->give_back(client, keep, Wake::yes);
   });
   const auto is_answered = [&](const auto& votes) {
-    return majority_.servers - count_votes(votes, [](const auto& vote) { return !vote.answer; }) >=
+    return count_votes(votes, [](const auto& vote) { return vote.answer.has_value(); }) >=
            majority_.needed();
   };
-  ballot.wait({TimePoint::max(), session.wake_fd()}, is_answered, k_no_use);
-  if (connected) connected->wait({TimePoint::max(), session.wake_fd()}, k_for_all, k_no_use);
-  return ballot.wait(
-      {after(BootClock::now(), k_release_bound), session.wake_fd()}, k_for_all, [&](auto& votes) {
-        if (!is_answered(votes)) throw_too_few(failures_of(votes), majority_, "release the lock");
-        if (majority_.is_blocked_by(count_answers(votes, Release::not_held))) {
-          return Release::not_held;
-        }
-        return count_answers(votes, Release::still_held) > 0 ? Release::still_held : Release::freed;
-      });
+  ballot.wait({TimePoint::max(), session.wake_fd()}, is_answered);
+  if (connected) connected->wait({TimePoint::max(), session.wake_fd()}, k_for_all);
+  const auto votes =
+      ballot.wait({after(BootClock::now(), k_release_bound), session.wake_fd()}, k_for_all);
+  if (!is_answered(votes)) throw_too_few(failures_of(votes), majority_, "release the lock");
+  if (majority_.is_blocked_by(count_answers(votes, Release::not_held))) return Release::not_held;
+  return count_answers(votes, Release::still_held) > 0 ? Release::still_held : Release::freed;
 }
 
 void QuorumLock::abandon(Session& session) noexcept {
@@ -61,7 +58,7 @@ void QuorumLock::abandon(Session& session) noexcept {
     Ballot<Release> ballot(session, [members = members_](std::size_t i, redis::Client& client) {
       return members[i]->give_back(client, Milliseconds(0), Wake::no);
     });
-    ballot.wait({after(BootClock::now(), k_release_bound)}, k_for_all, k_no_use);
+    ballot.wait({after(BootClock::now(), k_release_bound)}, k_for_all);
   } catch (const std::exception&) {  // then the leases end it
   }
 }

@@ -5,7 +5,6 @@
 #include "lock/kinds/quorum/quorum.hpp"
 #include "lock/servers/ballot.hpp"
 #include "lock/servers/fencing.hpp"
-#include "lock/servers/twins.hpp"
 
 namespace rlock::lock {
 namespace {
@@ -101,20 +100,20 @@ Renewal QuorumLock::renew(Session& session, TimePoint* deadline) const {
     if (member->without > 0) ++member->without;
   }
   // Who goes on renewing has seen it when he took the lock.
-  const TwinCheck twins = deadline == nullptr ? TwinCheck(session) : TwinCheck();
-  Ballot<Renewal> ballot(session, [members = members_, bound, healing, token = token_, twins](
+  const auto runs =
+      deadline == nullptr && session.has_look_alikes() ? session.absentees() : nullptr;
+  Ballot<Renewal> ballot(session, [members = members_, bound, healing, token = token_, runs](
                                       std::size_t i, redis::Client& client) {
-    twins.note(i, client);
+    if (runs) runs->ask_run(i, client);
     const Renewal answer = members[i]->renew(client, bound);
     if (answer == Renewal::lost && healing->add(i)) members[i]->restore(client, bound, token);
     return answer;
   });
-  const Renewal answer = ballot.wait(
-      {bound, session.wake_fd()}, [&](const Votes& votes) { return is_decided(votes, majority_); },
-      [&](Votes& votes) {
-        if (deadline == nullptr) refuse_twins(session);
-        return decide(votes, majority_, "renew the lock");
-      });
+  const Votes votes = ballot.wait({bound, session.wake_fd()}, [&](const Votes& so_far) {
+    return is_decided(so_far, majority_);
+  });
+  if (deadline == nullptr) session.refuse_twins();
+  const Renewal answer = decide(votes, majority_, "renew the lock");
   if (answer == Renewal::lost || deadline == nullptr) return answer;
   *deadline = lease_deadline(asked, lease());
   for (const std::size_t i : healing->confirm()) {
@@ -130,10 +129,10 @@ Renewal QuorumLock::ask(Session& session) const {
   Ballot<Renewal> ballot(session, [members = members_](std::size_t i, redis::Client& client) {
     return members[i]->lock->ask(client);
   });
-  return ballot.wait(
-      {TimePoint::max(), session.wake_fd()},
-      [&](const Votes& votes) { return is_decided(votes, majority_); },
-      [&](Votes& votes) { return decide(votes, majority_, "ask for the lock"); });
+  const Votes votes = ballot.wait({TimePoint::max(), session.wake_fd()}, [&](const Votes& so_far) {
+    return is_decided(so_far, majority_);
+  });
+  return decide(votes, majority_, "ask for the lock");
 }
 
 void QuorumLock::go_on_with(const Hold& hold) {
@@ -146,17 +145,13 @@ bool QuorumLock::has_ended(Session& session) const {
   Ballot<bool> ballot(session, [members = members_](std::size_t i, redis::Client& client) {
     return members[i]->lock->has_ended(client);
   });
-  return ballot.wait(
-      {TimePoint::max(), session.wake_fd()},
-      [&](const auto& votes) {
-        return count_answers(votes, true) >= majority_.needed() ||
-               majority_.is_blocked_by(count_answers(votes, false));
-      },
-      [&](auto& votes) {
-        if (count_answers(votes, true) >= majority_.needed()) return true;
-        if (majority_.is_blocked_by(count_answers(votes, false))) return false;
-        throw_too_few(failures_of(votes), majority_, "ask for the hold");
-      });
+  const auto votes = ballot.wait({TimePoint::max(), session.wake_fd()}, [&](const auto& so_far) {
+    return count_answers(so_far, true) >= majority_.needed() ||
+           majority_.is_blocked_by(count_answers(so_far, false));
+  });
+  if (count_answers(votes, true) >= majority_.needed()) return true;
+  if (majority_.is_blocked_by(count_answers(votes, false))) return false;
+  throw_too_few(failures_of(votes), majority_, "ask for the hold");
 }
 
 }  // namespace rlock::lock
