@@ -26,10 +26,7 @@ std::string user_name() {
 About about_this_host() {
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
-  About about;
-  about.host = host.data();
-  about.user = user_name();
-  return about;
+  return {.host = host.data(), .user = user_name()};
 }
 
 }  // namespace
