@@ -82,12 +82,14 @@ void Alarm::set(TimePoint when) const noexcept {
 
 bool Alarm::has_rung() const noexcept { return take_count(fd_) > 0; }
 
-Either::Either(int one, int other) : fd_(checked(::epoll_create1(EPOLL_CLOEXEC), "epoll")) {
+Fd either(int one, int other) {
+  Fd both = checked(::epoll_create1(EPOLL_CLOEXEC), "epoll");
   for (const int fd : {one, other}) {
     epoll_event event{};
     event.events = EPOLLIN;
-    if (::epoll_ctl(fd_.get(), EPOLL_CTL_ADD, fd, &event) != 0) throw_errno("epoll");
+    if (::epoll_ctl(both.get(), EPOLL_CTL_ADD, fd, &event) != 0) throw_errno("epoll");
   }
+  return both;
 }
 
 }  // namespace rlock

@@ -15,15 +15,10 @@ class Fd {
   Fd() = default;
   explicit Fd(int fd) noexcept : fd_(fd) {}
   Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Fd& operator=(Fd&& other) noexcept {
-    if (this != &other) {
-      reset();
-      fd_ = std::exchange(other.fd_, -1);
-    }
+  Fd& operator=(Fd other) noexcept {
+    std::swap(fd_, other.fd_);
     return *this;
   }
-  Fd(const Fd&) = delete;
-  Fd& operator=(const Fd&) = delete;
   ~Fd() { reset(); }
 
   [[nodiscard]] int get() const noexcept { return fd_; }
@@ -69,15 +64,8 @@ class Alarm {
   Fd fd_;
 };
 
-// A descriptor that is readable while one of two others is readable, for code that can wait for one
-// descriptor only. The constructor throws Error if the system has no descriptor left.
-class Either {
- public:
-  Either(int one, int other);
-  [[nodiscard]] int fd() const noexcept { return fd_.get(); }
-
- private:
-  Fd fd_;
-};
+// Returns a descriptor that is readable while one of the two is readable, for code that can wait
+// for one descriptor only. Throws Error if the system has no descriptor left.
+[[nodiscard]] Fd either(int one, int other);
 
 }  // namespace rlock

@@ -105,12 +105,12 @@ int acquire(const Globals& globals, const AcquireOptions& options) {
   process::Signals signals;
   session_options.client.wake_fd = signals.fd();
   std::optional<BackgroundWatchdog> watchdog;
-  std::optional<Either> wake;
+  Fd wake;
   if (caller) {
     watchdog.emplace(request.wish, session_options, *caller);
     // Nobody else would tell us that it was killed, and a wait may have no end.
-    wake.emplace(signals.fd(), caller->handle.get());
-    session_options.client.wake_fd = wake->fd();
+    wake = either(signals.fd(), caller->handle.get());
+    session_options.client.wake_fd = wake.get();
   }
   lock::Session session(session_options);
   const auto give_back = [&](const HeldLock& held) {

@@ -130,8 +130,8 @@ void keep(lock::Wish wish, lock::SessionOptions servers, const std::string& mess
   HeldLocks locks(session, {.watchdog_session = servers});
   locks.add(std::move(held));
   locks.start_watchdog(HeldLocks::Use::own_session);
-  const Either wake(caller.get(), locks.lost_fd());
-  session.set_wake_fd(wake.fd());
+  const Fd wake = either(caller.get(), locks.lost_fd());
+  session.set_wake_fd(wake.get());
   check_descriptors(servers);
   try {
     wait_for_first_answer(locks, session,
