@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <clocale>
+#include <cstdint>
 #include <cwchar>
 #include <locale.h>
 
@@ -28,14 +29,15 @@ class Utf8 {
   locale_t before_;
 };
 
-struct Character {
-  std::size_t bytes;
-  std::size_t columns;
+struct Extent {
+  std::size_t bytes = 0;
+  std::size_t columns = 0;
 };
 
 constexpr char k_escape = '\x1b';
 
-Character first_of(std::string_view text) {
+// Returns the extent of the first character, or change of colour.
+Extent first_of(std::string_view text) {
   if (text[0] == k_escape) return {std::min(text.find('m'), text.size() - 1) + 1, 0};
   wchar_t character = 0;
   std::mbstate_t state{};
@@ -50,33 +52,29 @@ bool is_simple(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return (c & 0x80) == 0 && c != k_escape; });
 }
 
+// Returns the extent of as many characters as fit into `columns`.
+Extent measure(std::string_view text, std::size_t columns) {
+  const Utf8 utf8;
+  Extent all;
+  while (all.bytes < text.size()) {
+    const Extent character = first_of(text.substr(all.bytes));
+    if (all.columns + character.columns > columns) break;
+    all.bytes += character.bytes;
+    all.columns += character.columns;
+  }
+  return all;
+}
+
 }  // namespace
 
 std::size_t display_width(std::string_view text) {
-  if (is_simple(text)) return text.size();
-  const Utf8 utf8;
-  std::size_t width = 0;
-  while (!text.empty()) {
-    const Character character = first_of(text);
-    width += character.columns;
-    text.remove_prefix(character.bytes);
-  }
-  return width;
+  return is_simple(text) ? text.size() : measure(text, SIZE_MAX).columns;
 }
 
 std::string fit(std::string_view text, std::size_t columns) {
   if (display_width(text) <= columns) return std::string(text);
   if (columns == 0) return "";
-  const Utf8 utf8;
-  std::size_t width = 0;
-  std::size_t end = 0;
-  while (end < text.size()) {
-    const Character character = first_of(text.substr(end));
-    if (width + character.columns > columns - 1) break;
-    width += character.columns;
-    end += character.bytes;
-  }
-  const std::string_view shown = text.substr(0, end);
+  const std::string_view shown = text.substr(0, measure(text, columns - 1).bytes);
   const bool has_color = shown.find(k_escape) != std::string_view::npos;
   return std::string(shown) + "…" + (has_color ? "\x1b[0m" : "");
 }
