@@ -11,7 +11,7 @@ namespace {
 struct Rule {
   std::string_view code;
   ExitStatus status;
-  const char* words;  // what has happened, and what to do
+  const char* words;  // what has happened, and what to do; empty: missing_right says it
 };
 
 constexpr const char* k_unknown_user = "the server rejects the user or the password";
@@ -19,8 +19,9 @@ constexpr const char* k_no_password =
     "the server's default user has no password: give none, or set one on the server";
 constexpr const char* k_cluster =
     "the server is a node of a cluster: use redis-cluster://HOST:PORT";
+constexpr const char* k_not_now = "the server cannot carry out a request now";
 
-// The first code that fits decides.
+// The first code that fits decides. The last one always fits.
 constexpr std::array k_rules = {
     Rule{"NOAUTH", ExitStatus::permission, "the server requires a password"},
     Rule{"WRONGPASS", ExitStatus::permission, k_unknown_user},
@@ -50,8 +51,8 @@ constexpr std::array k_rules = {
     Rule{"CLUSTERDOWN", ExitStatus::unavailable,
          "the cluster is down, or the part of it that keeps this lock"},
     Rule{"TRYAGAIN", ExitStatus::unavailable, "the lock's slot is being moved: try again"},
-    Rule{"UNKILLABLE", ExitStatus::unavailable, ""},
-    Rule{"UNBLOCKED", ExitStatus::unavailable, ""},
+    Rule{"UNKILLABLE", ExitStatus::unavailable, k_not_now},
+    Rule{"UNBLOCKED", ExitStatus::unavailable, k_not_now},
     Rule{"ERR max number of clients", ExitStatus::unavailable,
          "the server accepts no more clients (maxclients)"},
     Rule{"MOVED", ExitStatus::config, k_cluster},
@@ -62,12 +63,12 @@ constexpr std::array k_rules = {
          "the server has no such database: check the number at the end of the URL"},
     Rule{"ERR SELECT is not allowed", ExitStatus::config,
          "a cluster has only database 0: check the number at the end of the URL"},
+    Rule{"", ExitStatus::wrong_kind, "the server refuses a request"},
 };
 
-const Rule* find_rule(const std::string& text) {
-  const auto* const found =
-      std::ranges::find_if(k_rules, [&](const Rule& rule) { return is_error(text, rule.code); });
-  return found == k_rules.end() ? nullptr : &*found;
+const Rule& find_rule(const std::string& text) {
+  return *std::ranges::find_if(k_rules,
+                               [&](const Rule& rule) { return is_error(text, rule.code); });
 }
 
 // In a script, Redis before 7.2 does not name the command that the user may not run.
@@ -89,17 +90,9 @@ std::string missing_right(const std::string& text) {
   return "this user may not " + what + "; see Access control in man rlock";
 }
 
-ExitStatus status_for(const std::string& text) {
-  const Rule* const rule = find_rule(text);
-  return rule == nullptr ? ExitStatus::wrong_kind : rule->status;
-}
-
 std::string words_for(const std::string& text) {
-  const Rule* const rule = find_rule(text);
-  if (rule == nullptr) return "the server refuses a request";
-  if (rule->words[0] != '\0') return rule->words;
-  return rule->status == ExitStatus::permission ? missing_right(text)
-                                                : "the server cannot carry out a request now";
+  const std::string words = find_rule(text).words;
+  return words.empty() ? missing_right(text) : words;
 }
 
 // Returns the server's text without the position in rlock's script, which does not help the user.
@@ -120,8 +113,8 @@ std::string without_script(std::string text) {
 }  // namespace
 
 ServerError::ServerError(const std::string& server, const std::string& text)
-    : Error(status_for(text), server + ": " + words_for(text) + "; the server says: " +
-                                  escape_for_terminal(without_script(text))),
+    : Error(find_rule(text).status, server + ": " + words_for(text) + "; the server says: " +
+                                        escape_for_terminal(without_script(text))),
       code_(text.substr(0, text.find(' '))),
       words_end_(server.size() + 2 + words_for(text).size()),
       lacks_unnamed_right_(words_for(text) == k_unnamed_right) {}
@@ -133,9 +126,9 @@ std::string ServerError::message_with(const std::string& advice) const {
 }
 
 bool is_error(const std::string& text, std::string_view code) {
-  if (text.starts_with(code)) return true;
   // An error that redis.call raised inside a script arrives wrapped by some versions.
-  return text.starts_with("ERR Error running script") && text.find(code) != std::string::npos;
+  return text.starts_with(code) ||
+         (text.starts_with("ERR Error running script") && text.find(code) != std::string::npos);
 }
 
 }  // namespace rlock::redis
