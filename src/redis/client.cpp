@@ -123,8 +123,7 @@ Reply Client::run(const ScriptCall& call, int* unanswered, TimePoint deadline) {
   const ScriptCall whole = complete(call);
   const Patience patience = options_.patience(deadline);
   const auto action = [&](Connection& connection) -> std::optional<Reply> {
-    const Asking asking = links_.is_asking() ? Asking::yes : Asking::no;
-    Reply reply = run_script(connection, whole, patience, asking);
+    Reply reply = run_script(connection, whole, patience, links_.is_asking());
     if (is_to_be_made_again(reply, patience.deadline)) return std::nullopt;
     return reply;
   };
@@ -165,9 +164,8 @@ void Client::run_some(const std::vector<ScriptCall>& calls, const std::vector<st
   for (std::size_t i = 0; i < which.size(); ++i) {
     Reply& reply = replies[which[i]];
     reply = std::move(answers[i]);
-    if (!links_.is_cluster() || !reply.is_error()) continue;
-    if (!Links::is_about_slot(reply.text)) continue;  // it has just moved, say
-    try {
+    if (!links_.is_cluster() || !reply.is_error() || !Links::is_about_slot(reply.text)) continue;
+    try {  // it has just moved, say
       reply = run(some[i]);
     } catch (const ServerError&) {  // then that answer stands
     } catch (const Unavailable&) {
@@ -193,9 +191,8 @@ std::vector<Reply> Client::commands(const std::vector<Args>& requests, std::stri
     auto replies = connection.commands(requests, patience);
     for (const Reply& reply : replies) {
       // ASKING goes before one command, not before several.
-      if (!reply.text.starts_with("ASK ") && is_to_be_made_again(reply, patience.deadline)) {
-        return std::nullopt;
-      }
+      if (reply.text.starts_with("ASK ")) continue;
+      if (is_to_be_made_again(reply, patience.deadline)) return std::nullopt;
     }
     return replies;
   };
@@ -216,10 +213,10 @@ std::int64_t Client::wait_for_replicas(int count, Milliseconds bound) {
 }
 
 template <typename Action>
-bool Client::best_effort(Action action) noexcept {
+bool Client::best_effort(Milliseconds bound, Action action) noexcept {
   if (links_.last() == nullptr) return false;
   try {
-    action(*links_.last(), Patience{after(BootClock::now(), k_courtesy)});
+    action(*links_.last(), Patience{after(BootClock::now(), bound)});
     return true;
   } catch (const std::exception&) {
     return false;
@@ -228,21 +225,21 @@ bool Client::best_effort(Action action) noexcept {
 
 void Client::close_gently(Milliseconds bound) noexcept {
   if (links_.last() == nullptr) return;
-  best_effort([&](Connection& connection, const Patience&) {
-    connection.finish(Patience{after(BootClock::now(), bound)});
-  });
+  best_effort(
+      bound, [](Connection& connection, const Patience& patience) { connection.finish(patience); });
   links_.close();
 }
 
 bool Client::send_behind(const ScriptCall& call) noexcept {
-  return best_effort([&](Connection& connection, const Patience& patience) {
+  return best_effort(k_courtesy, [&](Connection& connection, const Patience& patience) {
     send_script(connection, complete(call), patience);
   });
 }
 
 bool Client::send_behind(const Args& args) noexcept {
-  return best_effort(
-      [&](Connection& connection, const Patience& patience) { connection.send(args, patience); });
+  return best_effort(k_courtesy, [&](Connection& connection, const Patience& patience) {
+    connection.send(args, patience);
+  });
 }
 
 std::vector<Endpoint> Client::find_masters() { return links_.masters(options_.patience()); }

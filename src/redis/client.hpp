@@ -25,11 +25,11 @@ struct ClientOptions : ConnectionOptions {
   [[nodiscard]] Patience patience(TimePoint latest = TimePoint::max()) const;
 };
 
-// Not thread-safe: use one client for each thread.
 // For so long the word of sentinels or nodes counts of who is the master: a usual request asks
 // once.
 inline constexpr Milliseconds k_age_of_word{500};
 
+// Not thread-safe: use one client for each thread.
 class Client {
  public:
   explicit Client(ClientOptions options);
@@ -115,7 +115,7 @@ class Client {
   void run_some(const std::vector<ScriptCall>& calls, const std::vector<std::size_t>& which,
                 std::vector<Reply>& replies);
   template <typename Action>
-  bool best_effort(Action action) noexcept;
+  bool best_effort(Milliseconds bound, Action action) noexcept;
 
   ClientOptions options_;
   Links links_;

@@ -13,35 +13,26 @@ Args eval_args(std::string_view command, std::string_view which, const ScriptCal
   return words;
 }
 
-struct Commands {
-  std::string_view by_sha;
-  std::string_view by_text;
-};
-
-Reply run(Connection& connection, const Commands& commands, const ScriptCall& call,
-          const Patience& patience, Asking asking) {
-  const auto send = [&](std::string_view command, std::string_view which) {
-    if (asking == Asking::yes) connection.send({"ASKING"}, patience);
-    return connection.command(eval_args(command, which, call), patience);
-  };
-  Reply reply = send(commands.by_sha, call.script.sha1);
-  if (reply.is_error() && reply.text.starts_with("NOSCRIPT")) {
-    reply = send(commands.by_text, call.script.text);
-  }
-  return reply;
-}
-
 }  // namespace
 
 Reply run_script(Connection& connection, const ScriptCall& call, const Patience& patience,
-                 Asking asking) {
+                 bool is_asking) {
+  const auto send = [&](std::string_view command, std::string_view which) {
+    if (is_asking) connection.send({"ASKING"}, patience);
+    return connection.command(eval_args(command, which, call), patience);
+  };
+  const auto run = [&](std::string_view by_sha, std::string_view by_text) {
+    Reply reply = send(by_sha, call.script.sha1);
+    if (!reply.is_error() || !reply.text.starts_with("NOSCRIPT")) return reply;
+    return send(by_text, call.script.text);
+  };
   if (call.script.access == Script::Access::read) {
-    Reply reply = run(connection, {"EVALSHA_RO", "EVAL_RO"}, call, patience, asking);
+    Reply reply = run("EVALSHA_RO", "EVAL_RO");
     const bool is_refused = reply.is_error() && (reply.text.starts_with("ERR unknown command") ||
                                                  reply.text.starts_with("NOPERM"));
     if (!is_refused) return reply;
   }
-  return run(connection, {"EVALSHA", "EVAL"}, call, patience, asking);
+  return run("EVALSHA", "EVAL");
 }
 
 Args script_command(std::string_view command, const ScriptCall& call) {

@@ -28,14 +28,12 @@ struct ScriptCall {
   std::string key_count = std::to_string(keys.size());  // as the command has it
 };
 
-// Whether ASKING must precede a request: its slot is being moved to the node that gets it.
-enum class Asking { no, yes };
-
 // Runs a script by its SHA1, or by its text if the server does not know it. A script that only
 // reads is run by EVALSHA_RO or EVAL_RO, if the server knows and permits these commands (Redis 7).
+// `is_asking`: ASKING must precede each request, because the slot is being moved to this node.
 // Returns the reply, which may be an error reply. Throws as Connection::command.
 [[nodiscard]] Reply run_script(Connection& connection, const ScriptCall& call,
-                               const Patience& patience, Asking asking = Asking::no);
+                               const Patience& patience, bool is_asking = false);
 
 // Runs scripts that only read, in one round trip. Returns the replies in order. They may be errors.
 // Each has the span of `each`. Throws as Connection::command.
