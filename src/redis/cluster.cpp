@@ -1,6 +1,7 @@
 #include "redis/cluster.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "redis/server_error.hpp"
@@ -72,11 +73,7 @@ std::vector<HostAndPort> Cluster::candidates(const HostAndPort& beside) {
 
 void Cluster::ask(const Patience& patience, const HostAndPort& beside) {
   const TimePoint now = BootClock::now();
-  Survey<View> survey(
-      [options = options_](const HostAndPort& node, const Patience& until) {
-        return connect_and_ask(options, node, until);
-      },
-      patience);
+  Survey<View> survey(std::bind_front(connect_and_ask, options_), patience);
   std::exception_ptr refusal;
   std::string why = " " + in_time(patience);
   const auto accept = [&](std::optional<Survey<View>::Result> result) {

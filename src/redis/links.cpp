@@ -165,17 +165,13 @@ std::string Links::owner(int slot, const Patience& patience) {
 }
 
 std::vector<Endpoint> Links::masters(const Patience& patience) {
-  std::vector<Endpoint> masters;
-  if (cluster_) {
-    for (const HostAndPort& node : cluster_->masters(patience)) {
-      masters.push_back(options_.endpoint.of(node));
-    }
-  } else if (options_.endpoint.transport == Endpoint::Transport::sentinel) {
-    const Master master = connect_master(options_, patience);
-    masters.push_back(options_.endpoint.of(master.node));
-  } else {
-    masters.push_back(options_.endpoint);
+  const Endpoint& whole = options_.endpoint;
+  if (whole.transport == Endpoint::Transport::sentinel) {
+    return {whole.of(connect_master(options_, patience).node)};
   }
+  if (!cluster_) return {whole};
+  std::vector<Endpoint> masters;
+  for (const HostAndPort& node : cluster_->masters(patience)) masters.push_back(whole.of(node));
   return masters;
 }
 

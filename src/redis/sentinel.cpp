@@ -1,6 +1,7 @@
 #include "redis/sentinel.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -122,9 +123,7 @@ struct Answers {
 // Asks all sentinels, until all have answered or failed, or a majority has answered. From
 // `any_counts` on, a single answer is enough.
 Answers ask_all(const ConnectionOptions& options, const Patience& patience, TimePoint any_counts) {
-  Survey<Opinion> survey([options](const HostAndPort& sentinel,
-                                   const Patience& until) { return ask(options, sentinel, until); },
-                         patience);
+  Survey<Opinion> survey(std::bind_front(ask, options), patience);
   for (const HostAndPort& sentinel : options.endpoint.seeds) survey.ask(sentinel);
   Answers answers;
   TimePoint until = patience.deadline;

@@ -108,9 +108,7 @@ std::vector<HostAndPort> SlotMap::masters() const {
   std::vector<HostAndPort> masters;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const auto owner = static_cast<std::uint16_t>(i + 1);
-    if (std::ranges::find(owners_, owner) != owners_.end()) {
-      masters.push_back(nodes_[i]);
-    }
+    if (std::ranges::find(owners_, owner) != owners_.end()) masters.push_back(nodes_[i]);
   }
   return masters;
 }
