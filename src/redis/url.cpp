@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/integer.hpp"
 #include "base/percent.hpp"
+#include "base/words.hpp"
 
 namespace rlock::redis {
 namespace {
@@ -121,16 +122,13 @@ Endpoint parse_tcp(std::string_view rest, Endpoint::Transport transport) {
 
 std::vector<HostAndPort> parse_seeds(std::string_view text, std::uint16_t default_port) {
   std::vector<HostAndPort> seeds;
-  while (true) {
-    const std::size_t comma = text.find(',');
-    const HostAndPort seed = parse_host_and_port(text.substr(0, comma), default_port);
-    if (std::ranges::find(seeds, seed) != seeds.end()) {
-      fail("a host is named twice");
-    }
+  for (const std::string_view part : split(text, ',')) {
+    const HostAndPort seed = parse_host_and_port(part, default_port);
+    if (std::ranges::find(seeds, seed) != seeds.end()) fail("a host is named twice");
     seeds.push_back(seed);
-    if (comma == std::string_view::npos) return seeds;
-    text.remove_prefix(comma + 1);
   }
+  if (text.empty() || text.ends_with(',')) fail("no host");
+  return seeds;
 }
 
 Endpoint parse_sentinel(std::string_view rest) {
@@ -183,8 +181,6 @@ Endpoint parse_local(std::string_view rest) {
   return endpoint;
 }
 
-bool is_digit(unsigned char c) { return std::isdigit(c) != 0; }
-
 // Returns whether the text has only letters, digits and `others`.
 bool has_only(std::string_view text, std::string_view others) {
   return std::ranges::all_of(text, [&](unsigned char c) {
@@ -201,7 +197,7 @@ bool is_host(std::string_view text) {
     return host == "localhost" || host.find('.') != std::string_view::npos;
   }
   const std::string_view port = text.substr(colon + 1);
-  return !port.empty() && port.size() <= 5 && std::ranges::all_of(port, is_digit);
+  return port.size() <= 5 && parse_integer<unsigned>(port);
 }
 
 // Guesses what a user meant whose text is not the URL of a server, such as "put redis:// in front
@@ -242,11 +238,11 @@ std::string Endpoint::display() const {
     case Transport::cluster:
       return "redis-cluster://" + nodes;
     case Transport::tls:
-      return "rediss://" + HostAndPort{host, port}.display() + slash_db;
     case Transport::tcp:
       break;
   }
-  return "redis://" + HostAndPort{host, port}.display() + slash_db;
+  const char* const scheme = transport == Transport::tls ? "rediss://" : "redis://";
+  return scheme + HostAndPort{host, port}.display() + slash_db;
 }
 
 Endpoint Endpoint::of(const HostAndPort& node) const {
