@@ -42,13 +42,6 @@ void check_privacy(const std::string& directory) {
   }
 }
 
-void make_private_directory(const std::string& directory) {
-  if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
-    refuse(directory, errno_text(errno));
-  }
-  check_privacy(directory);
-}
-
 // Refuses a directory of something else: the server would put its files among those that are there.
 void check_use(const std::string& directory) {
   std::error_code error;
@@ -76,80 +69,76 @@ Fd try_lock_directory(const std::string& directory) {
   return fd;
 }
 
-// What the server is started with; made before the fork.
-class Command {
- public:
-  explicit Command(const std::string& directory) {
-    const std::pair<const char*, std::string> options[] = {
-        {"--port", "0"},
-        {"--unixsocket", directory + "/redis.sock"},
-        {"--unixsocketperm", "700"},
-        {"--dir", directory},
-        {"--pidfile", directory + "/" + k_private_server_pid},
-        {"--daemonize", "no"},
-        {"--logfile", directory + "/server.log"},
-        {"--save", ""},
-        {"--appendonly", "yes"},
-        {"--maxmemory-policy", "noeviction"}};
-    words_ = {"redis-server"};
-    for (const auto& [option, value] : options) words_.insert(words_.end(), {option, value});
-    for (const std::string& word : words_) argv_.push_back(word.c_str());
-    argv_.push_back(nullptr);
-    for (const char* program : {"redis-server", "valkey-server"}) {
-      for (const std::string& place : program_directories()) {
-        const std::string file = place + "/" + program;
-        if (::access(file.c_str(), X_OK) == 0) programs_.push_back(file);
-      }
+// Returns the words of the server's command line.
+std::vector<std::string> server_command(const std::string& directory) {
+  const std::pair<const char*, std::string> options[] = {
+      {"--port", "0"},
+      {"--unixsocket", directory + "/redis.sock"},
+      {"--unixsocketperm", "700"},
+      {"--dir", directory},
+      {"--pidfile", directory + "/" + k_private_server_pid},
+      {"--daemonize", "no"},
+      {"--logfile", directory + "/server.log"},
+      {"--save", ""},
+      {"--appendonly", "yes"},
+      {"--maxmemory-policy", "noeviction"}};
+  std::vector<std::string> words = {"redis-server"};
+  for (const auto& [option, value] : options) words.insert(words.end(), {option, value});
+  return words;
+}
+
+// Returns the server programs that are installed, the best first.
+std::vector<std::string> find_programs() {
+  std::vector<std::string> places = {"/usr/local/bin", "/usr/bin", "/usr/sbin"};
+  const std::string path = from_environment("PATH").value_or("");
+  for (const std::string_view place : split(path, ':')) places.emplace_back(place);
+  std::vector<std::string> programs;
+  for (const char* program : {"redis-server", "valkey-server"}) {
+    for (const std::string& place : places) {
+      const std::string file = place + "/" + program;
+      if (::access(file.c_str(), X_OK) == 0) programs.push_back(file);
     }
   }
+  return programs;
+}
 
-  [[nodiscard]] bool is_installed() const { return !programs_.empty(); }
-
-  // Becomes the server: in a session of its own, with nothing of ours but `lock_fd`.
-  [[noreturn]] void exec(int lock_fd) const {
-    ::setsid();
-    if (::fork() != 0) ::_exit(0);  // the server is nobody's child
-    const int null = ::open("/dev/null", O_RDWR);
-    for (const int fd : {0, 1, 2}) ::dup2(null, fd);
-    ::dup2(lock_fd, k_private_server_lock);
-    ::fcntl(k_private_server_lock, F_SETFD, 0);  // not FD_CLOEXEC, also where it was `lock_fd`
-    ::close_range(k_private_server_lock + 1, ~0U, 0);
-    for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
-    sigset_t none;
-    ::sigemptyset(&none);
-    ::sigprocmask(SIG_SETMASK, &none, nullptr);
-    ::umask(077);
-    std::array<const char*, 2> environment = {"PATH=/usr/local/bin:/usr/bin:/bin", nullptr};
-    for (const std::string& file : programs_) {
-      ::execve(file.c_str(), const_cast<char* const*>(argv_.data()),
-               const_cast<char* const*>(environment.data()));
-    }
-    ::_exit(127);
+// Becomes the server: in a session of its own, with nothing of ours but `lock_fd`.
+[[noreturn]] void exec_server(const std::vector<std::string>& programs,
+                              const std::vector<const char*>& argv, int lock_fd) {
+  ::setsid();
+  if (::fork() != 0) ::_exit(0);  // the server is nobody's child
+  const int null = ::open("/dev/null", O_RDWR);
+  for (const int fd : {0, 1, 2}) ::dup2(null, fd);
+  ::dup2(lock_fd, k_private_server_lock);
+  ::fcntl(k_private_server_lock, F_SETFD, 0);  // not FD_CLOEXEC, also where it was `lock_fd`
+  ::close_range(k_private_server_lock + 1, ~0U, 0);
+  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::umask(077);
+  std::array<const char*, 2> environment = {"PATH=/usr/local/bin:/usr/bin:/bin", nullptr};
+  for (const std::string& file : programs) {
+    ::execve(file.c_str(), const_cast<char* const*>(argv.data()),
+             const_cast<char* const*>(environment.data()));
   }
-
- private:
-  static std::vector<std::string> program_directories() {
-    std::vector<std::string> places = {"/usr/local/bin", "/usr/bin", "/usr/sbin"};
-    const std::string path = from_environment("PATH").value_or("");
-    for (const std::string_view place : split(path, ':')) places.emplace_back(place);
-    return places;
-  }
-
-  std::vector<std::string> words_;
-  std::vector<const char*> argv_;
-  std::vector<std::string> programs_;
-};
+  ::_exit(127);
+}
 
 void start_server(const std::string& directory, const Fd& lock) {
   check_use(directory);
-  const Command command(directory);
-  if (!command.is_installed()) {
+  const std::vector<std::string> words = server_command(directory);
+  std::vector<const char*> argv;  // made before the fork, like all that takes memory
+  for (const std::string& word : words) argv.push_back(word.c_str());
+  argv.push_back(nullptr);
+  const std::vector<std::string> programs = find_programs();
+  if (programs.empty()) {
     throw Unavailable("no server program is installed: install redis-server or valkey-server");
   }
   ::unlink((directory + "/redis.sock").c_str());  // of a server that was killed
   const pid_t child = ::fork();
   if (child < 0) throw Unavailable("cannot start the server: " + errno_text(errno));
-  if (child == 0) command.exec(lock.get());
+  if (child == 0) exec_server(programs, argv, lock.get());
   while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
   }
 }
@@ -161,7 +150,8 @@ Fd connect_local(const std::string& directory, const Patience& patience) {
   const std::string socket = place + "/redis.sock";
   if (socket.size() >= sizeof(sockaddr_un::sun_path))
     refuse(place, "the path is too long for a socket");
-  make_private_directory(place);
+  if (::mkdir(place.c_str(), 0700) != 0 && errno != EEXIST) refuse(place, errno_text(errno));
+  check_privacy(place);
   try {
     return connect_unix(socket, patience);
   } catch (const Unavailable&) {  // none runs: start one
