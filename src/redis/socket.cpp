@@ -97,19 +97,14 @@ struct Attempt {
 };
 
 Attempt start(const addrinfo& address) {
-  Attempt attempt;
-  attempt.fd = Fd(::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!attempt.fd.valid()) {
-    attempt.error = errno;
-    return attempt;
-  }
-  while (::connect(attempt.fd.get(), address.ai_addr, address.ai_addrlen) != 0) {
-    if (errno == EINTR) continue;
+  Attempt attempt{Fd(::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0))};
+  if (!attempt.fd.valid()) attempt.error = errno;
+  while (attempt.error == 0 &&
+         ::connect(attempt.fd.get(), address.ai_addr, address.ai_addrlen) != 0) {
     if (errno == EINPROGRESS || errno == EALREADY || errno == EISCONN) break;
-    attempt.error = errno;
-    attempt.fd.reset();
-    break;
+    if (errno != EINTR) attempt.error = errno;
   }
+  if (attempt.error != 0) attempt.fd.reset();
   return attempt;
 }
 
