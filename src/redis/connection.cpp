@@ -2,7 +2,6 @@
 
 #include <poll.h>
 #include <sys/socket.h>
-#include <utility>
 
 #include "redis/local_server.hpp"
 #include "redis/server_error.hpp"

@@ -91,13 +91,6 @@ void* create_integer(const redisReadTask* task, long long value) noexcept {
   });
 }
 
-void* create_nil(const redisReadTask* task) noexcept {
-  return place(task, [](Reply&) {});
-}
-
-// Only whole replies are freed: the items of an array belong to it.
-void free_reply(void* reply) noexcept { delete static_cast<Reply*>(reply); }
-
 // RESP3 has more types (hiredis knows them since 1.0). rlock never asks for RESP3, so it refuses
 // them. If these functions were null, hiredis would return a type number as if it were a pointer.
 template <typename Functions>
@@ -116,8 +109,9 @@ redisReplyObjectFunctions make_functions() {
   functions.createString = create_string;
   functions.createArray = create_array;
   functions.createInteger = create_integer;
-  functions.createNil = create_nil;
-  functions.freeObject = free_reply;
+  functions.createNil = [](const redisReadTask* task) { return place(task, [](Reply&) {}); };
+  // Only whole replies are freed: the items of an array belong to it.
+  functions.freeObject = [](void* reply) { delete static_cast<Reply*>(reply); };
   return functions;
 }
 
@@ -160,8 +154,6 @@ ReplyParser::ReplyParser(std::size_t limit) : limit_(limit), budget_{limit} {
   reader_->privdata = &budget_;
   reader_->maxbuf = 0;  // keep the buffer between replies; it is freed with the reader
 }
-
-ReplyParser::~ReplyParser() = default;
 
 void ReplyParser::feed(std::string_view bytes) {
   if (reader_->len - reader_->pos + bytes.size() > limit_) {

@@ -62,7 +62,6 @@ class ReplyParser {
   // `limit`: how many bytes of text and array elements, added up, one reply may have.
   explicit ReplyParser(std::size_t limit);
   ReplyParser(ReplyParser&&) = delete;
-  ~ReplyParser();
 
   void feed(std::string_view bytes);
   // Returns the next whole reply, or nothing if more bytes are needed.

@@ -56,7 +56,6 @@ class TlsStream : public Stream {
 
   Step write(std::string_view bytes) override {
     Step step;
-    if (bytes.empty()) return step;
     step.wait_for =
         events_after(module_->write(session_, bytes.data(), bytes.size(), step.bytes, failure_));
     return step;
