@@ -16,15 +16,9 @@ const char* find_lack(unsigned long error) {
   // Without an error, there was no memory to keep one in.
   if (error == 0 || ERR_GET_REASON(error) == ERR_R_MALLOC_FAILURE) return "out of memory";
   if (!ERR_SYSTEM_ERROR(error)) return nullptr;
-  switch (ERR_GET_REASON(error)) {
-    case EMFILE:
-    case ENFILE:
-      return "too many open files";
-    case ENOMEM:
-      return "out of memory";
-    default:
-      return nullptr;
-  }
+  const int reason = ERR_GET_REASON(error);
+  if (reason == EMFILE || reason == ENFILE) return "too many open files";
+  return reason == ENOMEM ? "out of memory" : nullptr;
 }
 
 // A certificate that was checked and not accepted.

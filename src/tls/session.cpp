@@ -50,14 +50,8 @@ int transmit(BIO* bio, const char* data, std::size_t size, std::size_t* taken) {
 }
 
 long control(BIO* bio, int command, long /*number*/, void* /*pointer*/) {
-  switch (command) {
-    case BIO_CTRL_FLUSH:
-      return 1;
-    case BIO_CTRL_EOF:
-      return BIO_test_flags(bio, BIO_FLAGS_IN_EOF) != 0 ? 1 : 0;
-    default:
-      return 0;
-  }
+  if (command == BIO_CTRL_EOF) return BIO_test_flags(bio, BIO_FLAGS_IN_EOF) != 0 ? 1 : 0;
+  return command == BIO_CTRL_FLUSH ? 1 : 0;
 }
 
 // One for all sessions, and for ever. (A static in a function would need the C++ library.)
