@@ -22,13 +22,13 @@ std::string advice(lock::Refused::Why why) {
        "if it is a lock, take it with --kind simple; if it is a semaphore, with --permits"},
       {Why::is_any_string,
        "if it is a lock, and no semaphore that nobody holds, --kind simple breaks it"},
-      {Why::is_other, ""},
       {Why::no_tokens, "leave out --fence"},
       {Why::no_token_drawn, "give --fence to the outer run, too"},
       {Why::needs_one_server, "give one server (-r)"},
       {Why::needs_fresh_value, "leave out --token"},
       {Why::is_one_server, "name each server once (-r)"}};
-  return k_advice.at(why);
+  const auto found = k_advice.find(why);
+  return found == k_advice.end() ? "" : found->second;
 }
 
 std::string advice(const redis::ServerError& error) {
