@@ -108,22 +108,11 @@ local function announce(count)
   if count > 0 then publish(channel, string.format('%.0f', count)) end
 end
 
--- Returns how many listen for permits, or nil where that cannot be told.
-local function count_listeners()
-  local count = 0
-  for _, command in ipairs({'numsub', is_sharded and 'shardnumsub'}) do
-    if not command then break end
-    local reply = redis.pcall('pubsub', command, channel)
-    if reply.err then return nil end
-    count = math.max(count, reply[2])  -- rlock's listen in both ways
-  end
-  return count
-end
-
+--#include subscribers.lua
 -- To be called when permits have come back. Where somebody may listen, the number stays: Redisson
 -- waits for ever where there is none.
 local function settle()
-  local is_unheard = count_listeners() == 0
+  local is_unheard = count_listeners(channel) == 0
   if made_here() and count_out() == 0 and is_unheard then
     redis.call('del', lock, permits)
     redis.pcall('hdel', info, 'permits')

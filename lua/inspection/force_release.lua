@@ -20,6 +20,7 @@ if seen then return cmsgpack.unpack(seen) end
 --#include publish.lua
 --#include alone.lua
 --#include queue.lua
+--#include subscribers.lua
 
 -- Returns {owner, holds, JSON, ...} of the holders, and the mode of a read/write lock; or nil, and
 -- what is there instead of a lock.
@@ -51,27 +52,6 @@ local function find_holders()
   return found, mode
 end
 
-local function count_listeners()
-  local count = 0
-  for _, command in ipairs({'numsub', is_sharded and 'shardnumsub'}) do
-    if not command then break end
-    local reply = redis.pcall('pubsub', command, channel, rw_channel, semaphore_channel)
-    if reply.err then return -1 end
-    -- Ours listen in both ways, Redisson's in one.
-    count = math.max(count, reply[2] + reply[4] + reply[6])
-  end
-  return count
-end
-
-local function may_break(holders)
-  local named = {}
-  for _, owner in ipairs(expected) do named[owner] = true end
-  for i = 1, #holders, 3 do
-    if not named[holders[i]] then return false end
-  end
-  return true
-end
-
 -- Readers' holds end by keys of their own.
 local function delete_timeouts(holders)
   for i = 1, #holders, 3 do
@@ -83,36 +63,31 @@ local function delete_timeouts(holders)
   end
 end
 
--- As wake(), where the lock was free already: the time that the head has left to come goes on.
-local function wake_again()
-  local head = live_head(false)
-  if not head or not was_called(head) then return wake() end
-  publish(channel .. ':' .. head, '0')
-  publish(channel, '0')
-end
-
--- As Redisson's unlocking writer (1), and for those whom that does not reach (0): a thread that
--- does not sleep yet, and readers.
-local function wake_readers_and_writers(publisher)
-  publish(rw_channel, '1', publisher)
-  publish(rw_channel, '0', publisher)
-end
-
 local holders, mode = find_holders()
 if not holders then return {k_in_use, mode} end
 local queued = is_list() and redis.pcall('llen', queue) or 0
-local answer = {k_found, 'left', now, redis.call('pttl', lock),
-                type(queued) == 'number' and queued or 0, count_listeners(), mode, holders}
+local answer = {k_found, 'left', now, redis.call('pttl', lock), type(queued) == 'number' and queued or 0,
+                count_listeners(channel, rw_channel, semaphore_channel) or -1, mode, holders}
 local is_free = #holders == 0
 if is_free then answer[k_found_outcome] = 'free' end
 if task == 'look' or not is_free and not may_break(holders) then return answer end
 
--- Without the right to wake who waits, a read/write lock is not broken.
-wake_readers_and_writers(mode == '' and redis.pcall or redis.call)
+-- As Redisson's unlocking writer (1), and for those whom that does not reach (0): a thread that does not
+-- sleep yet, and readers. Without the right to wake who waits, a read/write lock is not broken.
+for _, message in ipairs({'1', '0'}) do
+  publish(rw_channel, message, mode == '' and redis.pcall or redis.call)
+end
 -- DEL comes first: it opens the script for writing when the server is out of memory.
 redis.call('del', is_free and latch or lock)
 if is_free then
-  wake_again()
+  -- The time goes on that a head who was called has left to come.
+  local head = live_head(false)
+  if head and was_called(head) then
+    publish(channel .. ':' .. head, '0')
+    publish(channel, '0')
+  else
+    wake()
+  end
   publish(semaphore_channel, '1')  -- who waits for a permit of a semaphore that is gone
 else
   answer[k_found_outcome] = 'broken'

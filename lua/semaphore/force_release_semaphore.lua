@@ -22,22 +22,20 @@ local is_known = redis.call('exists', permits) == 1 or made_here()
 if use or not is_known then return {k_in_use, use or redis.call('type', lock).ok} end
 if count_out() > k_most_holders then return {k_in_use, 'semaphore with more holders than can be told of'} end
 
-local holders, named, may_break = {}, {}, true
-for _, owner in ipairs(expected) do named[owner] = true end
+local holders = {}
 local from = string.format('(%.0f', now)
 for _, holder in ipairs(redis.call('zrange', permits, from, '+inf', 'byscore')) do
   local told = redis.pcall('hget', info, holder)
   holders[#holders + 1] = shown(holder)
   holders[#holders + 1] = '1'
   holders[#holders + 1] = type(told) == 'string' and told or ''
-  may_break = may_break and named[shown(holder)] == true
 end
 local last = redis.call('zrange', permits, -1, -1, 'withscores')[2]
 local left = last and math.max(tonumber(last) - now, 0) or 0
 local is_free = #holders == 0
 local answer = {k_found, is_free and 'free' or 'left', now,
-                left > k_for_ever and -1 or left, 0, count_listeners() or -1, '', holders}
-if task == 'look' or not is_free and not may_break then return answer end
+                left > k_for_ever and -1 or left, 0, count_listeners(channel) or -1, '', holders}
+if task == 'look' or not is_free and not may_break(holders) then return answer end
 
 if not is_free then answer[k_found_outcome] = 'broken' end
 local members = redis.call('zrange', permits, 0, -1)

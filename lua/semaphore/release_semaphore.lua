@@ -42,7 +42,7 @@ if keep > 0 then
   redis.call('zrem', permits, '')  -- of nobody: it opens the script for writing without memory
   redis.call('zadd', permits, 'xx', now + keep, owner)
   note_outlived(owner, keep)
-  keep_alive(count_listeners() == 0)
+  keep_alive(count_listeners(channel) == 0)
   return answer(k_still_held)
 end
 redis.call('zrem', permits, owner)
