@@ -75,11 +75,11 @@ local function twin_mark()
   return twin and redis.pcall('exists', twin) == 1 and 2 or 0
 end
 
--- Returns the reply busy of a holder, without marks; and its kind.
-local function held_by(holder)
+-- Returns the reply busy of a holder, with these marks or none yet; and its kind.
+local function held_by(holder, marks)
   local told = redis.pcall('hget', info, holder)
   local about = decode(told) or {}
-  return {k_busy, redis.call('pttl', lock), holder, type(told) == 'string' and told or '', now}, about.kind
+  return {k_busy, redis.call('pttl', lock), holder, type(told) == 'string' and told or '', now, marks}, about.kind
 end
 
 -- The same, of whoever holds a hash; or the reply in_use of an application's.

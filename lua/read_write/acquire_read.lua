@@ -27,9 +27,7 @@ local other = other_kind()
 if other then return {k_in_use, other} end
 
 if mode == 'write' and redis.call('hexists', lock, writer) == 0 then
-  local answer = held_by(first_holder())
-  answer[k_busy_marks] = twin_mark()
-  return answer
+  return (held_by(first_holder(), twin_mark()))
 end
 -- An earlier sending of this request may have taken the lock: then it is not counted again. The
 -- hold's own key comes first, then the right to set an end: a user who may not do either must not

@@ -33,9 +33,7 @@ local is_ours = mode and redis.call('hexists', lock, writer) == 1
 -- Readers who are all dead keep nobody out, although the hash is there, whose TTL others had set.
 local is_left = mode == 'read' and span_of_readers() == 0
 if mode and not is_ours and not is_left then
-  local answer = held_by(first_holder())
-  answer[k_busy_marks] = twin_mark()
-  return answer
+  return (held_by(first_holder(), twin_mark()))
 end
 if not is_ours then ask_for_memory() end
 last_for(lease)

@@ -41,9 +41,8 @@ end
 -- An earlier sending of this request may have taken the lock. A value that others use, too, tells so
 -- only together with the latch.
 if value and (value ~= owner or not is_unique and not entered) then
-  local answer = held_by(value)
-  answer[k_busy_owner], answer[k_busy_marks] = value:sub(1, k_longest_value), twin_mark()
-  answer[k_busy_waiters] = count_waiters()
+  local answer = held_by(value, twin_mark())
+  answer[k_busy_owner], answer[k_busy_waiters] = value:sub(1, k_longest_value), count_waiters()
   tell_taken(answer[k_busy_pttl])
   return answer
 end
