@@ -117,7 +117,7 @@ end
 -- Returns the owner's place, after queueing him if he was not. `before`: what was told of him as a
 -- waiter, or nil.
 local function take_place(about, before)
-  about.came = string.format('%.0f', time[1] * 1000000 + time[2])
+  about.came = clock()
   if before then about.since, about.came = before.since, before.came end
   if before or score_of(owner) then
     local place = find_place(before and tonumber(before.came))

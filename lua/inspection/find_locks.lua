@@ -22,7 +22,6 @@ local function skip()
   return false
 end
 
-local function failed(reply) return type(reply) == 'table' and reply.err end
 local function exists(key) return redis.pcall('exists', key) == 1 end
 local function starts_with(text, start) return text:sub(1, #start) == start end
 
@@ -51,7 +50,7 @@ end
 local function is_lock(key)
   if starts_with(key, 'rlock_info:') or starts_with(key, k_braced) then return false end
   local fields = redis.pcall('hrandfield', key, 16)
-  if failed(fields) then return skip() end
+  if fields.err then return skip() end
   for _, field in ipairs(fields) do
     if not is_of_lock(key, field) then return false end
   end
@@ -65,8 +64,7 @@ local function is_string_lock(key)
     return false
   end
   local length = redis.pcall('strlen', key)
-  if failed(length) or length > k_longest_value then return skip() end
-  return true
+  return type(length) == 'number' and length <= k_longest_value or skip()
 end
 
 -- Returns the lock beside which a key lies whose name ends in `rest`, or nil. By Redisson's rule a
@@ -81,14 +79,6 @@ end
 local matching, beside = {}, {}
 local function add(to, name)
   if #name > 0 and #name <= k_longest_name then to[#to + 1] = name end
-end
-
-local function look_at_hash(key)
-  if is_lock(key) then add(matching, key) end
-end
-
-local function look_at_string(key)
-  if is_string_lock(key) then add(matching, key) end
 end
 
 local function look_beside(key)
@@ -112,17 +102,20 @@ local function look_at_permits(key)
   if redis.pcall('strlen', name) <= k_longest_count then add(beside, name) end
 end
 
-local walks = {{look = look_at_hash, match = pattern, 'type', 'hash'},
+-- Where `look` returns true, the key itself is a lock.
+local walks = {{look = is_lock, match = pattern, 'type', 'hash'},
                {look = look_beside, match = 'r*'},
                {look = look_at_permits, match = '*:timeout', 'type', 'zset'}}
-if simple ~= '' then walks[4] = {look = look_at_string, match = simple, 'type', 'string'} end
+if simple ~= '' then walks[4] = {look = is_string_lock, match = simple, 'type', 'string'} end
 
 local next_cursors = {}
 for i, walk in ipairs(walks) do
   local cursor = cursors[i] or '0'
   if cursor ~= '' then
     local reply = redis.call('scan', cursor, 'match', walk.match, 'count', count, unpack(walk))
-    for _, key in ipairs(reply[2]) do walk.look(key) end
+    for _, key in ipairs(reply[2]) do
+      if walk.look(key) then add(matching, key) end
+    end
     cursor = reply[1] == '0' and '' or reply[1]
   end
   next_cursors[i] = cursor

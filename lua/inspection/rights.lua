@@ -25,19 +25,14 @@ local function may(command)
   return not known or allowed
 end
 
-local function check(use, text)
-  local words = {}
-  for word in text:gmatch('%S+') do words[#words + 1] = word end
-  local shown = (words[1] == 'client') and words[1] .. '|' .. words[2] or words[1]
-  for i, word in ipairs(words) do
-    if word == 'KEY' then words[i] = lock end
-    if word == 'TOKEN' then words[i] = token end
-  end
-  if not may(words) then lacks(use, shown) end
-end
-
+local k_keys = {KEY = lock, TOKEN = token}
 local function check_all(use, commands)
-  for _, command in ipairs(commands) do check(use, command) end
+  for _, command in ipairs(commands) do
+    local words = {}
+    for word in command:gmatch('%S+') do words[#words + 1] = k_keys[word] or word end
+    local shown = words[1] == 'client' and words[1] .. '|' .. words[2] or words[1]
+    if not may(words) then lacks(use, shown) end
+  end
 end
 
 local of_keys = {

@@ -47,8 +47,7 @@ end
 -- Returns how many listen on each of the channels on which a release is told, or false.
 local function count_listening()
   local counts = {}
-  for _, command in ipairs({'numsub', is_cluster and 'shardnumsub'}) do
-    if not command then break end
+  for _, command in ipairs({'numsub', is_cluster and 'shardnumsub' or nil}) do
     local reply = redis.pcall('pubsub', command, channel, rw_channel, semaphore_channel)
     if reply.err and command == 'numsub' then return false end
     -- Ours listen in both ways, Redisson's in one.
@@ -74,13 +73,12 @@ local function dead_readers()
   return dead
 end
 
-local function size_of(kind, command, key)
-  return type_of(key) == kind and redis.call(command, key) or 0
-end
+-- Returns the answer to a command about a key of this type; false where the key has another.
+local function ask(kind, command, key) return type_of(key) == kind and redis.call(command, key) end
 
 local kind = type_of(lock)
-local size = size_of('hash', 'hlen', lock) + size_of('hash', 'hlen', info) +
-             size_of('list', 'llen', queue) + size_of('zset', 'zcard', scores)
+local size = (ask('hash', 'hlen', lock) or 0) + (ask('hash', 'hlen', info) or 0) +
+             (ask('list', 'llen', queue) or 0) + (ask('zset', 'zcard', scores) or 0)
 if most > 0 and size > most then return 'LONG' end
 
 local content, members, deadlines, known, dead = {}, {}, {}, {}, {}
@@ -106,9 +104,7 @@ end
 local listeners, elsewhere = {}, false
 if type_of(queue) == 'list' then listeners, elsewhere = count_listeners() end
 
-local fence = false
-if type_of(token) == 'string' then fence = redis.call('get', token) end
 return {string.format('%.0f', now), kind, ttl, content, members, deadlines,
-        fence, type_of(queue), type_of(scores), type_of(info), known, listeners,
+        ask('string', 'get', token), type_of(queue), type_of(scores), type_of(info), known, listeners,
         elsewhere and 1 or 0, dead, type_of(token), redis.call('pttl', token),
         ends, count_out, has_out and 1 or 0, count_listening()}
