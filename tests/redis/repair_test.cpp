@@ -31,8 +31,7 @@ const std::string k_latch = "redisson_unlock_latch:{job}:0123456789abcdef";
 Words fixes(redis::Client& client, Repair mode, const Words& leftovers = {}) {
   Words words;
   for (const Fix& fix : lock::repair(client, "job", leftovers, mode)) {
-    words.push_back(std::to_string(fix.found.count) + " x " + lock::code_of(fix.garbage) + " of " +
-                    fix.found.first);
+    words.push_back(std::to_string(fix.found.count) + " x " + fix.code + " of " + fix.found.first);
   }
   return words;
 }

@@ -166,13 +166,13 @@ TEST_CASE("leftovers, and waiters that sleep on") {
 }
 
 TEST_CASE("what a repair has done") {
-  const auto fix = [](Garbage garbage) { return cli::describe_fix({garbage, {"u:1", 2}}); };
-  CHECK(fix(Garbage::ended_permit) == "given back, because ended: u:1 and 1 more");
-  CHECK(fix(Garbage::dead_waiter) == "removed from the queue, because dead: u:1 and 1 more");
-  CHECK(fix(Garbage::member_without_score) ==
+  const auto fix = [](const char* code) { return cli::describe_fix({code, {"u:1", 2}}); };
+  CHECK(fix(EndedPermits::k_code) == "given back, because ended: u:1 and 1 more");
+  CHECK(fix(Fix::k_dead_waiter) == "removed from the queue, because dead: u:1 and 1 more");
+  CHECK(fix(MembersWithoutScore::k_code) ==
         "removed from the queue, because without a deadline: u:1 and 1 more");
-  CHECK(fix(Garbage::score_without_member) ==
+  CHECK(fix(ScoresWithoutMember::k_code) ==
         "deleted, a deadline whose waiter is not in the queue: u:1 and 1 more");
-  CHECK(fix(Garbage::leaked_latch) == "given an expiry: u:1 and 1 more");
-  CHECK(fix(Garbage::lasting_info) == "given an expiry: u:1 and 1 more");
+  CHECK(fix(LeakedLatches::k_code) == "given an expiry: u:1 and 1 more");
+  CHECK(fix(LastingInfo::k_code) == "given an expiry: u:1 and 1 more");
 }

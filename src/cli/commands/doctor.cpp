@@ -118,8 +118,7 @@ class Doctor {
       names_.insert(name);
       leftovers_[name].insert(leftovers_[name].end(), keys.begin(), keys.end());
     }
-    const auto reach = client_.is_cluster() ? lock::Reach::shards : lock::Reach::server;
-    listened_.merge(lock::listened_locks(master, options_.name, reach));
+    listened_.merge(lock::listened_locks(master, options_.name, client_.is_cluster()));
     if (options_.name) return;
     lock::LockScan scan(master, {});
     while (!scan.is_done()) {
@@ -181,7 +180,7 @@ class Doctor {
       for (const lock::Fix& fix : fixes) {
         report_.add(name, options_.dry_run ? "repairable" : "repaired",
                     {.detail = (options_.dry_run ? "to be " : "") + describe_fix(fix),
-                     .code = lock::code_of(fix.garbage)});
+                     .code = fix.code});
       }
       if (!fixes.empty() && !options_.dry_run) {
         problems = lock::take_snapshot(client_, name).problems;

@@ -220,14 +220,16 @@ std::string describe_left_out(std::int64_t keys) {
 }
 
 std::string describe_fix(const lock::Fix& fix) {
-  // In the order of lock::Garbage.
-  constexpr std::array k_done{"removed from the queue, because dead",
-                              "removed from the queue, because without a deadline",
-                              "deleted, a deadline whose waiter is not in the queue",
-                              "given an expiry",
-                              "given an expiry",
-                              "given back, because ended"};
-  return k_done.at(static_cast<std::size_t>(fix.garbage)) + (": " + named(fix.found));
+  const std::string which = named(fix.found);
+  if (fix.code == lock::EndedPermits::k_code) return "given back, because ended: " + which;
+  if (fix.code == lock::Fix::k_dead_waiter) return "removed from the queue, because dead: " + which;
+  if (fix.code == lock::MembersWithoutScore::k_code) {
+    return "removed from the queue, because without a deadline: " + which;
+  }
+  if (fix.code == lock::ScoresWithoutMember::k_code) {
+    return "deleted, a deadline whose waiter is not in the queue: " + which;
+  }
+  return "given an expiry: " + which;
 }
 
 }  // namespace rlock::cli

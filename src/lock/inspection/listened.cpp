@@ -58,14 +58,14 @@ bool has_semaphore_sleepers(const Snapshot& snapshot, const Listened& listened) 
 }  // namespace
 
 Listened listened_locks(redis::Client& client, const std::optional<std::string>& name,
-                        Reach reach) {
+                        bool is_sharded) {
   Listened listened;
   if (name) {
     add_one(listened, client, *name, "NUMSUB");
-    if (reach == Reach::shards) add_one(listened, client, *name, "SHARDNUMSUB");
+    if (is_sharded) add_one(listened, client, *name, "SHARDNUMSUB");
   } else {
     add_all(listened, client, "CHANNELS");
-    if (reach == Reach::shards) add_all(listened, client, "SHARDCHANNELS");
+    if (is_sharded) add_all(listened, client, "SHARDCHANNELS");
   }
   return listened;
 }

@@ -10,10 +10,6 @@
 
 namespace rlock::lock {
 
-// Whether listeners are looked for among those of the server, or also among those of its shard of
-// a cluster.
-enum class Reach { server, shards };
-
 // Names by the kind of channel on which somebody listens; a name may be in both.
 struct Listened {
   std::set<std::string> locks;  // also read/write locks
@@ -27,9 +23,10 @@ struct Listened {
 
 // Returns the names of the locks on whose channel, of any kind but that of a single waiter,
 // somebody listens: of all locks, or of `name`. Those whose name has a brace are only found by
-// name. Empty where the user may not ask. Throws as redis::Client::command.
+// name. With `is_sharded`, also of those who listen to the server's shard of a cluster. Empty where
+// the user may not ask. Throws as redis::Client::command.
 [[nodiscard]] Listened listened_locks(redis::Client& client, const std::optional<std::string>& name,
-                                      Reach reach = Reach::server);
+                                      bool is_sharded);
 
 // Returns the note that somebody waits although the lock is free, or a permit available; otherwise
 // nothing.

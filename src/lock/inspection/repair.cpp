@@ -14,16 +14,10 @@ namespace {
 
 constexpr std::size_t k_latches_at_once = 1000;  // a script may not hold the server up
 
-// In the order of Garbage, as repair.lua names them.
-constexpr const char* k_garbage_codes[] = {
-    "dead_waiter",         MembersWithoutScore::k_code, ScoresWithoutMember::k_code,
-    LeakedLatches::k_code, LastingInfo::k_code,         EndedPermits::k_code};
-
-Garbage to_garbage(const std::string& code) {
-  const auto* const found = std::ranges::find(k_garbage_codes, code);
-  if (found == std::end(k_garbage_codes)) throw redis::ProtocolError("repair: " + code);
-  return static_cast<Garbage>(found - std::begin(k_garbage_codes));
-}
+// As repair.lua names the garbage.
+constexpr const char* k_codes[] = {Fix::k_dead_waiter,          MembersWithoutScore::k_code,
+                                   ScoresWithoutMember::k_code, LeakedLatches::k_code,
+                                   LastingInfo::k_code,         EndedPermits::k_code};
 
 // Does the work of repair() for some of the latches.
 std::vector<Fix> repair_some(redis::Client& client, const KeyNames& keys,
@@ -42,14 +36,17 @@ std::vector<Fix> repair_some(redis::Client& client, const KeyNames& keys,
   std::vector<Fix> fixes;
   for (const redis::Reply& sort : reply.as_array()) {
     const auto& items = sort.as_array(3);
-    fixes.push_back({to_garbage(items[0].as_text()),
-                     {items[2].as_text(), static_cast<std::size_t>(items[1].as_integer())}});
+    const std::string& code = items[0].as_text();
+    if (std::ranges::find(k_codes, code) == std::end(k_codes)) {
+      throw redis::ProtocolError("repair: " + code);
+    }
+    fixes.push_back({code, {items[2].as_text(), static_cast<std::size_t>(items[1].as_integer())}});
   }
   return fixes;
 }
 
 void add(std::vector<Fix>& fixes, Fix more) {
-  const auto same = std::ranges::find(fixes, more.garbage, &Fix::garbage);
+  const auto same = std::ranges::find(fixes, more.code, &Fix::code);
   if (same == fixes.end()) {
     fixes.push_back(std::move(more));
   } else {
@@ -58,8 +55,6 @@ void add(std::vector<Fix>& fixes, Fix more) {
 }
 
 }  // namespace
-
-std::string code_of(Garbage garbage) { return k_garbage_codes[static_cast<std::size_t>(garbage)]; }
 
 std::vector<Fix> repair(redis::Client& client, const std::string& name,
                         const std::vector<std::string>& leftovers, Repair mode) {
@@ -72,7 +67,7 @@ std::vector<Fix> repair(redis::Client& client, const std::string& name,
         std::span(latches).subspan(at).first(std::min(k_latches_at_once, latches.size() - at));
     for (Fix& fix : repair_some(client, keys, {some.begin(), some.end()}, mode)) {
       // Who only looks finds all the rest again each time.
-      const bool is_new = at == 0 || mode == Repair::repair || fix.garbage == Garbage::leaked_latch;
+      const bool is_new = at == 0 || mode == Repair::repair || fix.code == LeakedLatches::k_code;
       if (is_new) add(fixes, std::move(fix));
     }
     at += some.size();

@@ -9,22 +9,11 @@
 
 namespace rlock::lock {
 
-enum class Garbage {
-  dead_waiter,
-  member_without_score,
-  score_without_member,
-  leaked_latch,
-  lasting_info,
-  ended_permit
-};
-
-// Returns the published name of a sort of garbage (rlock-doctor(1)).
-[[nodiscard]] std::string code_of(Garbage garbage);
-
 // One sort of garbage.
 struct Fix {
-  Garbage garbage = Garbage::dead_waiter;
-  Several found;  // members or keys
+  static constexpr const char* k_dead_waiter = "dead_waiter";
+  std::string code;  // its published name (rlock-doctor(1)): that, or the k_code of a Problem
+  Several found;     // members or keys
 };
 
 enum class Repair { look, repair };
