@@ -39,21 +39,20 @@ std::string lock_of_leftover(const std::string& key) {
 }
 
 Leftovers find_leftovers(redis::Client& client, const std::optional<std::string>& name) {
-  std::vector<std::string> patterns{std::string(k_latch) + "*", std::string(k_info_prefix) + "*",
-                                    std::string(k_braced_info_prefix) + "*"};
+  std::vector<std::string> walks;  // as find_leftovers.lua has them
   if (name) {
     const KeyNames keys(*name);
-    patterns = {literal_glob(keys.latch_prefix) + "*", literal_glob(keys.info)};
+    walks = {literal_glob(keys.latch_prefix) + "*", "0", literal_glob(keys.info), "0"};
+  } else {
+    for (const std::string_view start : {k_latch, k_info_prefix, k_braced_info_prefix}) {
+      walks.insert(walks.end(), {std::string(start) + "*", "0"});
+    }
   }
-  std::vector<std::string> cursors(patterns.size(), "0");
   Leftovers leftovers;
   std::unordered_set<std::string> seen;  // a key may come more than once
   while (true) {
-    lua::find_leftovers::Call call{.count = k_keys_at_once, .walks = {}};
-    for (std::size_t i = 0; i < patterns.size(); ++i) {
-      call.walks.insert(call.walks.end(), {patterns[i], cursors[i]});
-    }
-    const redis::Reply reply = client.run(call);
+    const redis::Reply reply =
+        client.run(lua::find_leftovers::Call{.count = k_keys_at_once, .walks = walks});
     const auto& items = reply.as_array(2);
     for (const redis::Reply& key : items[1].as_array()) {
       const std::string lock = lock_of_leftover(key.as_text());
@@ -63,9 +62,9 @@ Leftovers find_leftovers(redis::Client& client, const std::optional<std::string>
       if (seen.insert(key.as_text()).second) leftovers[lock].push_back(key.as_text());
     }
     bool is_done = true;
-    for (std::size_t i = 0; i < patterns.size(); ++i) {
-      cursors[i] = items[0].as_array(patterns.size())[i].as_text();
-      is_done = is_done && cursors[i].empty();
+    for (std::size_t i = 0; i < walks.size(); i += 2) {
+      walks[i + 1] = items[0].as_array(walks.size() / 2)[i / 2].as_text();
+      is_done = is_done && walks[i + 1].empty();
     }
     if (is_done) return leftovers;
   }

@@ -44,12 +44,12 @@ std::vector<std::string> LockScan::next() {
   if (!items[k_total].is_nil()) total_ = items[k_total].as_integer();
 
   std::vector<std::string> found;
-  for (const redis::Reply& name : items[k_matching].as_array()) {
-    if (seen_.insert(name.as_text()).second) found.push_back(name.as_text());
-  }
+  const auto add = [&](const std::string& name) {
+    if (seen_.insert(name).second) found.push_back(name);
+  };
+  for (const redis::Reply& name : items[k_matching].as_array()) add(name.as_text());
   for (const redis::Reply& name : items[k_beside].as_array()) {
-    if (!matches_glob(patterns_.names, name.as_text())) continue;
-    if (seen_.insert(name.as_text()).second) found.push_back(name.as_text());
+    if (matches_glob(patterns_.names, name.as_text())) add(name.as_text());
   }
   return found;
 }

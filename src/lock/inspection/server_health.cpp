@@ -21,8 +21,10 @@ constexpr std::int64_t k_fresh_s = 60;
 // A clock that was asked for so long is not known.
 constexpr Milliseconds k_longest_question{1000};
 
-std::map<std::string, std::string> parse_info(const std::string& text) {
-  std::map<std::string, std::string> info;
+using Info = std::map<std::string, std::string>;
+
+Info parse_info(const std::string& text) {
+  Info info;
   for (std::string_view line : split(text, '\n')) {
     if (line.ends_with('\r')) line.remove_suffix(1);
     const std::size_t colon = line.find(':');
@@ -45,24 +47,14 @@ std::optional<Milliseconds> compare_clocks(redis::Client& client) {
   return std::chrono::round<Milliseconds>(server - (before + spent / 2).time_since_epoch());
 }
 
-// A parsed INFO with its values understood.
-class Info {
- public:
-  explicit Info(const std::map<std::string, std::string>& values) : values_(values) {}
+std::string text_of(const Info& info, const char* name) {
+  const auto found = info.find(name);
+  return found == info.end() ? "" : found->second;
+}
 
-  [[nodiscard]] bool empty() const { return values_.empty(); }
-  [[nodiscard]] std::string text(const char* name) const {
-    const auto found = values_.find(name);
-    return found == values_.end() ? "" : found->second;
-  }
-  [[nodiscard]] bool is(const char* name, const char* value) const { return text(name) == value; }
-  [[nodiscard]] std::int64_t number(const char* name, std::int64_t otherwise = 0) const {
-    return to_integer(text(name), otherwise);
-  }
-
- private:
-  const std::map<std::string, std::string>& values_;
-};
+std::int64_t number_of(const Info& info, const char* name, std::int64_t otherwise = 0) {
+  return to_integer(text_of(info, name), otherwise);
+}
 
 using Findings = std::vector<Finding>;
 
@@ -85,8 +77,8 @@ bool is_before(const std::string& version, int major, int minor) {
 
 void check_version(Findings& findings, const Info& info) {
   using Product = OldVersion::Product;
-  const std::string valkey = info.text("valkey_version");
-  const std::string redis = info.text("redis_version");
+  const std::string valkey = text_of(info, "valkey_version");
+  const std::string redis = text_of(info, "redis_version");
   const bool is_old =
       valkey.empty() ? !redis.empty() && is_before(redis, 6, 2) : is_before(valkey, 7, 2);
   if (!is_old) return;
@@ -95,46 +87,48 @@ void check_version(Findings& findings, const Info& info) {
 }
 
 void check_role(Findings& findings, const Info& info) {
-  if (!info.is("role", "slave")) return;
+  if (text_of(info, "role") != "slave") return;
   add(findings, Level::problem,
-      Replica{info.text("master_host"), static_cast<std::uint16_t>(info.number("master_port"))});
+      Replica{text_of(info, "master_host"),
+              static_cast<std::uint16_t>(number_of(info, "master_port"))});
 }
 
 void check_memory(Findings& findings, const Info& info) {
-  const std::string policy = info.text("maxmemory_policy");
-  const std::int64_t limit = info.number("maxmemory");
+  const std::string policy = text_of(info, "maxmemory_policy");
+  const std::int64_t limit = number_of(info, "maxmemory");
   if (policy.empty() || policy == "noeviction") {
-    if (limit > 0 && info.number("used_memory") >= limit) {
+    if (limit > 0 && number_of(info, "used_memory") >= limit) {
       add(findings, Level::problem, OutOfMemory{limit});
     }
     return;
   }
   add(findings, limit > 0 ? Level::problem : Level::note,
-      Evicts{policy, limit, info.number("evicted_keys")});
+      Evicts{policy, limit, number_of(info, "evicted_keys")});
 }
 
 void check_persistence(Findings& findings, const Info& info) {
   for (const char* state :
        {"aof_last_write_status", "aof_last_bgrewrite_status", "rdb_last_bgsave_status"}) {
-    if (!info.is(state, "err")) continue;
+    if (text_of(info, state) != "err") continue;
     add(findings, Level::problem, PersistenceFails{state});
     break;
   }
-  if (info.is("aof_enabled", "0")) add(findings, Level::note, NoPersistence{});
-  const std::int64_t uptime = info.number("uptime_in_seconds", k_fresh_s);
+  if (text_of(info, "aof_enabled") == "0") add(findings, Level::note, NoPersistence{});
+  const std::int64_t uptime = number_of(info, "uptime_in_seconds", k_fresh_s);
   if (uptime < k_fresh_s) add(findings, Level::note, FreshRestart{uptime});
 }
 
 void check_topology(Findings& findings, const Info& info) {
-  if (info.is("cluster_enabled", "1")) {
-    if (info.is("cluster_state", "fail")) {
+  if (text_of(info, "cluster_enabled") == "1") {
+    if (text_of(info, "cluster_state") == "fail") {
       add(findings, Level::problem, ClusterDown{});
     } else {
       add(findings, Level::note, OneOfCluster{});
     }
   }
-  const std::int64_t replicas = info.number("connected_slaves");
-  if (info.is("role", "master") && replicas > 0) add(findings, Level::note, Failover{replicas});
+  const std::int64_t replicas = number_of(info, "connected_slaves");
+  if (text_of(info, "role") == "master" && replicas > 0)
+    add(findings, Level::note, Failover{replicas});
 }
 
 void check_clock(Findings& findings, const ServerFacts& facts) {
@@ -202,7 +196,7 @@ ServerFacts read_server_facts(redis::Client& client, const std::optional<std::st
 
 std::vector<Finding> find_server_problems(const ServerFacts& facts) {
   Findings findings;
-  const Info info(facts.info);
+  const Info& info = facts.info;
   check_version(findings, info);
   check_role(findings, info);
   check_memory(findings, info);

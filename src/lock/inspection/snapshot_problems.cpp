@@ -16,14 +16,9 @@ std::optional<Several> several(const std::vector<std::string>& owners) {
 }
 
 std::vector<std::string> orphans(const Snapshot& snapshot) {
-  const auto is_at = [](const auto& score, const std::string& member) {
-    return score.first == member;
-  };
   // A queue in order, which can be long, is looked through at once.
-  if (std::equal(snapshot.scores.begin(), snapshot.scores.end(), snapshot.queue.begin(),
-                 snapshot.queue.end(), is_at)) {
-    return {};
-  }
+  constexpr auto k_member = &std::pair<std::string, double>::first;
+  if (std::ranges::equal(snapshot.scores, snapshot.queue, {}, k_member)) return {};
   const std::unordered_set<std::string_view> queue(snapshot.queue.begin(), snapshot.queue.end());
   std::vector<std::string> found;
   for (const auto& [member, score] : snapshot.scores) {
@@ -77,15 +72,12 @@ void find_wrong_kinds(std::vector<Problem>& problems, const Snapshot& snapshot,
   if (snapshot.kind == Snapshot::Kind::unknown && types[0].type == "hash") {
     problems.push_back(WrongKind{types[0].key, types[0].type});
   }
-  const std::vector<std::string> expected[] = {{"hash", "string", "none"},
-                                               {"list", "none"},
-                                               {"zset", "none"},
-                                               {"hash", "none"},
-                                               {"string", "none"}};
+  constexpr const char* k_expected[] = {"hash", "list", "zset", "hash", "string"};
   for (std::size_t i = 0; i < types.size(); ++i) {
-    const auto& allowed = expected[i];
-    if (std::ranges::find(allowed, types[i].type) != allowed.end()) continue;
-    problems.push_back(WrongKind{types[i].key, types[i].type});
+    const auto& [key, type] = types[i];
+    const bool is_string_lock = i == 0 && type == "string";
+    if (type == "none" || type == k_expected[i] || is_string_lock) continue;
+    problems.push_back(WrongKind{key, type});
   }
 }
 
@@ -139,10 +131,9 @@ void find_mixed_kinds(std::vector<Problem>& problems, const Snapshot& snapshot) 
   if (snapshot.queue.empty()) return;
   if (snapshot.kind == Snapshot::Kind::read_write) problems.push_back(MixedKinds{Mix::read_write});
   if (snapshot.kind == Snapshot::Kind::simple) problems.push_back(MixedKinds{Mix::string});
-  for (const Holder& holder : snapshot.holders) {
-    if (holder.kind != Kind::reentrant) continue;
-    problems.push_back(MixedKinds{Mix::reentrant, Several{holder.owner, 1}});
-    return;
+  const auto plain = std::ranges::find(snapshot.holders, Kind::reentrant, &Holder::kind);
+  if (plain != snapshot.holders.end()) {
+    problems.push_back(MixedKinds{Mix::reentrant, Several{plain->owner}});
   }
 }
 
@@ -150,11 +141,10 @@ void find_dead_head(std::vector<Problem>& problems, const Snapshot& snapshot, bo
   if (snapshot.waiters.empty()) return;
   const Waiter& head = snapshot.waiters.front();
   if (head.alive != false) return;
-  DeadHead dead{head.owner};
+  DeadHead dead{.owner = head.owner, .can_be_evicted = can_be_evicted};
   if (head.deadline_ms && *head.deadline_ms > snapshot.time_ms) {
     dead.left = Milliseconds(*head.deadline_ms - snapshot.time_ms);
   }
-  dead.can_be_evicted = can_be_evicted;
   problems.push_back(std::move(dead));
 }
 
