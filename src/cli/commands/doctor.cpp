@@ -178,9 +178,9 @@ class Doctor {
       const auto mode = options_.dry_run ? lock::Repair::look : lock::Repair::repair;
       const auto fixes = lock::repair(client_, name, leftovers, mode);
       for (const lock::Fix& fix : fixes) {
-        report_.add(name, options_.dry_run ? "repairable" : "repaired",
-                    {.detail = (options_.dry_run ? "to be " : "") + describe_fix(fix),
-                     .code = fix.code});
+        report_.add(
+            name, options_.dry_run ? "repairable" : "repaired",
+            {.detail = (options_.dry_run ? "to be " : "") + describe_fix(fix), .code = fix.code});
       }
       if (!fixes.empty() && !options_.dry_run) {
         problems = lock::take_snapshot(client_, name).problems;

@@ -1,6 +1,5 @@
 #include "cli/output/problem_text.hpp"
 
-#include <array>
 
 #include "base/duration.hpp"
 #include "base/shell_quote.hpp"
