@@ -15,10 +15,10 @@ GivenOptions::GivenOptions(const std::vector<std::string>& words) : has_all_(fal
   }
 }
 
-bool GivenOptions::has_any_of(const std::string& names) const {
+bool GivenOptions::has_any_of(std::string_view names) const {
   for (std::size_t begin = 0; begin < names.size() && !has_all_;) {
     const std::size_t end = std::min(names.find(',', begin), names.size());
-    const std::string name = names.substr(begin, end - begin);
+    const std::string_view name = names.substr(begin, end - begin);
     if (name.size() == 2 ? letters_.find(name[1]) != std::string::npos
                          : std::ranges::find(long_names_, name) != long_names_.end()) {
       return true;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rlock::cli {
@@ -15,7 +16,7 @@ class GivenOptions {
 
   [[nodiscard]] bool has_all() const noexcept { return has_all_; }
   // Returns whether an option with these names, such as "-w,--wait", is among them.
-  [[nodiscard]] bool has_any_of(const std::string& names) const;
+  [[nodiscard]] bool has_any_of(std::string_view names) const;
 
  private:
   bool has_all_ = true;

@@ -38,19 +38,21 @@ class Help : public CLI::Formatter {
   std::string usage_;
 };
 
-CLI::Option& add(CLI::App& app, const std::string& names, OptionSet::Target target,
-                 const std::string& help) {
-  return *std::visit([&](auto* value) { return app.add_option(names, *value, help); }, target);
+CLI::Option& add(CLI::App& app, std::string_view names, OptionSet::Target target,
+                 std::string_view help) {
+  return *std::visit(
+      [&](auto* value) { return app.add_option(std::string(names), *value, std::string(help)); },
+      target);
 }
 
 }  // namespace
 
-void OptionSet::set_usage(const std::string& usage, const std::string& examples) {
+void OptionSet::set_usage(std::string_view usage, std::string_view examples) {
   if (!given_.has_all()) return;
-  app_.formatter(std::make_shared<Help>(usage));
+  app_.formatter(std::make_shared<Help>(std::string(usage)));
   app_.footer(app_.get_parent() == nullptr
                   ? "rlock help COMMAND shows the options of a command."
-                  : (examples.empty() ? "" : "Examples:\n" + examples + "\n") +
+                  : (examples.empty() ? "" : "Examples:\n" + std::string(examples) + "\n") +
                         "The global options (rlock --help) are accepted here, too.");
 }
 
@@ -60,28 +62,28 @@ std::string OptionSet::set_group(const std::string& heading) {
   return before;
 }
 
-void OptionSet::add_argument(const std::string& name, Target target, const std::string& help,
+void OptionSet::add_argument(std::string_view name, Target target, std::string_view help,
                              Need need) {
   CLI::Option& argument = add(app_, name, target, help);
   argument.required(need == Need::required);
   unprotect(argument);
 }
 
-void OptionSet::add_value(const std::string& names, Target target, const std::string& placeholder,
-                          const std::string& help, const std::vector<std::string>& choices) {
+void OptionSet::add_value(std::string_view names, Target target, std::string_view placeholder,
+                          std::string_view help, const std::vector<std::string>& choices) {
   if (!given_.has_any_of(names)) return;
   CLI::Option& option = add(app_, names, target, help);
-  option.type_name(placeholder);
+  option.type_name(std::string(placeholder));
   option.allow_extra_args(false);  // a value for each time that it is given
   if (!choices.empty()) option.check(CLI::IsMember(choices));
 }
 
-void OptionSet::add_flag(const std::string& names, bool& flag, const std::string& help) {
-  if (given_.has_any_of(names)) app_.add_flag(names, flag, help);
+void OptionSet::add_flag(std::string_view names, bool& flag, std::string_view help) {
+  if (given_.has_any_of(names)) app_.add_flag(std::string(names), flag, std::string(help));
 }
 
-void OptionSet::add_flag(const std::string& names, std::string& value, const std::string& help) {
-  if (given_.has_any_of(names)) app_.add_flag(names, value, help);
+void OptionSet::add_flag(std::string_view names, std::string& value, std::string_view help) {
+  if (given_.has_any_of(names)) app_.add_flag(std::string(names), value, std::string(help));
 }
 
 void OptionSet::exclude(const std::string& option, std::initializer_list<const char*> others) {

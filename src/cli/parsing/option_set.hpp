@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -28,19 +29,19 @@ class OptionSet {
 
   // Sets the usage line of the help, such as "rlock exec [OPTIONS] NAME... -- CMD", and the
   // examples at its end. Each line of `examples` must end with '\n'.
-  void set_usage(const std::string& usage, const std::string& examples = "");
+  void set_usage(std::string_view usage, std::string_view examples = "");
   // Sets the heading of the options that are added from now on. Returns the heading before.
   std::string set_group(const std::string& heading);
 
-  void add_argument(const std::string& name, Target target, const std::string& help = "",
+  void add_argument(std::string_view name, Target target, std::string_view help = "",
                     Need need = Need::required);
   // `names` are such as "-w,--wait". The help calls the value `placeholder`. If `choices` are
   // given, it must be one of them.
-  void add_value(const std::string& names, Target target, const std::string& placeholder,
-                 const std::string& help, const std::vector<std::string>& choices = {});
-  void add_flag(const std::string& names, bool& flag, const std::string& help);
+  void add_value(std::string_view names, Target target, std::string_view placeholder,
+                 std::string_view help, const std::vector<std::string>& choices = {});
+  void add_flag(std::string_view names, bool& flag, std::string_view help);
   // Sets `value` to "true", or to the value that the flag was given.
-  void add_flag(const std::string& names, std::string& value, const std::string& help);
+  void add_flag(std::string_view names, std::string& value, std::string_view help);
 
   // `option` may not be given together with one of `others`. Call it when all have been added.
   void exclude(const std::string& option, std::initializer_list<const char*> others);
