@@ -1,10 +1,11 @@
 // Measures two commands against each other: runs A B, B A, A B, ... and writes one line a pair to
-// the report, "wallA cpuA memoryA wallB cpuB memoryB", in nanoseconds, microseconds and KiB.
+// the report, "wallA cpuA memoryA faultsA wallB cpuB memoryB faultsB", in nanoseconds,
+// microseconds, KiB and page faults.
 //
 //   pairs REPORT PAIRS SEPARATOR A... SEPARATOR B...
 //
-// Wall time is from before the spawn until the process has been reaped. CPU time and memory are of
-// wait4: the process and all children that it waited for; memory is the largest single process. A
+// Wall time is from before the spawn until the process has been reaped. The rest is of wait4: the
+// process and all children that it waited for; memory is the largest single process. A
 // spawned child starts in our memory, so ours is kept smaller than that of any program: static, and
 // without iostreams.
 
@@ -27,6 +28,7 @@ struct Cost {
   long long wall_ns;
   long long cpu_us;
   long memory_kib;
+  long page_faults;
 };
 
 long long now_ns() {
@@ -53,8 +55,8 @@ Cost run(char** argv) {
   ::wait4(child, &status, 0, &usage);
   const long long end = now_ns();
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) fail(argv[0], "did not end with status 0");
-  return {end - start, microseconds(usage.ru_utime) + microseconds(usage.ru_stime),
-          usage.ru_maxrss};
+  return {end - start, microseconds(usage.ru_utime) + microseconds(usage.ru_stime), usage.ru_maxrss,
+          usage.ru_minflt + usage.ru_majflt};
 }
 
 }  // namespace
@@ -75,10 +77,11 @@ int main(int argc, char** argv) {
     const Cost first = run(a_first ? a : b);
     const Cost second = run(a_first ? b : a);
     if (pair < 0) continue;
-    const Cost& cost_a = a_first ? first : second;
-    const Cost& cost_b = a_first ? second : first;
-    ::dprintf(report, "%lld %lld %ld %lld %lld %ld\n", cost_a.wall_ns, cost_a.cpu_us,
-              cost_a.memory_kib, cost_b.wall_ns, cost_b.cpu_us, cost_b.memory_kib);
+    for (const Cost& cost : {a_first ? first : second, a_first ? second : first}) {
+      ::dprintf(report, "%lld %lld %ld %ld ", cost.wall_ns, cost.cpu_us, cost.memory_kib,
+                cost.page_faults);
+    }
+    ::dprintf(report, "\n");
   }
   return 0;
 }

@@ -85,7 +85,7 @@ def measure_redlock(bench, options):
         columns = bench.measure_pairs(
             options.pairs, [rlock, "exec", *flags, *delay, "K", "--", "true"],
             [rlock, "exec", *flags[:2], "K", "--", "true"])
-        wall, cpu, memory, peer_wall, peer_cpu, peer_memory = columns
+        wall, cpu, memory, _, peer_wall, peer_cpu, peer_memory, _ = columns
         cpu, peer_cpu = ([us * 1000 for us in side] for side in (cpu, peer_cpu))
         table.add(f"N = {size}: whole run, wall time", milliseconds(wall), milliseconds(peer_wall),
                   ratio_text(wall, peer_wall))
