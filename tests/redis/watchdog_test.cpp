@@ -176,3 +176,16 @@ TEST_CASE("S8: watchdog: a check is over once, when the server has answered for 
   CHECK(guarded.renewals == 4);
   CHECK(guarded.verdicts == 0);
 }
+
+TEST_CASE("S8: watchdog: checks may be asked for at any moment") {
+  test::Server server;
+  Guarded guarded(server.unix_url(), Milliseconds(3'600'000));
+  for (int asked = 0; asked < 300; ++asked) {
+    const int before = guarded.renewals;
+    guarded.watchdog->check();
+    // Now and then it is renewing, or looks at what is due next.
+    if (asked % 3 == 0) CHECK(test::wait_until([&] { return guarded.renewals > before; }));
+  }
+  CHECK(test::wait_until([&] { return guarded.checks > 0; }));
+  CHECK(guarded.verdicts == 0);
+}

@@ -35,10 +35,8 @@ void Watchdog::use(Session& session) {
 
 void Watchdog::check() {
   const std::lock_guard guard(mutex_);
-  for (Kept& kept : kept_) {
-    kept.due = BootClock::now();
-    kept.asked = kept.due;
-  }
+  const TimePoint now = BootClock::now();
+  for (Kept& kept : kept_) kept.asked = kept.due = now;
   if (!kept_.empty()) set_alarm();
 }
 
