@@ -244,8 +244,9 @@ void Search::add(Process& first, const std::vector<Process*>& by_parent) {
   while (!added.empty()) {
     const pid_t parent = added.back()->pid;
     added.pop_back();
-    for (Process* child : std::ranges::equal_range(by_parent, parent, {}, &Process::parent)) {
-      if (!is_excluded(*child) && !is_private_server(child->pid)) take(*child);
+    auto child = std::ranges::lower_bound(by_parent, parent, {}, &Process::parent);
+    for (; child != by_parent.end() && (*child)->parent == parent; ++child) {
+      if (!is_excluded(**child) && !is_private_server((*child)->pid)) take(**child);
     }
   }
 }
