@@ -1,6 +1,5 @@
 #include "cli/output/problem_text.hpp"
 
-
 #include "base/duration.hpp"
 #include "base/shell_quote.hpp"
 #include "base/wording.hpp"
