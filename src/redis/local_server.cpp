@@ -129,6 +129,7 @@ void start_server(const std::string& directory, const Fd& lock) {
   check_use(directory);
   const std::vector<std::string> words = server_command(directory);
   std::vector<const char*> argv;  // made before the fork, like all that takes memory
+  argv.reserve(words.size() + 1);
   for (const std::string& word : words) argv.push_back(word.c_str());
   argv.push_back(nullptr);
   const std::vector<std::string> programs = find_programs();

@@ -205,6 +205,7 @@ ProblemText describe_problem(const lock::Problem& problem, const std::string& na
 std::vector<ProblemText> describe_problems(const std::vector<lock::Problem>& problems,
                                            const std::string& name, const Remedies& remedies) {
   std::vector<ProblemText> texts;
+  texts.reserve(problems.size());
   for (const lock::Problem& problem : problems) {
     texts.push_back(describe_problem(problem, name, remedies));
   }
