@@ -15,6 +15,7 @@
 #include <cstring>
 #include <ctime>
 #include <fcntl.h>
+#include <initializer_list>
 #include <spawn.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
