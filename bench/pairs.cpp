@@ -5,9 +5,9 @@
 //   pairs REPORT PAIRS SEPARATOR A... SEPARATOR B...
 //
 // Wall time is from before the spawn until the process has been reaped. The rest is of wait4: the
-// process and all children that it waited for; memory is the largest single process. A
-// spawned child starts in our memory, so ours is kept smaller than that of any program: static, and
-// without iostreams.
+// process and all children that it waited for; memory is the largest single process. A spawned
+// child starts in our memory, so ours is kept smaller than that of any program: static, and without
+// iostreams.
 
 #include <cerrno>
 #include <cstdio>

@@ -76,7 +76,7 @@ class Guardian {
 
   Tree tree_;  // the guardian's own grows as it searches
   Milliseconds grace_;
-  std::shared_ptr<Shared> shared_;  // memory of both processes
+  std::unique_ptr<Shared, void (*)(Shared*)> shared_{nullptr, nullptr};  // memory of both processes
   Alarm alarm_;           // of both processes: a change here also moves the guardian's alarm
   Fd life_line_;          // the kernel closes it when rlock dies
   TimePoint first_look_;  // when the guardian first looks whether the command runs

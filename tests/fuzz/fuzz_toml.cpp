@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     for (const TomlEntry& entry : cli::parse_toml(as_text(data, size))) {
       require(!entry.key.empty(), "a setting has a name");
       require(entry.line > line, "a setting has a line of its own");
-      require(entry.type.starts_with("a list") || entry.values.size() == 1,
+      require(entry.type == TomlEntry::Type::list || entry.values.size() == 1,
               "what is no list is one value");
       for (const std::string& value : entry.values) {
         require(value.find('\0') == std::string::npos, "no NUL reaches a system call");

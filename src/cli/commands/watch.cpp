@@ -172,10 +172,13 @@ class Watch {
     screen_.show(looked);
     const lock::Snapshot& snapshot = *looked.snapshot;
     for (const LockEvent& event : looked.events) {
+      if (plan_.json) {
+        lines_ += json_line(event, snapshot);
+        continue;
+      }
       const std::string text = describe_event(event, snapshot, paint_);
       if (!plan_.on_screen) {
-        lines_ += plan_.json ? json_line(event, snapshot)
-                             : text_line(snapshot.time_ms, snapshot.name, text);
+        lines_ += text_line(snapshot.time_ms, snapshot.name, text);
       } else if (event.message.empty()) {  // otherwise `Back` has reported it already
         const bool is_one = plan_.names.size() == 1;
         screen_.add_event(snapshot.time_ms,

@@ -1,7 +1,6 @@
 #include "cli/output/error_text.hpp"
 
 #include <algorithm>
-#include <map>
 
 #include "base/escape.hpp"
 #include "base/wording.hpp"
@@ -13,25 +12,34 @@ namespace rlock::cli {
 namespace {
 
 // Returns what to do, or nothing.
-std::string advice(lock::Refused::Why why) {
+const char* advice(lock::Refused::Why why) {
   using Why = lock::Refused::Why;
-  static const std::map<Why, std::string> k_advice = {
-      {Why::is_plain, "leave out -s or -x, which take a read/write lock"},
-      {Why::is_read_write, "take it with -s or -x"},
-      {Why::is_string,
-       "if it is a lock, take it with --kind simple; if it is a semaphore, with --permits"},
-      {Why::is_any_string,
-       "if it is a lock, and no semaphore that nobody holds, --kind simple breaks it"},
-      {Why::no_tokens, "leave out --fence"},
-      {Why::no_token_drawn, "give --fence to the outer run, too"},
-      {Why::needs_one_server, "give one server (-r)"},
-      {Why::needs_fresh_value, "leave out --token"},
-      {Why::is_one_server, "name each server once (-r)"}};
-  const auto found = k_advice.find(why);
-  return found == k_advice.end() ? "" : found->second;
+  switch (why) {
+    case Why::is_plain:
+      return "leave out -s or -x, which take a read/write lock";
+    case Why::is_read_write:
+      return "take it with -s or -x";
+    case Why::is_string:
+      return "if it is a lock, take it with --kind simple; if it is a semaphore, with --permits";
+    case Why::is_any_string:
+      return "if it is a lock, and no semaphore that nobody holds, --kind simple breaks it";
+    case Why::no_tokens:
+      return "leave out --fence";
+    case Why::no_token_drawn:
+      return "give --fence to the outer run, too";
+    case Why::needs_one_server:
+      return "give one server (-r)";
+    case Why::needs_fresh_value:
+      return "leave out --token";
+    case Why::is_one_server:
+      return "name each server once (-r)";
+    case Why::is_other:
+      break;
+  }
+  return "";
 }
 
-std::string advice(const redis::ServerError& error) {
+const char* advice(const redis::ServerError& error) {
   if (error.lacks_unnamed_right()) {
     return "rlock doctor names it; see Access control in man rlock";
   }
@@ -40,7 +48,7 @@ std::string advice(const redis::ServerError& error) {
 }
 
 // Returns what follows the message.
-std::string advice(redis::TlsRefused::Cause cause) {
+const char* advice(redis::TlsRefused::Cause cause) {
   using Cause = redis::TlsRefused::Cause;
   switch (cause) {
     case Cause::authorities:
@@ -74,7 +82,7 @@ std::string message_of(const Error& error) {
     return refusal->message_with(advice(*refusal));
   }
   if (const auto* refusal = dynamic_cast<const redis::TlsRefused*>(&error)) {
-    return refusal->what() + advice(refusal->cause());
+    return refusal->what() + std::string(advice(refusal->cause()));
   }
   return error.what();
 }

@@ -36,14 +36,18 @@ std::string complaint(const TomlEntry& entry) {
     }
     return what + "there are " + join({k_keys.begin(), k_keys.end()}, ", ");
   }
-  if (entry.type == "text" || (entry.type == "a number" && entry.key == "timeout") ||
-      (entry.type == "a list" && entry.key == "redis")) {
+  using Type = TomlEntry::Type;
+  if (entry.type == Type::text || (entry.type == Type::number && entry.key == "timeout") ||
+      (entry.type == Type::list && entry.key == "redis")) {
     return "";
   }
+  const std::string found = entry.type == Type::number ? "a number"
+                            : entry.type == Type::list ? "a list"
+                                                       : entry.values.front();
   const std::string other = entry.key == "redis"     ? ", or a list of such texts"
                             : entry.key == "timeout" ? ", or a number of seconds"
                                                      : "";
-  return entry.key + ": expected text in quotes" + other + ", not " + entry.type;
+  return entry.key + ": expected text in quotes" + other + ", not " + found;
 }
 
 // A URL that makes no sense may still have a password in it.

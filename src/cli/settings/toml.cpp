@@ -14,6 +14,7 @@
 namespace rlock::cli {
 namespace {
 
+constexpr std::string_view k_digits = "0123456789";
 constexpr std::string_view k_bare_key =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
 
@@ -43,9 +44,7 @@ class Reader {
              std::to_string(other->second));
       }
       entries.push_back(std::move(entry));
-      if (!skip_line_end() && !rest_.empty()) {
-        fail("something stands behind the value; a text is written in quotes");
-      }
+      end_line();
     }
     return entries;
   }
@@ -103,6 +102,12 @@ class Reader {
     }
   }
 
+  void end_line() {
+    if (!skip_line_end() && !rest_.empty()) {
+      fail("something stands behind the value; a text is written in quotes");
+    }
+  }
+
   TomlEntry read_entry() {
     TomlEntry entry;
     entry.line = line_;
@@ -124,52 +129,57 @@ class Reader {
   }
 
   void read_value(TomlEntry& entry) {
+    using Type = TomlEntry::Type;
     if (is_at_text()) {
-      entry.type = "text";
+      entry.type = Type::text;
       entry.values = {read_text()};
     } else if (take("[")) {
       read_list(entry);
     } else {
       const std::string_view word = take_word();
-      entry.type = describe(word);
-      entry.values = {std::string(word)};
-      // Of another value, the rest says nothing.
-      if (entry.type != "a number") take_before(rest_.find_first_of("\r\n"));
+      entry.type = is_number(word) ? Type::number : Type::other;
+      entry.values = {entry.type == Type::number ? std::string(word) : describe(word)};
+      // The rest of it says nothing.
+      if (entry.type == Type::other) take_before(rest_.find_first_of("\r\n"));
     }
+  }
+
+  static bool is_number(std::string_view word) {
+    return word.find_first_not_of("0123456789.") == std::string_view::npos &&
+           std::ranges::count(word, '.') <= 1 && !word.empty() && !word.starts_with('.') &&
+           !word.ends_with('.');
   }
 
   // Says what the value is that `word` begins; fails if it is none.
   [[nodiscard]] std::string describe(std::string_view word) const {
-    const bool is_decimal = word.find_first_not_of("0123456789.") == std::string_view::npos;
-    if (is_decimal && std::ranges::count(word, '.') <= 1 && !word.empty() &&
-        !word.starts_with('.') && !word.ends_with('.')) {
-      return "a number";
-    }
     if (word == "true" || word == "false") return "a boolean";
     if (word.starts_with('{')) return "a table";
     const bool is_plain =
         word.find_first_not_of("0123456789abcdefABCDEFTZinox+-._:") == std::string_view::npos;
-    if (!word.empty() && is_plain && word.find_first_of("0123456789") <= 1)
+    if (!word.empty() && is_plain && word.find_first_of(k_digits) <= 1)
       return "another number or a date";
     fail("the value is missing, or a text without quotes: name = \"value\"");
   }
 
-  // Behind the '['.
+  // Behind the '['. A list that has anything else but texts is `other`.
   void read_list(TomlEntry& entry) {
-    entry.type = "a list";
-    for (skip_to_entry(); !take("]"); skip_to_entry()) {
+    entry.type = TomlEntry::Type::list;
+    while (true) {
+      skip_to_entry();
+      if (take("]")) break;
       if (is_at_text()) {
         entry.values.push_back(read_text());
       } else {
         if (next() == '[' || next() == '{') fail("a list can only have texts: [\"...\", \"...\"]");
-        (void)describe(take_word());
-        entry.type = "a list of other things than texts";
+        const std::string_view word = take_word();
+        if (!is_number(word)) (void)describe(word);
+        entry.type = TomlEntry::Type::other;
       }
       skip_to_entry();
-      if (next() != ']' && !take(",")) {
-        fail("a list needs a comma between its values, and a ']' at its end");
-      }
+      if (take("]")) break;
+      if (!take(",")) fail("a list needs a comma between its values, and a ']' at its end");
     }
+    if (entry.type == TomlEntry::Type::other) entry.values = {"a list of other things than texts"};
   }
 
   std::string read_text() {

@@ -13,11 +13,13 @@
 namespace rlock::cli {
 
 struct TomlEntry {
+  enum class Type { text, number, list, other };
+
   std::string key;
   std::size_t line = 0;
-  // What the value is: "text", "a number", "a list" of texts, or another, such as "a boolean".
-  std::string type;
-  std::vector<std::string> values;  // the text, the number as written, or the list's texts
+  Type type = Type::other;
+  // The text, the number as written, or the list's texts. Of `other`, its name: "a boolean".
+  std::vector<std::string> values;
 };
 
 // Returns the entries in their order. Throws Error (config), "line N: why", for text that is not
