@@ -12,8 +12,9 @@
 #   --#include FILE      stands for lua/include/FILE
 #   --#read-only         the script changes nothing
 #   --#publishes         it publishes; the local is_sharded says whether this is a cluster
-# What follows two spaces explains. Types of arguments: ms and count (numbers), digits (a number, as
-# a text), text, flag, key (the name of a key or a channel), and a|b|c (one of these words). Types of
+# What follows two spaces explains. Types of arguments: ms and count (numbers), span and digits (ms and
+# a number, as texts: where nothing is computed, to convert them would take a tenth of a script's time),
+# text, flag, key (the name of a key or a channel), and a|b|c (one of these words). Types of
 # fields: text (without a type), int, list. lua/include/limits.lua has the numbers that several
 # scripts, or a script and C++, use: their names stand for them.
 
@@ -102,7 +103,7 @@ endfunction()
 # Sets `lua` and `cpp`: how an argument of a type is read from the text `lua`, and its type in C++.
 function(rlock_read_lua_type type)
   set(cpp std::int64_t)
-  if(type STREQUAL "ms")
+  if(type MATCHES "^(ms|span)$")
     set(cpp Milliseconds)
   elseif(type STREQUAL "text")
     set(cpp redis::Text)
@@ -222,10 +223,10 @@ function(rlock_read_lua script)
   endif()
   rlock_read_lua_call("${text}")
   rlock_read_lua_replies("${text}")
-  # Lines that are comments, and indents, are left out: a server that stood still reads the first
-  # 16 KiB that a client has sent before it notices that the client is gone, and the script that
-  # gives a hold back is to be among them.
-  string(REGEX REPLACE "\n[ \n]*--[^\n]*" "" text "${text}")
+  # Comments and indents are left out: a server that stood still reads the first 16 KiB that a client
+  # has sent before it notices that the client is gone, and the script that gives a hold back is to be
+  # among them.
+  string(REGEX REPLACE "[ \n]*--[^\n]*" "" text "${text}")
   string(REGEX REPLACE "\n[ \n]+" "\n" text "${text}")
   if(locals AND text MATCHES "[^\n]*(KEYS|ARGV)[^\n]*")
     message(FATAL_ERROR "${script}: the head is to name this: ${CMAKE_MATCH_0}")

@@ -14,11 +14,10 @@
 -- For its replies see include/taking.lua.
 --#include now.lua
 --#include twin.lua
---#include about.lua
 -- First the common case, without what only others need: the lock is free, the owner is the head or there is
 -- no queue, all waiters are rlock's, and nothing is to be put in order. Then only the next waiter's deadline changes.
 local is_usual = fencing == 'off' and lease >= k_short_lease
-is_usual = is_usual and redis.pcall('exists', latch, lock, twin_name() or latch) == 0
+is_usual = is_usual and redis.pcall('exists', latch, lock, twin or latch) == 0
 local near = is_usual and redis.pcall('lrange', queue, 0, 1) or {err = ''}
 if not near.err and (near[1] or owner) == owner then
   -- Within a text of JSON, a quote has a backslash before it: so this finds names of members only.
@@ -36,7 +35,9 @@ if not near.err and (near[1] or owner) == owner then
       if near[1] then redis.call('lpop', queue) end
       redis.call('hset', lock, owner, 1)
       redis.call('pexpire', lock, lease)
-      redis.pcall('hset', info, owner, about_text('fair'), 'holder', owner)
+      local kind = 'fair'
+      --#include telling.lua
+      redis.pcall('hset', info, owner, told, 'holder', owner)
       if left < lease then redis.pcall('pexpire', info, lease) end
       if called then redis.pcall('hdel', info, 'called') end
       if near[2] then  -- as tell_next

@@ -57,7 +57,10 @@ if kind then return {k_in_use, kind} end
 local holds = redis.call('hexists', lock, waiter) == 1
 local place = is_list() and redis.call('lpos', queue, waiter) or -1
 local score = score_of(waiter)
-if place == -1 and not score then return {k_not_waiting} end
+if place == -1 and not score then
+  --#include replica.lua
+  return refusal or {k_not_waiting}
+end
 
 local told = redis.pcall('hget', info, waiter)
 told = type(told) == 'string' and told or ''

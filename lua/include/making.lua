@@ -1,12 +1,14 @@
--- Makes the hash of a lock of which there is nothing yet, with these fields, and tells of its holder. Needs
--- the locals lock, info, latch (of this hold), lease (ms), about_json and include/about.lua.
-local function make(kind, holder, ...)
-  redis.call('set', latch, 'entered', 'xx', 'px', lease)  -- as ask_for_memory
-  redis.call('pexpire', lock, lease)                      -- as try_to_end, also for the side key
-  redis.call('hset', lock, ...)
-  redis.call('pexpire', lock, lease)
-  if about_json ~= '' then
-    redis.pcall('hset', info, holder, about_text(kind))
-    redis.pcall('pexpire', info, lease)
+-- Gives the hash of a lock, which a script has just made, its end, and tells of the holder. Needs the locals
+-- lock, info, lease (ms), about_json, now, kind (of the lock) and holder (the field).
+-- A server does not undo what a script has written before it fails: what cannot end must not stay.
+if redis.pcall('pexpire', lock, lease) ~= 1 then
+  for _, undo in ipairs({{'del', lock}, {'hdel', lock, holder, 'mode'}, {'set', lock, '', 'px', 1}}) do
+    redis.pcall(unpack(undo))
   end
+  redis.call('pexpire', lock, lease)  -- fails, and says why
+end
+if about_json ~= '' then
+  --#include telling.lua
+  redis.pcall('hset', info, holder, told)
+  redis.pcall('pexpire', info, lease)
 end

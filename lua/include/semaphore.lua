@@ -14,7 +14,6 @@ local function made_here() return redis.pcall('hexists', info, 'permits') == 1 e
 -- Returns what to say if the permits that are out may be those of the name's twin: they are in one
 -- set, and nothing tells whose a permit is. Otherwise nil.
 local function twin_use()
-  local twin = twin_name()
   local value = twin and redis.pcall('get', twin)
   if type(value) ~= 'string' or not value:find('^%-?%d+$') then return nil end
   return 'the semaphore ' .. twin .. ", which has the same permits in Redisson's format: choose another name"

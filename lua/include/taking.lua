@@ -42,7 +42,7 @@ end
 -- what was noted of it since stays. Returns as tell.
 local function tell_of_holder(of, about, holds)
   local told = holds and redis.pcall('hget', info, of)
-  local is_untouched = type(told) == 'string' and told:sub(1, 2) == '{ '  -- see include/about.lua
+  local is_untouched = type(told) == 'string' and told:sub(1, 2) == '{ '  -- see include/telling.lua
   if is_untouched and not about.token then return put(of, told, lease) end
   local before = holds and decode(told)
   if before and not as_waiter(before) then
@@ -71,7 +71,6 @@ end
 
 -- Returns 2 if the twin of the name is in use, or 0.
 local function twin_mark()
-  local twin = twin_name()
   return twin and redis.pcall('exists', twin) == 1 and 2 or 0
 end
 

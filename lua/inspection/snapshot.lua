@@ -94,7 +94,6 @@ local ends, count_out = {}, 0
 local has_out = (kind == 'string' or kind == 'none') and redis.pcall('type', permits).ok == 'zset'
 if has_out and kind == 'none' then
   -- They may be those of the name's twin.
-  local twin = twin_name()
   has_out = not twin or redis.pcall('type', twin).ok ~= 'string'
 end
 if has_out then

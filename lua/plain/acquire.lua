@@ -4,40 +4,48 @@
 --#key latch  of this hold
 --#key queue
 --#key token?  where fencing is not off
---#arg lease ms
+--#arg lease span
 --#arg owner text
 --#arg about_json text  what to tell of the owner; empty: it is not to be known
 --#arg fencing off|draw|peek  peek: tell which token would be drawn
---#arg restart_delay ms?  see include/restart.lua
+--#arg restart_delay span?  see include/restart.lua
 --#arg channel key?  on which the owner waits; empty: he does not wait
 --#arg taken text  see include/crowd.lua
 -- For its replies see include/taking.lua.
 --#include now.lua
 --#include twin.lua
---#include publish.lua
---#include crowd.lua
 -- First the two common cases, without what only the others need: there is nothing yet, or the lock is
 -- somebody else's, and nothing else is there.
-local found = redis.pcall('exists', latch, lock, info, queue, twin_name() or latch)
-if found == 0 and fencing == 'off' and not restart_delay then
-  --#include about.lua
+local found = redis.pcall('exists', latch, lock, info, queue, twin or latch)
+if found == 0 and fencing == 'off' and restart_delay == '' then
+  redis.call('hset', lock, owner, '1')  -- fails on a server that is out of memory
+  local kind, holder = 'reentrant', owner
   --#include making.lua
-  make('reentrant', owner, owner, 1)
-  tell_taken(lease)
+  if channel ~= '' then
+    --#include publish.lua
+    --#include crowd.lua
+    tell_taken(tonumber(lease))
+  end
   return {k_granted, 1, 0, '', ''}
 end
-if (found == 1 or found == 2) and not restart_delay and redis.pcall('hlen', lock) == 1 then
+if (found == 1 or found == 2) and restart_delay == '' and redis.pcall('hlen', lock) == 1 then
   local holder, count = unpack(redis.call('hgetall', lock))
   local told = redis.pcall('hget', info, holder)
   local is_lock = holder ~= owner and holder:find(':', 1, true) and count:find('^%d+$')
   if is_lock and type(told) ~= 'table' and found == (told and 2 or 1) then
     local marks = told and told:find('"kind":"fair"', 1, true) and 1 or 0
-    local left = redis.call('pttl', lock)
-    tell_taken(left)
-    return {k_busy, left, holder, told or '', now, marks, count_waiters()}
+    local left, waiters = redis.call('pttl', lock), 0
+    if channel ~= '' then
+      --#include publish.lua
+      --#include crowd.lua
+      tell_taken(left)
+      waiters = count_waiters()
+    end
+    return {k_busy, left, holder, told or '', now, marks, waiters}
   end
 end
 
+lease, restart_delay = tonumber(lease), tonumber(restart_delay)
 local seen = redis.call('get', latch)
 if seen and seen ~= 'entered' then return {k_ended} end
 --#include info.lua
@@ -45,6 +53,8 @@ if seen and seen ~= 'entered' then return {k_ended} end
 --#include taking.lua
 --#include fence.lua
 --#include restart.lua
+--#include publish.lua
+--#include crowd.lua
 local run, up = server_run()
 if up then return {k_restarted, up} end
 local left = redis.call('pttl', lock)
@@ -54,7 +64,7 @@ if kind then return {k_in_use, kind} end
 if run ~= '' and not seen and note_of(owner, latch:match('.*:(.*)')) == 'ended' then return {k_ended} end
 
 local mixed, twin = 0, 0
-if redis.pcall('exists', queue, twin_name() or lock) ~= 0 then  -- mostly, there is neither
+if redis.pcall('exists', queue, twin or lock) ~= 0 then  -- mostly, there is neither
   mixed, twin = redis.call('exists', queue), twin_mark()
 end
 -- An earlier sending of this request may have taken the lock: then it is not counted again.

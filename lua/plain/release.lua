@@ -7,9 +7,9 @@
 --#key queue
 --#key scores
 --#arg owner text
---#arg memory ms  how long to remember this request
---#arg keep ms  how long to keep the lock all the same
---#arg wait ms  what the owner added to the deadlines behind it; 0: it cannot be in the queue
+--#arg memory span  how long to remember this request
+--#arg keep span  how long to keep the lock all the same
+--#arg wait span  what the owner added to the deadlines behind it; 0: it cannot be in the queue
 --#arg standing granted|nested|unproven|reentered  of the hold, see include/releasing.lua
 --#arg wakes flag  those who wait
 --#arg is_shared flag  other processes know of the hold
@@ -17,9 +17,9 @@
 --#include publish.lua
 -- The common case: it is the only hold, and nothing is noted; either nobody queues, or the head of the queue
 -- is a waiter of rlock's who listens. What only other cases need is left for later.
-local is_usual = standing == 'granted' and keep == 0 and not is_shared and owner:find(':', 1, true)
+local is_usual = standing == 'granted' and keep == '0' and not is_shared and owner:find(':', 1, true)
 local found = is_usual and redis.pcall('exists', latch, queue)
-local head = found == 1 and wakes and wait > 0 and redis.pcall('lindex', queue, 0)
+local head = found == 1 and wakes and wait ~= '0' and redis.pcall('lindex', queue, 0)
 if found == 0 or type(head) == 'string' then
   local told = redis.pcall('hmget', info, owner, 'holder', head or owner, 'called')
   local is_usual = not told.err and (told[2] or owner) == owner and (not told[1] or told[1]:sub(1, 2) == '{ ')
@@ -30,10 +30,11 @@ if found == 0 or type(head) == 'string' then
     local heard = redis.pcall('pubsub', 'numsub', channel .. ':' .. head)[2]
     is_usual = not told[4] and told[3] and told[3]:find('"due":%d') and heard and heard > 0
   end
-  if is_usual and redis.pcall('hget', lock, owner) == '1' then
+  local held = is_usual and redis.pcall('hgetall', lock) or {}
+  if #held == 2 and held[1] == owner and held[2] == '1' then
     redis.call('hdel', lock, owner)
     if told[1] or told[2] then redis.pcall('hdel', info, owner, told[2] and 'holder' or owner) end
-    if wakes and redis.call('exists', lock) == 0 then
+    if wakes then
       if head then
         --#include put.lua
         put('called', call, k_longest_silence)
@@ -41,11 +42,12 @@ if found == 0 or type(head) == 'string' then
       end
       publish(channel, '0')
     end
-    redis.pcall('set', latch, k_freed, 'px', memory)
+    redis.pcall('set', latch, 'k_freed', 'px', memory)
     return {k_freed}
   end
 end
 
+memory, keep, wait = tonumber(memory), tonumber(keep), tonumber(wait)
 local function holding() return {owner} end
 --#include now.lua
 --#include info.lua

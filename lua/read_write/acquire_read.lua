@@ -10,12 +10,12 @@
 -- For its replies see include/taking.lua.
 --#include now.lua
 --#include twin.lua
---#include about.lua
---#include making.lua
 -- First the common case, without what only others need: there is nothing yet.
-if redis.pcall('exists', latch, lock, info, twin_name() or latch) == 0 then
+if redis.pcall('exists', latch, lock, info, twin or latch) == 0 then
   redis.call('set', prefix .. owner .. ':rwlock_timeout:1', '1', 'px', lease)
-  make('read', owner, 'mode', 'read', owner, 1)
+  redis.call('hset', lock, 'mode', 'read', owner, 1)
+  local kind, holder = 'read', owner
+  --#include making.lua
   return {k_granted, 1, 0, ''}
 end
 

@@ -12,11 +12,11 @@
 -- For its replies see include/taking.lua.
 --#include now.lua
 --#include twin.lua
---#include about.lua
---#include making.lua
 -- First the common case, without what only others need: there is nothing yet.
-if fencing == 'off' and redis.pcall('exists', latch, lock, info, twin_name() or latch) == 0 then
-  make('write', owner .. ':write', 'mode', 'write', owner .. ':write', 1)
+if fencing == 'off' and redis.pcall('exists', latch, lock, info, twin or latch) == 0 then
+  local kind, holder = 'write', owner .. ':write'
+  redis.call('hset', lock, 'mode', 'write', holder, 1)  -- fails on a server that is out of memory
+  --#include making.lua
   return {k_granted, 1, 0, ''}
 end
 

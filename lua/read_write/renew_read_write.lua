@@ -11,7 +11,10 @@
 --#publishes
 --#include read_write.lua
 local field = side == 'read' and owner or writer
-if not holds_of(field) then return k_not_held end
+if not holds_of(field) then
+  --#include replica.lua
+  return refusal or k_not_held
+end
 if lease == 0 then return k_renewed end
 --#include prolong_info.lua
 

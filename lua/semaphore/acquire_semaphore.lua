@@ -13,10 +13,9 @@
 -- holder who has its own for longest.
 --#include now.lua
 --#include twin.lua
---#include about.lua
 --#include publish.lua
 -- First the common case, without what only others need: there is nothing yet. The steps are those below.
-if redis.pcall('exists', latch, lock, permits, info, twin_name() or latch) == 0 then
+if redis.pcall('exists', latch, lock, permits, info, twin or latch) == 0 then
   redis.call('zadd', permits, 'xx', 'gt', 0, owner)
   redis.call('pexpire', permits, lease)
   redis.call('hset', info, 'permits', most)
@@ -25,7 +24,11 @@ if redis.pcall('exists', latch, lock, permits, info, twin_name() or latch) == 0 
   redis.call('set', lock, most - 1, 'px', lease + k_idle)
   redis.call('zadd', permits, 'gt', now + lease, owner)
   redis.call('pexpire', permits, lease + k_idle)
-  if about_json ~= '' then redis.pcall('hset', info, owner, about_text('semaphore')) end
+  if about_json ~= '' then
+    local kind = 'semaphore'
+    --#include telling.lua
+    redis.pcall('hset', info, owner, told)
+  end
   if most > 1 then publish(channel, string.format('%.0f', most - 1)) end
   return {k_granted, 1, 0, ''}
 end

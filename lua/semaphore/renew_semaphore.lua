@@ -12,7 +12,10 @@ local channel = ''
 --#include publish.lua
 --#include twin.lua
 --#include semaphore.lua
-if not has_permit(owner) then return k_not_held end
+if not has_permit(owner) then
+  --#include replica.lua
+  return refusal or k_not_held
+end
 if lease > 0 then
   extend(owner, lease)
   prolong_info(lease)

@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include "support/fake_server.hpp"
+#include "support/foreign_owner.hpp"
 #include "support/net.hpp"
 #include "support/process.hpp"
 #include "support/processes.hpp"
@@ -382,6 +383,21 @@ TEST_CASE("R2: a replica is told by status 69, and locks on it cannot be changed
   check_refused(invoke(server.tcp_url(), {"renew", "--owner", owner, "--lease", "1h", "held"}), 69);
   CHECK(server.command({"EXISTS", "held"}) == "1");
   CHECK(invoke(server.tcp_url(), {"inspect-queue", "held"}).status == 0);
+}
+
+TEST_CASE("R2: a replica that lacks a lock does not say that nobody holds it") {
+  Server server;
+  server.command({"HSET", "read", "mode", "read", "other:1", "1"});
+  server.command({"SET", "string", "other"});
+  server.command({"SET", "semaphore", "0"});
+  server.command({"ZADD", "{semaphore}:timeout", "1", k_foreign_owner});
+  server.command({"REPLICAOF", "127.0.0.1", std::to_string(free_port())});
+  for (const char* name : {"nothing", "read", "string", "semaphore"}) {
+    CAPTURE(name);
+    check_refused(invoke(server.tcp_url(), {"renew", "--owner", k_foreign_owner, name}), 69);
+    check_refused(invoke(server.tcp_url(), {"unlock", "--owner", k_foreign_owner, name}), 69);
+  }
+  check_refused(invoke(server.tcp_url(), {"evict", "nothing", k_foreign_owner}), 69);
 }
 
 TEST_CASE("R2: too many clients are told by status 69 and their name") {

@@ -51,7 +51,7 @@ void change_info(Store& store, Change change) {
   if (found == store.keys.end()) return;
   for (auto& [field, text] : found->second.hash) {
     if (field == "holder" || field == "permits") continue;
-    const bool is_untouched = text.starts_with("{ ");  // see lua/include/about.lua
+    const bool is_untouched = text.starts_with("{ ");  // see lua/include/telling.lua
     json about = json::parse(text);
     change(about);
     text = (is_untouched ? "{ " : "{") + about.dump().substr(1);

@@ -134,7 +134,7 @@ void WaitReport::tell_refusal(const lock::Lock& lock, const lock::Busy& busy) {
   if (busy.is_free()) {
     warn("not acquired: the lock is free, but others in its queue are first: " +
          rlock_for_all("inspect-queue " + shell_operands({request_.wish.name}), globals_));
-  } else if (is_lasting(busy)) {
+  } else if (is_lasting(busy) && !warned_of_lasting_) {
     warn("not acquired: " + describe_lasting(busy) + remedy());
   } else {
     warn(describe_refusal(busy));
