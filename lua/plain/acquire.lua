@@ -63,15 +63,15 @@ local kind = not is_free and other_kind()
 if kind then return {k_in_use, kind} end
 if run ~= '' and not seen and note_of(owner, latch:match('.*:(.*)')) == 'ended' then return {k_ended} end
 
-local mixed, twin = 0, 0
+local mixed, of_twin = 0, 0
 if redis.pcall('exists', queue, twin or lock) ~= 0 then  -- mostly, there is neither
-  mixed, twin = redis.call('exists', queue), twin_mark()
+  mixed, of_twin = redis.call('exists', queue), twin_mark()
 end
 -- An earlier sending of this request may have taken the lock: then it is not counted again.
 local holds = not is_free and redis.call('hexists', lock, owner) == 1
 if not is_free and not holds then
   local answer, holders_kind = busy()
-  answer[k_busy_marks], answer[k_busy_waiters] = (holders_kind == 'fair' and 1 or mixed) + twin, count_waiters()
+  answer[k_busy_marks], answer[k_busy_waiters] = (holders_kind == 'fair' and 1 or mixed) + of_twin, count_waiters()
   tell_taken(left)
   return answer
 end
@@ -86,4 +86,4 @@ if run ~= '' then
   redis.call('set', latch, 'entered', 'px', 2 * lease)
 end
 tell_taken(lease)
-return {k_granted, count, mixed + twin, drawn or '', run}
+return {k_granted, count, mixed + of_twin, drawn or '', run}
