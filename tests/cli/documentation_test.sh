@@ -6,6 +6,7 @@
 #     pages, SYNOPSIS, usage), the operands (SYNOPSIS), the defaults (manual pages), and the groups of
 #     options (rlock-exec(1));
 #   - the length of each option in the manual pages.
+# Checked besides: the links of the documents, and the length of README.md.
 # The text below an option in a manual page is not compared: it says more than --help.
 # Usage: documentation_test.sh PROGRAM SOURCE_DIR
 set -uo pipefail
@@ -13,6 +14,7 @@ export LC_ALL=C
 
 program=$1
 source_dir=$2
+most_words_of_readme=1200
 failures=0
 
 fail() {
@@ -201,9 +203,10 @@ check_statuses() {
   done
 }
 
-# The commands that print JSON, the kinds of locks, and the files that the documents link to.
+# The commands that print JSON, the kinds of locks, the files that the documents link to, and the length of
+# README.md.
 check_text() {
-  local kinds page target goal
+  local kinds page target goal length
   expect_same "rlock.1: --json" \
     "$(cd "$source_dir/man" && grep -l -- '-json' rlock-*.1 | sed 's/^rlock-//; s/\.1$//')" \
     "$(sed -n '/^\.It Fl -json/,/^\.It /p' "$source_dir/man/rlock.1" | sed -n 's/^\.Cm //p' | sed 's/ \.$//')"
@@ -221,6 +224,9 @@ check_text() {
         fail "${page##*/}: link to $target, which is not installed"
     done < <(grep -oE '\]\([^)]+\)' "$page" | sed 's/^](//; s/)$//' | grep -vE '^(#|https?:)')
   done
+  length=$(wc -w <"$source_dir/README.md")
+  ((length <= most_words_of_readme)) ||
+    fail "README.md: $length words, instead of $most_words_of_readme at most"
 }
 
 # --- completions ---------------------------------------------------------------------------------
