@@ -94,9 +94,10 @@ lock::SessionOptions servers_for(const Globals& globals, const TakeOptions& opti
   if (options.no_info) servers.client.name = "rlock";
   const std::size_t count = servers.servers.size();
   if (!globals.quiet && count >= 2 && count % 2 == 0) {
-    say("--redis: " + std::to_string(count) + " servers bear " +
-        (count == 2 ? "no failure" : "no more failures than " + std::to_string(count - 1)) +
-        ": use an odd number (3 bear one, 5 bear two)");
+    const std::string most = "only " + std::to_string(count / 2 - 1) + " may fail, as with ";
+    say("--redis: with " + std::to_string(count) + " servers, " +
+        (count == 2 ? "no server may fail" : most + std::to_string(count - 1)) +
+        ": use an odd number (of 3, one may fail; of 5, two)");
   }
   return servers;
 }

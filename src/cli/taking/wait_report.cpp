@@ -58,12 +58,12 @@ std::string describe_refusal(const lock::Busy& busy) {
   return first_of(text, static_cast<std::size_t>(permits));
 }
 
-// Returns what to say of a holder whose process has ended without giving the lock back.
+// Returns what to say of a holder whose process has ended without a release.
 std::string describe_dead(const lock::Busy& busy) {
   std::string text = "held by " + describe_holder(busy.owner, busy.holder) +
                      ", which has ended without giving it back";
   if (busy.ttl) text += "; its lease ends in " + format_duration(*busy.ttl);
-  return text + "; if nothing of it runs any more: ";
+  return text + "; if its command has ended, too: ";
 }
 
 // A semaphore's permit that another client has taken has no expiry as a rule.
