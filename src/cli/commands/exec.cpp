@@ -1,4 +1,4 @@
-// rlock exec: holds locks while a command runs. The only place that knows both locks and processes.
+// rlock exec: holds locks while a command runs.
 
 #include <algorithm>
 #include <optional>
