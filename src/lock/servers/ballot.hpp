@@ -1,4 +1,4 @@
-// A question to several servers at once, whose answers come in one by one.
+// A question to several servers at once. The answers arrive one by one.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 
 namespace rlock::lock {
 
-// What came of asking one server: nothing yet, an answer, or what went wrong.
+// The outcome of asking one server: an answer, a failure, or neither yet.
 template <typename Answer>
 struct Vote {
   std::optional<Answer> answer{};
@@ -54,8 +54,8 @@ class Ballot {
  public:
   using Votes = std::vector<Vote<Answer>>;
 
-  // Asks every server of the session: `ask` gets its place among them and its client, in its
-  // thread, and may run until the session ends.
+  // Asks every server of the session. `ask` gets the server's index and client. It runs in that
+  // server's thread, and may run until the session ends.
   Ballot(Session& session, std::function<Answer(std::size_t, redis::Client&)> ask) {
     state_->votes.resize(session.nodes().size());
     for (std::size_t i = 0; i < session.nodes().size(); ++i) {
@@ -76,8 +76,8 @@ class Ballot {
     }
   }
 
-  // Waits until `is_decided` says so of the votes, all are in, or the deadline has passed. Returns
-  // the votes as they are then. Throws redis::Interrupted.
+  // Waits until `is_decided` returns true for the votes, all votes are in, or the deadline has
+  // passed. Returns the votes at that moment. Throws redis::Interrupted.
   template <typename IsDecided>
   Votes wait(const redis::Patience& patience, IsDecided is_decided) {
     while (true) {
@@ -93,7 +93,7 @@ class Ballot {
     }
   }
 
-  // Calls `use` with the votes that are in so far. It may move answers away.
+  // Calls `use` with the votes so far. `use` may move answers out of them.
   template <typename Use>
   void look(Use use) {
     const std::lock_guard guard(state_->mutex);
@@ -102,7 +102,7 @@ class Ballot {
 
  private:
   struct State {
-    std::mutex mutex;  // of the votes
+    std::mutex mutex;  // guards the votes
     Votes votes;
     Event changed;
 

@@ -21,14 +21,13 @@ std::size_t count(const TokenVotes& votes, Verdict verdict) {
       votes, [&](const auto& vote) { return vote.answer && vote.answer->verdict == verdict; });
 }
 
-// Returns whether no majority can accept the token any more, and somebody knows a higher one.
+// Returns whether a majority can no longer accept the token, and a server knows a higher one.
 bool is_stale(const TokenVotes& votes, Majority majority) {
   const std::size_t stale = count(votes, Verdict::stale);
   return stale > 0 && majority.is_blocked_by(stale + count(votes, Verdict::unknown));
 }
 
-// Returns what several servers say; unknown: nothing speaks against the token, and some have no
-// counter.
+// Asks several servers. `unknown`: no server knows a higher token, and some have no counter.
 TokenCheck ask_all(Session& session, const std::string& name, std::int64_t token, Missing missing) {
   const Majority majority{session.nodes().size()};
   const auto runs = session.has_look_alikes() ? session.absentees() : nullptr;
@@ -48,7 +47,7 @@ TokenCheck ask_all(Session& session, const std::string& name, std::int64_t token
   }
   const std::size_t unknown = count(votes, Verdict::unknown);
   auto failures = failures_of(votes);
-  // Where all have answered, there is nobody else who could know a higher one.
+  // If all servers have answered, no other server can know a higher token.
   if (count(votes, Verdict::accepted) >= majority.needed() || failures.empty()) {
     return {unknown > 0 ? Verdict::unknown : Verdict::accepted, std::to_string(token)};
   }
@@ -80,9 +79,8 @@ TokenCheck check_token(Session& session, const std::string& name, std::int64_t t
   if (session.nodes().empty()) return check_token(session.client(), name, token, Missing::accepts);
   TokenCheck check = ask_all(session, name, token, Missing::abstains);
   if (check.verdict != Verdict::unknown) return check;
-  // Not before it is known that nobody objects: else servers that have lost their counters one
-  // after the other would learn an old token from whoever asks, and in the end be a majority for
-  // it.
+  // Only now may servers without a counter accept. Otherwise servers that lose their counters one
+  // after the other would learn an old token from its user, and in the end be a majority for it.
   return ask_all(session, name, token, Missing::accepts);
 }
 

@@ -37,12 +37,12 @@ void Node::post(Job job) {
 
 void Node::run() noexcept {
   while (const Job job = next()) {
-    client_.set_wake_fd(stop_.fd());  // the job before may have wanted peace
+    client_.set_wake_fd(stop_.fd());  // the job before may have removed it
     job(client_);
   }
 }
 
-// Returns nothing when the thread is to end.
+// Returns an empty job when the thread must end.
 Node::Job Node::next() {
   std::unique_lock guard(mutex_);
   changed_.wait(guard, [this] { return is_over_ || !jobs_.empty(); });

@@ -1,4 +1,5 @@
-// One of several servers, asked in a thread of its own, so that none has to wait for another.
+// One of several servers. Each is asked in a thread of its own, so that no server waits for
+// another.
 #pragma once
 
 #include <condition_variable>
@@ -18,20 +19,20 @@ class Node {
   // Must not throw.
   using Job = std::function<void(redis::Client&)>;
 
-  // Connects to nobody yet. The descriptor that interrupts `options` is replaced.
+  // Does not connect yet. Replaces the `wake_fd` of `options`.
   explicit Node(redis::ClientOptions options) : client_(std::move(options)) {}
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
-  // Interrupts the job that runs; those that are queued run to their end, each interrupted as soon
-  // as it would wait for the server.
+  // Interrupts the running job. Then runs the queued jobs, and interrupts each as soon as it would
+  // wait for the server.
   ~Node();
 
-  // Starts what the destructor does, and waits for nothing.
+  // Starts the work of the destructor, and returns at once.
   void stop() noexcept;
 
-  // Has the thread do `job` after all that was posted before: what is sent for it cannot overtake
-  // what was sent for those. Thread-safe. Throws redis::Unavailable, and drops the job, if there is
-  // no thread to be had; then none of its jobs has ever been done.
+  // Queues `job` for the thread. Its requests cannot overtake those of earlier jobs. Thread-safe.
+  // Throws redis::Unavailable, and drops the job, if the thread cannot be started. Then this node
+  // has never done a job.
   void post(Job job);
 
  private:
@@ -39,8 +40,8 @@ class Node {
   [[nodiscard]] Job next();
 
   Event stop_;
-  redis::Client client_;  // the thread's
-  std::mutex mutex_;      // of all that follows
+  redis::Client client_;  // only the thread uses it
+  std::mutex mutex_;      // guards all members below
   std::condition_variable changed_;
   std::deque<Job> jobs_;
   bool is_over_ = false;

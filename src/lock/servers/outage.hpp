@@ -11,19 +11,19 @@ namespace rlock::lock {
 
 inline constexpr Milliseconds k_longest_outage{60'000};
 
-// One outage after another: the server is asked again, less and less often, for so long at the
-// most. That time begins again when servers say that they have just started.
+// Waits between attempts to reach a server: at first 0.1 s, in the end 1 s. Gives up when an outage
+// lasts longer than `longest`. That time begins again when servers say that they have just started.
 class Outage {
  public:
-  // Nothing is borne after `deadline`. `on_begin` is called with the first failure of each outage.
+  // Gives up at `deadline` at the latest. Calls `on_begin` with the first failure of each outage.
   Outage(TimePoint deadline, std::function<void(const Error&)> on_begin,
          Milliseconds longest = k_longest_outage);
 
-  // The server has answered.
+  // Ends the outage: the server has answered.
   void over();
 
-  // To be called while `error` is handled: sleeps before the next attempt. Throws `error` again if
-  // it is not temporary, or when it is time to give up; Interrupted when `wake_fd` (-1: none)
+  // Call it in the handler of `error`. Sleeps until the next attempt. Rethrows `error` if it is not
+  // temporary, or when it is time to give up. Throws redis::Interrupted when `wake_fd` (-1: none)
   // becomes readable.
   void bear(const Error& error, int wake_fd);
 

@@ -47,13 +47,14 @@ void refuse_upgrade(const std::string& name) {
                                      "the writer (take the write lock first)");
 }
 
-constexpr Milliseconds k_uptime_step{1000};  // servers tell whole seconds
+constexpr Milliseconds k_uptime_step{1000};  // servers report whole seconds
 
 void check_restart(redis::Client& client, Milliseconds up, const Terms& terms) {
   const auto replies = client.commands({{"CONFIG", "GET", "appendonly"},
                                         {"CONFIG", "GET", "appendfsync"},
                                         {"CONFIG", "GET", "no-appendfsync-on-rewrite"}});
-  // With "yes" there, not even "always" waits for the disk while a child of the server saves.
+  // If no-appendfsync-on-rewrite is "yes", even "always" does not wait for the disk while a child
+  // of the server saves.
   if (is_set_to(replies[0], "yes") && is_set_to(replies[1], "always") &&
       is_set_to(replies[2], "no")) {
     return;

@@ -47,13 +47,13 @@ void Session::refuse_twins() const {
 
 void Session::settle() {
   Ballot<bool> ballot(*this, [](std::size_t /*server*/, redis::Client& /*client*/) {
-    return true;  // in its turn
+    return true;  // after the jobs before it
   });
   ballot.wait({after(BootClock::now(), k_settling)}, k_for_all);
 }
 
 Session::~Session() {
-  for (const auto& node : nodes_) node->stop();  // all at once: each may take a moment
+  for (const auto& node : nodes_) node->stop();  // first all: each may take a moment to end
 }
 
 }  // namespace rlock::lock

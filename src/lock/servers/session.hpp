@@ -1,4 +1,4 @@
-// The connections of one thread to the server that keeps the locks, or to several.
+// The connections of one thread to the server, or to the several servers, that keep the locks.
 #pragma once
 
 #include <memory>
@@ -17,12 +17,12 @@ struct SessionOptions {
   SessionOptions(redis::ClientOptions one)  // NOLINT(google-explicit-constructor): the usual case
       : client(std::move(one)), servers{client.endpoint} {}
 
-  redis::ClientOptions client;           // how to speak to each server; its endpoint is the first's
+  redis::ClientOptions client;           // for each server; its endpoint is the first server's
   std::vector<redis::Endpoint> servers;  // independent of each other: a majority grants a lock
-  // Of all sessions that are made of these options.
+  // Shared by all sessions that are made from these options.
   std::shared_ptr<Absentees> absentees = std::make_shared<Absentees>();
 
-  // Several servers: none may use up more than a tenth of a lease of `length`.
+  // Several servers: limits the timeout to a tenth of a lease of `length` (50 ms at least).
   void shorten_timeout(Milliseconds length);
 };
 
@@ -36,25 +36,25 @@ class Session {
 
   // Returns the client of the only server.
   [[nodiscard]] redis::Client& client() noexcept { return client_; }
-  // Returns the servers, in order, where there are several; otherwise nothing.
+  // Returns a node for each of several servers, in order. Empty for a single server.
   [[nodiscard]] const std::vector<std::unique_ptr<Node>>& nodes() const noexcept { return nodes_; }
 
-  // Returns whether two of them may be one and the same, which only their answers can tell.
+  // Returns whether two of the servers may be twins. Only their answers can tell.
   [[nodiscard]] bool has_look_alikes() const noexcept { return has_look_alikes_; }
-  // Throws Refused if two of them were found to be one.
+  // Throws Refused if twins were found among the servers.
   void refuse_twins() const;
-  // Returns where to note which of them fail.
+  // Returns the notes about servers that fail.
   [[nodiscard]] const std::shared_ptr<Absentees>& absentees() const noexcept { return absentees_; }
 
-  // Waits until each of several servers has answered all that it was asked, for half a second at
-  // the most. For a process that ends, where no other gives a server what it has missed.
+  // Waits until each of several servers has answered all requests, for half a second at most. For a
+  // process that ends and leaves the lock: nobody heals a server that missed a request.
   void settle();
 
   [[nodiscard]] int wake_fd() const noexcept { return client_.options().wake_fd; }
   // Returns the servers' URLs without user and password.
   [[nodiscard]] const std::string& display() const noexcept { return display_; }
 
-  // From now on nothing (-1) or another descriptor ends a wait early.
+  // Sets the descriptor that ends a wait early when it becomes readable (-1: none).
   void set_wake_fd(int fd) noexcept { client_.set_wake_fd(fd); }
 
  private:

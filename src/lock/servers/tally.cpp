@@ -16,11 +16,10 @@ bool ends_sooner(const Busy& one, const Busy& other) {
   return *one.ttl < *other.ttl;
 }
 
-// Why servers have failed.
 struct Reasons {
-  std::string text;  // what follows a message, each reason once
+  std::string text;  // for the end of a message: each failure's text once
   std::size_t restarted = 0;
-  std::size_t lasting = 0;  // that time alone does not mend
+  std::size_t lasting = 0;  // errors that time alone does not repair
   std::exception_ptr first_lasting;
 };
 

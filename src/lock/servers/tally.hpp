@@ -1,4 +1,4 @@
-// What the answers of several servers add up to.
+// Adds up the answers of several servers.
 #pragma once
 
 #include <cstddef>
@@ -10,31 +10,30 @@
 
 namespace rlock::lock {
 
-// The servers of a quorum: how many there are, and how many are a majority of them, whether they
-// can be reached or not.
+// A majority of the servers. Servers that cannot be reached count as servers, too.
 struct Majority {
   std::size_t servers;
   [[nodiscard]] std::size_t needed() const { return servers / 2 + 1; }
-  // Returns whether a majority of the others can no longer be had.
+  // Returns whether the servers without these `others` are no majority.
   [[nodiscard]] bool is_blocked_by(std::size_t others) const { return others > servers - needed(); }
 };
 
 struct Refusal {
   Busy busy;
-  // Whether no owner is known to have a majority: several who came at once have some votes each, or
-  // what a dead one has left is in the way.
+  // No owner is known to have a majority. Several owners that came at once may have some votes
+  // each, or votes of a dead owner are left.
   bool is_split = false;
 };
 
-// Returns who has the lock, and until when a majority cannot be had. `refusals`, of which there is
-// one, are the servers that somebody else has; `granted` others have given us their votes;
-// some have failed with `failures`, and the rest have not answered yet.
+// Adds up a vote without a majority: returns who has the lock, and until when no majority is free.
+// `refusals` (at least one): servers where another owner has the lock. `granted`: servers that
+// voted for us. `failures`: servers that failed. The other servers have not answered yet.
 [[nodiscard]] Refusal add_up(std::vector<Busy> refusals, std::size_t granted,
                              const std::vector<std::exception_ptr>& failures, Majority majority);
 
-// Throws why too few of the servers have answered: Unavailable, with what they failed with; or,
-// where time alone does not bring a majority back, the first error that it does not mend. `what` is
-// what they were asked to do, and `silent` how many have neither answered nor failed.
+// Throws Unavailable with all failures, or the first permanent error if permanent errors rule out a
+// majority, or Restarted if restarted servers are what is missing. `what`: what the servers were
+// asked to do, for the message. `silent`: how many servers have neither answered nor failed.
 [[noreturn]] void throw_too_few(const std::vector<std::exception_ptr>& failures, Majority majority,
                                 const std::string& what, std::size_t silent = 0);
 
