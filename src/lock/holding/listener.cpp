@@ -11,7 +11,7 @@ namespace rlock::lock {
 namespace {
 
 constexpr Milliseconds k_tick{1000};
-// A release goes to all servers at once. Who asks before it is everywhere is refused by the rest.
+// A release goes to all servers at once. Servers that it has not reached yet refuse a waiter.
 constexpr Milliseconds k_between_calls{5};
 
 }  // namespace
@@ -117,7 +117,7 @@ void Listener::wait(TimePoint until) const {
   }
   const int ready = poll_until(polled, until);
   if (ready == 0) return;
-  // A message counts first: a signal that comes with it must not keep it from being used.
+  // A message counts before a signal. Otherwise a signal at the same moment would hide the message.
   if (polled[0].revents == 0 || ready > 1) return;
   throw redis::Interrupted();
 }

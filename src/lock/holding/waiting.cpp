@@ -14,24 +14,25 @@ namespace {
 
 constexpr Milliseconds k_longest_sleep = lua::k_longest_sleep;
 constexpr Milliseconds k_shortest_sleep{50};
-// Who only hears of the lock asks by then: how many listen, and who has it, changes.
+// A waiter that only heard messages asks after this time: the holder and the number of listeners
+// change.
 constexpr Milliseconds k_longest_hearsay{30000};
 constexpr int k_most_late = 3;
 constexpr int k_most_deaf = 3;
-// Messages that have a waiter ask at once; each time that it may ask is one more, up to as many.
+// A waiter reacts at once to this many messages. Each k_between_messages restores one of them.
 constexpr int k_most_at_once = 50;
 constexpr Milliseconds k_between_messages{50};
-// Between two waiters that ask one after the other, at the least: the first one's request and the
-// message that the lock is taken again are to come in between.
+// The shortest time between the turns of two waiters. The first waiter's request, and the message
+// that the lock is taken again, must fit into it.
 constexpr std::chrono::microseconds k_shortest_turn{500};
-// What a server takes to tell one listener, at the most: while it does so, it reads no requests.
+// The longest time that a server needs to tell one listener. Meanwhile, it reads no requests.
 constexpr std::chrono::microseconds k_telling{10};
-// Most of those who waited a moment ago may have gone.
+// Limits the effect of an old count of listeners: most of them may have gone.
 constexpr Milliseconds k_longest_turn{1000};
 
 Milliseconds sleep_length(const Busy& busy) {
   const unsigned spread = random_below(1000);
-  // Only who is next in a queue has to notice that a lease has ended.
+  // Only the next waiter of a queue must notice that a lease has ended.
   const bool is_next = busy.place == 0 || !busy.overheard.empty();
   if (!busy.ask_after || (is_next && !busy.is_free())) return sleep_bound(busy.ttl, spread);
   if (is_next) return *busy.ask_after;
@@ -48,16 +49,16 @@ class Wait {
         silence_(std::min(options.deadline, options.outage_end), options.on_outage) {}
 
   std::optional<Hold> run() {
-    // The first request decides whether the server is there at all: no patience with it.
+    // The first request must not survive an outage: it finds out whether there is a server at all.
     auto answer = options_.server_was_there ? ask_through_outages(Join::no)
                                             : lock_.try_acquire(session_, Join::no);
     while (true) {
       Join join = Join::yes;
       if (const Hold* hold = std::get_if<Hold>(&answer)) {
-        // One of a master of old is none, nor is one that nobody confirms or that ended on its way
-        // here: ask again, which extends it if it is ours.
+        // Ignore a lease that a deposed master granted, that nobody confirms, or that expired in
+        // transit. Asking again extends the lease if it is still ours.
         if (!is_of_master(*hold)) {
-          listener_.reset();  // it listens there
+          listener_.reset();  // it listens at the deposed master
         } else if (BootClock::now() < last_moment(hold->deadline, hold->lease, Milliseconds(0))) {
           return *hold;
         } else if (++late_ == k_most_late) {
@@ -85,7 +86,7 @@ class Wait {
  private:
   [[nodiscard]] TimePoint end() const { return std::min(options_.deadline, options_.patience); }
 
-  // Asks whatever the server goes through meanwhile.
+  // Asks until the server answers.
   std::variant<Hold, Busy> ask_through_outages(Join join) {
     while (true) {
       try {
@@ -101,9 +102,9 @@ class Wait {
     }
   }
 
-  // A master of old that comes back after a failover, or is cut off, grants what the new one has
-  // granted. It is not given back there: it goes when the old one becomes a replica, and until then
-  // only keeps others from the same mistake.
+  // A deposed master that comes back after a failover, or is cut off, grants a lock that the new
+  // master has granted, too. The grant stays there: it vanishes when the deposed master becomes a
+  // replica, and until then it keeps other clients from the same mistake.
   bool is_of_master(const Hold& hold) {
     try {
       return is_confirmed(hold);
@@ -113,8 +114,8 @@ class Wait {
     }
   }
 
-  // Without a word of the sentinels, or of another node of the cluster, nobody knows whether it is
-  // a master of old.
+  // Only the sentinels, or another node of the cluster, know whether the server is a deposed
+  // master. If none of them answers, the grant does not count.
   bool is_confirmed(const Hold& hold) {
     try {
       redis::Client& client = session_.client();
@@ -133,7 +134,7 @@ class Wait {
     session_.set_wake_fd(-1);
     try {
       lock_.release(session_, Milliseconds(0));
-    } catch (const std::exception&) {  // then its lease ends it
+    } catch (const std::exception&) {  // then the lock ends with its lease
     }
   }
 
@@ -143,8 +144,8 @@ class Wait {
                              format_duration(lock_.lease()));
   }
 
-  // Returns when it is time to ask again, and how: at once after subscribing, since the lock may
-  // have become free before the server had confirmed that.
+  // Returns when it is time to ask again. Returns at once after it has subscribed: the lock may
+  // have become free before the server confirmed the subscription.
   Join sleep(const Busy& busy) {
     options_.on_wait(busy);
     const TimePoint asleep = BootClock::now();
@@ -176,22 +177,22 @@ class Wait {
     } catch (const Error& error) {
       listener_.reset();
       outage_.bear(error, session_.wake_fd());
-      // The server answers, but has no room for one who listens: then without listening.
+      // The server answers requests, but accepts no subscription. So sleep without one.
       if (++deaf_ > k_most_deaf) redis::pause({until, session_.wake_fd()});
     }
     return Join::yes;
   }
 
-  // Returns until when who has slept since `asleep` need not ask, because of what others have
-  // found.
+  // Returns until when a waiter that has slept since `asleep` need not ask: other waiters have
+  // asked, and told that the lock is taken.
   [[nodiscard]] TimePoint hearsay_end(TimePoint asleep) const {
     const Milliseconds usual = sleep_bound(std::nullopt, random_below(1000));
     return std::min(
         {after(listener_->last_taken(), usual), after(asleep, k_longest_hearsay), end()});
   }
 
-  // Returns when one of so many waiters that hear at the same moment that the lock is free is to
-  // ask: on average, one does so at once, and then one in the time that a request takes.
+  // Returns a random moment to ask, for one of so many `waiters` that hear at the same moment that
+  // the lock is free. On average one waiter asks at once, and then one in the time of a request.
   [[nodiscard]] TimePoint turn(int waiters) const {
     const auto each =
         std::max<BootClock::duration>({round_trip_, k_shortest_turn, waiters * k_telling});
@@ -200,8 +201,8 @@ class Wait {
     return BootClock::now() + std::min<BootClock::duration>(span, k_longest_turn);
   }
 
-  // Somebody has called. Where a great many calls were in vain, waits a moment, `until` at the
-  // most: anybody can send messages, and where many share a lock there can be any number of them.
+  // Call it for each message to react to. If too many came, pauses until `until` at most. Anybody
+  // can send messages, and a lock that many clients share may cause any number of them.
   void heed_message(TimePoint until) {
     const TimePoint now = BootClock::now();
     used_up_ = after(std::max(used_up_, now), k_between_messages);
@@ -212,12 +213,12 @@ class Wait {
   Lock& lock_;
   Session& session_;
   const WaitOptions& options_;
-  TimePoint used_up_;  // when as many messages as may come at once have a waiter ask at once again
+  TimePoint used_up_;  // from then on, the waiter reacts to k_most_at_once messages at once again
   Outage outage_;
-  Outage silence_;                                               // of all who may know the master
+  Outage silence_;                                               // nobody confirms the master
   BootClock::duration round_trip_ = BootClock::duration::max();  // of the quickest request
   int late_ = 0;
-  int deaf_ = 0;  // how often in turn it could not listen
+  int deaf_ = 0;  // how often in a row it could not listen
   bool has_doubted_ = false;
   std::optional<Listener> listener_;
 };

@@ -40,11 +40,11 @@ void Watchdog::check() {
   if (!kept_.empty()) set_alarm();
 }
 
-// A search through many processes, for which time is reserved, must not leave none for renewals.
+// The reserved time can be long (a search through many processes). Renew early enough all the same.
 TimePoint Watchdog::next_renewal(const Lock& lock, const Hold& hold, TimePoint last) const {
   if (!options_.renews) return TimePoint::max();
   const TimePoint give_up = last_moment(hold.deadline, hold.lease, options_.reserve());
-  // Nor must it have them follow each other without a pause.
+  // But leave a pause between renewals.
   const Nanoseconds interval = std::max<Nanoseconds>((give_up - last) * 2 / 3, hold.lease / 20);
   return last + std::min<Nanoseconds>(lock.renewal_interval(), interval);
 }
@@ -86,7 +86,7 @@ void Watchdog::renew_all() {
   }
 }
 
-// When the first renewal is due, no sentinel may be there to say where the master is.
+// Finds the master now: at the first renewal, all sentinels may be away.
 void Watchdog::connect_early(Session& session) const {
   if (options_.session.client.endpoint.transport != redis::Endpoint::Transport::sentinel) return;
   try {
@@ -114,11 +114,11 @@ std::optional<Watchdog::Verdict> Watchdog::renew(Kept& kept, Session& session) {
                    kept.failure.value_or("no time was left to renew it")};
   }
   TimePoint deadline = first_give_up(now);
-  // A thread that wakes late (the machine slept, the job was stopped) still has one try, which must
+  // A thread that wakes late (the machine slept, the job was stopped) still has one try. It must
   // not use up the time for ending the command.
   if (late) deadline = std::min(deadline, now + (hold.deadline - now) / 4);
   try {
-    // Half of the time is left for the renewal.
+    // Leave half of the time for the renewal.
     hear_of_failovers(session, hold.lease / 10, now + (deadline - now) / 2);
     const Renewal answer =
         options_.renews ? kept.lock->renew(session, &deadline) : kept.lock->ask(session);
@@ -151,8 +151,9 @@ TimePoint Watchdog::first_give_up(TimePoint now) const {
   return first;
 }
 
-// One who still reaches a master of old would renew there for ever. That no sentinel answers is no
-// news, unless there was nothing to ask them with. Of a cluster, no other node is asked.
+// Otherwise a run that still reaches a deposed master would renew there for ever. If no sentinel
+// answers, the run goes on, unless it had no descriptor to ask with. In a cluster, no other node is
+// asked.
 void Watchdog::hear_of_failovers(Session& session, Milliseconds bound, TimePoint deadline) {
   if (session.client().is_cluster()) return;
   try {
@@ -167,7 +168,7 @@ void Watchdog::note_answer(Kept& kept, TimePoint sent) {
   {
     const std::lock_guard guard(mutex_);
     if (!kept.asked) return;
-    if (sent < *kept.asked) {  // from before the stop, say
+    if (sent < *kept.asked) {  // sent before the stop, for example
       kept.due = *kept.asked;
       return;
     }

@@ -1,5 +1,4 @@
-// The thread that renews the leases of a run's locks every third of them, on a connection of its
-// own.
+// The thread that renews the leases of a run's locks, at least every third of a lease.
 #pragma once
 
 #include <functional>
@@ -16,26 +15,28 @@ namespace rlock::lock {
 
 class Watchdog {
  public:
-  // Which lock cannot be counted on any longer. lost: the server does not know it as ours any more.
+  // The lock that the run can no longer rely on. lost: the server says that it is no longer ours.
+  // expiring: just enough time is left to end the command.
   struct Verdict {
     enum class Kind { lost, expiring };
     Kind kind;
     const Lock* lock;
-    std::string reason;  // why it is expiring
+    std::string reason;  // why the lease is expiring
   };
 
   struct Options {
     SessionOptions session;
-    // Whether to renew the leases; otherwise the server is asked only when `check` says so.
+    // Whether to renew the leases. If not, the watchdog asks the server only after `check`.
     bool renews = true;
-    // Returns how long before the lease's end (and the time that SIGKILL takes) `expiring` is said.
-    // Called in the watchdog's thread.
+    // Returns the time to keep free between `expiring` and SIGKILL. Called in the watchdog's
+    // thread.
     std::function<Milliseconds()> reserve = [] { return Milliseconds(0); };
-    // Called in the watchdog's thread with each new end of a lease.
+    // Called in the watchdog's thread with each new deadline of a lease.
     std::function<void(const Lock&, TimePoint)> on_renewed = [](const Lock&, TimePoint) {};
-    // Called in the watchdog's thread, once, when there is a verdict. The other locks are kept on.
+    // Called in the watchdog's thread, once, when there is a verdict. The watchdog goes on to renew
+    // the other locks.
     std::function<void()> on_verdict = [] {};
-    // Called in the watchdog's thread when all locks are known to be ours, after `check`.
+    // Called in the watchdog's thread when, after `check`, the server has confirmed all locks.
     std::function<void()> on_checked = [] {};
   };
 
@@ -44,19 +45,19 @@ class Watchdog {
   Watchdog& operator=(const Watchdog&) = delete;
   ~Watchdog() { stop(); }
 
-  // Keeps one more lock, which must outlive this object. The first starts the thread. Throws
-  // std::system_error if there is none to be had.
+  // Renews one more lock, which must outlive this object. The first lock starts the thread. Throws
+  // std::system_error if the thread cannot be started.
   void keep(const Lock& lock, const Hold& hold);
 
-  // From now on requests go through this session, which nobody else may use until `stop` returns:
-  // a server that takes no more connections cannot keep the lock from being renewed. To be called
-  // before the first lock is kept.
+  // Sends requests through this session, which nobody else may use until `stop` returns. So a
+  // server that accepts no more connections cannot prevent renewals. Call it before the first
+  // `keep`.
   void use(Session& session);
 
-  // Has every lock renewed, or asked for, at once.
+  // Makes the thread renew every lock, or ask for it, at once.
   void check();
 
-  // Ends the thread; no request of it is answered after that, and none is sent. Idempotent.
+  // Ends the thread. After that it sends no request, and uses no answer. May be called twice.
   void stop() noexcept;
 
   [[nodiscard]] std::optional<Verdict> verdict() const;
@@ -65,35 +66,35 @@ class Watchdog {
   struct Kept {
     const Lock* lock;
     Hold hold;
-    TimePoint due;                         // when to renew it
+    TimePoint due;                         // when to renew or ask
     std::optional<std::string> failure{};  // of the last attempt
-    std::optional<TimePoint> asked{};  // when `check` has asked for it, until there is an answer
+    std::optional<TimePoint> asked{};      // the moment of a `check` without an answer yet
   };
 
   void run() noexcept;
-  // Renews until all are lost: a command that may run on after a loss counts on the others.
+  // Renews until all locks are lost. A command that may run on after a loss relies on the others.
   void renew_all();
   void connect_early(Session& session) const;
   void tell(Verdict verdict);
   [[nodiscard]] std::optional<Verdict> renew(Kept& kept, Session& session);
-  // Sleeps until a lock is to be renewed. Throws redis::Interrupted when the thread is to end.
+  // Sleeps until a lock is due. Throws redis::Interrupted when the thread must end.
   [[nodiscard]] Kept& next();
   [[nodiscard]] TimePoint next_renewal(const Lock& lock, const Hold& hold, TimePoint last) const;
-  // Returns when the first lock has to be given up, of those for which that is after `now`: no lock
-  // may be waited for any longer.
+  // Returns the next moment after `now` at which the watchdog must give up a lock. No request may
+  // take longer.
   [[nodiscard]] TimePoint first_give_up(TimePoint now) const;
   static void hear_of_failovers(Session& session, Milliseconds bound, TimePoint deadline);
   void set_due(Kept& kept, TimePoint when);
-  // The lock is ours: a request that was sent at `sent` has said so.
+  // Notes that the answer to a request of `sent` confirmed the lock.
   void note_answer(Kept& kept, TimePoint sent);
-  // Has the alarm ring for the lock that is due first; with the mutex.
+  // Sets the alarm for the lock that is due first, and returns it. Call it with the mutex held.
   Kept& set_alarm();
 
   Options options_;
-  Session* session_ = nullptr;  // if it is not one of our own
+  Session* session_ = nullptr;  // the session of `use`; null: the thread makes its own
   Event stop_;
   Alarm alarm_;
-  mutable std::mutex mutex_;  // of the list, when its locks are due, and the verdict
+  mutable std::mutex mutex_;  // guards kept_, its due and asked, and verdict_
   std::list<Kept> kept_;
   std::optional<Verdict> verdict_;
   std::thread thread_;
