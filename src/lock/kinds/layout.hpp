@@ -1,4 +1,4 @@
-// How a kind of lock is kept on a server: all in which the kinds differ.
+// A Layout says how a server keeps a kind of lock: everything in which the kinds differ.
 #pragma once
 
 #include <functional>
@@ -21,12 +21,12 @@ struct Asker {
   const KeyNames& keys;
   const std::string& owner;
   Key latch;                 // the key that remembers this hold's requests
-  const std::string& about;  // as the side key is to tell of the owner (JSON)
+  const std::string& about;  // what the side key stores about the owner (JSON)
   Hold::Standing standing;
   const Terms& terms;
-  bool is_unproven;  // only the latch proves this hold: the owner may have the lock by another one
-  bool is_known;     // to other processes, which may give this hold back, too
-  std::optional<Key> outer;  // the latch that proves the hold of a value that this one shares
+  bool is_unproven;  // only the latch proves this hold, because another may have the same owner
+  bool is_known;     // other processes know this hold, and may release it, too
+  std::optional<Key> outer;  // the latch of the outer hold with the same value, if it is shared
   const std::string& taken;  // as Channel::taken
 };
 
@@ -34,25 +34,25 @@ struct Asker {
 struct Layout {
   Kind kind = Kind::reentrant;
   KeyNames keys;
-  Channel channel{};  // where a release is told
+  Channel channel{};  // where a release is published
 
-  std::string_view owner_ending{};  // that an owner's field may have, and is not part of it
-  bool queues = false;              // waiters have places, and each is called on its own channel
+  std::string_view owner_ending{};  // an owner's field may end so, the owner does not
+  bool queues = false;              // waiters queue, and each is called on its own channel
   bool is_string = false;           // the lock is a string, whose value is the owner
-  bool is_owner_shared = false;     // somebody else may have the lock as the same owner
+  bool is_owner_shared = false;     // another run may hold the lock with the same owner
   Milliseconds longest_renewal_interval = Milliseconds::max();
-  const char* no_fencing = nullptr;  // why no token can be drawn, if so
+  const char* no_fencing = nullptr;  // why this kind has no tokens; null: it has
 
   std::function<redis::ScriptCall(const Asker&, Join)> acquire{};
-  // `memory`: how long the server is to remember the request.
+  // `memory`: how long the server remembers the request.
   std::function<redis::ScriptCall(const Asker&, Milliseconds memory)> reenter{};
-  // A lease of 0 only asks whose the lock is.
+  // A lease of 0 only asks whether the owner holds the lock.
   std::function<redis::ScriptCall(const Asker&, Milliseconds lease)> renew{};
   std::function<redis::ScriptCall(const Asker&, Milliseconds memory, Milliseconds keep, Wake)>
       release{};
 };
 
-// What lua/include/releasing.lua is told of a hold.
+// The standing of a hold, as an argument of lua/include/releasing.lua.
 using StandingWord = decltype(lua::release::Call::standing);
 [[nodiscard]] inline StandingWord standing_word(const Asker& asker) {
   if (asker.standing == Hold::Standing::nested) return "nested";
@@ -61,23 +61,24 @@ using StandingWord = decltype(lua::release::Call::standing);
   return "granted";
 }
 
-// Returns what a script that takes a lock is to do about a token.
+// Returns how a script that takes a lock handles the token.
 [[nodiscard]] inline decltype(lua::acquire::Call::fencing) fencing_word(Fencing fencing) {
   if (fencing == Fencing::off) return "off";
   return fencing == Fencing::on ? decltype(lua::acquire::Call::fencing)("draw") : "peek";
 }
 
-// Returns the key of the token, unless there is to be none: no other run needs a right to it.
+// Returns the key of the token counter, or nothing if no token is wanted: then the run needs no
+// right to that key.
 [[nodiscard]] inline std::optional<Key> token_key(const Asker& asker) {
   return asker.terms.fencing == Fencing::off ? std::nullopt : std::optional(asker.keys.token);
 }
 
-// Returns the channel on which the owner waits, or nothing if it does not wait.
+// Returns the channel on which the owner waits, or nothing if the owner does not wait.
 [[nodiscard]] inline std::optional<Key> waiting_channel(const Asker& asker, Join join) {
   return join == Join::no ? std::nullopt : std::optional(asker.keys.channel);
 }
 
-// Returns what a request tells the others who wait, or nothing.
+// Returns the message that the request publishes to the other waiters, or "".
 [[nodiscard]] inline std::string taken_word(const Asker& asker, Join join) {
   return join == Join::called ? asker.taken : "";
 }

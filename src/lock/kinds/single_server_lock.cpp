@@ -21,19 +21,19 @@ using Standing = Hold::Standing;
 
 constexpr std::size_t k_hold_id_bytes = k_hold_digits / 2;
 constexpr Milliseconds k_abandon_bound{250};
-// A process that was stopped for longer does not send a release again.
+// A process that was stopped for longer than this does not send a release again.
 constexpr Milliseconds k_time_to_take_back{1000};
-// Of a waiter in a queue: long enough for a server that makes a pause, short enough for a user who
-// has typed Ctrl-C.
+// For a waiter in a queue: long enough for a server that pauses, short enough for a user who typed
+// Ctrl-C.
 constexpr Milliseconds k_give_up_bound{4000};
 
-// For one of several servers.
+// Returns the terms for one of several servers, without a restart delay.
 Terms without_delay(Terms terms) {
   terms.restart_delay = Milliseconds(0);
   return terms;
 }
 
-// Returns the token of a grant, if one was to be drawn.
+// Returns the token of a grant, or nothing if `text` is empty.
 std::optional<std::int64_t> read_token(const std::string& text) {
   if (text.empty()) return std::nullopt;
   const auto token = parse_token(text);
@@ -133,7 +133,8 @@ Busy SingleServerLock::explain(const lua::taking::Busy& reply) const {
   busy.waiters =
       static_cast<int>(std::clamp<std::int64_t>(reply.waiters.value_or(0), 0, k_most_waiters));
   if (reply.permits) busy.permits = static_cast<int>(*reply.permits);
-  // Nobody tells the first of rlock's waiters that one of Redisson's before it takes the lock.
+  // The first rlock waiter must overhear the head: no message says that a Redisson waiter before it
+  // has taken the lock.
   const std::string head = reply.overheard.value_or("");
   if (!head.empty()) busy.overheard = layout_.keys.waiter_channel(head);
   return busy;
@@ -145,7 +146,7 @@ std::variant<Hold, Busy> SingleServerLock::try_acquire(redis::Client& client, Jo
   while (true) {
     auto answer = request(client, join, terms_);
     Busy* busy = std::get_if<Busy>(&answer);
-    // The server takes garbage out of a long queue step by step.
+    // The server removes dead waiters from a long queue step by step. Ask again for the next step.
     if (busy == nullptr || busy->ask_after != Milliseconds(0)) return answer;
     if (BootClock::now() < last) continue;
     busy->ask_after = lua::k_longest_sleep;
@@ -191,21 +192,21 @@ void SingleServerLock::check_replicas(redis::Client& client, int needed) {
   try {
     found = client.wait_for_replicas(needed, client.options().timeout);
   } catch (...) {
-    client.disconnect();  // its server would not read a release before it has ended the wait
-    ++unanswered_;        // so that giving up gives the lock back
+    client.disconnect();  // on this connection, the server reads no release before WAIT ends
+    ++unanswered_;        // so that giving up releases the lock
     throw;
   }
   if (found >= needed) return;
-  // Who waits asks again, as somebody else: the latch may bar this hold, and a release without an
-  // answer, which is still on its way, must not free what is granted next. Of several servers all
-  // are asked by another owner next.
+  // A waiter asks again as a new owner. The latch may bar this hold, and a late release without an
+  // answer must not free the next grant. With several servers, QuorumLock uses a new owner for the
+  // next attempt anyway.
   const auto start_afresh = [this] {
     if (terms_.restart_delay) return;
     hold_id_ = random_hex(k_hold_id_bytes);
-    // One who re-enters does so as the owner that there is.
+    // A re-entry needs the same owner.
     if (layout_.is_owner_shared || standing_ != Standing::granted) return;
     owner_ = with_fresh_uuid(owner_);
-    unanswered_ = 0;  // of what he has asked for
+    unanswered_ = 0;  // the new owner has sent nothing yet
   };
   try {
     release(client);
@@ -234,7 +235,7 @@ std::optional<Hold> SingleServerLock::reenter(redis::Client& client) {
   standing_ = entered->is_uncounted == 1 ? Standing::nested : Standing::reentered;
   is_unproven_ = is_latched() && standing_ != Standing::nested;
   if (terms_.sync_replicas > 0) check_replicas(client, terms_.sync_replicas);
-  // With every request answered, none can still be under way that the latch would have to stop.
+  // All requests are answered, so the latch need not stop a late one.
   if (unanswered_ == 0 && !is_latched()) client.send_behind({"DEL", latch()});
   return hold(terms_.lease, asked, entered->count, entered->token);
 }
@@ -263,7 +264,7 @@ void SingleServerLock::go_on_with(const Hold& hold) {
 }
 
 bool SingleServerLock::has_ended(redis::Client& client) const {
-  // As a reader and as the writer an owner has entries of his own, and either may tell it.
+  // An owner has one entry as a reader and one as the writer. Either may note the end.
   for (const std::string& of : {owner_, owner_ + ":write"}) {
     const redis::Reply told = client.command({"HGET", layout_.keys.info, of}, layout_.keys.lock);
     if (told.is_error()) throw redis::ServerError(client.options().endpoint.display(), told.text);
@@ -272,7 +273,6 @@ bool SingleServerLock::has_ended(redis::Client& client) const {
   return false;
 }
 
-// Where nobody can say it, the answer counts.
 bool SingleServerLock::is_of_master(redis::Client& client) const {
   try {
     return client.confirm_master(name(), redis::k_age_of_word,
@@ -283,7 +283,8 @@ bool SingleServerLock::is_of_master(redis::Client& client) const {
 }
 
 Release SingleServerLock::release(redis::Client& client, Milliseconds keep, Wake wake) {
-  // Nothing was counted for it, nobody else knows of it, and nothing is to be noted.
+  // The server counted nothing for this hold, no other process knows it, and there is nothing to
+  // note.
   if (standing_ == Standing::nested && !is_known_ && keep == Milliseconds(0)) {
     return ask(client) == Renewal::lost ? Release::not_held : Release::still_held;
   }
@@ -297,7 +298,7 @@ Release SingleServerLock::release(redis::Client& client, Milliseconds keep, Wake
   lua::releasing::Answer answer;
   try {
     answer = ask_for_it();
-    // A master that was away for so long may have been deposed: then the new one keeps the lock.
+    // A master that took so long to answer may be deposed. Then release the lock at the new master.
     if (BootClock::now() >= after(asked, redis::k_age_of_word) && !is_of_master(client)) {
       answer = ask_for_it();
     }
@@ -305,7 +306,7 @@ Release SingleServerLock::release(redis::Client& client, Milliseconds keep, Wake
     if (is_in_doubt()) take_back(client, keep, last);
     throw;
   }
-  // With every request answered, none can still be under way that the latch would have to stop.
+  // All requests are answered, so the latch need not stop a late one.
   if (unanswered_ == 0) client.send_behind({"DEL", latch()});
   if (std::holds_alternative<lua::releasing::NotHeld>(answer)) return Release::not_held;
   return std::holds_alternative<lua::releasing::Freed>(answer) ? Release::freed
@@ -322,8 +323,8 @@ void SingleServerLock::take_back(redis::Client& client, Milliseconds keep,
   if (standing_ == Standing::nested || now >= last) return;
   client.set_wake_fd(-1);
   try {
-    // Behind the request on its own connection, the release cannot overtake it, and the latch has
-    // no late request to stop. One from an earlier connection may still come.
+    // On the connection of the request, the release cannot overtake it. Then the latch has no late
+    // request to stop. A request from an earlier connection may still arrive.
     const bool is_behind = !is_in_doubt() || (unanswered_ == 1 && client.awaits_answer());
     const redis::ScriptCall call = layout_.release(asker(), memory_of(client), keep, Wake::yes);
     if (client.send_behind(call)) {
@@ -332,7 +333,7 @@ void SingleServerLock::take_back(redis::Client& client, Milliseconds keep,
       return;
     }
     client.run(call, nullptr, std::min(last, after(now, k_abandon_bound)));
-  } catch (const std::exception&) {  // then its lease ends it
+  } catch (const std::exception&) {  // then the lock ends with its lease
   }
 }
 
@@ -342,7 +343,7 @@ void SingleServerLock::give_up(redis::Client& client) noexcept {
   client.set_timeout(k_give_up_bound);
   try {
     release(client);
-  } catch (const std::exception&) {  // then those behind find it dead
+  } catch (const std::exception&) {  // then the waiters behind it find it dead
   }
 }
 

@@ -1,4 +1,4 @@
-// A lock that one server keeps: the requests, which are the same for every kind.
+// A lock that one server keeps: the requests. They are the same for every kind.
 #pragma once
 
 #include <atomic>
@@ -15,11 +15,12 @@
 
 namespace rlock::lock {
 
-// What is asked through a session is asked of its only client. Thread-safe, with a client or a
-// session of the thread's own.
+// A request through a session goes to the session's only client. Thread-safe, if each thread has
+// its own client or session.
 class SingleServerLock final : public Lock {
  public:
-  // Throws Error (usage) for a name that cannot be, and for a token that the kind cannot draw.
+  // Throws Error (usage) if the name is not valid, and Refused (usage) if a token is wanted and the
+  // kind has none.
   SingleServerLock(Layout layout, std::string owner, const About& about, const Terms& terms);
 
   [[nodiscard]] const std::string& name() const noexcept override { return layout_.keys.lock; }
@@ -47,49 +48,49 @@ class SingleServerLock final : public Lock {
     return release(session.client(), keep);
   }
   void abandon(Session& session) noexcept override { abandon(session.client()); }
-  // Takes four seconds at the most.
+  // Takes four seconds at most.
   void give_up(Session& session) noexcept override { give_up(session.client()); }
 
-  // The same, of a client of the server.
+  // The same, through a client of the server.
   [[nodiscard]] std::variant<Hold, Busy> try_acquire(redis::Client& client, Join join);
   [[nodiscard]] std::optional<Hold> reenter(redis::Client& client);
   [[nodiscard]] Renewal renew(redis::Client& client, TimePoint* deadline = nullptr) const;
   [[nodiscard]] Renewal ask(redis::Client& client) const;
   [[nodiscard]] bool has_ended(redis::Client& client) const;
-  // Where the lock is a string that was re-entered, it stays with the outer hold.
+  // A re-entered string lock stays with the outer hold.
   Release release(redis::Client& client, Milliseconds keep = Milliseconds(0),
                   Wake wake = Wake::yes);
   void abandon(redis::Client& client) noexcept;
   void give_up(redis::Client& client) noexcept;
 
-  // Sends the release behind all that is under way, and waits for its answer for a quarter of a
-  // second at the most. Does nothing after `last`: then the server may have forgotten that it has
-  // carried the release out before.
+  // Sends the release behind all requests that are under way. Waits for its answer for a quarter of
+  // a second at most. Does nothing after `last`: by then, the server may have forgotten that it has
+  // already run this release.
   void take_back(redis::Client& client, Milliseconds keep,
                  TimePoint last = TimePoint::max()) noexcept;
 
-  // Takes the lock without further terms: for the owner that has a majority of servers, but lost it
-  // on this one.
+  // Takes the lock without a restart delay, replicas or a token. For an owner that has a majority
+  // of the servers, but lost the lock on this one.
   [[nodiscard]] std::variant<Hold, Busy> restore(redis::Client& client);
-  // Returns whether the server that has answered is still the master.
+  // Returns whether the server that answered is still the master. True if nobody can tell.
   [[nodiscard]] bool is_of_master(redis::Client& client) const;
-  // Returns whether a request that changes something has got no answer.
+  // Returns whether a request that changes something is without an answer.
   [[nodiscard]] bool is_in_doubt() const noexcept { return unanswered_ > 0; }
 
-  // Returns the identifier of this hold. It is another one for each attempt.
+  // Returns the identifier of this hold. A new attempt may have a new one.
   [[nodiscard]] const std::string& hold_id() const noexcept { return hold_id_; }
-  // Calls this hold by another identifier. To be called before the first request.
+  // Sets the identifier of this hold. Call it before the first request.
   void set_hold_id(std::string id) { hold_id_ = std::move(id); }
-  // Shares the hold `outer` of the same value, see Hold. To be called before the first request.
+  // Shares the hold `outer` of the same value (see Hold). Call it before the first request.
   void share(std::string outer) { outer_id_ = std::move(outer); }
-  // From now on this object stands for a hold that there is already, and that others know, too.
+  // From now on, this object stands for an existing hold that other processes know, too.
   void go_on_with(const Hold& hold);
 
  private:
   [[nodiscard]] std::variant<Hold, Busy> request(redis::Client& client, Join join,
                                                  const Terms& terms);
   [[nodiscard]] Busy explain(const lua::taking::Busy& reply) const;
-  // Gives the lock back and throws Unavailable unless enough replicas know of it.
+  // Unless enough replicas have the lock: releases it, and throws Unavailable.
   void check_replicas(redis::Client& client, int needed);
   [[nodiscard]] redis::Reply run(redis::Client& client, const redis::ScriptCall& call);
   [[nodiscard]] Asker asker(const Terms& terms) const;
@@ -101,16 +102,16 @@ class SingleServerLock final : public Lock {
 
   Layout layout_;
   std::string owner_;
-  std::string about_;  // as the side key is to tell it
+  std::string about_;  // as in Asker
   Terms terms_;
   std::string hold_id_;
-  std::string outer_id_;  // of the hold of a value that this one shares
+  std::string outer_id_;  // the outer hold with the same value, if it is shared
   std::atomic<Hold::Standing> standing_ = Hold::Standing::granted;
   std::atomic<bool> is_unproven_ = false;  // as in Asker
   bool is_known_ = false;                  // as in Asker
   std::atomic<int> marks_ = 0;
   bool has_queued_ = false;
-  std::atomic<int> unanswered_ = 0;  // requests that changed something, or not
+  std::atomic<int> unanswered_ = 0;  // requests that may have changed something
 };
 
 }  // namespace rlock::lock

@@ -7,9 +7,9 @@
 
 namespace rlock::lock {
 
-inline constexpr Milliseconds k_shortest_fair_wait{15'000};  // a waiter shows its life every 6 s
+inline constexpr Milliseconds k_shortest_fair_wait{15'000};  // a waiter asks every 6 s
 
-// `wait`: how long a waiter may keep its place after its death.
+// `wait`: how long a dead waiter may stay in the queue.
 [[nodiscard]] Layout fair_layout(const std::string& name, Milliseconds wait);
 
 }  // namespace rlock::lock

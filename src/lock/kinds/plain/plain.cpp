@@ -5,7 +5,7 @@
 namespace rlock::lock {
 namespace {
 
-// Of several servers, none draws a token for a hold that comes later.
+// With several servers, a re-entry draws no token. It uses the token that the side key has noted.
 decltype(lua::reenter::Call::fencing) reentry_word(Fencing fencing) {
   if (fencing == Fencing::off) return "off";
   return fencing == Fencing::on ? decltype(lua::reenter::Call::fencing)("draw") : "noted";

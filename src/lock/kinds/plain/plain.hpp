@@ -1,4 +1,4 @@
-// The reentrant lock in Redisson's layout: a hash of the owner and its count.
+// The reentrant lock in Redisson's layout: a hash with the owner and its hold count.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@ namespace rlock::lock {
 
 [[nodiscard]] Layout plain_layout(const std::string& name);
 
-// How a plain lock is released, where `added_wait` is what its owner adds to the deadlines of those
-// that queue behind it. For layouts that are released by the same script.
+// Returns the release of a plain lock, for other layouts that use the same script. `added_wait`:
+// what the owner, as a waiter, added to the deadlines of the waiters behind it.
 using ReleaseCall = decltype(Layout::release);
 [[nodiscard]] ReleaseCall plain_release(Milliseconds added_wait);
 

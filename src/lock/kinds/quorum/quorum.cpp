@@ -13,13 +13,13 @@
 namespace rlock::lock {
 namespace {
 
-constexpr int k_attempts = 4;  // at once, where several clients share the votes
+constexpr int k_attempts = 4;  // in one request, if several owners share the votes
 constexpr std::uint32_t k_first_pause_ms = 50;
 constexpr int k_longest_doubling = 6;
-// For a vote that can tell more than a majority: that two servers are one, or who has the lock.
+// How long to wait for the other votes, which may reveal twins, or the holder.
 constexpr Milliseconds k_late_vote_bound{100};
 
-// Returns how long to wait before another attempt, the longer the more have failed.
+// Returns the time before the next attempt. It grows with the number of failed attempts.
 Milliseconds back_off(int splits) {
   return Milliseconds(k_first_pause_ms / 2 +
                       random_below(k_first_pause_ms << std::min(splits, k_longest_doubling)));
@@ -150,9 +150,9 @@ std::variant<Hold, Refusal> QuorumLock::attempt(Session& session) {
   return add_up(std::move(refusals), granted, failures, majority_);
 }
 
-// Makes the token the highest on a majority of those who have granted the lock and still do: so
-// that every later grant, which shares one of them, draws a higher one. Who grants it later learns
-// of it, too. Throws, and takes the votes back, if that cannot be done as long as the lease lasts.
+// Raises the counter to the token on a majority of servers that granted the lock. Every later
+// majority shares a server with this one, so every later grant draws a higher token. If this does
+// not succeed before `deadline`, takes the votes back, and throws.
 void QuorumLock::raise_token(Session& session, std::int64_t token, TimePoint deadline) {
   Ballot<bool> ballot(session, [members = members_, token](std::size_t i, redis::Client& client) {
     const SingleServerLock& lock = *members[i]->lock;

@@ -1,5 +1,5 @@
-// A lock that several independent servers keep, none of which replicates another: who has the votes
-// of a majority of them has it (Redlock).
+// A lock on several independent servers (Redlock): the owner with the votes of a majority holds it.
+// No server replicates another.
 #pragma once
 
 #include <atomic>
@@ -19,37 +19,38 @@ class QuorumLock final : public Lock {
   // Makes the lock of one server for an owner.
   using Make = std::function<std::unique_ptr<SingleServerLock>(const std::string& owner)>;
 
-  // A lock of `owner` on `servers` servers, as many as each session has that it is asked through.
-  // `fencing`: on, if each grant is to have a token; then those that `make` makes peek.
+  // `servers`: how many servers there are. Each session must have as many. `fencing`: on, if each
+  // grant needs a token. Then the locks that `make` makes must have Fencing::peek.
   QuorumLock(std::size_t servers, Make make, const std::string& owner, Fencing fencing);
 
   [[nodiscard]] const std::string& name() const noexcept override { return front().name(); }
-  // Each attempt to take the lock is made by a new owner: what is left on its way from one must not
-  // be mistaken for another's.
+  // Each attempt to take the lock has a new owner. So a late request of an earlier attempt is not
+  // mistaken for a request of this one.
   [[nodiscard]] const std::string& owner() const noexcept override { return front().owner(); }
   [[nodiscard]] Milliseconds lease() const noexcept override { return front().lease(); }
-  // Often enough that of servers that forget it, one after the other, each has it again in time. At
-  // first much sooner, if a server is not known to have it: somebody who tried at the same moment
-  // may have had its vote.
+  // Short enough that if servers forget the lock one after another, each has it back before the
+  // next forgets. At first much shorter, if a server may lack the lock: another attempt may have
+  // held its vote.
   [[nodiscard]] Milliseconds renewal_interval() const noexcept override;
   [[nodiscard]] Kind kind() const noexcept override { return front().kind(); }
   [[nodiscard]] Channel channel() const override { return {front().channel().name}; }
   [[nodiscard]] int marks() const noexcept override;
 
-  // Tries a few times where several who came at once have some votes each. Throws Unavailable where
-  // no majority answers, and Error (usage) if two of the servers are one.
+  // Tries a few times if several owners that came at once have some votes each. Throws Unavailable
+  // if no majority answers, and Refused (usage) if two of the servers are twins.
   [[nodiscard]] std::variant<Hold, Busy> try_acquire(Session& session, Join join) override;
   [[nodiscard]] std::optional<Hold> reenter(Session& session) override;
 
-  // A majority must confirm it in time. With `deadline`, those who have lost the lock are given it
-  // again as long as the lease lasts; without, it throws Error (usage) if two servers are one.
+  // A majority must confirm the renewal in time. With `deadline`, servers that have lost the lock
+  // get it again, as long as the lease lasts. Without `deadline`, throws Refused (usage) if two of
+  // the servers are twins.
   [[nodiscard]] Renewal renew(Session& session, TimePoint* deadline) const override;
   [[nodiscard]] Renewal ask(Session& session) const override;
 
-  // A majority decides.
+  // The answer of a majority counts.
   [[nodiscard]] bool has_ended(Session& session) const override;
 
-  // Releases it on every server. Those that do not answer do it later or not at all.
+  // Releases the lock on every server. A server that does not answer releases it later or never.
   Release release(Session& session, Milliseconds keep) override;
   void abandon(Session& session) noexcept override;
   void give_up(Session& session) noexcept override { abandon(session); }
@@ -61,14 +62,14 @@ class QuorumLock final : public Lock {
   // The lock of one server. Jobs of its node may outlive the QuorumLock.
   struct Member {
     std::unique_ptr<SingleServerLock> lock;
-    std::atomic<bool> may_hold{true};  // false: no request of ours can have left anything there
-    std::atomic<bool> is_over{false};  // nobody wants the vote any more that was not asked for yet
-    std::atomic<int> without{1};  // 0: it said that the lock is ours; else grows with each renewal
+    std::atomic<bool> may_hold{true};  // false: no request of ours has left a vote on the server
+    std::atomic<bool> is_over{false};  // the attempt is over: do not ask for the vote any more
+    std::atomic<int> without{1};  // 0: the server confirmed the lock; else grows with each renewal
 
     [[nodiscard]] std::variant<Hold, Busy> take(redis::Client& client);
     [[nodiscard]] Renewal renew(redis::Client& client, TimePoint bound);
     Release give_back(redis::Client& client, Milliseconds keep, Wake wake);
-    // Gives a server that has lost the lock its vote back, if the lease lasts `until` after now.
+    // Takes the lock again on a server that has lost it. Does nothing after `until`.
     void restore(redis::Client& client, TimePoint until,
                  std::optional<std::int64_t> token) noexcept;
   };
@@ -87,9 +88,9 @@ class QuorumLock final : public Lock {
   Fencing fencing_;
   Members members_;
   std::optional<std::int64_t> token_;
-  bool is_fresh_ = true;        // nothing was asked for the members yet
-  bool is_taken_here_ = false;  // if it is taken: through a session of this process
-  int splits_ = 0;              // one after the other
+  bool is_fresh_ = true;        // the members have sent no request yet
+  bool is_taken_here_ = false;  // this process asked for the lock, so its nodes are connected
+  int splits_ = 0;              // split votes in a row
 };
 
 }  // namespace rlock::lock

@@ -5,7 +5,7 @@
 namespace rlock::lock {
 namespace {
 
-constexpr Milliseconds k_release_bound{50};  // for those that have not answered yet
+constexpr Milliseconds k_release_bound{50};  // for servers that have not answered yet
 
 }  // namespace
 
@@ -14,21 +14,21 @@ Release QuorumLock::Member::give_back(redis::Client& client, Milliseconds keep, 
   try {
     return lock->release(client, keep, wake);
   } catch (const redis::Interrupted&) {
-    lock->take_back(client, keep);  // also where only a renewal is under way: see is_in_doubt
-    may_hold = false;               // more cannot be done
+    lock->take_back(client, keep);  // also if only a renewal is under way: see is_in_doubt
+    may_hold = false;               // nothing more can be done
     throw;
   }
 }
 
-// A server that hangs is behind with what it was asked for: it must not go through all of that once
-// more when the lock is given back, nor the session's end wait for it.
+// Drops the requests that wait for a hanging server. Otherwise the release would come after all of
+// them, and the end of the session would wait for them.
 void QuorumLock::end_attempt() noexcept {
   for (const auto& member : members_) member->is_over = true;
 }
 
 Release QuorumLock::release(Session& session, Milliseconds keep) {
   end_attempt();
-  // Where another process has taken it, nothing can be sent to who has not been connected to yet.
+  // If another process has taken the lock, the nodes may not be connected yet. Then wait for that.
   std::optional<Ballot<bool>> connected;
   if (!is_taken_here_) {
     connected.emplace(session, [](std::size_t /*server*/, redis::Client& client) {
@@ -59,12 +59,12 @@ void QuorumLock::abandon(Session& session) noexcept {
       return members[i]->give_back(client, Milliseconds(0), Wake::no);
     });
     ballot.wait({after(BootClock::now(), k_release_bound)}, k_for_all);
-  } catch (const std::exception&) {  // then the leases end it
+  } catch (const std::exception&) {  // then the lock ends with its leases
   }
 }
 
-// Gives the votes of an attempt that failed back, without waiting for it. Nobody is told: who was
-// refused for them asks again soon, and the lock itself has not become free.
+// Gives the votes of a failed attempt back, and does not wait for the answers. Wakes no waiter: the
+// lock has not become free, and owners that were refused because of these votes ask again soon.
 void QuorumLock::take_back(Session& session) {
   end_attempt();
   for (std::size_t i = 0; i < members_.size(); ++i) {
@@ -72,10 +72,10 @@ void QuorumLock::take_back(Session& session) {
       session.nodes()[i]->post([member = members_[i]](redis::Client& client) {
         try {
           member->give_back(client, Milliseconds(0), Wake::no);
-        } catch (const std::exception&) {  // then its lease ends it
+        } catch (const std::exception&) {  // then the vote ends with its lease
         }
       });
-    } catch (const redis::Unavailable&) {  // it has no thread, and was asked for nothing
+    } catch (const redis::Unavailable&) {  // it has no thread, so no request was sent
     }
   }
 }

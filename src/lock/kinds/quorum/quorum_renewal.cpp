@@ -12,7 +12,7 @@ namespace {
 using Votes = Ballot<Renewal>::Votes;
 
 constexpr Milliseconds k_longest_quorum_interval{10'000};
-// Somebody else's attempt without a majority gives its votes back within milliseconds.
+// Another attempt without a majority gives its votes back within milliseconds.
 constexpr Milliseconds k_first_interval{100};
 constexpr int k_most_doublings = 10;
 
@@ -22,7 +22,7 @@ bool is_decided(const Votes& votes, Majority majority) {
          majority.is_blocked_by(failures_of(votes).size());
 }
 
-// Returns what the majority says.
+// Returns the answer of the majority. Throws if there is none.
 Renewal decide(const Votes& votes, Majority majority, const char* what) {
   if (count_answers(votes, Renewal::renewed) >= majority.needed()) return Renewal::renewed;
   if (majority.is_blocked_by(count_answers(votes, Renewal::lost))) return Renewal::lost;
@@ -30,17 +30,17 @@ Renewal decide(const Votes& votes, Majority majority, const char* what) {
   throw_too_few(failures_of(votes), majority, what, silent);
 }
 
-// Who is to be given the lock again: those that say they have lost it, once a majority has
-// confirmed it, however late they say so.
+// The servers that must get the lock again: those that say they have lost it, at any time, once a
+// majority has confirmed the lock.
 class Healing {
  public:
-  // A server has lost the lock. Returns whether to give it the lock now.
+  // Notes that a server has lost the lock. Returns whether to restore the lock there now.
   bool add(std::size_t server) {
     const std::lock_guard guard(mutex_);
     if (!is_confirmed_) lost_.push_back(server);
     return is_confirmed_;
   }
-  // A majority has confirmed the lock. Returns who has lost it so far.
+  // Notes that a majority has confirmed the lock. Returns the servers that have lost it so far.
   std::vector<std::size_t> confirm() {
     const std::lock_guard guard(mutex_);
     is_confirmed_ = true;
@@ -57,7 +57,8 @@ class Healing {
 
 void QuorumLock::Member::restore(redis::Client& client, TimePoint until,
                                  std::optional<std::int64_t> token) noexcept {
-  // Nobody else can have a majority as long as the lease lasts: his vote is not taken from anybody.
+  // As long as the lease lasts, no other owner can have a majority. So this vote is missing to
+  // nobody.
   if (BootClock::now() >= until) return;
   may_hold = true;
   try {
@@ -71,7 +72,7 @@ void QuorumLock::Member::restore(redis::Client& client, TimePoint until,
 }
 
 Renewal QuorumLock::Member::renew(redis::Client& client, TimePoint bound) {
-  may_hold = true;  // a server that knows the owner by another hold counts this one, too
+  may_hold = true;  // a server that has another hold of the owner now counts this one, too
   const Renewal answer = lock->renew(client, &bound);
   if (answer == Renewal::renewed) {
     without = 0;
@@ -99,7 +100,7 @@ Renewal QuorumLock::renew(Session& session, TimePoint* deadline) const {
   for (const auto& member : members_) {
     if (member->without > 0) ++member->without;
   }
-  // Who goes on renewing has seen it when he took the lock.
+  // A run that renews more than once has looked for twins when it took the lock.
   const auto runs =
       deadline == nullptr && session.has_look_alikes() ? session.absentees() : nullptr;
   Ballot<Renewal> ballot(session, [members = members_, bound, healing, token = token_, runs](
@@ -117,7 +118,7 @@ Renewal QuorumLock::renew(Session& session, TimePoint* deadline) const {
   if (answer == Renewal::lost || deadline == nullptr) return answer;
   *deadline = lease_deadline(asked, lease());
   for (const std::size_t i : healing->confirm()) {
-    // It has a thread, which has said that the server has lost the lock.
+    // post() cannot throw: this node's thread runs, because it has reported the loss.
     session.nodes()[i]->post([member = members_[i], bound, token = token_](redis::Client& client) {
       member->restore(client, bound, token);
     });

@@ -1,4 +1,4 @@
-// A side of the read/write lock in Redisson's layout: many readers, or one writer.
+// One side of the read/write lock in Redisson's layout: many readers, or one writer.
 #pragma once
 
 #include <string>
@@ -7,9 +7,10 @@
 
 namespace rlock::lock {
 
-// `side`: Kind::read or Kind::write. The writer may read, too, and go on reading when it writes no
-// longer; a reader cannot become the writer. A reader renews at least every 10 s: Redisson's
-// readers shorten the life of all to 30 s. The owner is the same for both sides.
+// `side`: Kind::read or Kind::write. The owner is the same on both sides. The writer may read, too,
+// and may go on reading when it no longer writes. A reader cannot become the writer. A reader
+// renews at least every 10 s, because each renewal of a Redisson reader sets the expiry of the lock
+// to 30 s.
 [[nodiscard]] Layout read_write_layout(const std::string& name, Kind side);
 
 }  // namespace rlock::lock

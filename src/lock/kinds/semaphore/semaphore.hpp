@@ -1,4 +1,4 @@
-// At most so many holders at once, in the layout of Redisson's RPermitExpirableSemaphore.
+// A lock with up to N holders at once, in the layout of Redisson's RPermitExpirableSemaphore.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace rlock::lock {
 
-// The owner is the identifier of its permit. A nested run shares it; the last one gives it back.
-// `permits`: how many may have one at once.
+// The owner is the identifier of its permit. A nested run shares the permit; the last run releases
+// it. `permits`: how many owners may hold one at once.
 [[nodiscard]] Layout semaphore_layout(const std::string& name, int permits);
 
 }  // namespace rlock::lock

@@ -1,4 +1,4 @@
-// The string lock of most other libraries: SET NX PX with a value that tells whose it is.
+// The string lock of most other libraries: SET NX PX. The value names the owner.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace rlock::lock {
 
-// Whether the owner, which is the string's value, is this run's alone. One that the user gives may
-// be others', too: then the latch tells whose hold it is, as long as that lasts.
+// fresh: no other run has this value. given: the user chose the value, so other runs may have it,
+// too. Then the latch proves which run holds the lock.
 enum class Value { fresh, given };
 
-// A key that had this value before the first sending is somebody else's lock.
+// With Value::given, a string that had this value before the first request is another run's lock.
 [[nodiscard]] Layout simple_layout(const std::string& name, Value value);
 
 }  // namespace rlock::lock
