@@ -15,24 +15,24 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// So often the lock may pass to another holder before it is broken.
+// How often the holders may change before break_lock gives up.
 constexpr int k_most_changes = 20;
 constexpr std::size_t k_latch_id_bytes = 16;
 
-// Sends a request that the server remembers by a latch, and has it forget that. Returns the answer,
-// and sets `unanswered` to how many got none before.
+// Sends a request that the server remembers by `latch`, and then deletes the latch. Returns the
+// answer, and sets `unanswered` to the number of sendings without an answer.
 redis::Reply run_once(redis::Client& client, const redis::ScriptCall& call, const Key& latch,
                       int& unanswered) {
   unanswered = 0;
   redis::Reply reply = client.run(call, &unanswered);
-  // With every request answered, none can still be under way that the latch would have to stop.
+  // All requests are answered, so the latch need not stop a late one.
   if (unanswered == 0) client.send_behind({"DEL", latch});
   return reply;
 }
 
 using Task = decltype(lua::force_release::Call::task);
 
-// Has force_release.lua do `task`. Returns its answer.
+// Runs force_release.lua with `task`. Returns its answer.
 lua::breaking::Answer break_it(redis::Client& client, const KeyNames& keys, Breakable what,
                                Task task, const Words& expected, int& unanswered) {
   using KindWord = decltype(lua::force_release::Call::kind);
@@ -54,7 +54,7 @@ lua::breaking::Answer break_it(redis::Client& client, const KeyNames& keys, Brea
   return lua::breaking::read(run_once(client, call, latch, unanswered));
 }
 
-// The same of force_release_semaphore.lua.
+// Runs force_release_semaphore.lua with `task`. Returns its answer.
 lua::breaking::Answer break_semaphore(redis::Client& client, const KeyNames& keys, Task task,
                                       const Words& expected, int& unanswered) {
   const Key latch = keys.latch(random_hex(k_latch_id_bytes));
@@ -85,8 +85,8 @@ Holder::Mode mode_of(const std::string& mode, const std::string& owner) {
   return owner.ends_with(":write") ? Holder::Mode::write : Holder::Mode::read;
 }
 
-// Has force_release.lua do `task`, or the other script if there is a semaphore. Of a semaphore
-// whose number is gone, the first finds nothing. Sets `unanswered` as run_once.
+// Runs force_release.lua, or, for a semaphore, the other script. If a semaphore has lost its
+// number, the first script finds nothing. Sets `unanswered` as run_once.
 lua::breaking::Answer break_lock_or_semaphore(redis::Client& client, const KeyNames& keys,
                                               Task task, const Words& expected, int& unanswered) {
   auto answer = break_it(client, keys, Breakable::lock, task, expected, unanswered);
@@ -102,14 +102,14 @@ lua::breaking::Answer break_lock_or_semaphore(redis::Client& client, const KeyNa
     const auto* found = std::get_if<lua::breaking::Found>(&permits);
     if (found != nullptr && found->outcome != "free") answer = std::move(permits);
   } catch (const redis::ServerError& error) {
-    // Who uses no semaphores may have no right to their keys.
+    // A user that needs no semaphores may have no right to their keys.
     if (error.status() != ExitStatus::permission) throw;
   }
   unanswered += more;
   return answer;
 }
 
-// Has a script do `task`, and judges its answer. Sets `unanswered` as run_once.
+// Runs the right script, and reads its answer. Sets `unanswered` as run_once.
 Breaking request(redis::Client& client, const std::string& name, Breakable what, Task task,
                  const Words& expected, int& unanswered) {
   check_name(name);
@@ -162,9 +162,8 @@ Breaking break_lock(redis::Client& client, const std::string& name, Breakable wh
                     const std::optional<Words>& expected) {
   int unanswered = 0;
   if (expected) return request(client, name, what, "only", *expected, unanswered);
-  // The holders are named here, too: a request that is carried out twice, however late, must not
-  // take the lock from the next holder. Nor must one with other names follow where it may have
-  // been.
+  // Name the holders here, too: a request that the server runs twice, however late, must not break
+  // the lock of the next holder. If a request got no answer, do not send one with other names.
   Breaking breaking{Breaking::Outcome::held_by_others, look_at(client, name, what)};
   for (int i = 0; i < k_most_changes && unanswered == 0; ++i) {
     if (breaking.outcome != Breaking::Outcome::held_by_others) break;

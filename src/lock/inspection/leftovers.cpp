@@ -56,7 +56,7 @@ Leftovers find_leftovers(redis::Client& client, const std::optional<std::string>
     const auto& items = reply.as_array(2);
     for (const redis::Reply& key : items[1].as_array()) {
       const std::string lock = lock_of_leftover(key.as_text());
-      // An application's key can start like one of ours.
+      // An application's key can start in the same way.
       const KeyNames names(lock);
       if (key.as_text() != names.info && !key.as_text().starts_with(names.latch_prefix)) continue;
       if (seen.insert(key.as_text()).second) leftovers[lock].push_back(key.as_text());

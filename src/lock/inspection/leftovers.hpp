@@ -1,5 +1,4 @@
-// Keys that only remember something about a lock, and were left behind without an expiry: nothing
-// else would ever delete them.
+// Leftovers: latches and side keys without an expiry. Nothing else would ever delete them.
 #pragma once
 
 #include <map>
@@ -15,15 +14,15 @@ namespace rlock::lock {
 // Keys by the name of their lock.
 using Leftovers = std::map<std::string, std::vector<std::string>>;
 
-// Goes over all keys of the server for the leftovers of one lock, or of all. Holds the server up
+// Searches all keys of the server for the leftovers of one lock, or of all locks. Blocks the server
 // for about a millisecond a step. Throws as redis::Client::run.
 [[nodiscard]] Leftovers find_leftovers(redis::Client& client,
                                        const std::optional<std::string>& name);
 
-// Returns those of `keys` that are latches.
+// Returns the latches among `keys`.
 [[nodiscard]] std::vector<std::string> latches_of(std::vector<std::string> keys);
 
-// Returns what is wrong with a lock of these leftovers.
+// Returns the problems of a lock with these leftovers.
 [[nodiscard]] std::vector<Problem> find_leftover_problems(const std::string& name,
                                                           const std::vector<std::string>& keys);
 

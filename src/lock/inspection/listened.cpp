@@ -9,7 +9,8 @@
 namespace rlock::lock {
 namespace {
 
-// Adds the names whose channels have listeners, as PUBSUB tells by this command.
+// Adds `name` if one of its channels has listeners. `command`: the subcommand of PUBSUB that counts
+// them.
 void add_one(Listened& listened, redis::Client& client, const std::string& name,
              const char* command) {
   const KeyNames keys(name);
@@ -32,7 +33,7 @@ void add_all(Listened& listened, redis::Client& client, const char* command) {
     if (reply.is_error()) return;
     for (const redis::Reply& channel : reply.as_array()) {
       std::string found = channel.as_text().substr(start.size());
-      // Behind the brace comes the owner, where it is the channel of a waiter of a fair lock.
+      // On the channel of a single waiter, the owner follows the brace.
       if (!found.ends_with('}') || found.find_first_of("{}") != found.size() - 1) continue;
       found.pop_back();
       if (!found.empty() && found.size() <= k_longest_name) names.insert(std::move(found));
@@ -40,7 +41,7 @@ void add_all(Listened& listened, redis::Client& client, const char* command) {
   }
 }
 
-// Waiters of rlock ask again by themselves; those of Redisson do not.
+// rlock waiters ask again by themselves. Redisson waiters do not.
 bool has_sleepers(const Snapshot& snapshot, const Listened& listened) {
   if (snapshot.held) return false;
   if (snapshot.waiters.empty()) return listened.locks.contains(snapshot.name);
@@ -48,8 +49,7 @@ bool has_sleepers(const Snapshot& snapshot, const Listened& listened) {
   return head.alive != false && !head.is_told;
 }
 
-// Those of Redisson wait for a message also where a permit is available, or no semaphore is
-// there.
+// Redisson waiters wait for a message even if a permit is available, or if there is no semaphore.
 bool has_semaphore_sleepers(const Snapshot& snapshot, const Listened& listened) {
   const bool is_full = snapshot.permits ? snapshot.permits->available <= 0 : snapshot.held;
   return !is_full && listened.semaphores.contains(snapshot.name);

@@ -1,4 +1,4 @@
-// Locks for whose release somebody listens.
+// Locks whose release channel has a listener.
 #pragma once
 
 #include <optional>
@@ -10,9 +10,9 @@
 
 namespace rlock::lock {
 
-// Names by the kind of channel on which somebody listens; a name may be in both.
+// Lock names, by the kind of channel that has a listener. A name may be in both sets.
 struct Listened {
-  std::set<std::string> locks;  // also read/write locks
+  std::set<std::string> locks;  // includes read/write locks
   std::set<std::string> semaphores;
 
   void merge(Listened other) {
@@ -21,15 +21,15 @@ struct Listened {
   }
 };
 
-// Returns the names of the locks on whose channel, of any kind but that of a single waiter,
-// somebody listens: of all locks, or of `name`. Those whose name has a brace are only found by
-// name. With `is_sharded`, also of those who listen to the server's shard of a cluster. Empty where
-// the user may not ask. Throws as redis::Client::command.
+// Returns the locks whose channels have listeners: among all locks, or only for `name`. Channels of
+// single waiters do not count. A name with a brace is found only by `name`. With `is_sharded`,
+// counts also listeners of the server's shard of a cluster. Empty if the user may not ask. Throws
+// as redis::Client::command.
 [[nodiscard]] Listened listened_locks(redis::Client& client, const std::optional<std::string>& name,
                                       bool is_sharded);
 
-// Returns the note that somebody waits although the lock is free, or a permit available; otherwise
-// nothing.
+// Returns a note if somebody waits although the lock is free, or a permit is available. Otherwise
+// returns nothing.
 [[nodiscard]] std::optional<SleepingWaiter> find_sleepers(const Snapshot& snapshot,
                                                           const Listened& listened);
 

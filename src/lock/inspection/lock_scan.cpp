@@ -10,7 +10,7 @@
 namespace rlock::lock {
 namespace {
 
-// Keys that one step looks at, about.
+// About how many keys one step looks at.
 constexpr std::int64_t k_keys_a_step = 100;
 
 }  // namespace
@@ -26,7 +26,7 @@ std::vector<std::string> LockScan::next() {
   using enum lua::find_locks::Part;
   const std::vector<redis::Reply>& items = reply.as_array(k_parts);
 
-  // The order of the keys changes with a restart: the cursors would pass some over.
+  // A restart changes the order of the keys. The cursors would then skip some.
   const auto run = items[k_run].as_optional_text();
   if (steps_ > 0 && run != run_) {
     throw redis::Unavailable(client_.options().endpoint.display() +

@@ -1,4 +1,4 @@
-// Finds the locks on a server, a step at a time.
+// Finds the locks on a server, step by step.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace rlock::lock {
 
-// Globs as the server's MATCH has them.
+// Globs, as for the server's MATCH.
 struct LockPatterns {
-  std::string names = "*";  // of the locks that are recognised
-  std::string simple;       // of the strings that are to be taken for locks; empty: of none
+  std::string names = "*";  // which locks to find
+  std::string simple;       // which strings count as locks; empty: none
 };
 
-// Goes over all keys of one server (of a cluster: of one master). Keeps the locks' names only, and
-// holds the server up for about a millisecond a step, whatever else is there.
+// Searches all keys of one server, or of one master of a cluster. Keeps only the names of locks in
+// memory. Blocks the server for about a millisecond a step, whatever keys it has.
 class LockScan {
  public:
   // `client` must outlive this object.
@@ -26,23 +26,24 @@ class LockScan {
 
   [[nodiscard]] bool is_done() const noexcept { return is_done_; }
 
-  // Looks at some more keys. Returns the names that this has brought, each once in a scan; a
-  // snapshot tells what they are, or that there is no lock (any more). Throws as
-  // redis::Client::run, and redis::Unavailable if the server was restarted since the last step:
-  // where it was then is lost.
+  // Looks at some more keys. Returns new names, each once a scan. Take a snapshot to learn the kind
+  // of each, or that there is no lock. Throws as redis::Client::run, and redis::Unavailable if the
+  // server was restarted since the last step, because its cursors are then void.
   [[nodiscard]] std::vector<std::string> next();
 
-  // Returns about how many keys have been looked at, and how many the server has, if it tells.
+  // Returns about how many keys the scan has looked at, and how many the server has (nothing:
+  // unknown).
   [[nodiscard]] std::int64_t looked_at() const noexcept;
   [[nodiscard]] std::optional<std::int64_t> total() const noexcept { return total_; }
-  // Returns how many keys could have been locks, but may not be read or hold more than a lock.
+  // Returns how many keys may be locks but were not read: the user has no right, or they are too
+  // large.
   [[nodiscard]] std::int64_t unread() const noexcept { return unread_; }
 
  private:
   redis::Client& client_;
   LockPatterns patterns_;
-  std::vector<std::string> cursors_;  // of the script's walks; opaque
-  std::optional<std::string> run_;    // of the server
+  std::vector<std::string> cursors_;  // opaque, for the script
+  std::optional<std::string> run_;    // the run of the server
   std::unordered_set<std::string> seen_;
   std::int64_t steps_ = 0;
   std::optional<std::int64_t> total_;

@@ -1,5 +1,5 @@
-// What can be wrong with a lock: the facts. cli/output/problem_text has the sentences and the
-// commands. `k_code` is the published name of a problem (rlock-inspect-queue(1), rlock-doctor(1)).
+// The problems of a lock, as facts. cli/output/problem_text has the sentences and the commands.
+// `k_code` is the published name of a problem (rlock-inspect-queue(1), rlock-doctor(1)).
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace rlock::lock {
 
-// The first of several members or keys, and how many there are: one at the least.
+// The first of several members or keys, and how many there are (at least one).
 struct Several {
   std::string first;
   std::size_t count = 1;
@@ -20,36 +20,36 @@ struct Several {
 
 struct NoExpiry {
   static constexpr const char* k_code = "no_expiry";
-  // A number may also be a semaphore of another client; of any string nothing tells that it is a
-  // lock. holders: several have it at once.
+  // holders: several owners hold the lock at once. number: may also be a semaphore of another
+  // client. any_string, any_number: nothing shows that the string is a lock.
   enum class Of { lock, holders, string, number, any_string, any_number };
   Of of = Of::lock;
-  std::optional<Several> permits{};  // of a semaphore: the owners of those that never end
+  std::optional<Several> permits{};  // the owners of a semaphore's permits that never end
 };
 
 // A process of this host that ended without a release.
 struct DeadHolder {
   static constexpr const char* k_code = "dead_holder";
-  enum class Of { lock, string, shared };  // shared: others may hold it beside him
+  enum class Of { lock, string, shared };  // shared: other owners may hold the lock, too
   std::string owner;
   std::int64_t pid = 0;
   std::optional<Milliseconds> left;  // of its hold; nothing: it has no expiry
   Of of = Of::lock;
 };
 
-// A key with a value of a type that no lock keeps there.
+// A key whose value has a type that no lock uses.
 struct WrongKind {
   static constexpr const char* k_code = "wrong_kind";
   std::string key;
-  std::string type;  // as the server's TYPE has it
+  std::string type;  // as from TYPE
 };
 
 // Two kinds of lock under one name.
 struct MixedKinds {
   static constexpr const char* k_code = "mixed_kinds";
-  // beside_writer, beside_reader: `holders` hold it, but somebody else writes, or reads. The
-  // others: there is a queue of a fair lock, but the lock is of another kind; as a reentrant one,
-  // `holders` hold it.
+  // beside_writer, beside_reader: `holders` hold the lock, but another owner writes, or reads. The
+  // others: there is a queue of a fair lock, but the lock has another kind. reentrant: `holders`
+  // hold it as a plain lock.
   enum class Mix { beside_writer, beside_reader, read_write, string, reentrant };
   Mix mix = Mix::beside_writer;
   std::optional<Several> holders{};
@@ -58,16 +58,16 @@ struct MixedKinds {
 struct DeadHead {
   static constexpr const char* k_code = "dead_head";
   std::string owner;
-  std::optional<Milliseconds> left{};  // until its deadline; nothing: it has passed, or is none
-  bool can_be_evicted = true;          // false: the name is in use by another kind
+  std::optional<Milliseconds> left{};  // until its deadline; nothing: passed, or no deadline
+  bool can_be_evicted = true;          // false: another kind of lock uses the name
 };
 
-// Holders of a read/write lock who have no key of a reader: dead readers, or holders of another
-// kind of lock.
+// Holders of a read/write lock that have no reader's key: dead readers, or holders of another kind
+// of lock.
 struct DeadReaders {
   static constexpr const char* k_code = "dead_reader";
   Several readers;
-  bool are_all = false;  // nobody else holds the lock
+  bool are_all = false;  // no other owner holds the lock
 };
 
 struct MembersWithoutScore {
@@ -85,7 +85,7 @@ struct DeadlinesFarAhead {
   Several waiters;
 };
 
-// The counter of fencing tokens is no number.
+// The counter of fencing tokens is not a number.
 struct BadToken {
   static constexpr const char* k_code = "bad_token";
   std::string key;
@@ -114,10 +114,10 @@ struct EndedPermits {
 struct PermitsDiffer {
   static constexpr const char* k_code = "permits_differ";
   std::int64_t total = 0;
-  std::int64_t made_with = 0;  // as rlock was told
+  std::int64_t made_with = 0;  // the --permits of the run that created the semaphore
 };
 
-// Keys that remember a request for ever.
+// Latches without an expiry.
 struct LeakedLatches {
   static constexpr const char* k_code = "leaked_latch";
   Several keys;
@@ -129,12 +129,12 @@ struct LastingInfo {
   std::string key;
 };
 
-// Somebody listens for the release of what is free.
+// Somebody waits for a release although the lock is free.
 struct SleepingWaiter {
   static constexpr const char* k_code = "sleeping_waiter";
   enum class Beside { free_lock, free_permit, nothing };
   Beside beside = Beside::free_lock;
-  std::int64_t permits = 0;  // of the semaphore; 0: not known
+  std::int64_t permits = 0;  // the semaphore's total; 0: not known
 };
 
 using Problem = std::variant<NoExpiry, DeadHolder, WrongKind, MixedKinds, DeadHead, DeadReaders,

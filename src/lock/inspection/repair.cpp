@@ -12,9 +12,9 @@
 namespace rlock::lock {
 namespace {
 
-constexpr std::size_t k_latches_at_once = 1000;  // a script may not hold the server up
+constexpr std::size_t k_latches_at_once = 1000;  // a script must not block the server for long
 
-// As repair.lua names the garbage.
+// The codes of repair.lua.
 constexpr const char* k_codes[] = {Fix::k_dead_waiter,          MembersWithoutScore::k_code,
                                    ScoresWithoutMember::k_code, LeakedLatches::k_code,
                                    LastingInfo::k_code,         EndedPermits::k_code};
@@ -66,7 +66,7 @@ std::vector<Fix> repair(redis::Client& client, const std::string& name,
     const auto some =
         std::span(latches).subspan(at).first(std::min(k_latches_at_once, latches.size() - at));
     for (Fix& fix : repair_some(client, keys, {some.begin(), some.end()}, mode)) {
-      // Who only looks finds all the rest again each time.
+      // If it only looks, each request finds everything else again.
       const bool is_new = at == 0 || mode == Repair::repair || fix.code == LeakedLatches::k_code;
       if (is_new) add(fixes, std::move(fix));
     }

@@ -1,4 +1,4 @@
-// Removing what is provably garbage around a lock.
+// Removes what is provably garbage around a lock.
 #pragma once
 
 #include <string>
@@ -12,18 +12,17 @@ namespace rlock::lock {
 // One sort of garbage.
 struct Fix {
   static constexpr const char* k_dead_waiter = "dead_waiter";
-  std::string code;  // its published name (rlock-doctor(1)): that, or the k_code of a Problem
+  std::string code;  // published (rlock-doctor(1)): k_dead_waiter, or the k_code of a Problem
   Several found;     // members or keys
 };
 
 enum class Repair { look, repair };
 
-// Removes what nobody can need any more, after looking once more in the same step, or only looks:
-// waiters that are dead by Redisson's own rule or by ours, members without a score and scores
-// without a member; and gives an expiry to the side key and to latches of `leftovers` that have
-// none. Never touches the lock itself. Asks once for each thousand latches. Returns what that was,
-// or would be.
-// Throws as redis::Client::run.
+// Repairs a lock's surroundings, or only looks. In one step, it checks again and removes: waiters
+// that are dead by Redisson's rule or rlock's, members without a score, scores without a member,
+// and permits that have ended. It gives an expiry to a side key and to `leftovers` without one.
+// Never touches the lock itself. Sends one request for each thousand latches. Returns what it
+// repaired, or would repair. Throws as redis::Client::run.
 [[nodiscard]] std::vector<Fix> repair(redis::Client& client, const std::string& name,
                                       const std::vector<std::string>& leftovers, Repair mode);
 

@@ -16,9 +16,9 @@ namespace {
 
 // Redisson's fair locks compare their host's clock with deadlines from another's.
 constexpr Milliseconds k_clock_tolerance{1000};
-// After so long, a holder with the default lease has noticed that the server was restarted.
+// After this time, a holder with the default lease has noticed the restart.
 constexpr std::int64_t k_fresh_s = 60;
-// A clock that was asked for so long is not known.
+// An answer about the clock that took longer is useless.
 constexpr Milliseconds k_longest_question{1000};
 
 using Info = std::map<std::string, std::string>;
@@ -34,7 +34,7 @@ Info parse_info(const std::string& text) {
   return info;
 }
 
-// The server's clock minus this host's; nothing if the answer took too long to tell.
+// Returns the server's clock minus this host's, or nothing if the answer took too long.
 std::optional<Milliseconds> compare_clocks(redis::Client& client) {
   using std::chrono::system_clock;
   const auto before = system_clock::now();
@@ -71,7 +71,7 @@ bool is_before(const std::string& version, int major, int minor) {
     at = std::from_chars(at, end, part).ptr;
     if (at != end) ++at;
   }
-  if (found[0] == 0) return false;  // it does not tell
+  if (found[0] == 0) return false;  // unknown
   return found[0] != major ? found[0] < major : found[1] < minor;
 }
 
@@ -181,7 +181,7 @@ ServerFacts read_server_facts(redis::Client& client, const std::optional<std::st
   for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
     facts.lacking[use_of(pairs[i].as_text())].push_back(pairs[i + 1].as_text());
   }
-  // A user may be there for locks of some names only.
+  // A user may have rights for some lock names only.
   const auto of_locks = facts.lacking.find(LacksRights::Use::locks);
   if (!name && of_locks != facts.lacking.end() && of_locks->second.front() == keys.lock) {
     facts.lacking.clear();

@@ -1,5 +1,5 @@
-// What a server does, or may do, to the locks on it: the facts. cli/output/server_problem_text has
-// the sentences and the commands. `k_code` is the published name of a problem (rlock-doctor(1)).
+// What a server does, or may do, to its locks, as facts. cli/output/server_problem_text has the
+// sentences and the commands. `k_code` is the published name of a problem (rlock-doctor(1)).
 #pragma once
 
 #include <cstdint>
@@ -33,17 +33,17 @@ struct OutOfMemory {
   std::int64_t limit_bytes = 0;
 };
 
-// The server may delete locks that are held; as soon as it has a limit, where there is none yet.
+// The server may delete locks that are held, now or when it gets a memory limit.
 struct Evicts {
   static constexpr const char* k_code = "eviction";
   std::string policy;
   std::int64_t limit_bytes = 0;  // 0: none
-  std::int64_t evicted = 0;      // keys, so far
+  std::int64_t evicted = 0;      // how many keys so far
 };
 
 struct PersistenceFails {
   static constexpr const char* k_code = "persistence_fails";
-  std::string state;  // the field of INFO that tells
+  std::string state;  // the field of INFO that shows the failure
 };
 
 struct NoPersistence {
@@ -76,8 +76,8 @@ struct ClockDiffers {
 
 struct LacksRights {
   static constexpr const char* k_code = "rights";
-  // What the rights are for: locks of any kind, or one kind of lock, or tokens, or list and doctor.
-  // Somebody who may not write at all is only meant to look (looks).
+  // The purpose of the rights: locks of any kind, one kind of lock, tokens, or list and doctor.
+  // looks: the user may not write at all, so it is meant only to look.
   enum class Use { locks, read_write, fair, tokens, semaphores, inspection, looks };
   Use use = Use::locks;
   std::vector<std::string> lacking;  // commands, keys and channels
@@ -92,7 +92,7 @@ using ServerProblem = std::variant<OldVersion, Replica, OutOfMemory, Evicts, Per
                                    NoPersistence, FreshRestart, ClusterDown, OneOfCluster, Failover,
                                    ClockDiffers, LacksRights, NotPermitted>;
 
-// A problem needs somebody to act; a note is what one should know.
+// A problem needs somebody to act. A note is only good to know.
 enum class Level { problem, note };
 
 struct Finding {
@@ -100,19 +100,19 @@ struct Finding {
   ServerProblem problem;
 };
 
-// What a server tells of itself, as far as locks depend on it.
+// What locks depend on, as the server reports it.
 struct ServerFacts {
-  std::map<std::string, std::string> info;       // as INFO has it; empty: not permitted
-  std::optional<Milliseconds> clock_difference;  // how far the server's clock is before this host's
-  std::map<LacksRights::Use, std::vector<std::string>> lacking;  // what the user may not use
+  std::map<std::string, std::string> info;       // from INFO; empty: not permitted
+  std::optional<Milliseconds> clock_difference;  // the server's clock minus this host's
+  std::map<LacksRights::Use, std::vector<std::string>> lacking;  // rights
 };
 
-// Asks the server. `name`: of the lock whose keys the user is to be able to use, if it is about
-// one. Throws as redis::Client::run.
+// Asks the server. `name`: a lock whose keys the user needs; nothing: no particular lock. Throws as
+// redis::Client::run.
 [[nodiscard]] ServerFacts read_server_facts(redis::Client& client,
                                             const std::optional<std::string>& name);
 
-// Returns what is to be said about a server.
+// Returns the problems and notes of a server.
 [[nodiscard]] std::vector<Finding> find_server_problems(const ServerFacts& facts);
 
 }  // namespace rlock::lock

@@ -20,20 +20,20 @@ namespace {
 
 using Replies = std::vector<redis::Reply>;
 
-constexpr std::size_t k_at_once = 50;  // snapshots, in one round trip
+constexpr std::size_t k_at_once = 50;  // snapshots in one round trip
 
 std::int64_t to_time(double score) {
   constexpr auto k_limit = static_cast<double>(k_furthest_ms);
   return score == score ? static_cast<std::int64_t>(std::clamp(score, -k_limit, k_limit)) : 0;
 }
 
-// The pairs of a reply by their first text. Most often they are asked for in the order in which
-// they stand there: then nothing is built.
+// Finds the pairs of a reply by their first text. Callers mostly ask in the order of the reply:
+// then it builds no index.
 class Pairs {
  public:
   explicit Pairs(const Replies& items) : items_(items) {}
 
-  // Returns the second text of the pair, or nothing.
+  // Returns the second text of the pair, or null.
   const std::string* find(const std::string& key) {
     if (next_ + 1 < items_.size() && items_[next_].as_text() == key) return take(next_);
     if (places_.empty()) build();
@@ -57,7 +57,7 @@ class Pairs {
   std::unordered_map<std::string_view, std::size_t> places_;
 };
 
-// Tells of `owner` in `party` what the side key tells. Returns all of that, if there is any.
+// Fills `party` from the side key's entry of `owner`. Returns the whole entry, or nothing.
 std::optional<OwnerInfo> describe(Party& party, const std::string& owner, Pairs& infos) {
   party.owner = owner;
   const std::string* text = infos.find(owner);
@@ -126,7 +126,7 @@ void add_permit(Snapshot& snapshot, Pairs& infos, const std::string& permit, dou
   constexpr auto k_for_ever_ms = static_cast<double>(lua::k_for_ever.count());
   Holder& holder = snapshot.holders.emplace_back();
   if (const auto info = describe(holder, permit, infos)) holder.kind = info->kind;
-  // Redisson shows the bytes as digits.
+  // Redisson shows these bytes in hexadecimal.
   if (permit.size() == k_redisson_permit_bytes) holder.owner = to_hex(permit);
   if (end - static_cast<double>(snapshot.time_ms) > k_for_ever_ms) {
     snapshot.ttl_ms = -1;
@@ -137,8 +137,8 @@ void add_permit(Snapshot& snapshot, Pairs& infos, const std::string& permit, dou
   snapshot.ttl_ms = std::max(snapshot.ttl_ms.value_or(0), *holder.ends_ms - snapshot.time_ms);
 }
 
-// Adds the permits of the name and their holders, if the reply shows a semaphore. Returns whether
-// it does. A semaphore that another client created looks like a string lock while no permit is out.
+// If the reply shows a semaphore, adds its permits and their holders, and returns true. While no
+// permit is in use, a semaphore that another client created looks like a string lock.
 bool add_permits(Snapshot& snapshot, const Replies& items, Pairs& infos) {
   const std::string& type = items[k_type].as_text();
   const bool has_permits = items[k_has_permits].as_integer() == 1;
@@ -174,7 +174,7 @@ bool add_permits(Snapshot& snapshot, const Replies& items, Pairs& infos) {
 Snapshot::Kind find_kind(const std::string& type, const Snapshot& snapshot) {
   if (snapshot.kind != Snapshot::Kind::none) return snapshot.kind;
   if (type != "hash" && type != "none") return Snapshot::Kind::unknown;
-  // An application's hash, beside which there happens to be a side key or a queue.
+  // An application's hash. There may still be a side key or a queue.
   if (!std::ranges::all_of(snapshot.hash, is_hold)) return Snapshot::Kind::unknown;
   bool is_fair = !snapshot.queue.empty() || !snapshot.scores.empty();
   for (const Holder& holder : snapshot.holders) is_fair = is_fair || holder.kind == Kind::fair;
@@ -182,7 +182,7 @@ Snapshot::Kind find_kind(const std::string& type, const Snapshot& snapshot) {
   return type == "none" ? Snapshot::Kind::none : Snapshot::Kind::reentrant;
 }
 
-// `listeners`: how many listen on the waiter's channel, if that is known.
+// `listeners`: how many clients listen on the waiter's channel, if known.
 std::optional<bool> is_alive(const Waiter& waiter, const std::optional<OwnerInfo>& info,
                              std::optional<std::int64_t> listeners, bool elsewhere,
                              std::int64_t now) {
@@ -212,7 +212,7 @@ void add_waiters(Snapshot& snapshot, const Replies& items, Pairs& infos) {
   }
 }
 
-// Takes the texts out of the reply, which can be long.
+// Moves the texts out of the reply, because it can be long.
 void add_raw_queue(Snapshot& snapshot, redis::Reply& members, redis::Reply& scores) {
   snapshot.queue.reserve(members.items.size());
   for (redis::Reply& member : members.items) snapshot.queue.push_back(std::move(member.text));
@@ -223,9 +223,9 @@ void add_raw_queue(Snapshot& snapshot, redis::Reply& members, redis::Reply& scor
   }
 }
 
-// Returns how many listen besides `ears` and the background processes of `rlock acquire`, which
-// hear of the end of their hold. A name is of one kind as a rule; whoever watches it listens to
-// all.
+// Returns how many clients listen, without `ears` and without the background watchdogs of `rlock
+// acquire`, which listen for the end of their hold. Most names have one kind, and a watcher listens
+// for all kinds. So the largest of the `counts` is right.
 std::optional<std::size_t> count_listening(const Snapshot& snapshot, const redis::Reply& counts,
                                            Ears ears) {
   if (counts.type != redis::Reply::Type::array) return std::nullopt;
@@ -300,7 +300,7 @@ void take_snapshots(redis::Client& client, const std::vector<std::string>& names
         continue;
       }
       const redis::ServerError error(client.options().endpoint.display(), replies[i].text);
-      if (error.code() == "TRYAGAIN") {  // its slot is being moved
+      if (error.code() == "TRYAGAIN") {  // the slot is being moved
         unread = error;
         continue;
       }

@@ -16,7 +16,7 @@ std::optional<Several> several(const std::vector<std::string>& owners) {
 }
 
 std::vector<std::string> orphans(const Snapshot& snapshot) {
-  // A queue in order, which can be long, is looked through at once.
+  // A sound queue can be long, so check for it first.
   constexpr auto k_member = &std::pair<std::string, double>::first;
   if (std::ranges::equal(snapshot.scores, snapshot.queue, {}, k_member)) return {};
   const std::unordered_set<std::string_view> queue(snapshot.queue.begin(), snapshot.queue.end());
@@ -81,7 +81,7 @@ void find_wrong_kinds(std::vector<Problem>& problems, const Snapshot& snapshot,
   }
 }
 
-// Returns who holds a read/write lock as a lock of another kind, as far as rlock's side key tells.
+// Returns the holders of a read/write lock that, by the side key, hold it as another kind of lock.
 std::vector<std::string> no_readers(const Snapshot& snapshot) {
   std::vector<std::string> found;
   if (snapshot.kind != Snapshot::Kind::read_write) return found;
@@ -103,8 +103,8 @@ void find_dead_readers(std::vector<Problem>& problems, const Snapshot& snapshot)
   }
 }
 
-// Returns who holds a read/write lock although another owner writes. The writer's own holds start
-// with what precedes ":write" in its field.
+// Returns the owners that hold a read/write lock although another owner writes. The writer's field
+// is its owner + ":write". Its other holds start with the same owner.
 std::vector<std::string> strangers(const Snapshot& snapshot) {
   const std::pair<std::string, std::string> writing("mode", "write");
   const auto writer = std::ranges::find(snapshot.holders, Holder::Mode::write, &Holder::mode);
@@ -153,8 +153,8 @@ void find_bad_deadlines(std::vector<Problem>& problems, const Snapshot& snapshot
   const std::int64_t left = std::max<std::int64_t>(snapshot.ttl_ms.value_or(0), 0);
   std::vector<std::string> scoreless;
   std::vector<std::string> far;
-  // No deadline is later than those of Redisson's own waiters, which add their wait for each place,
-  // unless a clock was wrong.
+  // A Redisson waiter's deadline is the latest: it adds the waits of all waiters before it. A later
+  // one comes from a wrong clock.
   std::int64_t most = lua::k_far.count();
   for (const Waiter& waiter : snapshot.waiters) {
     most += lua::k_peer_wait.count();
@@ -171,8 +171,8 @@ void find_bad_deadlines(std::vector<Problem>& problems, const Snapshot& snapshot
   }
 }
 
-// Returns whether evict acts on this name. `type`: of the lock's key. As other_kind() in
-// lua/include/kind.lua.
+// Returns whether evict works for this name, as other_kind() in lua/include/kind.lua. `type`: the
+// type of the lock's key.
 bool is_for_waiters(const Snapshot& snapshot, const std::string& type) {
   if (type != "hash") return type == "none";
   return std::ranges::find(snapshot.hash, "mode", &std::pair<std::string, std::string>::first) ==

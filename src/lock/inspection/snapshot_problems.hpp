@@ -1,4 +1,4 @@
-// What is wrong with a lock.
+// Finds the problems of a lock.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,11 @@ namespace rlock::lock {
 
 struct KeyType {
   std::string key;
-  std::string type;  // as the server's TYPE has it
+  std::string type;  // as from TYPE
 };
 
-// Returns the problems of a snapshot. `types`: of the lock, of its queue, of the
-// queue's deadlines, of the side key and of the fencing tokens' counter, in this order.
-// `token_ttl_ms`: of that counter, as the server's PTTL has it.
+// Returns the problems of a snapshot. `types`: the types of the lock, the queue, the queue's
+// deadlines, the side key and the token counter, in this order. `token_ttl_ms`: the counter's PTTL.
 [[nodiscard]] std::vector<Problem> find_problems(const Snapshot& snapshot,
                                                  const std::vector<KeyType>& types,
                                                  std::int64_t token_ttl_ms);

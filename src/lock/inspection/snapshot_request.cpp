@@ -8,7 +8,7 @@
 namespace rlock::lock {
 namespace {
 
-// Above so many entries, what a script does with each costs more than a second request.
+// With more entries, the script's work on each costs more than a second request.
 constexpr std::int64_t k_most_by_script = 2000;
 constexpr std::int64_t k_any_number = -1;
 constexpr std::int64_t k_none = 0;
@@ -29,14 +29,14 @@ redis::ScriptCall request_call(const redis::Client& client, const KeyNames& keys
                              .is_cluster = client.is_cluster()};
 }
 
-// Moves the reply of a command to where snapshot.lua would have put it. A key of another type has
-// none: the command's error is what tells.
+// Moves the reply of a command to its index in the reply of snapshot.lua. If the key has another
+// type, the reply is an error, and the item stays empty.
 void put(redis::Reply& snapshot, Place place, redis::Reply& reply) {
   if (reply.type == redis::Reply::Type::array) snapshot.items[place] = std::move(reply);
 }
 
-// Reads the lists by plain commands, in one transaction with the script that reads the rest; `run`
-// is the command that runs scripts. Returns nothing if the server refuses that.
+// Reads the lists by plain commands, in one transaction with the script that reads the rest. `run`:
+// the command that runs scripts. Returns nothing if the server refuses the transaction.
 std::optional<redis::Reply> request_long(redis::Client& client, const KeyNames& keys,
                                          const char* run) {
   const redis::ScriptCall call = request_call(client, keys, k_none);
@@ -61,12 +61,12 @@ std::optional<redis::Reply> request_long(redis::Client& client, const KeyNames& 
 
 bool is_long(const redis::Reply& reply) { return reply.text == "LONG"; }
 
-// Reads a lock with more entries than the script reads by itself.
+// Reads a lock with too many entries for the script.
 redis::Reply request_whole(redis::Client& client, const KeyNames& keys) {
   for (const char* run : {"EVALSHA_RO", "EVALSHA"}) {
     if (auto whole = request_long(client, keys, run)) return std::move(*whole);
   }
-  // No transactions: a server without memory to spare refuses them, and so can an ACL.
+  // Without a transaction: a server without free memory refuses transactions, and so can an ACL.
   return client.run(request_call(client, keys, k_any_number));
 }
 

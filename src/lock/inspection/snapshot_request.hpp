@@ -1,4 +1,4 @@
-// How a lock's state is asked for.
+// Requests the state of a lock.
 #pragma once
 
 #include <span>
@@ -10,16 +10,16 @@
 
 namespace rlock::lock {
 
-// The places of the reply.
+// The indexes of the reply's items.
 using Place = lua::snapshot::Part;
 using enum lua::snapshot::Part;
 
-// Returns all that Redis holds about the lock `name` at one instant, as snapshot.lua does, but of a
-// long queue in far less time. Throws as redis::Client::run.
+// Returns the reply of snapshot.lua for the lock `name`. For a long queue, it is far faster than
+// the script alone. Throws as redis::Client::run.
 [[nodiscard]] redis::Reply request_snapshot(redis::Client& client, const std::string& name);
 
-// The same of many locks, each at an instant of its own, in one round trip where none has a long
-// queue. Returns a reply for each name, which may be an error. Throws as redis::Client::run_all.
+// The same for many locks, each at its own moment: one round trip, and more for each long queue.
+// Returns a reply for each name, which may be an error. Throws as redis::Client::run_all.
 [[nodiscard]] std::vector<redis::Reply> request_snapshots(redis::Client& client,
                                                           std::span<const std::string> names);
 
