@@ -1,26 +1,26 @@
--- Takes a fair lock for an owner who does not hold it yet, or queues it; may be sent again.
+-- Takes a fair lock for an owner that does not hold it yet, or queues the owner. May be sent again.
 --#key lock
 --#key info
 --#key latch  of this hold
 --#key queue
 --#key scores
---#key token?  where fencing is not off
+--#key token?  if fencing is not off
 --#arg lease ms
 --#arg owner text
---#arg about_json text  what to tell of the owner, or nothing
+--#arg about_json text  a description of the owner, or empty
 --#arg fencing off|draw|peek
 --#arg channel key
---#arg wait ms  how long the owner may keep its place when dead; 0 does not queue it
+--#arg wait ms  how long a dead owner may stay in the queue; 0: do not queue the owner
 -- For its replies see include/taking.lua.
 --#include now.lua
 --#include twin.lua
--- First the common case, without what only others need: the lock is free, the owner is the head or there is
--- no queue, all waiters are rlock's, and nothing is to be put in order. Then only the next waiter's deadline changes.
+-- First the common case: the lock is free, the owner is the head or there is no queue, all waiters are rlock's,
+-- and nothing needs repair. Then only the next waiter's deadline changes.
 local is_usual = fencing == 'off' and lease >= k_short_lease
 is_usual = is_usual and redis.pcall('exists', latch, lock, twin or latch) == 0
 local near = is_usual and redis.pcall('lrange', queue, 0, 1) or {err = ''}
 if not near.err and (near[1] or owner) == owner then
-  -- Within a text of JSON, a quote has a backslash before it: so this finds names of members only.
+  -- This finds only names of members: inside a JSON text, a quote has a backslash before it.
   local function number_of(name, text) return text and tonumber(text:match('"' .. name .. '":(%d+)')) end
   local function lives(text) return (number_of('due', text) or 0) >= now end
   local mine, called, last, behind = unpack(redis.pcall('hmget', info, owner, 'called', 'holder', near[2] or ''))
@@ -57,9 +57,9 @@ if redis.call('exists', latch) == 1 then return {k_ended} end
 --#include queue.lua
 --#include fence.lua
 
-local k_most_swept = 10  -- waiters in one script, which others have to wait for
+local k_most_swept = 10  -- dead waiters to drop in one script, because it blocks the server
 
--- Makes order at an end of the queue (0 or -1): Redisson's script can fail on a member without score.
+-- Drops members without a score at one end of the queue (`at`: 0 or -1). Redisson's script can fail on them.
 local function drop_scoreless(at, pop)
   for _ = 1, k_most_dropped do
     local member = redis.call('lindex', queue, at)
@@ -68,8 +68,8 @@ local function drop_scoreless(at, pop)
   end
 end
 
--- Removes scores whose owner is not in the queue, and who would wait for ever if he lived. Only
--- those at the ends can do harm, and looking for one takes time.
+-- Removes deadlines without a member in the queue. Looks only at both ends: only there do they do harm, and
+-- each look takes time.
 local function drop_orphans()
   local length = redis.call('llen', queue)
   if redis.call('zcard', scores) <= length then return end
@@ -81,8 +81,8 @@ local function drop_orphans()
   end
 end
 
--- Adds to the queue or to the scores. One that is new gets its end in the same step: what follows
--- may fail.
+-- Runs a command that adds to the queue or to the scores. A new key gets its expiry at once, because a later
+-- step may fail.
 local function add(key, ...)
   local is_new = redis.call('exists', key) == 0
   if is_new then try_to_end(key) end
@@ -91,7 +91,8 @@ local function add(key, ...)
   return reply
 end
 
--- Puts a waiter back whom somebody else has dropped: before the first who came later.
+-- Puts the owner back after another client has dropped it: before the first waiter that came later. Returns
+-- its position.
 local function put_back(came)
   local members = redis.call('lrange', queue, 0, 99)
   for i, member in ipairs(members) do
@@ -104,8 +105,8 @@ local function put_back(came)
   return add(queue, 'rpush', queue, owner) - 1
 end
 
--- Returns the place of the owner, who `came` then (microseconds; or nil), or nothing. A long queue is
--- searched from the nearer end.
+-- Returns the position of the owner, or nothing. `came`: when it joined (microseconds), or nil. Searches a long
+-- queue from the nearer end.
 local function find_place(came)
   local place = redis.call('lpos', queue, owner, 'maxlen', 1000)
   if place then return place end
@@ -115,8 +116,7 @@ local function find_place(came)
   return redis.call('lpos', queue, owner, 'rank', is_near_head and 1 or -1)
 end
 
--- Returns the owner's place, after queueing him if he was not. `before`: what was told of him as a
--- waiter, or nil.
+-- Queues the owner if it does not queue yet. Returns its position. `before`: its entry as a waiter, or nil.
 local function take_place(about, before)
   about.came = clock()
   if before then about.since, about.came = before.since, before.came end
@@ -130,22 +130,22 @@ local function take_place(about, before)
   return add(queue, 'rpush', queue, owner) - 1
 end
 
--- Returns how long one of Redisson's waiters waits (ms), and when it was to have given up if that is
--- so: what was `seen` earlier, or `added`, what its deadline is behind the one before it.
+-- Returns how long a Redisson waiter waits (ms), and when it should give up. Takes both from an earlier look
+-- (`seen`), or from `added`: the distance between its deadline and the deadline before it.
 local function wait_of_peer(waiter, seen, added)
   local wait, ends
   if type(seen) == 'table' then wait, ends = tonumber(seen[1]), tonumber(seen[2]) end
-  -- A deadline further ahead comes of a clock that was wrong, or a thread that has left.
+  -- A deadline further ahead comes from a wrong clock, or from a thread that has left.
   wait = wait or added <= k_far and math.max(math.floor(added), 0) or k_peer_wait
   ends = ends or now + wait
-  -- It had waited before anybody of ours saw it.
+  -- It still listens after that time: it had waited before an rlock waiter saw it.
   if now > ends + 1000 and wait < k_peer_wait and listens(waiter) then wait = k_peer_wait end
   return {wait, ends}
 end
 
--- Returns how long Redisson's waiters near the head and before this place wait in all (ms), the waits
--- of those directly before it (`seen`: what was seen of them earlier), and whether no living waiter
--- of ours is before it. `base`: when the lease ends, or now.
+-- Looks at the waiters near the head and before position `place`. Returns the sum of the Redisson waiters'
+-- waits (ms), the waits of the Redisson waiters directly before `place`, and whether no living rlock waiter is
+-- before it. `seen`: waits from earlier looks. `base`: the end of the lease, or now.
 local function look_ahead(place, seen, base)
   local function add_peers(entry)
     if not entry or type(entry.peers) ~= 'table' then return end
@@ -173,9 +173,9 @@ local function look_ahead(place, seen, base)
   return sum, run, is_first
 end
 
--- Returns after how many ms the owner is to ask again: the further back, the later. While the lock is
--- free, the first of ours asks soon, to see who has taken it; then less and less often, until the time
--- of the head to come ends.
+-- Returns after how many ms the owner must ask again: the further back, the later. While the lock is free, the
+-- first rlock waiter asks soon, to see who has taken it. Then it asks less and less often, until the head's
+-- time to come ends.
 local function time_to_ask(place, is_first, is_free)
   local usual = math.min(k_longest_sleep + 10 * place, 30000)
   local called = is_first and is_free and last_call()
@@ -185,7 +185,8 @@ local function time_to_ask(place, is_first, is_free)
   return left > 0 and math.min(math.max(3 * since, 200), left, usual) or usual
 end
 
--- Says that the owner lives. Returns after how many ms he is to ask again, and whom to overhear.
+-- Notes that the owner lives, and sets its deadline. Returns after how many ms it must ask again, and the head
+-- that it must overhear (or '').
 local function refresh(about, place, before, is_free)
   local all_ours = count_ours() >= redis.call('llen', queue)
   local base = now + math.max(redis.call('pttl', lock), 0)
@@ -237,17 +238,17 @@ if (is_free and (head or owner) == owner) or holds then
   return {k_granted, count, twin_mark(), drawn or ''}
 end
 if not is_free then
-  redis.pcall('hdel', info, 'called')  -- whoever was called came too late
+  redis.pcall('hdel', info, 'called')  -- the called waiter came too late
 elseif head and not has_more and not was_called(head) then
-  call(head)  -- nobody else has told him
+  call(head)  -- nobody else has called it
 end
 
 local place, ask_after, overheard = has_more and -2 or -1, 0, ''
 if wait > 0 and not has_more then
-  -- Without an entry in the side key, a waiter looks like a service's waiter, whose queue never ends.
-  -- One that comes too late has just been dropped, and its entry with it.
+  -- A waiter without an entry in the side key looks like a Redisson waiter, and its queue would get no expiry.
+  -- If the owner came too late, live_head has just deleted its entry.
   local is_told = before and (not is_free or redis.pcall('hexists', info, owner) == 1)
-  -- Nor is a waiter the last holder, whose entry does not count as a waiter's.
+  -- If the owner was the last holder, its entry would not count as a waiter's.
   if not is_told and redis.pcall('hget', info, 'holder') == owner then redis.pcall('hdel', info, 'holder') end
   local untold = not is_told and tell(owner, me, lease)
   if untold and not misused_info() then return untold end

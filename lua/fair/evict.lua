@@ -1,4 +1,4 @@
--- Takes a waiter out of the queue of a fair lock, as if it had given up; may be sent again.
+-- Removes a waiter from the queue of a fair lock, as if it had given up. May be sent again.
 --#key lock
 --#key channel
 --#key info
@@ -7,10 +7,10 @@
 --#key scores
 --#arg memory ms  how long to remember this request
 --#arg waiter text
---#reply 1 evicted place:int alive:int told  place: 0 is the head; -1: it had a deadline, but no place.
---   alive: whether it seems to live (1, 0; -1: it cannot be told). told: of it, JSON or nothing
+--#reply 1 evicted place:int alive:int told  place: 0 is the head; -1: it had only a deadline. alive: 1, 0, or
+--   -1 if unknown. told: its entry in info (JSON), or empty
 --#reply 2 not_waiting
---#reply 3 in_use kind  the name, by another kind of lock
+--#reply 3 in_use kind  another kind of lock uses the name
 local seen = redis.call('get', latch)
 if seen then return cmsgpack.unpack(seen) end
 --#include now.lua
@@ -20,7 +20,7 @@ if seen then return cmsgpack.unpack(seen) end
 --#include alone.lua
 --#include queue.lua
 
--- Returns 1 for a waiter that seems to live, 0 for a dead one, and -1 where it cannot be told.
+-- Returns 1 for a waiter that seems to live, 0 for a dead one, and -1 if unknown.
 local function life_of(entry, score)
   if entry then return now <= entry.due and 1 or 0 end
   if listens(waiter) then return 1 end
@@ -28,9 +28,9 @@ local function life_of(entry, score)
   return not redis.pcall('pubsub', 'numsub', channel).err and is_alone() and 0 or -1
 end
 
--- Returns what the waiter added to the deadlines behind it (ms). Never more than lets those who
--- wait behind a living holder keep a deadline of their own: too little costs them time, too much
--- their places.
+-- Returns the time (ms) that the waiter added to the deadlines behind it. While the lock is held, limits it so
+-- that no deadline behind falls before the end of the lease: too little costs those waiters time, too much
+-- costs them their positions.
 local function added_wait(place, entry, score)
   local base = now + math.max(redis.call('pttl', lock), 0)
   local wait
@@ -70,7 +70,7 @@ leave(waiter, place >= 0 and score and added_wait(place, entry, score) or 0)
 if holds and told ~= '' then
   put(waiter, told, math.max(redis.call('pttl', lock), k_longest_silence))
 end
--- Who is the head now sleeps as one who has others before him, and does so past the lease's end.
+-- The new head still sleeps as if others were before it, perhaps past the end of the lease. Wake it.
 local head = place == 0 and redis.call('lindex', queue, 0)
 if head and redis.call('exists', lock) == 1 then
   publish(channel .. ':' .. head, '0')

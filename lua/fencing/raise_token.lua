@@ -1,13 +1,13 @@
--- Raises the counter of fencing tokens to a token that the owner has drawn elsewhere, if it holds
--- the lock here; may be sent again.
+-- Raises the counter to a token that the owner has drawn on another server, if the owner holds the lock on this
+-- server. May be sent again.
 --#key lock
 --#key info
 --#key token
 --#arg owner text
 --#arg raised digits  the token, at least 0
---#reply 0 not_held  by the owner
---#reply 1 raised  or no lower before
---#reply 4 no_token why  the counter is none
+--#reply 0 not_held  the owner does not hold the lock
+--#reply 1 raised  or it was high enough
+--#reply 4 no_token why  the counter key is not a counter
 --#include info.lua
 --#include fence.lua
 --#include string_lock.lua
@@ -16,7 +16,7 @@ if not is_string and (kind ~= 'hash' or redis.call('hexists', lock, owner) == 0)
 local value, why = read_counter()
 if not value then return {k_no_token, why} end
 if is_lower(value, raised) then redis.call('set', token, raised) end
--- As the grant has noted it: who re-enters has the same. The lease is as it was.
+-- Note the token as a grant does, for re-entries. The lease stays as it is.
 local about = known(owner)
 if about then
   about.token = raised

@@ -1,5 +1,5 @@
--- Returns whether this server hears of everybody who listens: Redisson can listen on a replica, or
--- on a shard's channel.
+-- Returns whether this server sees all listeners. Redisson can also listen on a replica, or on a shard's
+-- channel.
 local function is_alone()
   local replication = redis.pcall('info', 'replication')
   local cluster = redis.pcall('info', 'cluster')

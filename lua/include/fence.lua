@@ -1,8 +1,7 @@
--- Fencing tokens, from Redisson's counter. Needs the local token (the counter's key), and to draw
--- also include/now.lua and include/info.lua. A number of Lua's is exact up to 2^53 only: tokens are
--- texts here.
+-- Fencing tokens, from Redisson's counter. Needs the local token (the counter's key). To draw, it also
+-- needs include/now.lua and include/info.lua. Lua's numbers are exact only up to 2^53, so tokens are texts.
 
--- Returns a whole number's digits before the last nine, and those.
+-- Splits a whole number: returns the digits before the last nine, and the last nine.
 local function split(text) return tonumber(text:sub(1, -10)) or 0, tonumber(text:sub(-9)) end
 
 -- Returns the server's clock in microseconds.
@@ -15,22 +14,21 @@ local function is_lower(one, other)
   return high < other_high or high == other_high and low < other_low
 end
 
--- Returns the counter's value, as text and at least 0; or nil, and why there is none.
+-- Returns the counter's value (text, at least 0), or nil and the reason why the key is no counter.
 local function read_counter()
   local kind = redis.call('type', token).ok
   if kind == 'none' then return '0' end
   if kind ~= 'string' then return nil, 'it is a ' .. kind end
   local value = redis.call('get', token)
-  local digits = value:match('^0$') or value:match('^%-?([1-9]%d*)$')  -- as INCR has it
+  local digits = value:match('^0$') or value:match('^%-?([1-9]%d*)$')  -- as INCR accepts it
   if not digits or #digits > 19 or is_lower('9223372036854775807', digits) then
     return nil, 'it is no number'
   end
   return value == digits and value or '0'
 end
 
--- Draws the next token, which is no lower than the server's clock (in microseconds): tokens grow
--- also when the counter was lost. Returns it; or nil, and what the script has to answer: there is
--- none, and nothing was changed.
+-- Draws the next token. It is never lower than the server's clock (in microseconds), so tokens grow even
+-- if the counter was lost. Returns the token, or nil and the script's reply. Then nothing was changed.
 local function draw()
   local reply = redis.pcall('incr', token)
   if type(reply) == 'table' then
@@ -45,7 +43,7 @@ local function draw()
   return value
 end
 
--- Returns which token draw would return, and draws none.
+-- Returns the token that draw would return. Draws none.
 local function peek()
   local value, why = read_counter()
   if not value then return nil, {k_no_token, why} end
@@ -58,9 +56,9 @@ local function peek()
   return string.format('%.0f%09.0f', high, low):match('^0*(%d+)$')
 end
 
--- Returns the token of a grant, as draw does, or nothing where `mode` is off: that of an owner who
--- `holds` the lock already is the same as before. If there is none yet, it is drawn (draw), looked
--- at (peek), or left at that (noted).
+-- Returns the token of a grant, as draw does, or nothing if `mode` is off. An owner that already `holds` the
+-- lock keeps its token. If there is none yet, `mode` decides: draw draws it, peek looks at the next one,
+-- noted returns nothing.
 local function fence(owner, holds, mode)
   if mode == 'off' then return nil end
   local about = holds and known(owner)

@@ -1,4 +1,4 @@
--- The side key that tells who the owners are. Needs the local info.
+-- The side key, which describes the owners. Needs the local info.
 
 local function decode(text)
   if type(text) ~= 'string' then return nil end
@@ -6,43 +6,45 @@ local function decode(text)
   return ok and type(about) == 'table' and about or nil
 end
 
--- Returns what `info` tells of an owner, or nil.
+-- Returns the entry of an owner in `info`, or nil.
 local function known(of) return decode(redis.pcall('hget', info, of)) end
 
--- Returns `about` with the number `due` if it tells of a waiter, or nil.
+-- Returns the entry `about` if it describes a waiter, with `due` as a number, or nil.
 local function as_waiter(about)
   if about then about.due = tonumber(about.due) end
   return about and about.due and about or nil
 end
 
 --#include put.lua
--- Who holds or wants the lock is a courtesy: trouble with its key must not leave the rest half done.
+-- Writes an entry. The side key is not vital: an error there must not leave the rest of a script undone.
 -- Returns as put.
 local function tell(of, about, span) return put(of, cjson.encode(about), span) end
 
--- From now on what the owner holds ends by its TTL, in so long (ms): his run is over (`outlived`).
--- Returns whether it could be noted.
+-- Notes that the owner's run is over, and that its hold ends by expiry in `span` ms (`outlived`). Returns
+-- whether the note was written.
 local function note_outlived(of, span)
   local about = known(of) or {}
   about.process, about.outlived = nil, now + span
   return not tell(of, about, span)
 end
 
--- Returns until when what he held is kept, if his run is over. What it has left behind holds nothing.
+-- Returns until when the owner's hold is kept, if its run is over, or nil. Processes that the run left
+-- behind no longer take part in the hold.
 local function outlived(of)
   local about = known(of)
   return about and tonumber(about.outlived)
 end
 
--- What counts once however late it is sent again is noted with the owner, as long as he has the lock:
--- which holds were added (`entered`) and given back (`past`) beside others of his. Several processes
--- may know of a hold (`ended`), and each of them may give it back.
+-- Notes in the owner's entry make a request count once, however late it is sent again. They last as long as
+-- the owner holds the lock. `entered`: holds that were added to others. `past`: such holds that were
+-- released. `ended`: released holds that several processes know, each of which may release it again.
+-- `latches`: see drop_latches.
 local k_most_noted = {entered = 100, past = 100, ended = 1000, latches = 100}
 
--- Returns 'ended' of a hold that was given back, 'entered' of one that was added, or nil.
+-- Returns 'ended' for a hold that was released, 'entered' for a hold that was added, or nil.
 local function note_of(of, hold)
   local told = redis.pcall('hget', info, of)
-  -- As a rule there are no notes, and nothing has to be read.
+  -- Mostly there are no notes: then decode nothing.
   if type(told) ~= 'string' or not told:find(hold, 1, true) then return nil end
   local about = decode(told) or {}
   for _, list in ipairs({'past', 'ended', 'entered'}) do
@@ -52,19 +54,20 @@ local function note_of(of, hold)
   end
 end
 
--- `ends_process`: with this hold, the process ends of which the owner tells.
+-- Adds a hold to a list of notes. `ends_process`: the process in the entry ends with this hold.
 local function note(of, list, hold, span, ends_process)
   local about = known(of) or {}
   if ends_process and not about.outlived then about.process, about.pid, about.listens = nil, nil, nil end
   if type(about[list]) ~= 'table' then about[list] = {} end
   table.insert(about[list], hold)
-  if list == 'entered' then about.outlived = nil end  -- a reader that is over, but its writer goes on
+  if list == 'entered' then about.outlived = nil end  -- the reader was over, but its writer goes on
   if #about[list] > k_most_noted[list] then table.remove(about[list], 1) end
   tell(of, about, span)
 end
 
--- Removes the latches that prove the holds of a string (`latches`), which is given back or broken: not
--- those that bar a late request, as the hold was given back before. `latch`: any of the lock's.
+-- Deletes the latches that prove holds of a string lock (`latches`), when the lock is released or broken.
+-- Keeps latches that bar a late request for a hold that was released before. `latch`: any latch of the
+-- lock, for the form of the names.
 local function drop_latches(of, latch)
   local about = known(of)
   local latches = about and type(about.latches) == 'table' and about.latches or {}
@@ -74,21 +77,21 @@ local function drop_latches(of, latch)
   end
 end
 
--- The lock is to be kept for so long (ms) whoever gives it back last. Needs include/now.lua.
+-- Notes that the lock must be kept for `span` ms, whichever hold is released last. Needs include/now.lua.
 local function note_kept(of, span)
   local about = known(of) or {}
   about.kept = math.max(tonumber(about.kept) or 0, now + span)
   tell(of, about, span)
 end
 
--- Returns for how long (ms) more it is to be kept: also where the hold that was to be the last one was
--- not, as a late request had taken the lock again.
+-- Returns for how long (ms) the lock must still be kept. `outlived` counts, too: a late request may have
+-- taken the lock again after the last hold.
 local function left_to_keep(of)
   local about = known(of) or {}
   return math.max((tonumber(about.kept) or 0) - now, (tonumber(about.outlived) or 0) - now, 0)
 end
 
--- Removes what is told of one who holds the lock no longer; of one who waits for it, nothing.
+-- Deletes the entry of an owner that no longer holds the lock, unless it is now the entry of a waiter.
 local function forget_holder(of)
   if as_waiter(known(of)) then return end
   redis.pcall('hdel', info, of)

@@ -1,5 +1,5 @@
 --#include shape.lua
--- Returns what else the name is in use for, or nil. Needs the local lock.
+-- Returns what uses the name instead of a plain or fair lock, or nil. Needs the local lock.
 local function other_kind()
   local kind = redis.call('type', lock).ok
   if kind ~= 'hash' then return kind ~= 'none' and kind or nil end

@@ -1,16 +1,16 @@
--- The numbers that several scripts use, or scripts and C++ (lua_limits.hpp): where a script has the
--- name, the server gets the number (cmake/ReadLua.cmake). It is not to be included.
+-- The numbers that several scripts use, or scripts and C++ (lua_limits.hpp). cmake/ReadLua.cmake puts the
+-- number where a script has the name. Do not include this file.
 local k_longest_name = 1024            --#count  bytes of a lock's name
-local k_longest_value = 1024           --#count  bytes of a string that is taken for a lock, or shown
-local k_most_holders = 10000           --#count  that are told of; an application's hash can have more fields
-local k_most_holds = 1000              --#count  of a reader
-local k_our_wait = 15000               --#ms  that a waiter of rlock's adds to deadlines, as a rule
-local k_peer_wait = 300000             --#ms  that one of Redisson's adds, as a rule
-local k_time_to_come = 8000            --#ms  that a waiter has, once it was told that the lock is free
-local k_short_lease = 7000             --#ms  who waits asks again within such a time anyway
-local k_longest_silence = 60000        --#ms  of rlock's waiters, at least
-local k_far = 3600000                  --#ms  no such wait is so long, unless a clock was wrong
-local k_longest_sleep = 5000           --#ms  between two requests of a waiter near the head
-local k_idle = 86400000                --#ms  how long a semaphore of rlock's outlives its last permit, at the most
-local k_for_ever = 100000000000000     --#ms  Redisson's permits without a lease end later than in so long
-local k_furthest = 9000000000000000    --#ms  no moment and no span is so far
+local k_longest_value = 1024           --#count  bytes of a string that counts as a lock, or is shown
+local k_most_holders = 10000           --#count  of a lock; a hash with more fields is an application's
+local k_most_holds = 1000              --#count  of one reader
+local k_our_wait = 15000               --#ms  the default time that an rlock waiter adds to deadlines
+local k_peer_wait = 300000             --#ms  the default time that a Redisson waiter adds
+local k_time_to_come = 8000            --#ms  the time that a called waiter has to come
+local k_short_lease = 7000             --#ms  a waiter asks again within this time anyway
+local k_longest_silence = 60000        --#ms  a living rlock waiter asks again within this time, even after an outage
+local k_far = 3600000                  --#ms  longer than any real wait; beyond it, a clock was wrong
+local k_longest_sleep = 5000           --#ms  the shortest time between two requests of a waiter near the head
+local k_idle = 86400000                --#ms  the longest time that rlock's semaphore outlives its last permit
+local k_for_ever = 100000000000000     --#ms  a permit that ends later has no lease in Redisson
+local k_furthest = 9000000000000000    --#ms  beyond every moment and every span

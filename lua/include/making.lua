@@ -1,6 +1,6 @@
--- Gives the hash of a lock, which a script has just made, its end, and tells of the holder. Needs the locals
+-- Sets the expiry of a lock's hash that a script has just made, and describes the holder. Needs the locals
 -- lock, info, lease (ms), about_json, now, kind (of the lock) and holder (the field).
--- A server does not undo what a script has written before it fails: what cannot end must not stay.
+-- A server does not undo the writes of a script that fails. So delete the hash if it cannot expire.
 if redis.pcall('pexpire', lock, lease) ~= 1 then
   for _, undo in ipairs({{'del', lock}, {'hdel', lock, holder, 'mode'}, {'set', lock, '', 'px', 1}}) do
     redis.pcall(unpack(undo))

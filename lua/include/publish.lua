@@ -1,7 +1,7 @@
 --#publishes
--- Tells the listeners of a channel. In a cluster, some listen to what is published to all nodes, and some to what is published in the channel's shard
--- (Redisson since 3.22 where the server is Redis 7 or later). `publisher`: redis.call, to fail where
--- the user may not; else nothing.
+-- Publishes a message. In a cluster, some clients listen to messages for all nodes, and some to messages for
+-- the channel's shard (Redisson since 3.22, if the server is Redis 7 or later). `publisher`: redis.call,
+-- to fail if the user has no right to publish. nil: ignore that.
 local function publish(to, text, publisher)
   if is_sharded then redis.pcall('spublish', to, text) end
   return (publisher or redis.pcall)('publish', to, text)

@@ -1,8 +1,8 @@
 -- Needs the local info.
 
--- Sets a field of the side key, which then lasts for so long (ms) at the least. One without an expiry
--- keeps none: it may be somebody else's. What could not end is not written: so the right to set the
--- end is tried before there is a key. Returns nothing, or the server's error.
+-- Sets a field of the side key, and makes the key last for `span` ms at least. A key without an expiry
+-- keeps none: it may be an application's. Tries PEXPIRE before there is a key, so that no key without an
+-- expiry is left if the user lacks that right. Returns nothing, or the server's error.
 local function put(field, text, span)
   local left = redis.pcall('pttl', info)
   if type(left) == 'table' then return left end

@@ -2,21 +2,28 @@
 -- for each. Needs the locals lock, channel, queue, scores and now (ms), include/info.lua,
 -- include/publish.lua and include/alone.lua.
 --
--- Redisson drops whoever is at the head with a deadline that has passed. Here the head is dropped
--- only while the lock is free, and only if it is dead: a waiter of rlock's is when it has not asked
--- again by the time that it said (`due` in info); another when its deadline has passed and nobody
--- listens on its channel; and each when it was called and did not come. With it go those behind it
--- for whom nobody has listened since that call.
+-- Redisson drops a head whose deadline has passed. rlock drops a head only while the lock is free, and only
+-- if the head is dead:
+-- - An rlock waiter is dead when it has not asked again by its `due` time in info, or was called and did not
+--   come.
+-- - A Redisson waiter on whose channel nobody listens is dead when its deadline has passed or is far ahead, or
+--   when it was called and did not come.
+-- - A Redisson waiter on whose channel somebody listens is dead when it was called and did not come, and its
+--   deadline has passed or k_patience is over.
+-- - A Redisson waiter without a deadline is dead.
+-- When a called head did not come, the Redisson waiters directly behind it go, too, if nobody listened on their
+-- channels at the time of that call.
 --
--- Each of Redisson's waiters adds its wait to the deadlines behind it, and takes it away when it goes.
--- One of ours refreshes its own deadline, which counts the waits of Redisson's before it, but not
--- those of ours: so its coming and going concerns only those of Redisson's directly behind it.
+-- A Redisson waiter adds its wait to the deadlines behind it, and subtracts it when it goes. An rlock waiter
+-- refreshes its own deadline. That deadline counts the waits of the Redisson waiters before it, but not of
+-- rlock waiters. So the coming and going of an rlock waiter changes only the deadlines of the Redisson waiters
+-- directly behind it.
 
-local k_patience = 15000         -- with one that listens: a thread may have left its subscription
+local k_patience = 15000         -- for a called waiter with a listener: its thread may be dead all the same
 local k_most_dropped = 100000    -- in one script
-local k_queue_ttl = 300000       -- where all waiters are rlock's, who extend it
-local k_near = 100               -- places of a queue that are looked at one by one
-local k_least_wait = 5000        -- that one of Redisson's adds: the default of old versions
+local k_queue_ttl = 300000       -- if all waiters are rlock's, because they extend it
+local k_near = 100               -- waiters at the head that are looked at one by one
+local k_least_wait = 5000        -- of a Redisson waiter: the default of old versions
 
 local function is_list() return redis.call('type', queue).ok == 'list' end
 
@@ -25,7 +32,7 @@ local function score_of(waiter)
   return type(score) == 'string' and tonumber(score) or nil
 end
 
--- Returns those of the waiters for whom somebody listens, as a set.
+-- Returns the waiters on whose channels somebody listens, as a set.
 local function listening(waiters)
   local channels, set = {}, {}
   for i, waiter in ipairs(waiters) do channels[i] = channel .. ':' .. waiter end
@@ -40,8 +47,7 @@ end
 
 local function listens(waiter) return listening({waiter})[waiter] or false end
 
--- Returns who was told that the lock is free, and when, and for whom (a set) nobody listened then;
--- or nil.
+-- Returns the last call, or nil: the called owner, the time, and the deaf waiters (a set, see deaf_from).
 local function last_call()
   local called = known('called')
   if not called then return nil end
@@ -50,15 +56,15 @@ local function last_call()
   return {owner = called.owner, at = tonumber(called.at) or 0, deaf = deaf}
 end
 
--- Returns whether this waiter was told that the lock is free.
+-- Returns whether this waiter was the last to be called.
 local function was_called(waiter)
   local called = known('called')
   return called ~= nil and called.owner == waiter
 end
 
--- Returns whether a waiter is dead. After an outage all of rlock's are late, and come one after the
--- other: only who was in time himself (`in_time`) may judge by that. `base`: what the deadline counts
--- from.
+-- Returns whether a waiter is dead. After an outage, all rlock waiters are late, and come one after the other.
+-- So only a waiter that was itself in time (`in_time`) may judge others by `due`. `base`: the moment from
+-- which the deadline counts.
 local function is_dead(waiter, score, text, in_time, called, base)
   local since = called and now - called.at or 0
   local is_late = since > (in_time and k_time_to_come or k_longest_silence)
@@ -76,8 +82,8 @@ local function forget(waiter)
   redis.pcall('hdel', info, waiter)
 end
 
--- Returns how many waiters are rlock's: all that info tells of, except the holder, and the last
--- holder of a fair lock, who may have been killed.
+-- Returns how many waiters are rlock's: all entries of info, without the holder, and without the last holder
+-- of a fair lock, which may have been killed.
 local function count_ours()
   local all = redis.pcall('hlen', info)
   if type(all) ~= 'number' then return 0 end
@@ -91,8 +97,8 @@ local function count_ours()
   return count
 end
 
--- Queue and deadlines have an end where all waiters are ours, who extend it; and none otherwise, as
--- Redisson's waiters know them.
+-- Sets the expiry of queue and deadlines. If all waiters are rlock's, the keys expire, because these waiters
+-- extend them. Otherwise the keys have no expiry, as Redisson expects.
 local function set_queue_end(all_ours)
   for _, key in ipairs({queue, scores}) do
     if all_ours then
@@ -103,10 +109,11 @@ local function set_queue_end(all_ours)
   end
 end
 
--- From `first` (0 is the head) on there is one waiter less, of ours or not, before Redisson's waiters:
--- takes `wait` (ms) from their deadlines, but leaves each the lease and the shortest wait. (It may have
--- come when one of ours had not refreshed its deadline for a while: then less was added.) Ours refresh
--- theirs themselves, so that nothing has to be done where all are ours. Makes order in info.
+-- Call it when a waiter (`was_ours`: an rlock waiter) before position `first` (0: the head) is gone. Takes its
+-- `wait` (ms) from the deadlines of the Redisson waiters from there on, but leaves each the lease and the
+-- shortest wait: less than `wait` may have been added, if an rlock waiter had not refreshed its deadline for
+-- a while. rlock waiters refresh their own deadlines, so if all are rlock's, it does nothing. Otherwise it
+-- also removes dead entries from info.
 local function shorten_deadlines(wait, first, was_ours)
   local ours = count_ours()
   local members = {}
@@ -134,7 +141,7 @@ local function shorten_deadlines(wait, first, was_ours)
     end
   end
   if ours <= #members then return set_queue_end(false) end
-  -- Holders that were killed, and waiters that others dropped; of these, who lives comes back.
+  -- Delete entries of killed holders, and of dead waiters that others dropped. A living one comes back.
   for _, field in ipairs(redis.call('hkeys', info)) do
     if not present[field] and field ~= 'holder' and redis.call('hexists', lock, field) == 0 then
       local entry = as_waiter(known(field))
@@ -144,12 +151,11 @@ local function shorten_deadlines(wait, first, was_ours)
   set_queue_end(count_ours() >= #members)
 end
 
--- Returns what a waiter of ours, told of in `entry` (or nothing), adds to the deadline of one directly
--- behind it.
+-- Returns the wait (ms) that an rlock waiter with this `entry` (or nil) adds to the deadline directly behind it.
 local function wait_of(entry) return entry and tonumber(entry.wait) or k_our_wait end
 
--- Returns the first waiter that lives, or nil, and whether there was more to sweep: than about `most`,
--- where somebody sweeps step by step. The lock must be free. Without the right to look, there is no queue.
+-- Drops dead heads. Returns the first living waiter, or nil, and whether more dead waiters may be left, because
+-- about `most` were dropped. The lock must be free. If the user may not read the queue, there is none.
 local function live_head(in_time, most)
   most = most or k_most_dropped
   if not is_list() then return nil, false end
@@ -174,7 +180,7 @@ local function live_head(in_time, most)
       added = only_ours and wait_of(decode(entries[i])) or math.huge
     end
     if dead > 0 then
-      -- Who may not drop the dead waits behind them, as if they lived, for somebody who may.
+      -- A user that may not drop dead waiters waits behind them, until another client drops them.
       if redis.pcall('ltrim', queue, dead, -1).err then return heads[1], false end
       for i = 1, dead do
         if entries[i] or called and called.owner == heads[i] then forget(heads[i]) end
@@ -186,7 +192,7 @@ local function live_head(in_time, most)
     dropped = dropped + dead
     local lives = heads[dead + 1]
     if lives or dropped >= most then
-      -- The deadlines behind count from that of the last that is gone.
+      -- The deadlines behind count from the deadline of the last dropped waiter.
       if last > now then shorten_deadlines(math.min(last - now, added), 0, only_ours) end
       return lives or redis.pcall('lindex', queue, 0) or nil, not lives
     end
@@ -194,8 +200,8 @@ local function live_head(in_time, most)
   end
 end
 
--- Returns the waiters near the head for whom nobody listens, if it is one of them and this server
--- hears of everybody who listens, and tells of it.
+-- Returns the deaf waiters: those near the head on whose channels nobody listens. Returns nil if the head is
+-- not one of them, or if this server does not see all listeners, or the user may not ask.
 local function deaf_from(head)
   if listens(head) or redis.pcall('pubsub', 'numsub').err or not is_alone() then return nil end
   local near, deaf = redis.pcall('lrange', queue, 0, k_near - 1), {}
@@ -207,23 +213,22 @@ local function deaf_from(head)
   return deaf
 end
 
--- Tells a waiter that the lock is free.
+-- Calls a waiter: tells it that the lock is free, and notes that.
 local function call(waiter)
   tell('called', {owner = waiter, at = now, deaf = deaf_from(waiter)}, k_longest_silence)
   publish(channel .. ':' .. waiter, '0')
 end
 
--- Wakes who is waiting for a lock that has just become free: the head of the queue, and a plain
--- waiter.
+-- The lock has just become free: calls the head of the queue, and tells the plain waiters.
 local function wake()
   local head = live_head(false)
   if head then call(head) end
   publish(channel, '0')
 end
 
--- The queue has moved up, from place `first` (0 is the head) on, behind a lock that is held for `left`
--- (ms). Whoever is next has to know of a lease that ends soon; and the first of ours behind
--- Redisson's waiters, that nobody else will tell him when one of them takes the lock.
+-- Call it when the queue has moved up from position `first` (0: the head) on, while the lock is held for `left`
+-- ms more. The new head must hear of a lease that ends soon. The first rlock waiter behind Redisson waiters
+-- must hear that it is the first: nobody tells it when one of them takes the lock.
 local function tell_next(left, first)
   local near = redis.pcall('lrange', queue, 0, 9)
   if near.err or #near == 0 then return end
@@ -243,12 +248,12 @@ local function tell_next(left, first)
   end
 end
 
--- Takes a waiter, who had added `wait` (ms) to the deadlines behind him, out of the queue.
+-- Removes a waiter from the queue. `wait` (ms): what it had added to the deadlines behind it.
 local function leave(waiter, wait)
   local entry = as_waiter(known(waiter))
   local place = is_list() and redis.call('lpos', queue, waiter)
   if place then
-    -- Behind one of ours, it is that one now who is directly before those who follow.
+    -- If an rlock waiter stands before it, that waiter's wait now counts for the waiters behind.
     local before = entry and place > 0 and as_waiter(known(redis.call('lindex', queue, place - 1)))
     if before then wait = math.max(wait - wait_of(before), 0) end
     redis.call('lrem', queue, 0, waiter)

@@ -1,13 +1,13 @@
--- A read/write lock in Redisson's layout: a hash with the fields mode (read or write), OWNER (how
--- many holds that reader has) and OWNER:write (how many the writer has). Each hold of a reader has
--- a key with a TTL: a reader without one is dead, whatever others do to the TTL of the hash.
--- Needs the locals lock, owner (without ":write") and prefix (of the names of those keys).
+-- A read/write lock in Redisson's layout: a hash with the fields mode (read or write), OWNER (the hold count
+-- of a reader) and OWNER:write (the hold count of the writer). Each hold of a reader has a key of its own
+-- with an expiry. A reader without such a key is dead, whatever the expiry of the hash.
+-- Needs the locals lock, owner (without ":write") and prefix (of the names of the readers' keys).
 local writer = owner .. ':write'
 local kind = redis.call('type', lock).ok
 local mode = kind == 'hash' and redis.call('hget', lock, 'mode') or nil
 
 --#include shape.lua
--- Returns what else the name is in use for, or nil.
+-- Returns what uses the name instead of a read/write lock, or nil.
 local function other_kind()
   if kind ~= 'hash' then return kind ~= 'none' and kind or nil end
   local has_mode = mode == 'read' or mode == 'write'
@@ -19,15 +19,14 @@ end
 
 local function hold_key(reader, hold) return prefix .. reader .. ':rwlock_timeout:' .. hold end
 
--- Returns how many holds a reader, or the writer, has, or nil. An owner without a colon is a field of an
--- application's.
+-- Returns the hold count of a reader or the writer, or nil. A field without a colon is an application's.
 local function holds_of(reader)
   local holds = mode and owner:find(':', 1, true) and tonumber(redis.call('hget', lock, reader) or nil)
   return holds and math.min(holds, k_most_holds)
 end
 
--- Returns how long (ms) the last of so many holds of a reader lasts: 0 if it is dead, k_furthest if
--- a key of it has no expiry.
+-- Returns how long (ms) a reader with this number of holds lives: until the last of its keys expires. 0: it
+-- is dead. k_furthest: a key has no expiry.
 local function span_of(reader, holds)
   local span = 0
   for hold = 1, holds do
@@ -37,7 +36,7 @@ local function span_of(reader, holds)
   return span
 end
 
--- Returns how long (ms) the last reader lasts, 0 if none lives; and one who lives.
+-- Returns how long (ms) the last reader lives (0: none lives), and the field of that reader.
 local function span_of_readers()
   local longest, living = 0, nil
   for _, field in ipairs(redis.call('hkeys', lock)) do
@@ -49,9 +48,9 @@ local function span_of_readers()
   return longest, living
 end
 
--- Has the lock last for so long at the least; what has no expiry gets none. An expiry that is set
--- anew, and be it to the same, also opens the script for writing when the server is out of memory.
--- Where there is to be none, HDEL does, of a field that there cannot be.
+-- Extends the lock to `span` ms at least. A lock without an expiry gets none. Setting an expiry, even to the
+-- same time, also lets the script write when the server is out of memory. If no expiry may be set, deleting
+-- a field that cannot exist does the same.
 local function last_for(span)
   local left = redis.call('pttl', lock)
   if left == -1 then return redis.call('hdel', lock, '') end
@@ -59,7 +58,7 @@ local function last_for(span)
   if left > 0 then redis.call('pexpire', lock, left) end
 end
 
--- Has each hold of a reader last for so long at the least (as span_of).
+-- Extends each hold of a reader to `span` at least (as from span_of).
 local function hold_for(reader, holds, span)
   for hold = 1, holds do
     local key = hold_key(reader, hold)
@@ -70,7 +69,7 @@ local function hold_for(reader, holds, span)
   end
 end
 
--- Returns who has the lock: the writer, or a reader who lives; empty where there is none.
+-- Returns the field of the writer, or of a living reader. Empty: there is none.
 local function first_holder()
   if mode == 'write' then
     for _, field in ipairs(redis.call('hkeys', lock)) do

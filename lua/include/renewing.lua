@@ -1,3 +1,3 @@
 -- The replies of the scripts that renew a lease:
---#reply 0 not_held  the owner does not have the lock, or this hold has ended
---#reply 1 renewed  or, where the lease is 0, still the owner's
+--#reply 0 not_held  the owner does not hold the lock, or this hold has ended
+--#reply 1 renewed  if the lease is 0: the owner holds the lock

@@ -1,26 +1,26 @@
--- A semaphore in the layout of Redisson's RPermitExpirableSemaphore: the lock's key is a string, how
--- many permits are available, and a sorted set has those that are out, by when they end (ms). What
--- both say together is how many there are. Needs the locals lock, info, permits, channel and now
--- (ms), include/info.lua, include/publish.lua and include/twin.lua.
+-- A semaphore in the layout of Redisson's RPermitExpirableSemaphore. The lock's key is a string: the number
+-- of available permits. A sorted set has the permits in use, by their end (ms). The total is the sum of
+-- both. Needs the locals lock, info, permits, channel and now (ms), include/info.lua, include/publish.lua
+-- and include/twin.lua.
 --
--- A semaphore that rlock made has its number in the side key, as `permits`. Its keys expire, and
--- they go with the last permit. One that Redisson made stays as it is.
+-- A semaphore that rlock created has its total in the side key's field `permits`. Its keys expire, and are
+-- deleted with the last permit. rlock leaves a semaphore of another client as it is.
 
-local k_most_looked_at = 16     -- holders, to find one to tell of
+local k_most_looked_at = 16     -- holders, to choose one for the reply
 local k_most_at_once = 1000
 
 local function made_here() return redis.pcall('hexists', info, 'permits') == 1 end
 
--- Returns what to say if the permits that are out may be those of the name's twin: they are in one
--- set, and nothing tells whose a permit is. Otherwise nil.
+-- Returns a message if the permits in use may be the twin's, or nil. Both names share one set, and nothing
+-- shows to which name a permit belongs.
 local function twin_use()
   local value = twin and redis.pcall('get', twin)
   if type(value) ~= 'string' or not value:find('^%-?%d+$') then return nil end
   return 'the semaphore ' .. twin .. ", which has the same permits in Redisson's format: choose another name"
 end
 
--- Returns what else the name is in use for, or nil. A number with an expiry, beside which there is
--- nothing, is a string lock of somebody's rather than a semaphore.
+-- Returns what uses the name instead of a semaphore, or nil. A number with an expiry, and no other key
+-- beside it, counts as a string lock.
 local function other_use()
   local kind, set = redis.call('type', lock).ok, redis.call('type', permits).ok
   if kind ~= 'none' and kind ~= 'string' then return kind end
@@ -34,28 +34,28 @@ end
 local function available() return tonumber(redis.call('get', lock)) or 0 end
 local function count_out() return redis.call('zcard', permits) end
 
--- One whose time is over stays in the set until it is taken back.
+-- Returns whether an owner has a permit that has not ended. An ended permit stays in the set for a while.
 local function has_permit(of)
   local ends = redis.call('type', permits).ok == 'zset' and redis.call('zscore', permits, of)
   return ends and tonumber(ends) > now
 end
 
--- Has the permit of an owner who has one last for so long (ms) at the least.
+-- Extends the permit of an owner to `span` ms at least.
 local function extend(of, span)
-  redis.call('zrem', permits, '')  -- of nobody: it opens the script for writing without memory
+  redis.call('zrem', permits, '')  -- removes nothing, but lets the script write without memory
   redis.call('zadd', permits, 'xx', 'gt', now + span, of)
 end
 
--- Nested holds share their owner's permit. Redisson's keys have no room for how many there are: that
--- is noted with the owner.
+-- Nested holds share their owner's permit. Redisson's keys have no place for the hold count. The owner's
+-- entry in info has it.
 
--- Returns nothing where there was only one, or where it was lost.
+-- Returns the hold count, or nil if there was only one hold, or the count was lost.
 local function count_holds(of)
   local about = known(of)
   return about and tonumber(about.holds)
 end
 
--- Returns whether it could be noted.
+-- Writes the hold count. Returns whether that succeeded.
 local function note_holds(of, count)
   local about = known(of) or {}
   about.holds = count
@@ -63,13 +63,13 @@ local function note_holds(of, count)
   return count_holds(of) == count
 end
 
--- Gives `count` permits back that were out. Where the number is gone, there is nothing to add to.
+-- Makes `count` permits available again. If the number is gone, does nothing.
 local function give_back(count)
   local value = tonumber(redis.call('get', lock) or nil)
   if value then redis.call('set', lock, value + count, 'keepttl') end
 end
 
--- Takes the permits back whose time is over.
+-- Makes permits that have ended available again.
 local function take_back_expired()
   while true do
     local expired = redis.call('zrange', permits, '-inf', now, 'byscore', 'limit', 0, k_most_at_once)
@@ -80,9 +80,9 @@ local function take_back_expired()
   end
 end
 
--- Sees to it that the keys outlive every permit that is out; with `is_unheard`, nobody listens, and
--- what rlock made goes with the last permit. In a cluster, what moves to another node may be out of
--- reach; the next renewal finds it.
+-- Makes the keys outlive every permit in use. rlock's own semaphore also outlives the last permit for k_idle,
+-- unless nobody listens (`is_unheard`). In a cluster, a key that moves to another node may be out of reach.
+-- The next renewal finds it.
 local function keep_alive(is_unheard)
   local last = redis.call('zrange', permits, -1, -1, 'withscores')[2]
   local left = last and math.max(tonumber(last) - now, 0) or 0
@@ -92,7 +92,7 @@ local function keep_alive(is_unheard)
     local ttl = not is_ours and redis.pcall('pttl', key)
     if is_ours or type(ttl) == 'number' and ttl >= 0 and ttl < left then
       if left > k_for_ever and key == info then
-        redis.pcall('pexpire', key, k_idle * 30)  -- without it, this is the service's semaphore
+        redis.pcall('pexpire', key, k_idle * 30)  -- without it, this would look like another client's semaphore
       elseif left > k_for_ever then
         redis.pcall('persist', key)
       else
@@ -102,14 +102,14 @@ local function keep_alive(is_unheard)
   end
 end
 
--- Tells those who wait how many permits there are, if any.
+-- Tells the waiters how many permits are available, if any.
 local function announce(count)
   if count > 0 then publish(channel, string.format('%.0f', count)) end
 end
 
 --#include subscribers.lua
--- To be called when permits have come back. Where somebody may listen, the number stays: Redisson
--- waits for ever where there is none.
+-- Call it when permits were given back. If somebody may listen, keep the number: without it, Redisson waits
+-- for ever.
 local function settle()
   local is_unheard = count_listeners(channel) == 0
   if made_here() and count_out() == 0 and is_unheard then
@@ -117,12 +117,12 @@ local function settle()
     redis.pcall('hdel', info, 'permits')
     return
   end
-  -- A permit that is kept after its command is renewed by nobody, and given back by nobody.
+  -- Nobody renews or releases a permit that --at-least keeps.
   keep_alive(is_unheard)
   announce(available())
 end
 
--- Returns a holder as people know him: a permit of Redisson's by its digits.
+-- Returns a holder's name for people: a Redisson permit in hexadecimal.
 local function shown(holder)
   if #holder ~= 16 then return holder end
   return (holder:gsub('.', function(byte) return ('%02x'):format(byte:byte()) end))

@@ -1,7 +1,7 @@
 -- Needs the local lock, which is a hash.
-local k_most_looked_at = 100  -- fields: each request for a held read/write lock looks at them
+local k_most_looked_at = 100  -- fields, because each request for a held read/write lock looks at them
 
--- Returns whether the hash has the form of a lock: each field is an owner with its holds, or `mode`.
+-- Returns whether the hash looks like a lock: each field is an owner with its hold count, or `mode`.
 local function is_lock_hash()
   local count = redis.call('hlen', lock)
   if count > k_most_holders then return false end

@@ -1,5 +1,6 @@
--- Returns how many listen on these channels, or nil where that cannot be told. Needs include/publish.lua.
--- Of rlock's, which listen to the server and to the shard, each counts once; Redisson's listen to one.
+-- Returns how many clients listen on these channels, or nil if that is unknown. An rlock client listens both
+-- for all nodes and in the shard, and counts once. A Redisson client listens in one way. Needs
+-- include/publish.lua.
 local function count_listeners(...)
   local most = 0
   for _, command in ipairs({'numsub', is_sharded and 'shardnumsub' or nil}) do

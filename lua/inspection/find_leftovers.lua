@@ -1,8 +1,7 @@
--- One step of a search for keys that only remember something about a lock, but have no expiry;
--- called again until its walks have ended; changes nothing. It names no keys: what is found lies in
--- any cluster slot.
---#arg count count  keys that a step goes further, about
---#args walks  a glob pattern and the cursor (at first "0", "" when ended) of each
+-- One step of a search for latches and side keys without an expiry. Call it again until its walks have ended.
+-- Changes nothing. The script declares no keys, because it finds keys in any cluster slot.
+--#arg count count  about how many keys a step looks at
+--#args walks  a glob and the cursor (at first "0"; "": ended) of each walk
 -- Returns {{cursor of each walk}, {key...}}. A key may come more than once.
 --#read-only
 local cursors, found = {}, {}

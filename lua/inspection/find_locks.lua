@@ -1,20 +1,18 @@
--- One step of a search for locks, called again until its walks have ended; changes nothing.
--- The walks go over all keys of the server side by side. A step takes each of them about `count`
--- keys further, so that it does not hold up the server, however many keys there are. It names no
--- keys: what is found lies in any cluster slot.
+-- One step of a search for locks. Call it again until its walks have ended. Changes nothing. Several walks go
+-- through all keys of the server. A step takes each walk about `count` keys further, so that it never blocks the
+-- server for long. The script declares no keys, because it finds keys in any cluster slot.
 --#arg count count
---#arg pattern text  a glob, of names
---#arg simple text  a glob, of the names of string locks; empty: none
---#args cursors  as the step before returned them, none at first
+--#arg pattern text  a glob for lock names
+--#arg simple text  a glob for the names of string locks; empty: none
+--#args cursors  from the step before; none at first
 --#parts cursors matching beside unread total run
--- Returns these parts. cursors: {cursor of each walk, '' when it has ended}. matching: {name...} that
--- match their pattern. beside: {name...} found by a queue or by rlock's side key, whatever their name.
--- unread: how many keys could not be looked at. total: how many keys the server has. run: what a
--- restart of the server changes. These two are nil if that is secret. A name may come more than once,
--- and be that of no lock.
+-- Returns these parts. cursors: the cursor of each walk ('': ended). matching: names that match their pattern.
+-- beside: names found by other keys of a lock (queue, side key, permits), whatever the name. unread: how many keys
+-- it could not look at. total: how many keys the server has. run: of the server. total and run are nil if the user
+-- may not ask. A name may come more than once, and may not be a lock.
 --#read-only
 local k_longest_count = 10     -- digits of a hold count
-local k_braced = 'rlock_info_braced:'  -- of the side keys of names that are in braces as a whole
+local k_braced = 'rlock_info_braced:'  -- the side keys of names such as {a}
 
 local unread = 0
 local function skip()
@@ -25,7 +23,7 @@ end
 local function exists(key) return redis.pcall('exists', key) == 1 end
 local function starts_with(text, start) return text:sub(1, #start) == start end
 
--- Returns whether a key holds more than a lock would: that is not read.
+-- Returns whether a key is too large for a lock, so that it is not read.
 local function is_huge(key)
   local kind = redis.pcall('type', key).ok
   return kind == 'hash' and redis.call('hlen', key) > k_most_holders or
@@ -36,7 +34,7 @@ local hex4 = ('%x'):rep(4)
 local k_uuid = ('%x'):rep(8) .. ('%-' .. hex4):rep(3) .. '%-' .. ('%x'):rep(12)
 local k_owner = '^' .. k_uuid .. ':.'
 
--- Returns whether a field of a hash is one of a lock: an owner and its hold count, or the mode.
+-- Returns whether a field of a hash fits a lock: an owner with its hold count, or the mode.
 local function is_of_lock(key, field)
   if field ~= 'mode' and not field:find(k_owner) then return false end
   if redis.call('hstrlen', key, field) > k_longest_count then return false end
@@ -45,8 +43,8 @@ local function is_of_lock(key, field)
   return value:find('^%d+$') ~= nil
 end
 
--- Returns whether a hash is a lock, by its fields. A lock with garbage among them is found by what
--- lies beside it.
+-- Returns whether a hash looks like a lock, by some of its fields. A lock with other fields is found only by its
+-- other keys.
 local function is_lock(key)
   if starts_with(key, 'rlock_info:') or starts_with(key, k_braced) then return false end
   local fields = redis.pcall('hrandfield', key, 16)
@@ -57,7 +55,7 @@ local function is_lock(key)
   return not is_huge(key)
 end
 
--- Returns whether a string is a lock: every one is, except for what belongs to another lock.
+-- Returns whether a string counts as a lock: every string does, unless it belongs to another lock.
 local function is_string_lock(key)
   if starts_with(key, 'redisson_unlock_latch:') or starts_with(key, 'redisson_lock_token:') or
      key:find(':rwlock_timeout:%d+$') then
@@ -67,8 +65,8 @@ local function is_string_lock(key)
   return type(length) == 'number' and length <= k_longest_value or skip()
 end
 
--- Returns the lock beside which a key lies whose name ends in `rest`, or nil. By Redisson's rule a
--- name without a brace of its own is put in braces: "{a}" is the lock "a", unless there is only "{a}".
+-- Returns the name of the lock to which a key belongs, or nil. `rest`: the end of the key's name. Redisson puts a
+-- name without a brace in braces: so "{a}" is the lock "a", unless only "{a}" exists.
 local function lock_beside(rest)
   local inner = rest:match('^{([^{]*)}$')
   if not inner then return rest:find('{', 1, true) and rest or nil end
@@ -95,14 +93,14 @@ local function look_beside(key)
   end
 end
 
--- Redisson's semaphores have numbers for keys: one is found by its permits that are out.
+-- A Redisson semaphore is a number, so it is found only by its permits in use.
 local function look_at_permits(key)
   local name = lock_beside(key:sub(1, -#':timeout' - 1))
   if not name or redis.pcall('type', name).ok ~= 'string' then return end
   if redis.pcall('strlen', name) <= k_longest_count then add(beside, name) end
 end
 
--- Where `look` returns true, the key itself is a lock.
+-- If `look` returns true, the key itself is a lock.
 local walks = {{look = is_lock, match = pattern, 'type', 'hash'},
                {look = look_beside, match = 'r*'},
                {look = look_at_permits, match = '*:timeout', 'type', 'zset'}}

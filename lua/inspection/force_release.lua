@@ -1,4 +1,4 @@
--- Breaks a lock of any kind, and wakes the waiters of every kind; may be sent again.
+-- Breaks a lock of any kind but a semaphore, and wakes the waiters of every kind. May be sent again.
 --#key lock
 --#key channel
 --#key info
@@ -7,10 +7,10 @@
 --#key scores
 --#key rw_channel
 --#arg memory ms  how long to remember this request
---#arg prefix text  what the names of the readers' keys start with
+--#arg prefix text  the start of the names of the readers' keys
 --#arg semaphore_channel key
 --#arg kind lock|simple  simple: break a string
---#arg task look|only  look changes nothing; only breaks the lock if no others hold it than these:
+--#arg task look|only  look: change nothing. only: break the lock only if all holders are among these:
 --#args expected
 --#include breaking.lua
 local seen = redis.call('get', latch)
@@ -22,8 +22,8 @@ if seen then return cmsgpack.unpack(seen) end
 --#include queue.lua
 --#include subscribers.lua
 
--- Returns {owner, holds, JSON, ...} of the holders, and the mode of a read/write lock; or nil, and
--- what is there instead of a lock.
+-- Returns {owner, holds, JSON, ...} of the holders, and the mode of a read/write lock. If there is no lock but
+-- something else, returns nil, and what it is.
 local function find_holders()
   local found, mode, there = {}, '', redis.call('type', lock).ok
   if there == 'none' then return found, mode end
@@ -52,7 +52,7 @@ local function find_holders()
   return found, mode
 end
 
--- Readers' holds end by keys of their own.
+-- Deletes the keys of the readers' holds.
 local function delete_timeouts(holders)
   for i = 1, #holders, 3 do
     local keys = {}
@@ -72,15 +72,15 @@ local is_free = #holders == 0
 if is_free then answer[k_found_outcome] = 'free' end
 if task == 'look' or not is_free and not may_break(holders) then return answer end
 
--- As Redisson's unlocking writer (1), and for those whom that does not reach (0): a thread that does not
--- sleep yet, and readers. Without the right to wake who waits, a read/write lock is not broken.
+-- '1' is Redisson's message of a writer. '0' is for a thread that does not sleep yet, and for clients that know only
+-- '0'. If the user may not publish, do not break a read/write lock.
 for _, message in ipairs({'1', '0'}) do
   publish(rw_channel, message, mode == '' and redis.pcall or redis.call)
 end
--- DEL comes first: it opens the script for writing when the server is out of memory.
+-- DEL comes first: it lets the script write when the server is out of memory.
 redis.call('del', is_free and latch or lock)
 if is_free then
-  -- The time goes on that a head who was called has left to come.
+  -- If the head was called before, its remaining time to come goes on.
   local head = live_head(false)
   if head and was_called(head) then
     publish(channel .. ':' .. head, '0')
@@ -88,7 +88,7 @@ if is_free then
   else
     wake()
   end
-  publish(semaphore_channel, '1')  -- who waits for a permit of a semaphore that is gone
+  publish(semaphore_channel, '1')  -- for waiters of a semaphore that is gone
 else
   answer[k_found_outcome] = 'broken'
   if mode ~= '' then delete_timeouts(holders) end

@@ -1,8 +1,8 @@
--- Tells as what kind of lock an owner holds a name; changes nothing.
+-- Returns the kind of lock that an owner holds under a name. Changes nothing.
 --#key lock
 --#arg owner text
---#arg permits key  of a semaphore (who uses none may have no right to it)
---#reply 0 other  these are all released and renewed in the same way
+--#arg permits key  of a semaphore; the user may have no right to it
+--#reply 0 other  all other kinds are released and renewed in the same way
 --#reply 1 read
 --#reply 2 write
 --#reply 3 semaphore

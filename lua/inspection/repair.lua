@@ -1,16 +1,16 @@
--- Removes what is provably garbage around a lock, or only looks for it; may be sent again.
+-- Removes what is provably garbage around a lock, or only looks for it. May be sent again.
 --#key lock
 --#key channel
 --#key info
 --#key queue
 --#key scores
---#keys latches  that were seen without an expiry
+--#keys latches  that had no expiry
 --#arg task look|repair
 --#arg permits key  of a semaphore
 --#arg semaphore_channel key
--- Returns {what, how many, the first of them} for each sort of garbage that it has found:
---   "dead_waiter", "member_without_score", "score_without_member"; "leaked_latch" and
---   "lasting_info", which get an expiry; "ended_permit", which is given back.
+-- Returns {what, how many, the first of them} for each sort of garbage. It removes "dead_waiter",
+--   "member_without_score" and "score_without_member". It sets an expiry for "leaked_latch" and "lasting_info".
+--   It gives "ended_permit" back.
 local repairs = task == 'repair'
 --#include now.lua
 --#include info.lua
@@ -18,8 +18,8 @@ local repairs = task == 'repair'
 --#include alone.lua
 --#include queue.lua
 
-local k_time_to_forget = 60000  -- no request is under way for so long
-local k_most_inside = 1000      -- that are taken from between others: that takes time
+local k_time_to_forget = 60000  -- longer than any request is under way
+local k_most_inside = 1000      -- waiters to remove from between others, because each takes time
 
 local fixes, sorts = {}, {}
 local function note(what, subject)
@@ -30,10 +30,10 @@ local function note(what, subject)
   sorts[what][2] = sorts[what][2] + 1
 end
 
--- Returns why this waiter is garbage, or nil. Redisson's own rule for others than ours is that the
--- deadline has passed. Whoever listens lives all the same: after an outage all of ours are late, and
--- a server that has evicted the deadlines has left nobody one.
-local elsewhere  -- somebody may listen where this server cannot see it
+-- Returns why this waiter is garbage, or nil. By Redisson's rule, a Redisson waiter is dead when its deadline has
+-- passed. But a listening waiter is alive. After an outage every rlock waiter is late. A server that evicted the
+-- deadlines has left no waiter a deadline.
+local elsewhere  -- whether there may be listeners that this server cannot see
 local function garbage(waiter, score, text)
   local entry = as_waiter(decode(text))
   local late = entry and now - entry.due > k_longest_silence
@@ -48,7 +48,7 @@ local function garbage(waiter, score, text)
   return 'dead_waiter'
 end
 
--- What is at the head goes in one step, what is further inside one by one.
+-- Garbage at the head goes in one step, garbage further back one by one.
 local stays, heads, inside = {}, 0, {}
 local function look_at(members)
   local found = redis.pcall('zmscore', scores, unpack(members))
@@ -95,7 +95,7 @@ for _, member in ipairs(is_zset and redis.call('zrange', scores, 0, -1) or {}) d
   end
 end
 
--- Gives the permits of a semaphore back that have ended.
+-- Makes ended permits of a semaphore available again.
 local function mend_semaphore(channel)
 --#include twin.lua
 --#include semaphore.lua
@@ -119,7 +119,7 @@ end
 end_lasting('lasting_info', info, 'hash')
 for _, latch in ipairs(latches) do end_lasting('leaked_latch', latch, 'string') end
 
--- Whoever is first now may have missed his call; the time that he has left to come goes on.
+-- The new head may have missed its call. Its remaining time to come goes on.
 if repairs and #fixes > 0 and redis.call('exists', lock) == 0 and is_list() then
   local head = redis.call('lindex', queue, 0)
   if head and was_called(head) then

@@ -1,15 +1,14 @@
--- Tells which of the rights that locks need the user lacks; changes nothing. It names no keys: the
--- user may lack the right to do so.
+-- Returns the rights that locks need and the user lacks. Changes nothing. Gets the keys as arguments, because the
+-- user may lack the right to name them as keys.
 --#arg channel key
 --#arg read_write_channel key
 --#arg semaphore_channel key
 --#arg lock key
 --#arg token key
 --#args others  keys: info, queue, scores, a latch
--- Returns pairs of a use and a right that it needs: a command that the user may not run, a key that he
---   may not use, or the channels (&PATTERN). The uses: locks (of any kind), read_write, fair, tokens,
---   semaphores, inspection (list and doctor). {} where the server cannot tell (before Redis 7). If he may use
---   no key of the lock, only its key.
+-- Returns pairs of a use and a missing right: a command, a key, or channels (&PATTERN). The uses: locks (of any
+--   kind), read_write, fair, tokens, semaphores, inspection (list and doctor). {} if the server cannot tell
+--   (before Redis 7). If the user may not use the lock's key at all, only that key.
 --#read-only
 local lacking = {}
 if not redis.acl_check_cmd then return lacking end
@@ -19,7 +18,7 @@ local function lacks(use, right)
   lacking[#lacking + 1] = right
 end
 
--- Returns whether the user may run a command, which must be complete.
+-- Returns whether the user may run a command. The command must be complete.
 local function may(command)
   local known, allowed = pcall(redis.acl_check_cmd, unpack(command))
   return not known or allowed
@@ -42,7 +41,7 @@ local of_keys = {
 check_all('locks', of_keys)
 if #lacking == 2 * #of_keys then return {'locks', lock} end
 for _, key in ipairs(others) do
-  -- What the user may do to the lock's key but not to this one is a matter of the key.
+  -- If a command is allowed for the lock's key but not for this one, the user lacks the key.
   for _, command in ipairs({'del', 'type'}) do
     if may({command, lock}) and not may({command, key}) then
       lacks('locks', key)
@@ -51,7 +50,7 @@ for _, key in ipairs(others) do
   end
 end
 check_all('locks', {'time', 'client setname x'})
--- Where none of the channels can be used, it is a matter of the command. Both commands need the same
+-- If a command is allowed for none of the channels, the user lacks the command. Both commands need the same
 -- channels.
 local of_channels = {{'locks', channel}, {'read_write', read_write_channel}, {'semaphores', semaphore_channel}}
 local refused = {}

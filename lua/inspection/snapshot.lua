@@ -1,36 +1,35 @@
--- Reads all that Redis holds about a lock, at one instant; changes nothing.
+-- Reads everything that the server stores about a lock, at one moment. Changes nothing.
 --#key lock
 --#key info
 --#key queue
 --#key scores
 --#key token
 --#arg channel key
---#arg prefix text  what the names of the readers' keys start with
---#arg most count  how many entries lock, info, queue and scores may have together: any number if
---   negative; with 0 the answer has none of them
---#arg permits key  of a semaphore (who uses none may have no right to that key)
+--#arg prefix text  the start of the names of the readers' keys
+--#arg most count  how many entries lock, info, queue and scores may have together. Negative: any number. 0: do not
+--   read them
+--#arg permits key  of a semaphore; the user may have no right to it
 --#arg rw_channel key
 --#arg semaphore_channel key
 --#arg is_cluster flag
 --#parts now type ttl content queue scores token queue_type scores_type info_type info listeners
 --#parts elsewhere dead_readers token_type token_ttl permits permits_out has_permits listening
--- Returns these parts, or 'LONG' if there are more entries than that. now: ms. content: {field,
--- value...}, or {value} of a string. queue: {member...}. scores: {member, score...}. token: or nil.
--- info: {owner, JSON...}. listeners: on the channel of each of the first waiters (as far as the
--- server tells). elsewhere: 1 if there may be listeners elsewhere. dead_readers: {reader...} of a
--- read/write lock whose keys are all gone. permits: {permit, its end...} of a semaphore, not all of
--- very many. permits_out: how many they are. has_permits: whether that key is there at all (1, 0).
--- listening: {listeners...} on the channel and the two others, nil if the user may not ask.
+-- Returns these parts, or 'LONG' if there are more entries than `most`. now: ms. content: {field, value...}, or
+-- {value} of a string. queue: {member...}. scores: {member, score...}. token: may be nil. info: {owner, JSON...}.
+-- listeners: how many listen on the channel of each of the first waiters (empty: unknown). elsewhere: 1 if there may
+-- be listeners that this server does not see. dead_readers: readers whose keys are all gone. permits: {permit, its
+-- end...} of a semaphore, at most k_most_holders. permits_out: their number. has_permits: 1 if the key of the permits
+-- exists. listening: how many listen on each of the three channels; nil if the user may not ask.
 --#read-only
 local function type_of(key) return redis.call('type', key).ok end
 --#include now.lua
--- At the same moment: to read all of a long queue takes a while.
+-- At the same moment as the clock, because reading a long queue takes a while.
 local ttl = redis.call('pttl', lock)
 --#include alone.lua
 --#include twin.lua
 
--- Returns how many listen on the channel of each of the first waiters, and whether others may
--- listen elsewhere.
+-- Returns how many listen on the channel of each of the first waiters, and whether there may be listeners that this
+-- server does not see.
 local function count_listeners()
   local first = redis.call('lrange', queue, 0, 999)
   if not first[1] then return {}, false end
@@ -44,19 +43,19 @@ local function count_listeners()
   return listeners, true
 end
 
--- Returns how many listen on each of the channels on which a release is told, or false.
+-- Returns how many listen on each channel of releases, or false if the user may not ask.
 local function count_listening()
   local counts = {}
   for _, command in ipairs({'numsub', is_cluster and 'shardnumsub' or nil}) do
     local reply = redis.pcall('pubsub', command, channel, rw_channel, semaphore_channel)
     if reply.err and command == 'numsub' then return false end
-    -- Ours listen in both ways, Redisson's in one.
+    -- rlock clients listen in both ways, Redisson clients in one.
     for i = 1, reply.err and 0 or 3 do counts[i] = math.max(counts[i] or 0, reply[2 * i]) end
   end
   return counts
 end
 
--- Returns the readers that have no key left for any of their holds; not all of very many.
+-- Returns the readers whose keys are all gone. Skips locks with very many readers.
 local function dead_readers()
   local dead = {}
   if redis.call('hget', lock, 'mode') ~= 'read' then return dead end
@@ -73,7 +72,7 @@ local function dead_readers()
   return dead
 end
 
--- Returns the answer to a command about a key of this type; false where the key has another.
+-- Returns the answer to a command about a key, or false if the key has another type.
 local function ask(kind, command, key) return type_of(key) == kind and redis.call(command, key) end
 
 local kind = type_of(lock)
@@ -93,7 +92,7 @@ if kind == 'string' then content = {redis.call('get', lock)} end
 local ends, count_out = {}, 0
 local has_out = (kind == 'string' or kind == 'none') and redis.pcall('type', permits).ok == 'zset'
 if has_out and kind == 'none' then
-  -- They may be those of the name's twin.
+  -- The permits may belong to the twin.
   has_out = not twin or redis.pcall('type', twin).ok ~= 'string'
 end
 if has_out then

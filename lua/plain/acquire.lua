@@ -1,21 +1,20 @@
--- Takes a reentrant lock for an owner who does not hold it yet; may be sent again.
+-- Takes a plain lock for an owner that does not hold it yet. May be sent again.
 --#key lock
 --#key info
 --#key latch  of this hold
 --#key queue
---#key token?  where fencing is not off
+--#key token?  if fencing is not off
 --#arg lease span
 --#arg owner text
---#arg about_json text  what to tell of the owner; empty: it is not to be known
---#arg fencing off|draw|peek  peek: tell which token would be drawn
+--#arg about_json text  a description of the owner; empty: write none
+--#arg fencing off|draw|peek  peek: return the token that would be drawn
 --#arg restart_delay span?  see include/restart.lua
---#arg channel key?  on which the owner waits; empty: he does not wait
+--#arg channel key?  on which the owner waits; empty: it does not wait
 --#arg taken text  see include/crowd.lua
 -- For its replies see include/taking.lua.
 --#include now.lua
 --#include twin.lua
--- First the two common cases, without what only the others need: there is nothing yet, or the lock is
--- somebody else's, and nothing else is there.
+-- First the two common cases: there is no key yet; or another owner holds the lock, and no other key is there.
 local found = redis.pcall('exists', latch, lock, info, queue, twin or latch)
 if found == 0 and fencing == 'off' and restart_delay == '' then
   redis.call('hset', lock, owner, '1')  -- fails on a server that is out of memory
@@ -67,7 +66,7 @@ local mixed, of_twin = 0, 0
 if redis.pcall('exists', queue, twin or lock) ~= 0 then  -- mostly, there is neither
   mixed, of_twin = redis.call('exists', queue), twin_mark()
 end
--- An earlier sending of this request may have taken the lock: then it is not counted again.
+-- An earlier sending of this request may have taken the lock. Then do not count it again.
 local holds = not is_free and redis.call('hexists', lock, owner) == 1
 if not is_free and not holds then
   local answer, holders_kind = busy()
@@ -81,7 +80,7 @@ if refusal then return refusal end
 local is_told = drawn or about_json ~= ''
 local count = hold(holds, is_told and about_owner('reentrant', fencing == 'draw' and drawn or nil))
 if run ~= '' then
-  -- Each hold is latched: so each server knows which holds it has counted.
+  -- Several servers: each hold has a latch, so that a server knows which holds it has counted.
   if holds and not seen then count = redis.call('hincrby', lock, owner, 1) end
   redis.call('set', latch, 'entered', 'px', 2 * lease)
 end

@@ -1,14 +1,14 @@
--- Counts one more hold for an owner who holds the lock already; may be sent again. A string counts
--- no holds: the lock stays with the outer one.
+-- Adds a hold for an owner that already holds the lock. May be sent again. A string lock counts no holds: it
+-- stays with the outer hold.
 --#key lock
 --#key latch  of this hold
 --#key info
---#key token?  where fencing is not off
+--#key token?  if fencing is not off
 --#arg lease ms
 --#arg owner text
 --#arg memory ms  how long to remember this request
 --#arg fencing off|draw|noted  see include/fence.lua
---#arg outer key?  the latch of the outer hold, where others may have its value, too
+--#arg outer key?  the latch of the outer hold, if other runs may have its value, too
 -- For its replies see include/reentering.lua.
 --#include reentering.lua
 --#include now.lua
@@ -17,7 +17,7 @@
 --#include string_lock.lua
 if not is_string and not count_holds() then return {k_not_held} end
 if is_others(outer) then return {k_not_held} end
--- A reader's hold is more than a field.
+-- A read/write lock has its own script.
 if kind == 'hash' and redis.call('hexists', lock, 'mode') == 1 then return {k_not_held} end
 
 local seen, noted = redis.call('get', latch), note_of(owner, hold)
@@ -25,13 +25,13 @@ if seen and seen ~= 'entered' or noted == 'ended' or outlived(owner) then return
 local drawn, refusal = fence(owner, true, fencing)
 if refusal then return refusal end
 local is_new = not is_string and not seen and not noted
--- What may fail comes before the latch says that this hold was counted: otherwise giving it back would
--- give the outer one back. So may SET, and it is tried without effect.
+-- Steps that may fail come before the latch notes this hold. Otherwise its release would release the outer hold.
+-- SET may fail, too, so try it without effect.
 if is_new then redis.call('set', latch, 'entered', 'xx', 'px', memory) end
--- Never shorter than what the outer hold counts on, which may have no expiry (-1).
+-- Never shorten the expiry that the outer hold relies on. There may be none (-1).
 local left = redis.call('pttl', lock)
 if left ~= -1 and left < lease then redis.call('pexpire', lock, lease) end
-if is_string and outer ~= '' then redis.call('pexpire', outer, math.max(left, lease)) end  -- its proof as well
+if is_string and outer ~= '' then redis.call('pexpire', outer, math.max(left, lease)) end  -- the proof of the outer hold
 if is_new then
   redis.call('hincrby', lock, owner, 1)
   redis.call('set', latch, 'entered', 'px', memory)

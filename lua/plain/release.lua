@@ -1,5 +1,4 @@
--- Gives one hold back, or the place in the queue, and wakes a waiter where the lock becomes free;
--- may be sent again.
+-- Releases a hold, or leaves the queue. Wakes a waiter if the lock becomes free. May be sent again.
 --#key lock
 --#key channel
 --#key info
@@ -8,15 +7,15 @@
 --#key scores
 --#arg owner text
 --#arg memory span  how long to remember this request
---#arg keep span  how long to keep the lock all the same
---#arg wait span  what the owner added to the deadlines behind it; 0: it cannot be in the queue
+--#arg keep span  how long to keep the lock after the release
+--#arg wait span  the time that the owner added to the deadlines behind it; 0: it cannot queue
 --#arg standing granted|nested|unproven|reentered  of the hold, see include/releasing.lua
---#arg wakes flag  those who wait
---#arg is_shared flag  other processes know of the hold
---#arg outer key?  the latch of the hold that this one shares, where others may have its value, too
+--#arg wakes flag  wake the waiters
+--#arg is_shared flag  other processes know the hold
+--#arg outer key?  the latch of the outer hold that this one shares, if other runs may have its value, too
 --#include publish.lua
--- The common case: it is the only hold, and nothing is noted; either nobody queues, or the head of the queue
--- is a waiter of rlock's who listens. What only other cases need is left for later.
+-- First the common case: it is the only hold, and there are no notes. Either nobody queues, or the head of the
+-- queue is an rlock waiter that listens.
 local is_usual = standing == 'granted' and keep == '0' and not is_shared and owner:find(':', 1, true)
 local found = is_usual and redis.pcall('exists', latch, queue)
 local head = found == 1 and wakes and wait ~= '0' and redis.pcall('lindex', queue, 0)
@@ -66,7 +65,7 @@ end
 
 local is_nested = standing == 'nested'
 if is_nested or count > 1 then
-  -- Setting the expiry to what it is opens the script for writing when the server is out of memory.
+  -- Setting the expiry, even to the same time, lets the script write when the server is out of memory.
   local left = redis.call('pttl', lock)
   if left > 0 then redis.call('pexpire', lock, math.max(left, keep)) end
   if keep > 0 then note_kept(owner, keep) end

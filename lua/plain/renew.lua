@@ -1,18 +1,18 @@
--- Extends the lease of an owner who still holds the lock; never shortens it, nor ends what has no
--- expiry.
---#key lock  not more, so that a lock whose slot of a cluster is on the move can be renewed all the
---   same: with several keys, some of which need not exist, a node says TRYAGAIN meanwhile
+-- Extends the lease of an owner that still holds the lock. Never shortens it, and never sets an expiry if there
+-- is none.
+--#key lock  the only one: while a slot of a cluster moves, a node refuses scripts with several keys (TRYAGAIN),
+--   and the lock must still be renewed
 --#arg lease span  0 only asks
 --#arg owner text
 --#arg info key
---#arg latch key?  of this hold, where the owner having the lock does not prove that this hold does.
---   One of several servers that has forgotten the lock may have it from another hold, and counts this
---   one again. A string may be somebody else's of the same value.
+--#arg latch key?  of this hold, if the owner alone does not prove the hold. A string may be another run's with
+--   the same value. One of several servers may have forgotten this hold, and then got another hold of the
+--   owner: it counts this one again.
 --#include renewing.lua
 local count = redis.pcall('hget', lock, owner)
 local is_string = type(count) == 'table' and count.err:find('WRONGTYPE', 1, true)
 if type(count) == 'table' and not is_string then return count end
--- A field without a colon, or whose value is no number, is an application's.
+-- A field without a colon, or with a value that is not a number, is an application's.
 local owns = not is_string and owner:find(':', 1, true) and count and count:find('^%d+$')
 if is_string then owns = redis.call('type', lock).ok == 'string' and redis.call('get', lock) == owner end
 if owns and is_string and latch ~= '' then owns = redis.call('get', latch) == 'entered' end
@@ -22,8 +22,8 @@ if not owns then
 end
 if lease == '0' then return k_renewed end
 
--- PEXPIRE comes first: it works also when the server is out of memory, and opens the script for
--- writing. Where there is to be no expiry, HDEL does, of a field that there cannot be.
+-- PEXPIRE comes first: it works even when the server is out of memory, and lets the script write. If no expiry
+-- may be set, deleting a field that cannot exist does the same.
 local left = redis.call('pttl', lock)
 local span = left < tonumber(lease) and lease or left
 if left ~= -1 then

@@ -1,16 +1,16 @@
--- Takes a read lock for an owner who does not have it yet; may be sent again. Readers share the
--- lock, and the writer may read, too.
+-- Takes a read lock for an owner that is not a reader yet. May be sent again. Readers share the lock, and the
+-- writer may read, too.
 --#key lock
 --#key info
 --#key latch  of this hold
 --#arg lease ms
 --#arg owner text
---#arg about_json text  what to tell of the owner, or nothing
---#arg prefix text  what the names of the readers' keys start with
+--#arg about_json text  a description of the owner, or empty
+--#arg prefix text  the start of the names of the readers' keys
 -- For its replies see include/taking.lua.
 --#include now.lua
 --#include twin.lua
--- First the common case, without what only others need: there is nothing yet.
+-- First the common case: there is no key yet.
 if redis.pcall('exists', latch, lock, info, twin or latch) == 0 then
   redis.call('set', prefix .. owner .. ':rwlock_timeout:1', '1', 'px', lease)
   redis.call('hset', lock, 'mode', 'read', owner, 1)
@@ -29,9 +29,8 @@ if other then return {k_in_use, other} end
 if mode == 'write' and redis.call('hexists', lock, writer) == 0 then
   return (held_by(first_holder(), twin_mark()))
 end
--- An earlier sending of this request may have taken the lock: then it is not counted again. The
--- hold's own key comes first, then the right to set an end: a user who may not do either must not
--- leave a lock without a TTL.
+-- An earlier sending of this request may have taken the lock. Then do not count it again. First set the hold's own
+-- key, and try whether an expiry can be set: a user without these rights must not leave a lock without an expiry.
 local holds = holds_of(owner)
 hold_for(owner, math.max(holds or 0, 1), lease)
 last_for(lease)

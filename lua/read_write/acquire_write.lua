@@ -1,18 +1,17 @@
--- Takes a write lock, which excludes all others, for an owner who does not have it yet; may be sent
--- again.
+-- Takes a write lock, which excludes all other owners, for an owner that does not hold it yet. May be sent again.
 --#key lock
 --#key info
 --#key latch  of this hold
---#key token?  where fencing is not off
+--#key token?  if fencing is not off
 --#arg lease ms
 --#arg owner text
---#arg about_json text  what to tell of the owner, or nothing
+--#arg about_json text  a description of the owner, or empty
 --#arg fencing off|draw|peek
---#arg prefix text  what the names of the readers' keys start with
+--#arg prefix text  the start of the names of the readers' keys
 -- For its replies see include/taking.lua.
 --#include now.lua
 --#include twin.lua
--- First the common case, without what only others need: there is nothing yet.
+-- First the common case: there is no key yet.
 if fencing == 'off' and redis.pcall('exists', latch, lock, info, twin or latch) == 0 then
   local kind, holder = 'write', owner .. ':write'
   redis.call('hset', lock, 'mode', 'write', holder, 1)  -- fails on a server that is out of memory
@@ -28,9 +27,9 @@ if redis.call('exists', latch) == 1 then return {k_ended} end
 local other = other_kind()
 if other then return {k_in_use, other} end
 
--- An earlier sending of this request may have taken the lock: then it is not counted again.
+-- An earlier sending of this request may have taken the lock. Then do not count it again.
 local is_ours = mode and redis.call('hexists', lock, writer) == 1
--- Readers who are all dead keep nobody out, although the hash is there, whose TTL others had set.
+-- If all readers are dead, they keep nobody out, although the hash is still there.
 local is_left = mode == 'read' and span_of_readers() == 0
 if mode and not is_ours and not is_left then
   return (held_by(first_holder(), twin_mark()))

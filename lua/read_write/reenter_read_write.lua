@@ -1,14 +1,14 @@
--- Counts one more hold, as a reader or as the writer, for an owner who has a read/write lock
--- already; may be sent again. The writer may read, too; a reader cannot become the writer.
+-- Adds a hold, as a reader or as the writer, for an owner that already holds a read/write lock. May be sent again.
+-- The writer may read, too. A reader cannot become the writer.
 --#key lock
 --#key latch  of this hold
 --#key info
---#key token?  where fencing is not off
+--#key token?  if fencing is not off
 --#arg lease ms
 --#arg owner text
 --#arg memory ms  how long to remember this request
 --#arg fencing off|draw
---#arg prefix text  what the names of the readers' keys start with
+--#arg prefix text  the start of the names of the readers' keys
 --#arg side read|write
 -- For its replies see include/reentering.lua.
 local reads = side == 'read'
@@ -28,21 +28,21 @@ if seen and seen ~= 'entered' or noted == 'ended' then return {k_not_held} end
 seen = seen or noted
 local drawn, refusal = fence(field, true, fencing)
 if refusal then return refusal end
--- Of a request that is sent again nothing tells which hold is its own: so the first one, too, has all of
--- this reader's last.
+-- A request that is sent again does not know which hold it added. So every sending extends all holds of this
+-- reader.
 local nth = (holds_of(field) or 0) + (seen and 0 or 1)
 if reads then hold_for(owner, nth, lease) end
-if not seen then redis.call('set', latch, 'entered', 'xx', 'px', memory) end  -- tried, see reenter.lua
+if not seen then redis.call('set', latch, 'entered', 'xx', 'px', memory) end  -- a trial, see reenter.lua
 last_for(lease)
 if not seen then
   redis.call('hincrby', lock, field, 1)
   redis.call('set', latch, 'entered', 'px', memory)
 end
--- The same process tree, which has not told of itself as a reader yet.
+-- The first hold of this owner as a reader has no entry yet: copy the writer's.
 local about = known(field) or reads and known(writer)
 if about and (drawn or not is_reader) then
   about.token = drawn
-  -- How long the writer is to be kept says nothing of the reader.
+  -- `kept` of the writer does not hold for the reader.
   if reads then about.kind, about.since, about.seen, about.kept = 'read', now, now, nil end
   tell(field, about, lease)
 end

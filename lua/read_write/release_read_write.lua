@@ -1,18 +1,18 @@
--- Gives one hold of a reader or of the writer back, and wakes who waits where others may have the
--- lock now; may be sent again.
+-- Releases a hold of a reader or of the writer. Wakes the waiters if others may have the lock now. May be sent
+-- again.
 --#key lock
 --#key channel
 --#key info
 --#key latch  of this hold
 --#arg owner text
 --#arg memory ms  how long to remember this request
---#arg keep ms  how long to keep the lock all the same
---#arg prefix text  what the names of the readers' keys start with
+--#arg keep ms  how long to keep the lock after the release
+--#arg prefix text  the start of the names of the readers' keys
 --#arg standing granted|nested|unproven|reentered  of the hold, see include/releasing.lua
 --#arg side read|write
---#arg is_shared flag  other processes know of the hold
--- It is freed where the owner has the lock no longer, neither as a reader nor as the writer.
-local k_sleeps_on = 30000  -- so long (ms) more than it needs: that is bearable
+--#arg is_shared flag  other processes know the hold
+-- The reply is freed if the owner no longer holds the lock, neither as a reader nor as the writer.
+local k_sleeps_on = 30000  -- ms that a Redisson writer may sleep too long
 --#include now.lua
 --#include info.lua
 --#include publish.lua
@@ -32,9 +32,8 @@ local function keep_info(field)
   if note_outlived(field, keep) and left >= 0 then redis.pcall('pexpire', info, left) end
 end
 
--- Where nobody writes, the lock lasts as long as its last reader. What has no expiry gets one only
--- where it `ends` in any case. Returns whether there is no reader, and by how much (ms) sooner the
--- lock ends now.
+-- If nobody writes, the lock lasts as long as its last reader. A lock without an expiry gets one only if it `ends`
+-- in any case. Returns whether there is no reader, and by how many ms sooner the lock ends now.
 local function end_with_readers(ends)
   local left, span = redis.call('pttl', lock), span_of_readers()
   if span == 0 then return redis.call('del', lock) == 1, left end
@@ -43,8 +42,8 @@ local function end_with_readers(ends)
   return false, left - span
 end
 
--- A writer whose run is over has the lock for as long as it is to be kept. Returns by how much (ms)
--- sooner it ends now.
+-- If the writer's run is over, the lock lasts for as long as it is kept, or its last reader lives. Returns by how
+-- many ms sooner the lock ends now.
 local function end_with_kept_writer()
   local kept = outlived(writer)
   if not kept then return 0 end
@@ -60,7 +59,7 @@ local function release_reader(holds)
   if is_last then
     keep = math.max(keep, left_to_keep(owner))
   elseif keep > 0 then
-    last_for(keep)  -- also where the outer hold is renewed no longer; first, to note it without memory
+    last_for(keep)  -- also if nobody renews the outer hold; first, because it lets the script write without memory
     note_kept(owner, keep)
     span = math.max(span, keep)
   end
@@ -72,7 +71,7 @@ local function release_reader(holds)
   end
   if not is_last then
     redis.call('hincrby', lock, owner, -1)
-    -- Whichever hold ends first, the others last as long as the longest.
+    -- The remaining holds last as long as the longest hold, whichever hold ended.
     local left = redis.call('pttl', lock)
     hold_for(owner, holds - 1, span > 0 and span or left == -1 and memory or math.max(left, 1))
   end
@@ -87,11 +86,11 @@ local function release_reader(holds)
     return answer(k_still_held)
   end
   if is_last then
-    -- Not before: a user who lacks a right must leave a dead reader, and not a hash with a mode alone.
+    -- Not earlier: if the user lacks a right, a dead reader must stay, and not a hash with only a mode.
     if not is_free then redis.call('hdel', lock, owner) end
     forget_holder(owner)
   end
-  -- A writer of Redisson's that waits sleeps until the end that it has seen.
+  -- A waiting Redisson writer sleeps until the end that it has seen.
   if is_free or sooner > k_sleeps_on then publish(channel, '0') end
   return answer(is_last and mode == 'read' and k_freed or k_still_held)
 end
@@ -114,14 +113,14 @@ local function release_writer(holds)
     keep_info(writer)
     return answer(k_still_held)
   end
-  -- The writer may read on: then others may read as well. Its field goes then, as a reader's.
+  -- The writer may read on. Then other readers may join, and only the writer's field goes.
   if not end_with_readers() then
     redis.call('hdel', lock, writer)
     redis.call('hset', lock, 'mode', 'read')
   end
   forget_holder(writer)
-  -- Redisson's message of a writer, which wakes all threads that sleep. The other is for a thread
-  -- that does not sleep yet, and for those who know only that.
+  -- '1' is Redisson's message of a writer, and wakes all threads that sleep. '0' is for a thread that does not
+  -- sleep yet, and for clients that know only '0'.
   publish(channel, '1')
   publish(channel, '0')
   return answer(holds_of(owner) and k_still_held or k_freed)

@@ -1,13 +1,13 @@
--- Extends the lease of a reader or of the writer; never shortens it, nor that of others, nor ends
--- what has no expiry.
---#key lock  not more, see renew.lua
+-- Extends the lease of a reader or of the writer. Never shortens any lease, and never sets an expiry if there is
+-- none.
+--#key lock  the only one, see renew.lua
 --#arg lease ms  0 only asks
 --#arg owner text
 --#arg info key
---#arg prefix text  what the names of the readers' keys start with
+--#arg prefix text  the start of the names of the readers' keys
 --#arg side read|write
 --#include renewing.lua
--- It publishes nothing, but is told in the same way whether this is a cluster:
+-- It publishes nothing, but needs the local is_sharded:
 --#publishes
 --#include read_write.lua
 local field = side == 'read' and owner or writer
@@ -18,7 +18,7 @@ end
 if lease == 0 then return k_renewed end
 --#include prolong_info.lua
 
--- What opens the script for writing comes first: it works also when the server is out of memory.
+-- This comes first: it works even when the server is out of memory, and lets the script write.
 last_for(lease)
 local holds, lives = holds_of(owner) or 0, false
 for hold = 1, holds do
@@ -28,9 +28,9 @@ for hold = 1, holds do
   lives = lives or left ~= -2
 end
 if field == owner and not lives then
-  -- As long as the field is there, nobody else can have been the writer: a writer who comes to a
-  -- lock of dead readers removes their fields. So a reader whose keys were lost can have one again.
-  -- In a cluster it may be on its way to this node, where it must not meet another.
+  -- All keys of this reader are gone, but its field is there. So there was no other writer since: a writer that
+  -- takes the lock of dead readers removes their fields. The reader may make its key again. In a cluster, the key
+  -- may be moving to this node, where it must not meet a new one.
   if is_sharded then return redis.error_reply('TRYAGAIN the key of a hold is missing') end
   redis.call('set', hold_key(owner, holds), '1', 'px', lease)
 end

@@ -1,20 +1,20 @@
--- Takes a permit of a semaphore for an owner who has none yet; may be sent again.
+-- Takes a permit of a semaphore for an owner that has none yet. May be sent again.
 --#key lock
 --#key info
 --#key latch  of this hold
 --#key permits
 --#arg lease ms
 --#arg owner text
---#arg about_json text  what to tell of the owner, or nothing
---#arg most count  how many may have a permit at once
+--#arg about_json text  a description of the owner, or empty
+--#arg most count  the total number of permits
 --#arg channel key
 --#arg taken text  see include/crowd.lua
--- For its replies see include/taking.lua: busy has the pttl of the permit that ends first, and the
--- holder who has its own for longest.
+-- For its replies see include/taking.lua. In busy, pttl is of the permit that ends first, and owner is the oldest
+-- holder.
 --#include now.lua
 --#include twin.lua
 --#include publish.lua
--- First the common case, without what only others need: there is nothing yet. The steps are those below.
+-- First the common case: there is no key yet. The steps are the same as below.
 if redis.pcall('exists', latch, lock, permits, info, twin or latch) == 0 then
   redis.call('zadd', permits, 'xx', 'gt', 0, owner)
   redis.call('pexpire', permits, lease)
@@ -46,7 +46,7 @@ if kind then return {k_in_use, kind} end
 local function busy(out)
   local first = redis.call('zrange', permits, 0, k_most_looked_at - 1, 'withscores')
   local left = math.max(tonumber(first[2]) - now, 0)
-  if out == most then tell_taken(left) end  -- else others may have more than this run
+  if out == most then tell_taken(left) end  -- else another waiter may get a permit
   local longest, since
   for i = 1, #first, 2 do
     local about = known(first[i])
@@ -71,12 +71,12 @@ if not is_ours and total ~= most then
   if available() > before then announce(available()) end
   return {k_in_use, string.format('a semaphore that a service made: it has %.0f permits, not %.0f', total, most)}
 end
--- An earlier sending of this request may have taken a permit: then it is not counted again.
+-- An earlier sending of this request may have taken a permit. Then do not count it again.
 local holds = redis.call('zscore', permits, owner)
 if not holds and out >= most then return busy(out) end
 
--- Of what fails on the way, nothing stays for ever. ZADD is tried first: it does nothing here, and
--- fails without memory, too. Without its number in the side key, rlock's own semaphore has no end.
+-- If a step fails, no key may stay for ever. Try ZADD first: it changes nothing here, but fails without memory, too.
+-- Then note the total in the side key: without it, rlock's own semaphore would never end.
 redis.call('zadd', permits, 'xx', 'gt', 0, owner)
 if is_ours then
   if out == 0 then redis.call('pexpire', permits, lease) end
@@ -95,7 +95,7 @@ end
 redis.call('zadd', permits, 'gt', now + lease, owner)
 if is_ours and out == 1 then redis.call('pexpire', permits, lease + k_idle) end
 if holds then
-  prolong_info(lease)  -- what is told of the owner lasts as long as the permit
+  prolong_info(lease)
 elseif about_json ~= '' then
   tell(owner, about_owner('semaphore'), lease)
 end

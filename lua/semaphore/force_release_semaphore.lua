@@ -1,4 +1,4 @@
--- Breaks a semaphore: takes the permits from all who have one; may be sent again.
+-- Breaks a semaphore: takes the permits from all holders. May be sent again.
 --#key lock
 --#key info
 --#key latch  of this request
@@ -8,7 +8,7 @@
 --#arg task look|only  as in force_release.lua
 --#args expected
 --#include breaking.lua
--- Nobody is in a queue, and there is no mode; the pttl is that of the permit that ends last.
+-- In the reply, queued is 0, mode is empty, and pttl is of the permit that ends last.
 local seen = redis.call('get', latch)
 if seen then return cmsgpack.unpack(seen) end
 --#include now.lua
@@ -39,7 +39,7 @@ if task == 'look' or not is_free and not may_break(holders) then return answer e
 
 if not is_free then answer[k_found_outcome] = 'broken' end
 local members = redis.call('zrange', permits, 0, -1)
-redis.call('del', permits)  -- first: it opens the script for writing when the server is out of memory
+redis.call('del', permits)  -- first: it lets the script write when the server is out of memory
 give_back(#members)
 for _, holder in ipairs(members) do redis.pcall('hdel', info, holder) end
 settle()

@@ -1,15 +1,15 @@
--- Gives one hold of a semaphore back, and with the last one the owner's permit, and tells who waits;
--- may be sent again.
+-- Releases a hold of a semaphore. With the last hold, releases the owner's permit, and tells the waiters. May be sent
+-- again.
 --#key lock
 --#key info
 --#key latch  of this hold
 --#key permits
 --#arg owner text
 --#arg memory ms  how long to remember this request
---#arg keep ms  how long to keep the permit all the same
+--#arg keep ms  how long to keep the permit after the release
 --#arg standing granted|nested|unproven|reentered  of the hold, see include/releasing.lua
 --#arg channel key
---#arg is_shared flag  other processes know of the hold
+--#arg is_shared flag  other processes know the hold
 local function holding() return {owner} end
 --#include now.lua
 --#include info.lua
@@ -27,7 +27,7 @@ if not ends or tonumber(ends) <= now then
   return answer(k_not_held)
 end
 
--- Where it was not counted, or the count is lost, the permit is that of the outer hold.
+-- If this hold was not counted, or the count is lost, the permit stays with the outer hold.
 local holds = standing ~= 'nested' and count_holds(owner)
 local is_last = holds and holds <= 1 or not holds and standing == 'granted'
 if not is_last then
@@ -39,7 +39,7 @@ if not is_last then
 end
 keep = math.max(keep, left_to_keep(owner))
 if keep > 0 then
-  redis.call('zrem', permits, '')  -- of nobody: it opens the script for writing without memory
+  redis.call('zrem', permits, '')  -- removes nothing, but lets the script write without memory
   redis.call('zadd', permits, 'xx', now + keep, owner)
   note_outlived(owner, keep)
   keep_alive(count_listeners(channel) == 0)

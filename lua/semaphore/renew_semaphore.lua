@@ -1,5 +1,5 @@
--- Extends the lease of an owner who still has its permit of a semaphore; never shortens it.
---#key permits  not more, see renew.lua
+-- Extends the lease of an owner that still has its permit. Never shortens it.
+--#key permits  the only one, see renew.lua
 --#arg lease ms  0 only asks
 --#arg owner text
 --#arg info key

@@ -1,18 +1,18 @@
--- Takes a string lock (SET NX PX) for an owner who does not hold it yet; may be sent again.
+-- Takes a string lock (SET NX PX) for an owner that does not hold it yet. May be sent again.
 --#key lock
 --#key info
 --#key latch  of this hold
---#key token?  where fencing is not off
+--#key token?  if fencing is not off
 --#arg lease ms
 --#arg owner text  the value
---#arg about_json text  what to tell of the owner, or nothing
+--#arg about_json text  a description of the owner, or empty
 --#arg fencing off|draw|peek
 --#arg restart_delay ms?  see include/restart.lua
---#arg is_unique flag  nobody else can have this owner's value
---#arg permits key  of a semaphore (who uses none may have no right to that key)
---#arg channel key?  on which the owner waits; empty: he does not wait
+--#arg is_unique flag  no other run can have this value
+--#arg permits key  of a semaphore; the user may have no right to it
+--#arg channel key?  on which the owner waits; empty: it does not wait
 --#arg taken text  see include/crowd.lua
--- For its replies see include/taking.lua: of a foreign value that is long, the start is the owner.
+-- For its replies see include/taking.lua. If another client's value is long, the reply has its start as the owner.
 local entered = redis.call('get', latch)
 if entered and entered ~= 'entered' then return {k_ended} end
 --#include now.lua
@@ -31,15 +31,14 @@ if type(value) == 'table' then
   local kind = redis.call('type', lock).ok
   return (kind == 'none' or kind == 'string') and value or {k_in_use, kind}
 end
--- That of a semaphore is a number. One of which no permit is out, and that is not rlock's, looks like
--- a lock.
+-- The string of a semaphore is a number. While no permit is in use, another client's semaphore looks like a lock.
 if value and value:find('^%-?%d+$') and
    (redis.pcall('exists', permits) == 1 or redis.pcall('hexists', info, 'permits') == 1) then
   return {k_in_use, 'semaphore'}
 end
 
--- An earlier sending of this request may have taken the lock. A value that others use, too, tells so
--- only together with the latch.
+-- An earlier sending of this request may have taken the lock. If other runs may have the value, too, only the
+-- latch proves that.
 if value and (value ~= owner or not is_unique and not entered) then
   local answer = held_by(value, twin_mark())
   answer[k_busy_owner], answer[k_busy_waiters] = value:sub(1, k_longest_value), count_waiters()
@@ -50,11 +49,11 @@ local drawn, refusal = fence(owner, value, fencing)
 if refusal then return refusal end
 if not value then
   redis.call('set', lock, owner, 'px', lease)
-  if not is_unique then drop_latches(owner, latch) end  -- of a hold that somebody has deleted
+  if not is_unique then drop_latches(owner, latch) end  -- of a hold whose lock was deleted
 elseif redis.call('pttl', lock) < lease then
   redis.call('pexpire', lock, lease)
 end
--- It ends with the lock, and proves as long as that lasts that it is this hold's.
+-- The latch proves this hold, and ends with the lock.
 if not is_unique then redis.call('set', latch, 'entered', 'px', math.max(redis.call('pttl', lock), lease)) end
 if drawn or about_json ~= '' then
   tell_of_holder(owner, about_owner('simple', fencing == 'draw' and drawn or nil), value)
