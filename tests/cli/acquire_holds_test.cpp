@@ -10,6 +10,7 @@
 #include "support/pty.hpp"
 #include "support/quorum.hpp"
 #include "support/waiters.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 
@@ -38,7 +39,7 @@ TEST_CASE("acquire --export: eval sets the environment, in each shell") {
                         "[ \"${#RLOCK_TOKEN}\" -gt 10 ] && echo fenced",
                         shell),
             options);
-    CHECK(result.out.find("|reentrant|unset\n0\n1\nfenced\n") != std::string::npos);
+    CHECK(has(result.out, "|reentrant|unset\n0\n1\nfenced\n"));
     CHECK(wait_until([&] { return server.command({"EXISTS", name}) == "0"; }));
   }
 }

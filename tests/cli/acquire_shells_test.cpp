@@ -87,7 +87,7 @@ TEST_CASE("acquire --export=SHELL: a failure fails eval, and another shell is re
   CHECK(result.status == 64);
   CHECK(result.out == "(exit 64)\n");
   CHECK(is_one_message(result.err));
-  CHECK(result.err.find("'csh' is neither sh") != std::string::npos);
+  CHECK(has(result.err, "'csh' is neither sh"));
   if (!runs({"fish", "-c", "true"})) return;
   result = run({"fish", "--no-config", "-c",
                 "eval ($RLOCK acquire --export=fish -q -n job); or exit; echo never"},
@@ -116,7 +116,7 @@ TEST_CASE("acquire: a shell that is process 1 is followed where it reads what is
   CHECK(result.out.starts_with("1 "));
   CHECK(result.out.ends_with("\n0\n0\nfollowed\n0\n64\n0\n"));
   CHECK(is_one_message(result.err));
-  CHECK(result.err.find("; give --pid PID") != std::string::npos);
+  CHECK(has(result.err, "; give --pid PID"));
   CHECK(server.command({"EXISTS", "job"}) == "0");
 
   // The kernel ends all of the namespace with it, so that nobody gives the lock back.

@@ -10,6 +10,7 @@
 #include "cli/beats.hpp"
 #include "support/foreign_owner.hpp"
 #include "support/processes.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 
@@ -30,8 +31,8 @@ TEST_CASE("acquire: a substitution ends at once, and the lock lives as long as t
       script.wait_for_stdout("\n");
       const std::string owner = server.command({"HKEYS", "job"});
       CHECK(script.out() == owner + " " + std::to_string(script.pid()) + "\n");
-      CHECK(server.command({"HVALS", "rlock_info:{job}"})
-                .find("\"pid\":" + std::to_string(script.pid()) + ",") != std::string::npos);
+      CHECK(has(server.command({"HVALS", "rlock_info:{job}"}),
+                "\"pid\":" + std::to_string(script.pid()) + ","));
       CHECK(shells.watchdogs().size() == 1);
       script.close_stdin();
       CHECK(comes_free(server));
@@ -109,7 +110,7 @@ TEST_CASE("acquire: the watchdog has nothing of its caller's") {
   CHECK(stat->session != watchdog);  // so that it can never get a terminal
   std::string arguments;
   std::getline(std::ifstream(proc + "cmdline"), arguments);
-  CHECK(arguments.find(server.unix_url()) == std::string::npos);
+  CHECK_FALSE(has(arguments, server.unix_url()));
   CHECK((is_sanitized() || resident_kib(watchdog) < 8 * 1024));
   shells.go("go");
   CHECK(script.wait().status == 0);  // nobody holds its stdout or stderr
@@ -187,8 +188,7 @@ TEST_CASE("acquire: --pid tells whose life the lock follows") {
   const std::string pid = std::to_string(other.pid());
   SUBCASE("another process than the caller") {
     CHECK(run(shells.argv(k_take + "--pid " + pid + " job"), shells.options()).status == 0);
-    CHECK(server.command({"HVALS", "rlock_info:{job}"}).find("\"command\":\"sleep\"") !=
-          std::string::npos);
+    CHECK(has(server.command({"HVALS", "rlock_info:{job}"}), "\"command\":\"sleep\""));
     CHECK(shells.watchdogs().size() == 1);
     other.signal(SIGKILL);
     CHECK(comes_free(server));
@@ -212,7 +212,7 @@ TEST_CASE("acquire: --pid tells whose life the lock follows") {
     const Result refused =
         run(shells.argv(R"(exec "$RLOCK" acquire --pid $$ job)"), shells.options());
     CHECK(refused.status == 64);
-    CHECK(refused.err.find(" is rlock itself, in the place of a subshell") != std::string::npos);
+    CHECK(has(refused.err, " is rlock itself, in the place of a subshell"));
   }
   SUBCASE("one of another user") {
     if (::geteuid() != 0) return;
@@ -231,7 +231,7 @@ TEST_CASE("acquire: refuses where it cannot be told whose life to follow") {
   const Result refused =
       run(shells.argv("owner=$(timeout 100 \"$RLOCK\" acquire job); echo $?"), shells.options());
   CHECK(refused.out == "64\n");
-  CHECK(refused.err.find("give --pid PID") != std::string::npos);
+  CHECK(has(refused.err, "give --pid PID"));
   CHECK(server.keys().empty());
 }
 

@@ -24,7 +24,7 @@ void check_usage(const Server& server, const Words& words, std::string_view part
   CHECK(result.out.empty());
   CHECK(result.err.starts_with("rlock: "));
   CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
-  CHECK(result.err.find(part) != std::string::npos);
+  CHECK(has(result.err, part));
 }
 
 }  // namespace
@@ -106,14 +106,14 @@ TEST_CASE("a wrong URL is told by status 64") {
 TEST_CASE("what is no password of a URL is told in full: how a URL looks, and a lock's name") {
   const Result wrong = run(rlock_argv("-r", "foo://a", "config"));
   CHECK(wrong.status == 64);
-  CHECK(wrong.err.find("redis://[user[:password]@]host[:port][/db], ") != std::string::npos);
-  CHECK(wrong.err.find("redis-cluster://[user[:password]@]host") != std::string::npos);
+  CHECK(has(wrong.err, "redis://[user[:password]@]host[:port][/db], "));
+  CHECK(has(wrong.err, "redis-cluster://[user[:password]@]host"));
   Server server;
   server.command({"SET", "build://me@host", "x"});
   const Result refused =
       run(rlock_argv("-r", server.unix_url(), "exec", "-n", "build://me@host", "--", "true"));
   CHECK(refused.status == 76);
-  CHECK(refused.err.find("build://me@host: ") != std::string::npos);
+  CHECK(has(refused.err, "build://me@host: "));
 }
 
 TEST_CASE("words of the user that are repeated in a message are harmless") {
@@ -127,7 +127,7 @@ TEST_CASE("words of the user that are repeated in a message are harmless") {
     const Result result = run(argv);
     CAPTURE(result.err);
     CHECK(result.status == 64);
-    CHECK(result.err.find('\x1b') == std::string::npos);
+    CHECK_FALSE(has(result.err, "\x1b"));
     CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
   }
   // An address that nobody answers at is repeated as well.
@@ -136,7 +136,7 @@ TEST_CASE("words of the user that are repeated in a message are harmless") {
     const Result result = run(rlock_argv("-r", url, "inspect-queue", "job"));
     CAPTURE(result.err);
     CHECK(result.status != 0);
-    CHECK(result.err.find('\x1b') == std::string::npos);
+    CHECK_FALSE(has(result.err, "\x1b"));
     CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
   }
 }
@@ -151,7 +151,7 @@ TEST_CASE("help and version go to stdout, with status 0") {
     CAPTURE(words[0]);
     CHECK(result.status == 0);
     CHECK(result.err.empty());
-    CHECK(result.out.find("rlock") != std::string::npos);
+    CHECK(has(result.out, "rlock"));
   }
 }
 

@@ -168,7 +168,7 @@ TEST_CASE("choosing: a server that evicts keys with an expiry gives a held lock 
   Server server;
   Holder holder = Holder::of(server);
   server.command({"CONFIG", "SET", "maxmemory-policy", "volatile-lru"});
-  CHECK(invoke(server.unix_url(), {"doctor"}).out.find("eviction") != std::string::npos);
+  CHECK(has(invoke(server.unix_url(), {"doctor"}).out, "eviction"));
   server.command({"CONFIG", "SET", "maxmemory", "1"});
   CHECK(wait_until([&] {
     server.command({"SET", "other", "x"});
@@ -211,8 +211,7 @@ TEST_CASE("choosing: a server whose clock was set back since its start counts as
   const Server other;
   clock.set(-3600);
   REQUIRE(wait_until([&] {
-    return clock.server().command({"INFO", "server"}).find("uptime_in_seconds:-") !=
-           std::string::npos;
+    return has(clock.server().command({"INFO", "server"}), "uptime_in_seconds:-");
   }));
   const auto exec = [&](const char* delay) {
     return run(rlock_argv("exec", "-q", "-r", clock.server().unix_url(), "-r", other.unix_url(),
@@ -225,7 +224,7 @@ TEST_CASE("choosing: a server whose clock was set back since its start counts as
   const Result refused = exec("24h");
   CAPTURE(refused.err);
   CHECK(refused.status == 69);
-  CHECK(refused.err.find("may have forgotten a lock") != std::string::npos);
+  CHECK(has(refused.err, "may have forgotten a lock"));
 }
 
 TEST_CASE("choosing: what happens to the keys of a minority does the lock no harm") {
@@ -265,7 +264,7 @@ TEST_CASE("choosing: servers without memory grant nothing, and go on with what i
   fill(1);
   const Result refused = run(other);
   CHECK(refused.status == 69);
-  CHECK(refused.err.find("OOM") != std::string::npos);
+  CHECK(has(refused.err, "OOM"));
   for (int i = 0; i < 2; ++i) wait_for_renewal(quorum[i]);
   holder.check_ends_well();
   CHECK(quorum.becomes_free_of("job"));
@@ -312,9 +311,7 @@ TEST_CASE("choosing: --sync-replicas grants only what replicas know of") {
 
   master.command({"CONFIG", "SET", "repl-diskless-sync-delay", "0"});
   Server replica({.args = {"--replicaof", "127.0.0.1 " + std::to_string(master.port())}});
-  CHECK(wait_until([&] {
-    return master.command({"INFO", "replication"}).find("state=online") != std::string::npos;
-  }));
+  CHECK(wait_until([&] { return has(master.command({"INFO", "replication"}), "state=online"); }));
   Holder holder(until_told(rlock_argv("exec", "-r", master.unix_url()),
                            {"--sync-replicas", "1", "--lease", "9s"}));
   CHECK(replica.command({"EXISTS", "job"}) == "1");

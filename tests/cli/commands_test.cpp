@@ -195,7 +195,7 @@ TEST_CASE("a mistyped word is told with the one that may be meant") {
     const Result result = run(argv);
     CHECK(result.status == 64);
     CAPTURE(result.err);
-    CHECK(result.err.find(meant) != std::string::npos);
+    CHECK(has(result.err, meant));
     CHECK(is_one_message(result.err));
   }
 }

@@ -127,7 +127,7 @@ TEST_CASE("a file that cannot be used is told by status 78 and one line, and no 
     CAPTURE(file);
     for (const Words& words : {Words{"exec", "job", "--", "true"}, Words{"config"}}) {
       Words all{"--config", file};
-      if (words[0] == "exec" && file.find("url") == std::string::npos) {
+      if (words[0] == "exec" && !has(file, "url")) {
         all.insert(all.end(), {"-r", server.unix_url()});
       }
       all.insert(all.end(), words.begin(), words.end());
@@ -136,15 +136,15 @@ TEST_CASE("a file that cannot be used is told by status 78 and one line, and no 
       CHECK(result.status == 78);
       CHECK(result.out.empty());
       CHECK(is_one_message(result.err));
-      CHECK(result.err.find(file) != std::string::npos);
-      CHECK(result.err.find(k_secret) == std::string::npos);
+      CHECK(has(result.err, file));
+      CHECK_FALSE(has(result.err, k_secret));
     }
   }
   const Result exposed = invoke(
       {"-r", server.unix_url(), "--password-file", password, "exec", "job", "--", "true"}, {});
   CHECK(exposed.status == 78);
   CHECK(is_one_message(exposed.err));
-  CHECK(exposed.err.find("chmod 600 " + password) != std::string::npos);
+  CHECK(has(exposed.err, "chmod 600 " + password));
   CHECK(server.keys().empty());
 }
 
@@ -180,8 +180,8 @@ TEST_CASE("config shows each setting and where it comes from, asks no server and
                            "tls-cert = \"/cert\"  # RLOCK_TLS_CERT\n"
                            "tls-key = \"/key\"  # flag\n"
                            "color = \"never\"  # NO_COLOR\n"));
-  CHECK(text.out.find("# read: " + file + "\n") != std::string::npos);
-  CHECK(text.out.find(k_secret) == std::string::npos);
+  CHECK(has(text.out, "# read: " + file + "\n"));
+  CHECK_FALSE(has(text.out, k_secret));
 
   const Result json = invoke({"config", "--json", "--tls-key", "/key"}, env);
   CHECK(json.status == 0);
@@ -189,11 +189,9 @@ TEST_CASE("config shows each setting and where it comes from, asks no server and
       json.out.starts_with("{\"name\":\"redis\",\"value\":\"redis://joe:***@a:6379 "
                            "unix:///b\",\"source\":\"" +
                            file + "\"}\n{\"name\":\"timeout\",\"value\":\"5\","));
-  CHECK(
-      json.out.find("{\"name\":\"password\",\"value\":\"***\",\"source\":\"RLOCK_PASSWORD\"}\n") !=
-      std::string::npos);
+  CHECK(has(json.out, "{\"name\":\"password\",\"value\":\"***\",\"source\":\"RLOCK_PASSWORD\"}\n"));
   CHECK(std::count(json.out.begin(), json.out.end(), '\n') == 8);
-  CHECK(json.out.find(k_secret) == std::string::npos);
+  CHECK_FALSE(has(json.out, k_secret));
 }
 
 TEST_CASE("what config prints is a configuration file that means the same") {
@@ -236,8 +234,8 @@ TEST_CASE("the database, IPv6, several addresses and the client's name") {
     const std::size_t at = clients.find("name=rlock:");
     REQUIRE(at != std::string::npos);
     const std::string line = clients.substr(at, clients.find('\n', at) - at);
-    CHECK(line.find(name) != std::string::npos);
-    CHECK(line.find(" db=" + db + " ") != std::string::npos);
+    CHECK(has(line, name));
+    CHECK(has(line, " db=" + db + " "));
     CHECK(server.keys().empty() == (db != "0"));
     job.close_stdin();
     CHECK(job.wait().status == 0);

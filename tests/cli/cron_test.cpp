@@ -247,7 +247,7 @@ TEST_CASE("cron: three hosts whose clocks differ, and every slot runs exactly on
   std::istringstream said(night.said);
   for (std::string text; std::getline(said, text);) {
     CAPTURE(text);
-    CHECK(text.find("which has ended without giving it back") != std::string::npos);
+    CHECK(has(text, "which has ended without giving it back"));
     const std::size_t at = text.find("slot-");
     if (at == std::string::npos) continue;  // of the other line
     const auto& runs = night.lines["slots"].runs[std::stoi(text.substr(at + 5))];

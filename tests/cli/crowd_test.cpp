@@ -17,6 +17,7 @@
 #include "cli/tracing.hpp"
 #include "support/process.hpp"
 #include "support/processes.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 
@@ -81,7 +82,7 @@ struct Job {
               {.env = {{"LOG", log}, {"MARK", mark}}}) {
     REQUIRE(wait_until([&] {
       const std::string text = beats();
-      return text.find("daemon ") != std::string::npos && text.find("main ") != std::string::npos;
+      return has(text, "daemon ") && has(text, "main ");
     }));
   }
   [[nodiscard]] std::string beats() const {

@@ -70,9 +70,9 @@ TEST_CASE("evict says of whom it evicted, and that one who lives will queue agai
   SUBCASE("a living one") {
     const Result result = evict(server, waiters[0]);
     CHECK(result.status == 0);
-    CHECK(result.err.find(" pid " + std::to_string(first.pid()) + " (true), owner " + waiters[0] +
-                          ", position 1 in the queue; it seems alive, and will join the queue "
-                          "again at the end\n") != std::string::npos);
+    CHECK(has(result.err, " pid " + std::to_string(first.pid()) + " (true), owner " + waiters[0] +
+                              ", position 1 in the queue; it seems alive, and will join the queue "
+                              "again at the end\n"));
     // As soon as it looks.
     server.command({"PUBLISH", k_channel + ":" + waiters[0], "0"});
     CHECK(wait_until([&] { return queue(server) == Words{waiters[1], waiters[0]}; }));

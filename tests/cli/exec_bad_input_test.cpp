@@ -29,7 +29,7 @@ void check_refused(const Server& server, const Words& words, int status, const s
   CHECK(result.out.empty());
   CHECK(result.err.starts_with("rlock: "));
   CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
-  CHECK(result.err.find(part) != std::string::npos);
+  CHECK(has(result.err, part));
   CHECK(server.keys().empty());
 }
 

@@ -101,7 +101,7 @@ TEST_CASE("plain and fair: whoever comes second waits, is warned once, and is wo
     const Result refused = run(argv_of(server, second, {"-n"}, {"true"}));
     CHECK(refused.status == 75);
     CHECK(refused.err.starts_with(k_warning + "rlock: job: not acquired: held by "));
-    CHECK(refused.err.find(" (sh) for ") != std::string::npos);
+    CHECK(has(refused.err, " (sh) for "));
     const Result quiet = run(argv_of(server, second, {"-n", "-q"}, {"true"}));
     CHECK(quiet.status == 75);
     CHECK(quiet.err.empty());

@@ -19,6 +19,7 @@
 #include "support/processes.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 namespace rlock::test {
 
@@ -45,7 +46,7 @@ class Family {
     REQUIRE(wait_until([&] {
       const std::string text = log();
       for (const char* name : {"child ", "deaf ", "daemon ", "bare ", "main "}) {
-        if (text.find(name) == std::string::npos) return false;
+        if (!has(text, name)) return false;
       }
       return true;
     }));

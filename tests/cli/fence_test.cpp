@@ -120,7 +120,7 @@ TEST_CASE("fence: used in the command itself, before and after somebody else had
                      "-- true; \"$RLOCK\" fence job \"$RLOCK_TOKEN\" && echo written"),
           at(server));
   CHECK(late.out.empty());
-  CHECK(late.err.find("is stale") != std::string::npos);
+  CHECK(has(late.err, "is stale"));
 }
 
 TEST_CASE("fence: a command that outlives its lease cannot write any more") {
@@ -141,8 +141,8 @@ TEST_CASE("fence: repairs leave the counter alone") {
   Server server;
   const std::string token = draw(server);
   server.command({"SET", "redisson_unlock_latch:{job}:a", "1"});
-  CHECK(invoke(server, {"doctor", "--repair"}).out.find("token") == std::string::npos);
-  CHECK(invoke(server, {"doctor", "--repair", "job"}).out.find("token") == std::string::npos);
+  CHECK_FALSE(has(invoke(server, {"doctor", "--repair"}).out, "token"));
+  CHECK_FALSE(has(invoke(server, {"doctor", "--repair", "job"}).out, "token"));
   CHECK(server.command({"GET", k_counter}) == token);
   CHECK(server.command({"TTL", k_counter}) == "-1");
 }
@@ -253,18 +253,13 @@ TEST_CASE("fence: acquire tells the token as JSON, and prints the owner as ever"
   Server server;
   server.command({"SET", k_counter, k_huge});
   const Result json = invoke(server, {"acquire", "--json", "--fence", "--no-watchdog", "job"});
-  CHECK(json.out.find("\"token\":9007199254740994,") != std::string::npos);
-  CHECK(
-      invoke(server, {"acquire", "--json", "--no-watchdog", "other"}).out.find("\"token\":null") !=
-      std::string::npos);
+  CHECK(has(json.out, "\"token\":9007199254740994,"));
+  CHECK(has(invoke(server, {"acquire", "--json", "--no-watchdog", "other"}).out, "\"token\":null"));
   const Result plain = invoke(server, {"acquire", "--fence", "--no-watchdog", "third"});
   CHECK(plain.out == server.command({"HKEYS", "third"}) + "\n");
-  CHECK(
-      invoke(server, {"inspect-queue", "--json", "job"}).out.find("\"token\":9007199254740994,") !=
-      std::string::npos);
+  CHECK(has(invoke(server, {"inspect-queue", "--json", "job"}).out, "\"token\":9007199254740994,"));
   server.command({"SET", k_counter, "garbage"});
-  CHECK(invoke(server, {"inspect-queue", "--json", "job"}).out.find("\"token\":null,") !=
-        std::string::npos);
+  CHECK(has(invoke(server, {"inspect-queue", "--json", "job"}).out, "\"token\":null,"));
 }
 
 TEST_CASE("S6: a grant whose reply was lost has one token, drawn once") {

@@ -16,6 +16,7 @@
 #include "cli/family.hpp"
 #include "cli/guardians.hpp"
 #include "support/contents.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 using namespace std::chrono_literals;
@@ -215,7 +216,6 @@ TEST_CASE("rlock says which process it cannot end") {
   const Result result = rlock.wait_exit();
   const std::string immune = result.out.substr(0, result.out.find('\n'));
   CAPTURE(result.err);
-  CHECK(result.err.find("process " + immune +
-                        " cannot be ended: it belongs to another user, and goes on\n") !=
-        std::string::npos);
+  CHECK(has(result.err,
+            "process " + immune + " cannot be ended: it belongs to another user, and goes on\n"));
 }

@@ -18,6 +18,7 @@
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
 #include "support/waiters.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 
@@ -43,8 +44,7 @@ struct Job {
   void wait_until_all_beat() const {
     REQUIRE(wait_until([&] {
       const std::string text = beats();
-      return text.find("deaf ") != std::string::npos && text.find("daemon ") != std::string::npos &&
-             text.find("main ") != std::string::npos;
+      return has(text, "deaf ") && has(text, "daemon ") && has(text, "main ");
     }));
   }
   [[nodiscard]] double last_beat() const {
@@ -250,7 +250,7 @@ TEST_CASE("S7: a stopped rlock does not let the command work on when the lease e
   const Result result = rlock.wait_exit();
   CHECK(result.status == 79);
   CAPTURE(result.err);
-  CHECK(result.err.find("job: lock lost") != std::string::npos);
+  CHECK(has(result.err, "job: lock lost"));
   CHECK(job.server.command({"HGETALL", "job"}) == "another:1\n1");
   CHECK(job.server.command({"PTTL", "job"}) == "-1");
   CHECK(job.all_gone());

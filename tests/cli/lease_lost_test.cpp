@@ -10,6 +10,7 @@
 
 #include "cli/family.hpp"
 #include "support/proxy.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 using namespace std::chrono_literals;
@@ -35,7 +36,7 @@ TEST_CASE("S1: a command is not started when replies take longer than the lease"
                                        "touch", go_file(server)));
   CHECK(result.status == 69);
   CAPTURE(result.err);
-  CHECK(result.err.find("longer than the lease") != std::string::npos);
+  CHECK(has(result.err, "longer than the lease"));
   CHECK_FALSE(std::filesystem::exists(go_file(server)));
   CHECK(released(server));
 }

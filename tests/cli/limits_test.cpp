@@ -23,6 +23,7 @@
 #include "support/quorum.hpp"
 #include "support/sentinels.hpp"
 #include "support/waiters.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 
@@ -359,7 +360,7 @@ TEST_CASE("rlock says no where it needs a thread and there is none to be had") {
     CHECK(result->status == 69);
     CHECK(result->out.empty());
     CHECK(is_one_message(result->err));
-    CHECK(result->err.find("thread") != std::string::npos);
+    CHECK(has(result->err, "thread"));
     CHECK(server.keys().empty());
     for (int i = 0; i < servers.size(); ++i) CHECK(servers[i].keys().empty());
   }

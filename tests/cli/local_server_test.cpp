@@ -34,7 +34,7 @@ std::vector<pid_t> servers_in(const std::string& directory) {
     std::ifstream file("/proc/" + std::to_string(pid) + "/comm");
     std::string name;
     std::getline(file, name);
-    if (name.find("server") != std::string::npos) found.push_back(pid);
+    if (has(name, "server")) found.push_back(pid);
   }
   return found;
 }
@@ -151,8 +151,8 @@ TEST_CASE("local: a run of exec that ends its command leaves alone the server st
   CHECK(servers_in(place.directory()) == servers);
   // One that was told to end may take a moment to do so.
   const std::string log = contents(place.directory() + "/server.log");
-  CHECK(log.find("Server initialized") != std::string::npos);
-  CHECK(log.find("SIGTERM") == std::string::npos);
+  CHECK(has(log, "Server initialized"));
+  CHECK_FALSE(has(log, "SIGTERM"));
 }
 
 TEST_CASE("exec ends a server that is the command's own, whatever it shares with a private one") {
@@ -190,8 +190,8 @@ TEST_CASE("local: the server keeps nothing of its starter open") {
   std::ifstream environment("/proc/" + std::to_string(servers[0]) + "/environ");
   std::string text;
   std::getline(environment, text, '\1');
-  CHECK(text.find("HOME=") == std::string::npos);
-  CHECK(text.find(k_mark_variable) == std::string::npos);
+  CHECK_FALSE(has(text, "HOME="));
+  CHECK_FALSE(has(text, k_mark_variable));
 }
 
 TEST_CASE("local: a server that was killed is started again, and the locks are still there") {
@@ -289,7 +289,7 @@ TEST_CASE("local: a server that cannot start is told by status 69") {
     CAPTURE(result.err);
     CHECK(result.status == 69);
     CHECK(is_one_message(result.err));
-    CHECK(result.err.find("server.log") != std::string::npos);
+    CHECK(has(result.err, "server.log"));
     CHECK(wait_until([&] { return servers_in(place.directory()).empty(); }));
     return;
   }

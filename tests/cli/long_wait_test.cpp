@@ -5,6 +5,7 @@
 
 #include "support/process.hpp"
 #include "support/server.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 using namespace std::chrono_literals;
@@ -19,6 +20,6 @@ TEST_CASE("with -v a wait without a terminal is told again after a minute, and n
   waiter.wait_for_stderr("rlock: job: waiting (");
   waiter.wait_for_stderr("\nrlock: job: waiting 1m", 150s);
   CHECK(std::chrono::steady_clock::now() - start >= 60s);
-  CHECK(waiter.err().find("left) for other:1\n") != std::string::npos);
+  CHECK(has(waiter.err(), "left) for other:1\n"));
   CHECK(std::count(waiter.err().begin(), waiter.err().end(), '\n') <= 2);
 }

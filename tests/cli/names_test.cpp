@@ -48,7 +48,7 @@ bool is_harmless(const std::string& text) {
 
 // Redisson's rule.
 std::string with_prefix(const std::string& prefix, const std::string& name) {
-  return prefix + ":" + (name.find('{') == std::string::npos ? "{" + name + "}" : name);
+  return prefix + ":" + (has(name, "{") ? name : "{" + name + "}");
 }
 
 }  // namespace
@@ -83,7 +83,7 @@ TEST_CASE("a name of any bytes is the hash's key, byte for byte") {
     // The server's own parser takes it; text that is UTF-8 comes out as it went in.
     const std::string parsed =
         server.command({"EVAL", "return cjson.decode(ARGV[1]).name", "0", json.out});
-    if (name.find('\xff') == std::string::npos) {
+    if (!has(name, "\xff")) {
       CHECK(parsed == name);
     } else {
       CHECK(parsed == "\\xff\\xfe\\x80 not UTF-8");

@@ -386,7 +386,7 @@ TEST_CASE("a name of the other kind is refused with the option that fits") {
     const auto first = set.held(holder);
     const Result result = set.attempt(other);
     CHECK(result.status == 76);
-    CHECK(result.err.find(advice) != std::string::npos);
+    CHECK(has(result.err, advice));
     first->close_stdin();
     CHECK(first->wait().status == 0);
   }

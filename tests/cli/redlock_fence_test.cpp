@@ -7,6 +7,7 @@
 #include "support/process.hpp"
 #include "support/quorum.hpp"
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 
@@ -137,7 +138,7 @@ TEST_CASE("Redlock: why a nested run has no token is told, whatever became of th
   outer.close_stdin();
   const Result result = outer.wait();
   CHECK(result.status == 64);
-  CHECK(result.err.find("there is a higher one") != std::string::npos);
+  CHECK(has(result.err, "there is a higher one"));
 }
 
 TEST_CASE("Redlock: where no server knows any token, the first is accepted, and remembered") {

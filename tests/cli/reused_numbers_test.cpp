@@ -7,6 +7,7 @@
 
 #include "support/process.hpp"
 #include "support/server.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 
@@ -29,7 +30,7 @@ std::optional<Result> run_in_namespace(const Server& server, const std::string& 
                          "kill -9 $victim\n";
   const Result result = run({"unshare", "--pid", "--fork", "--mount-proc", "--kill-child", "bash",
                              path, rlock_program(), server.unix_url(), server.directory()});
-  if (result.err.find("unshare") == std::string::npos) return result;
+  if (!has(result.err, "unshare")) return result;
   MESSAGE("skipped: no PID namespace to be had: " << result.err);
   return std::nullopt;
 }

@@ -196,7 +196,7 @@ TEST_CASE("S6: unlock --force that is sent again, after it was forgotten, breaks
   proxy.set_mode(Mode::pass);
   const Result result = unlock.wait();
   CHECK(result.status == 1);
-  CHECK(result.err.find("; left as it is") != std::string::npos);
+  CHECK(has(result.err, "; left as it is"));
   CHECK(server.command({"DUMP", "job"}) == lock);
   CHECK(server.command({"DUMP", "{job}:timeout"}) == permits);
 }

@@ -19,6 +19,7 @@
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
 #include "support/waiters.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 using namespace std::chrono_literals;
@@ -86,7 +87,7 @@ TEST_CASE("C1: each signal reaches the command exactly once") {
   const Result result = rlock.wait();
   CHECK(result.out == expected);
   CAPTURE(result.err);
-  CHECK(result.err.find("rlock") == std::string::npos);  // bash tells of its sleep's end
+  CHECK_FALSE(has(result.err, "rlock"));  // bash tells of its sleep's end
   CHECK(result.status == 7);
   CHECK(comes_to_be_empty(server));
 }
@@ -101,7 +102,7 @@ TEST_CASE("C1: a signal reaches the command's children, as it would from a termi
   rlock.wait_for_stdout("ready");
   rlock.signal(SIGTERM);
   const Result result = rlock.wait();
-  CHECK(result.out.find("child\n") != std::string::npos);
+  CHECK(has(result.out, "child\n"));
   CHECK(result.status == 3);
 }
 

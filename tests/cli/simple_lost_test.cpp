@@ -118,7 +118,7 @@ TEST_CASE("S7: a stopped rlock does not let the command work on, nor touch the n
   rlock.signal(SIGCONT);
   const Result result = rlock.wait_exit();
   CHECK(result.status == 79);
-  CHECK(result.err.find("job: lock lost") != std::string::npos);
+  CHECK(has(result.err, "job: lock lost"));
   CHECK(job.is_the_thiefs());
   CHECK(job.all_gone());
 }
@@ -186,7 +186,7 @@ TEST_CASE("S1: where replies take longer than the lease, nothing runs and nothin
     const Result result = run(argv);
     CHECK(result.status == 69);
     CHECK(result.out.empty());
-    CHECK(result.err.find("longer than the lease") != std::string::npos);
+    CHECK(has(result.err, "longer than the lease"));
     CHECK(wait_until([&] { return server.command({"EXISTS", "job"}) == "0"; }));
   }
 }

@@ -112,9 +112,10 @@ TEST_CASE("simple: --token and --key-format say what is in the key, and how it i
   CHECK(job.wait().status == 0);
   CHECK(comes_to_be_empty(server));
 
-  CHECK(invoke(server,
-               {"acquire", "--kind", "simple", "--no-watchdog", "--json", "--token", token, "job"})
-            .out.find("\"owner\":\"a b/c=%\\\\xff\\n'$\"") != std::string::npos);
+  CHECK(has(invoke(server, {"acquire", "--kind", "simple", "--no-watchdog", "--json", "--token",
+                            token, "job"})
+                .out,
+            "\"owner\":\"a b/c=%\\\\xff\\n'$\""));
   CHECK(invoke(server, {"unlock", "--owner", token, "--key-format", "j{}b", "o"}).status == 0);
   CHECK(comes_to_be_empty(server));
 }

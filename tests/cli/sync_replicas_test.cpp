@@ -27,8 +27,7 @@ struct Pair {
 
   Pair() {
     REQUIRE(wait_until([&] {
-      return replica.command({"INFO", "replication"}).find("master_link_status:up") !=
-             std::string::npos;
+      return has(replica.command({"INFO", "replication"}), "master_link_status:up");
     }));
   }
   [[nodiscard]] Result exec(const std::vector<std::string>& options) const {
@@ -47,7 +46,7 @@ int calls_of_wait(const Server& server) {
 void check_given_back(const Result& result, const Pair& pair) {
   CHECK(result.status == 69);
   CHECK(result.out.empty());
-  CHECK(result.err.find("know of the lock") != std::string::npos);
+  CHECK(has(result.err, "know of the lock"));
   CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
   CHECK(pair.master.command({"EXISTS", "job"}) == "0");
 }
@@ -168,6 +167,6 @@ TEST_CASE("--sync-replicas: the number is from 0 to 1000") {
         run(rlock_argv("exec", "-r", server.unix_url(), std::string("--sync-replicas=") + number,
                        "job", "--", "true"));
     CHECK(result.status == 64);
-    CHECK(result.err.find("--sync-replicas") != std::string::npos);
+    CHECK(has(result.err, "--sync-replicas"));
   }
 }

@@ -12,6 +12,7 @@
 #include "support/processes.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 using Strings = std::vector<std::string>;
@@ -188,7 +189,7 @@ TEST_CASE("--at-most: a command that takes longer is ended with its family, stat
                  options);
   }
   CHECK(result.status == 124);
-  CHECK(result.err.find("rlock: job: the command has run for ") != std::string::npos);
+  CHECK(has(result.err, "rlock: job: the command has run for "));
   CHECK(processes_with(mark).empty());
   CHECK(comes_to_be_empty(server));
 }

@@ -11,6 +11,7 @@
 #include "support/process.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 using namespace std::chrono_literals;
@@ -57,7 +58,7 @@ TEST_CASE("watch --until waits until all the locks are as wanted, and tells that
   server.command({"DEL", "two"});
   const Result result = watch.wait();
   CHECK(result.status == 0);
-  CHECK(result.out.find("two released by other:1") != std::string::npos);
+  CHECK(has(result.out, "two released by other:1"));
 }
 
 TEST_CASE("watch --until held ends when somebody takes the lock") {

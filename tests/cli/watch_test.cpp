@@ -207,7 +207,7 @@ TEST_CASE("watch tells people of a release that it did not see, and by whom one 
                   "return redis.call('pexpire', KEYS[1], 600000)",
                   "1", "job"});
   watch.wait_for_stdout(" held by o:2, expires in ");
-  CHECK(watch.out().find(" released by o:1\n") != std::string::npos);
+  CHECK(has(watch.out(), " released by o:1\n"));
 }
 
 TEST_CASE("watch outlives a restart of the server, which is one event") {

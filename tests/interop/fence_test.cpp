@@ -5,12 +5,11 @@
 #include <doctest/doctest.h>
 
 #include "fleet.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 
 namespace {
-
-using Words = std::vector<std::string>;
 
 const Lock k_lock{"fenced", "job"};
 

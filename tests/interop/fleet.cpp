@@ -8,12 +8,12 @@
 #include <nlohmann/json.hpp>
 
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 namespace rlock::test {
 namespace {
 
 using namespace std::chrono_literals;
-using Words = std::vector<std::string>;
 
 struct Shared {
   Server server;

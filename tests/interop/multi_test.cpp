@@ -7,12 +7,11 @@
 
 #include "fleet.hpp"
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 
 namespace {
-
-using Words = std::vector<std::string>;
 
 const Lock k_multi{"multi", "c,b,a"};  // rlock takes them in the order a, b, c
 const Lock k_middle{"plain", "b"};

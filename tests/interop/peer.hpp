@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "support/process.hpp"
+#include "support/words.hpp"
 
 namespace rlock::test {
 
@@ -32,7 +33,7 @@ struct Lock {
 
  private:
   [[nodiscard]] std::string prefixed(const std::string& prefix) const {
-    return name.find('{') == std::string::npos ? prefix + ":{" + name + "}" : prefix + ":" + name;
+    return prefix + ":" + (has(name, "{") ? name : "{" + name + "}");
   }
 };
 

@@ -12,6 +12,7 @@
 
 #include "fleet.hpp"
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 using namespace std::chrono_literals;
@@ -195,8 +196,8 @@ TEST_CASE_FIXTURE(Fleet, "a reader that was killed keeps writers out for its own
     REQUIRE(other.gets_it());
     std::string key;
     for (const std::string& found : server().keys()) {
-      if (found.find(":rwlock_timeout:") == std::string::npos) continue;
-      if (found.find(java().uuid()) == std::string::npos) key = found;
+      if (!has(found, ":rwlock_timeout:")) continue;
+      if (!has(found, java().uuid())) key = found;
     }
     REQUIRE(!key.empty());
     dead.process().signal(SIGKILL);
@@ -327,7 +328,7 @@ TEST_CASE_FIXTURE(Fleet, "under contention writers are alone, and no reader sees
       const Result result = process.wait(120s);
       CAPTURE(result.err);
       CHECK(result.status == 0);
-      CHECK(result.out.find("half") == std::string::npos);
+      CHECK_FALSE(has(result.out, "half"));
     }
   }
   for (JavaCall& call : calls) CHECK(call.answer(120s) == "true");

@@ -9,12 +9,11 @@
 
 #include "fleet.hpp"
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 
 namespace {
-
-using Words = std::vector<std::string>;
 
 const Lock k_lock{"semaphore", "job"};
 const std::string k_permits = "{job}:timeout";
@@ -210,7 +209,7 @@ TEST_CASE_FIXTURE(Semaphore, "unlock --force takes the permits from both sides a
   REQUIRE(come_to_wait(k_lock));
   const Result forced = rlock(k_lock, "unlock", {"--force", "--yes"});
   CHECK(forced.status == 0);
-  CHECK(forced.err.find("taken from " + permit) != std::string::npos);
+  CHECK(has(forced.err, "taken from " + permit));
   REQUIRE(waits.gets_it());
   CHECK(theirs.thread().call("unlock", k_lock).starts_with("error "));
   CHECK(available() == "1");

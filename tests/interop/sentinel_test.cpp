@@ -6,6 +6,7 @@
 #include "pairings.hpp"
 #include "support/sentinels.hpp"
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 
@@ -57,7 +58,7 @@ TEST_CASE("sentinel: a failover leaves locks and waiters to the new master") {
         old.start();
         old.command({"REPLICAOF", "127.0.0.1", std::to_string(other.port())});
         REQUIRE(wait_until([&] {
-          return other.command({"INFO", "replication"}).find("state=online") != std::string::npos;
+          return has(other.command({"INFO", "replication"}), "state=online");
         }));
         REQUIRE(waits(waiter, lock, is_awaited));
       });

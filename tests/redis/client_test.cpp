@@ -22,9 +22,11 @@
 #include "support/proxy.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 using namespace rlock;
 using namespace std::chrono_literals;
+using test::has;
 
 namespace {
 
@@ -195,7 +197,7 @@ TEST_CASE(
     ::shutdown(listener.get(), SHUT_RDWR);
     first.join();
     CAPTURE(why);
-    if (is_tried_again) CHECK(why.find("closed the connection") != std::string::npos);
+    if (is_tried_again) CHECK(has(why, "closed the connection"));
   }
   CHECK(is_tried_again);
 }
@@ -217,7 +219,7 @@ TEST_CASE("client: an error reply is no lost connection") {
   // snapshot.lua takes five keys.
   CHECK_THROWS_AS(client.run({lua::snapshot::script, {"job"}, {}}), redis::ServerError);
   CHECK(client.run(k_ask).as_integer() == 0);
-  CHECK(server.command({"INFO", "stats"}).find("total_connections_received:") != std::string::npos);
+  CHECK(has(server.command({"INFO", "stats"}), "total_connections_received:"));
 }
 
 TEST_CASE("client: what is sent behind a request is carried out after it") {
@@ -236,8 +238,8 @@ TEST_CASE("client: a script that only reads runs where the server lets it not wr
   test::Server server;
   redis::Client client(options_for(server.unix_url()));
   CHECK(client.run(snapshot_of("job")).as_array().size() > 1);
-  CHECK(server.command({"INFO", "commandstats"}).find("cmdstat_evalsha_ro:") != std::string::npos);
-  CHECK(server.command({"INFO", "commandstats"}).find("cmdstat_evalsha:") == std::string::npos);
+  CHECK(has(server.command({"INFO", "commandstats"}), "cmdstat_evalsha_ro:"));
+  CHECK_FALSE(has(server.command({"INFO", "commandstats"}), "cmdstat_evalsha:"));
 }
 
 TEST_CASE("client: a script that only reads runs where there is no, or no right to, EVALSHA_RO") {

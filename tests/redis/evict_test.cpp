@@ -10,8 +10,10 @@
 #include "support/fair_lock.hpp"
 #include "support/script_calls.hpp"
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 using namespace rlock;
+using test::has;
 using test::k_channel;
 using test::k_info;
 using test::k_queue;
@@ -177,8 +179,7 @@ TEST_CASE("evict: whether a waiter lives cannot be told where it may listen on a
   Fixture f;
   test::Server replica({.args = {"--replicaof", "127.0.0.1 " + std::to_string(f.server.port())}});
   REQUIRE(test::wait_until([&] {
-    return f.server.command({"INFO", "replication"}).find("connected_slaves:1") !=
-           std::string::npos;
+    return has(f.server.command({"INFO", "replication"}), "connected_slaves:1");
   }));
   f.hold_by_other();
   f.line_up_peers({"r:1", "r:2", "r:3"});

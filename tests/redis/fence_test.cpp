@@ -14,9 +14,11 @@
 #include "redis/lock_fixture.hpp"
 #include "redis/server_error.hpp"
 #include "support/script_calls.hpp"
+#include "support/words.hpp"
 
 using namespace rlock;
 using test::client_of;
+using test::has;
 using test::Words;
 
 namespace {
@@ -325,7 +327,7 @@ TEST_CASE("fence: a re-entry draws a token where the outer hold has none") {
   const auto token = make(lock::Kind::reentrant, "u:1")->reenter(client)->token;
   CHECK(token > now);
   CHECK(make(lock::Kind::reentrant, "u:1")->reenter(client)->token == token);
-  CHECK(server.command({"HGET", k_info, "u:1"}).find("web1") != std::string::npos);
+  CHECK(has(server.command({"HGET", k_info, "u:1"}), "web1"));
 }
 
 TEST_CASE("fence: where the outer token is not known, or not the newest, a higher one is drawn") {

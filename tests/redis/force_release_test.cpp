@@ -10,12 +10,14 @@
 #include "support/fair_lock.hpp"
 #include "support/resp.hpp"
 #include "support/script_calls.hpp"
+#include "support/words.hpp"
 
 using namespace rlock;
 using lock::Breakable;
 using lock::Breaking;
 using test::breaks;
 using test::client_of;
+using test::has;
 using test::k_channel;
 using test::k_info;
 using test::Words;
@@ -115,7 +117,7 @@ TEST_CASE("force_release: of a free lock says so, and wakes the waiters of every
   CHECK(rw.messages() == Words{"1", "0"});
   // Being reminded gives a head that does not come no more time.
   const std::string called = f.server.command({"HGET", k_info, "called"});
-  CHECK(called.find("r:1") != std::string::npos);
+  CHECK(has(called, "r:1"));
   CHECK(breaks(f.client).empty());
   CHECK(fair.messages() == Words{"0"});
   CHECK(f.server.command({"HGET", k_info, "called"}) == called);

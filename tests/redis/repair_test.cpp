@@ -9,11 +9,13 @@
 #include "lock/inspection/leftovers.hpp"
 #include "redis/fair_fixture.hpp"
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 using namespace rlock;
 using lock::Fix;
 using lock::Repair;
 using test::FairFixture;
+using test::has;
 using test::k_channel;
 using test::k_info;
 using test::k_queue;
@@ -160,8 +162,7 @@ TEST_CASE("repair: where others may listen on a replica, a waiter has five minut
   FairFixture f;
   test::Server replica({.args = {"--replicaof", "127.0.0.1 " + std::to_string(f.server.port())}});
   REQUIRE(test::wait_until([&] {
-    return f.server.command({"INFO", "replication"}).find("connected_slaves:1") !=
-           std::string::npos;
+    return has(f.server.command({"INFO", "replication"}), "connected_slaves:1");
   }));
   f.hold_by_other();
   Peer java(f.server, "j:1");

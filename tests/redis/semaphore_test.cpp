@@ -16,6 +16,7 @@
 #include "support/resp.hpp"
 #include "support/script_calls.hpp"
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 using namespace rlock;
 using lock::Busy;
@@ -24,6 +25,7 @@ using lock::Join;
 using lock::Release;
 using lock::Renewal;
 using test::client_of;
+using test::has;
 using test::Words;
 
 namespace {
@@ -465,8 +467,8 @@ TEST_CASE("semaphore: one that a service made keeps its number, has no expiry an
   for (const int permits : {1, 3}) {
     lock::SingleServerLock other = make_semaphore("u:9", permits);
     const std::string text = refusal(client, other);
-    CHECK(text.find("in use") != std::string::npos);
-    CHECK(text.find("it has 2 permits, not " + std::to_string(permits)) != std::string::npos);
+    CHECK(has(text, "in use"));
+    CHECK(has(text, "it has 2 permits, not " + std::to_string(permits)));
   }
   CHECK(server.keys() == Words{"job"});
   server.command({"ZADD", k_permits, k_never, k_java});
@@ -502,7 +504,7 @@ TEST_CASE(
     server.command({"PEXPIRE", k_info, "5000"});
     request();
     CHECK(pttl(server, k_info) > 5000);
-    CHECK(server.command({"HGET", k_info, "u:1"}).find("web1") != std::string::npos);
+    CHECK(has(server.command({"HGET", k_info, "u:1"}), "web1"));
   };
   comes_again([&] { REQUIRE(takes(semaphore, client)); });
   comes_again([&] { REQUIRE(nested.reenter(client)); });

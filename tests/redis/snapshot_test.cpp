@@ -15,9 +15,11 @@
 #include "support/fair_lock.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 using namespace rlock;
 using lock::Snapshot;
+using test::has;
 
 namespace {
 
@@ -154,8 +156,7 @@ TEST_CASE("snapshot: a long queue") {
   redis::Client client = client_of(server);
   check_queue(lock::take_snapshot(client, "job"));
   check_queue(lock::take_snapshot(client, "job"));
-  CHECK(server.command({"INFO", "commandstats"}).find("cmdstat_exec:calls=2,") !=
-        std::string::npos);
+  CHECK(has(server.command({"INFO", "commandstats"}), "cmdstat_exec:calls=2,"));
 }
 
 TEST_CASE("snapshot: a long queue, where the server refuses transactions or such scripts") {
@@ -191,7 +192,7 @@ TEST_CASE("snapshot: a long queue on a server without memory to spare") {
   test::Server server;
   fill_queue(server);
   server.command({"CONFIG", "SET", "maxmemory", "1000000"});
-  REQUIRE(server.command({"SET", "x", "y"}).find("OOM") != std::string::npos);
+  REQUIRE(has(server.command({"SET", "x", "y"}), "OOM"));
   redis::Client client = client_of(server);
   check_queue(lock::take_snapshot(client, "job"));
 }
@@ -341,8 +342,7 @@ TEST_CASE(
   SUBCASE("on a replica, perhaps") {
     test::Server replica({.args = {"--replicaof", "127.0.0.1 " + std::to_string(server.port())}});
     REQUIRE(test::wait_until([&] {
-      return server.command({"INFO", "replication"}).find("connected_slaves:1") !=
-             std::string::npos;
+      return has(server.command({"INFO", "replication"}), "connected_slaves:1");
     }));
     CHECK_FALSE(alive().has_value());
     peer.listen();

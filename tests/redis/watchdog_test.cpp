@@ -14,9 +14,11 @@
 #include "support/proxy.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
+#include "support/words.hpp"
 
 using namespace rlock;
 using lock::Watchdog;
+using test::has;
 
 namespace {
 
@@ -80,7 +82,7 @@ TEST_CASE("S3: watchdog: says that a lease is about to end when renewals fail, a
   CHECK(test::wait_until([&] { return guarded.verdicts == 1; }));
   REQUIRE(guarded.watchdog->verdict());
   CHECK(guarded.watchdog->verdict()->kind == Watchdog::Verdict::Kind::expiring);
-  CHECK(guarded.watchdog->verdict()->reason.find("redis") != std::string::npos);
+  CHECK(has(guarded.watchdog->verdict()->reason, "redis"));
 }
 
 TEST_CASE(

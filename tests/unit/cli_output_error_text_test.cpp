@@ -7,11 +7,13 @@
 #include "lock/servers/refusals.hpp"
 #include "lock/words/refused.hpp"
 #include "redis/server_error.hpp"
+#include "support/words.hpp"
 
 using namespace rlock;
 using cli::describe_error;
 using lock::Refused;
 using redis::ServerError;
+using test::has;
 
 namespace {
 
@@ -51,7 +53,7 @@ TEST_CASE("a lock that cannot be had in this way is told with the option to chan
     const Refused refused(why, "job: no");
     CHECK(refused.status() == ExitStatus::usage);
     CHECK(describe_error(refused).starts_with("job: no: "));
-    CHECK(describe_error(refused).find(advice) != std::string::npos);
+    CHECK(has(describe_error(refused), advice));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/output/snapshot_json.hpp"
+#include "support/words.hpp"
 
 using nlohmann::ordered_json;
 using rlock::cli::Hint;
@@ -15,6 +16,7 @@ using rlock::lock::About;
 using rlock::lock::Holder;
 using rlock::lock::Snapshot;
 using rlock::lock::Waiter;
+using rlock::test::has;
 
 namespace {
 
@@ -177,7 +179,7 @@ TEST_CASE("scores are whole where they are, and null where JSON has no word for 
                      {"huge", 1e300},
                      {"nan", std::numeric_limits<double>::quiet_NaN()}};
   const std::string text = to_json(snapshot, "");
-  CHECK(text.find(R"({"member":"whole","score":1700000000000})") != std::string::npos);
+  CHECK(has(text, R"({"member":"whole","score":1700000000000})"));
   const auto zset = ordered_json::parse(text)["raw"]["zset"];
   CHECK(zset[1]["score"] == 1.5);
   CHECK(zset[2]["score"] == -3);

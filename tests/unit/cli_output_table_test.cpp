@@ -2,9 +2,11 @@
 
 #include "base/text_width.hpp"
 #include "cli/output/table.hpp"
+#include "support/words.hpp"
 
 using rlock::cli::Column;
 using rlock::cli::Table;
+using rlock::test::has;
 
 namespace {
 
@@ -32,7 +34,7 @@ TEST_CASE("a table on a pipe is not as wide as its widest cell in every line") {
   table.add_row({wide, "1"});
   table.add_row({"y", "2"});
   const std::string text = table.to_text(std::nullopt);
-  CHECK(text.find("\n" + wide + "  1\n") != std::string::npos);
+  CHECK(has(text, "\n" + wide + "  1\n"));
   CHECK(text.ends_with("\ny" + std::string(199, ' ') + "  2\n"));
 }
 

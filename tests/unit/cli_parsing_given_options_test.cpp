@@ -10,11 +10,12 @@
 #include "cli/parsing/given_options.hpp"
 #include "cli/parsing/option_set.hpp"
 #include "cli/settings/take_options.hpp"
+#include "support/words.hpp"
 
 using namespace rlock;
 using cli::GivenOptions;
 using cli::OptionSet;
-using Words = std::vector<std::string>;
+using test::Words;
 
 namespace {
 

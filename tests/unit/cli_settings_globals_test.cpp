@@ -7,12 +7,14 @@
 
 #include "base/error.hpp"
 #include "cli/settings/globals.hpp"
+#include "support/words.hpp"
 #include "unit/scratch.hpp"
 
 using namespace rlock;
 using rlock::cli::Globals;
 using rlock::test::Environment;
 using rlock::test::Scratch;
+using test::has;
 
 namespace {
 
@@ -108,7 +110,7 @@ TEST_CASE("a password comes from the URL, else a file, RLOCK_PASSWORD, REDISCLI_
 TEST_CASE("a password file that cannot be read is a matter of configuration") {
   Clean clean;
   clean.globals.password_file = clean.scratch.path("missing");
-  CHECK(clean.complaint(ExitStatus::config).find("there is no such file") != std::string::npos);
+  CHECK(has(clean.complaint(ExitStatus::config), "there is no such file"));
   for (const char* text : {"", "\n", "\r\n", "\npassword\n"}) {
     clean.globals.password_file = clean.scratch.write("empty", text);
     CHECK(clean.complaint(ExitStatus::config).ends_with("has no password in its first line"));
@@ -125,18 +127,18 @@ TEST_CASE("a password file that everybody can read, or another's, is refused, wi
   }
   for (const mode_t mode : {0644, 0602}) {
     REQUIRE(::chmod(path.c_str(), mode) == 0);
-    CHECK(clean.complaint(ExitStatus::config).find("chmod 600 " + path) != std::string::npos);
+    CHECK(has(clean.complaint(ExitStatus::config), "chmod 600 " + path));
   }
   clean.globals.password_file.reset();
   clean.configure("password-file = '" + path + "'");
-  CHECK(clean.complaint(ExitStatus::config).find("chmod 600 ") != std::string::npos);
+  CHECK(has(clean.complaint(ExitStatus::config), "chmod 600 "));
   clean.environment.set("RLOCK_PASSWORD", "other");  // the file is not used then
   CHECK(clean.endpoint().credentials.password == "other");
   clean.environment.set("RLOCK_PASSWORD", std::nullopt);
   REQUIRE(::chmod(path.c_str(), 0600) == 0);
   if (::geteuid() == 0) {
     REQUIRE(::chown(path.c_str(), 12345, 0) == 0);
-    CHECK(clean.complaint(ExitStatus::config).find("another user") != std::string::npos);
+    CHECK(has(clean.complaint(ExitStatus::config), "another user"));
   }
 }
 
@@ -157,8 +159,7 @@ TEST_CASE("a bad value is told with where it comes from, and in a file it is one
           0);
   }
   clean.configure("color = 'sometimes'");
-  CHECK(clean.complaint(ExitStatus::config).find(": color: 'sometimes' is not one of") !=
-        std::string::npos);
+  CHECK(has(clean.complaint(ExitStatus::config), ": color: 'sometimes' is not one of"));
   clean.environment.set("NO_COLOR", "1");
   CHECK(clean.complaint(ExitStatus::config).empty());
   clean.environment.set("RLOCK_REDIS", "http://h");
@@ -239,11 +240,11 @@ TEST_CASE("servers that share something with others cannot keep a lock together"
        {std::pair{"redis://a", "redis://a:6379/1"}, std::pair{"redis://u:p@a", "rediss://a"},
         std::pair{"unix:///s", "unix:/s?db=2"}}) {
     clean.globals.redis = {"redis://c", one, other};
-    CHECK(clean.complaint(ExitStatus::usage).find("two votes") != std::string::npos);
+    CHECK(has(clean.complaint(ExitStatus::usage), "two votes"));
   }
   for (const char* url : {"redis-sentinel://a#m", "redis-cluster://a", "local:"}) {
     clean.globals.redis = {"redis://c", "redis://d", url};
-    CHECK(clean.complaint(ExitStatus::usage).find("cannot be one of several") != std::string::npos);
+    CHECK(has(clean.complaint(ExitStatus::usage), "cannot be one of several"));
   }
 }
 

@@ -6,9 +6,11 @@
 
 #include "cli/parsing/option_set.hpp"
 #include "cli/settings/take_options.hpp"
+#include "support/words.hpp"
 
 using namespace rlock;
 using rlock::cli::TakeOptions;
+using test::has;
 
 namespace {
 
@@ -71,7 +73,7 @@ TEST_CASE("a wait that is not a duration is refused with the option's name") {
   const TakeOptions options = parse({"--wait", "soon"});
   const std::string text = complaint([&] { return options.wait_deadline(); });
   CHECK(text.find("--wait: 'soon' is not a duration") == 0);
-  CHECK(text.find("500ms, 30s") != std::string::npos);
+  CHECK(has(text, "500ms, 30s"));
 }
 
 TEST_CASE("a lease has 100 ms to 366 days") {
@@ -83,7 +85,7 @@ TEST_CASE("a lease has 100 ms to 366 days") {
     options.lease = lease;
     const std::string text = complaint([&] { return options.terms(); });
     CHECK(text.find("--lease: ") == 0);
-    CHECK(text.find('\x1b') == std::string::npos);
+    CHECK_FALSE(has(text, "\x1b"));
   }
 }
 
@@ -116,7 +118,7 @@ TEST_CASE("the status for a conflict is 0 to 255") {
     options.conflict_status = status;
     const std::string text = complaint([&] { return options.conflict_exit_status(); });
     CHECK(text.find("-E: ") == 0);
-    CHECK(text.find("expected a number from 0 to 255") != std::string::npos);
+    CHECK(has(text, "expected a number from 0 to 255"));
   }
 }
 
@@ -147,11 +149,11 @@ TEST_CASE("a dead waiter may keep its place for 15 s to 1 h") {
     options.fair_wait = wait;
     const std::string text = complaint([&] { return options.fair_wait_length(); });
     CHECK(text.find("--fair-wait: ") == 0);
-    CHECK(text.find('\x1b') == std::string::npos);
+    CHECK_FALSE(has(text, "\x1b"));
   }
   const TakeOptions options = parse({"--fair-wait", "14s"});
   const std::string text = complaint([&] { return options.fair_wait_length(); });
-  CHECK(text.find("expected 15s to 1h") != std::string::npos);
+  CHECK(has(text, "expected 15s to 1h"));
 }
 
 TEST_CASE("the kinds have names, and a simple lock can have a value and a key's format") {

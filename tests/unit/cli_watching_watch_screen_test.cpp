@@ -5,9 +5,11 @@
 
 #include "base/text_width.hpp"
 #include "cli/watching/watch_screen.hpp"
+#include "support/words.hpp"
 
 using namespace rlock;
 using namespace rlock::cli;
+using test::has;
 
 namespace {
 
@@ -45,7 +47,7 @@ lock::Snapshot fair_lock(std::size_t waiters) {
 
 bool any(const std::vector<std::string>& lines, std::string_view part) {
   return std::any_of(lines.begin(), lines.end(),
-                     [&](const std::string& line) { return line.find(part) != std::string::npos; });
+                     [&](const std::string& line) { return has(line, part); });
 }
 
 }  // namespace

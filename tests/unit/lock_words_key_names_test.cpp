@@ -2,9 +2,11 @@
 
 #include "base/error.hpp"
 #include "lock/words/key_names.hpp"
+#include "support/words.hpp"
 
 using namespace rlock;
 using namespace rlock::lock;
+using test::has;
 
 TEST_CASE("a name without braces is wrapped in them, so that all keys share a slot") {
   const KeyNames keys("nightly");
@@ -43,7 +45,7 @@ TEST_CASE("a name has 1 to 1024 bytes, and any bytes") {
       FAIL("accepted");
     } catch (const Error& error) {
       CHECK(error.status() == ExitStatus::usage);
-      CHECK(std::string(error.what()).find("1 to 1024") != std::string::npos);
+      CHECK(has(error.what(), "1 to 1024"));
     }
   }
 }

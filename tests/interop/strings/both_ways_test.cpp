@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "string_fixture.hpp"
+#include "support/words.hpp"
 
 using namespace rlock::test;
 
@@ -85,9 +86,8 @@ TEST_CASE_FIXTURE(StringFixture, "an owner of rlock's whose lease has ended cann
 TEST_CASE_FIXTURE(StringFixture, "their value is an owner like any other") {
   const std::string theirs = peer.acquire("job", 20'000);
   REQUIRE_FALSE(theirs.empty());
-  CHECK(invoke({"inspect-queue", "--json", "job"}).out.find("\"owner\":\"" + theirs + "\"") !=
-        std::string::npos);
-  CHECK(invoke({"list", "--simple", "j*"}).out.find(theirs) != std::string::npos);
+  CHECK(has(invoke({"inspect-queue", "--json", "job"}).out, "\"owner\":\"" + theirs + "\""));
+  CHECK(has(invoke({"list", "--simple", "j*"}).out, theirs));
   CHECK(peer.ask("extend job 40000") == "yes");
   CHECK(invoke({"renew", "--owner", theirs, "--lease", "600s", "job"}).status == 0);
   CHECK(ttl() > 300'000);
