@@ -94,7 +94,7 @@ end
 -- Puts the owner back after another client has dropped it: before the first waiter that came later. Returns
 -- its position.
 local function put_back(came)
-  local members = redis.call('lrange', queue, 0, 99)
+  local members = redis.call('lrange', queue, 0, k_near - 1)
   for i, member in ipairs(members) do
     local entry = as_waiter(known(member))
     if entry and (tonumber(entry.came) or 0) > came then

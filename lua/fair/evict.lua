@@ -42,8 +42,8 @@ local function added_wait(place, entry, score)
     if not before then wait = math.min(wait, k_peer_wait) end
   end
   local length = redis.call('llen', queue)
-  for from = place + 1, length - 1, 1000 do
-    local some = redis.call('lrange', queue, from, from + 999)
+  for from = place + 1, length - 1, k_most_at_once do
+    local some = redis.call('lrange', queue, from, from + k_most_at_once - 1)
     for _, text in ipairs(redis.pcall('zmscore', scores, unpack(some))) do
       local behind = text and tonumber(text)
       if behind and behind > base then wait = math.min(wait, behind - base) end

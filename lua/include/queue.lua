@@ -22,7 +22,6 @@
 local k_patience = 15000         -- for a called waiter with a listener: its thread may be dead all the same
 local k_most_dropped = 100000    -- in one script
 local k_queue_ttl = 300000       -- if all waiters are rlock's, because they extend it
-local k_near = 100               -- waiters at the head that are looked at one by one
 local k_least_wait = 5000        -- of a Redisson waiter: the default of old versions
 
 local function is_list() return redis.call('type', queue).ok == 'list' end
@@ -126,8 +125,8 @@ local function shorten_deadlines(wait, first, was_ours)
   local left = redis.pcall('pttl', lock)
   local least = now + k_least_wait + (type(left) == 'number' and math.max(left, 0) or 0)
   local present, has_added = {}, wait > 0
-  for from = 1, #members, 1000 do
-    local some = {unpack(members, from, math.min(from + 999, #members))}
+  for from = 1, #members, k_most_at_once do
+    local some = {unpack(members, from, math.min(from + k_most_at_once - 1, #members))}
     local entries = redis.pcall('hmget', info, unpack(some))
     for i, member in ipairs(some) do
       present[member] = true
@@ -196,7 +195,7 @@ local function live_head(in_time, most)
       if last > now then shorten_deadlines(math.min(last - now, added), 0, only_ours) end
       return lives or redis.pcall('lindex', queue, 0) or nil, not lives
     end
-    size = math.min(size * 10, 1000, most)
+    size = math.min(size * 10, k_most_at_once, most)
   end
 end
 

@@ -6,9 +6,6 @@
 -- A semaphore that rlock created has its total in the side key's field `permits`. Its keys expire, and are
 -- deleted with the last permit. rlock leaves a semaphore of another client as it is.
 
-local k_most_looked_at = 16     -- holders, to choose one for the reply
-local k_most_at_once = 1000
-
 local function made_here() return redis.pcall('hexists', info, 'permits') == 1 end
 
 -- Returns a message if the permits in use may be the twin's, or nil. Both names share one set, and nothing

@@ -69,13 +69,13 @@ local function look_at(members)
 end
 
 local members = is_list() and redis.call('lrange', queue, 0, -1) or {}
-for from = 1, #members, 1000 do
-  if not look_at({unpack(members, from, math.min(from + 999, #members))}) then break end
+for from = 1, #members, k_most_at_once do
+  if not look_at({unpack(members, from, math.min(from + k_most_at_once - 1, #members))}) then break end
 end
 if repairs and heads > 0 then
   redis.call('ltrim', queue, heads, -1)
-  for from = 1, heads, 1000 do
-    redis.pcall('zrem', scores, unpack(members, from, math.min(from + 999, heads)))
+  for from = 1, heads, k_most_at_once do
+    redis.pcall('zrem', scores, unpack(members, from, math.min(from + k_most_at_once - 1, heads)))
   end
 end
 if repairs then

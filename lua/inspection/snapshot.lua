@@ -31,7 +31,7 @@ local ttl = redis.call('pttl', lock)
 -- Returns how many listen on the channel of each of the first waiters, and whether there may be listeners that this
 -- server does not see.
 local function count_listeners()
-  local first = redis.call('lrange', queue, 0, 999)
+  local first = redis.call('lrange', queue, 0, k_most_at_once - 1)
   if not first[1] then return {}, false end
   local channels, listeners = {}, {}
   for i, member in ipairs(first) do channels[i] = channel .. ':' .. member end

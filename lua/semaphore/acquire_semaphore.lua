@@ -43,8 +43,10 @@ local is_new = redis.call('exists', lock) == 0
 local kind = other_use() or not is_new and count_out() > 0 and twin_use()
 if kind then return {k_in_use, kind} end
 
+local k_most_shown = 16  -- holders, among whom the one to tell of is looked for
+
 local function busy(out)
-  local first = redis.call('zrange', permits, 0, k_most_looked_at - 1, 'withscores')
+  local first = redis.call('zrange', permits, 0, k_most_shown - 1, 'withscores')
   local left = math.max(tonumber(first[2]) - now, 0)
   if out == most then tell_taken(left) end  -- else another waiter may get a permit
   local longest, since

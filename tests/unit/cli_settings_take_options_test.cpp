@@ -87,6 +87,8 @@ TEST_CASE("a lease has 100 ms to 366 days") {
     CHECK(text.find("--lease: ") == 0);
     CHECK_FALSE(has(text, "\x1b"));
   }
+  const TakeOptions options = parse({"--lease", "99ms"});
+  CHECK(has(complaint([&] { return options.terms(); }), "expected 100ms to 8784h"));
 }
 
 TEST_CASE("of several servers, one that restarts is silent for as long as a lock may be kept") {

@@ -2,32 +2,29 @@
 
 #include <algorithm>
 
+#include "base/duration.hpp"
 #include "base/escape.hpp"
 #include "base/integer.hpp"
 #include "cli/parsing/option_set.hpp"
 #include "cli/settings/globals.hpp"
 #include "lock/kinds/fair/fair.hpp"
-#include "lua_limits.hpp"
 
 namespace rlock::cli {
 namespace {
 
 // A server keeps expiry times as 64-bit milliseconds; nobody means more than a year.
-constexpr Milliseconds k_longest_lease = std::chrono::hours(24 * 366);
-// Each waiter adds its wait to the deadlines of the waiters behind it.
-constexpr Milliseconds k_longest_fair_wait = lua::k_far;
-
+constexpr std::chrono::hours k_longest_lease{24 * 366};
 constexpr std::size_t k_longest_note = 256;
 constexpr int k_most_replicas = 1000;
 constexpr int k_most_permits = 1'000'000;
-constexpr std::size_t k_longest_token = 1024;
 
 Milliseconds parse_in_range(const std::string& option, const std::string& text,
-                            Milliseconds shortest, Milliseconds longest, const char* range) {
+                            Milliseconds shortest, std::chrono::hours longest) {
   const Milliseconds length = parse_duration_option(option, text);
   if (length < shortest || length > longest) {
-    throw Error(ExitStatus::usage,
-                option + ": '" + repeated(text) + "' is out of range; expected " + range);
+    throw Error(ExitStatus::usage, option + ": '" + repeated(text) +
+                                       "' is out of range; expected " + format_duration(shortest) +
+                                       " to " + std::to_string(longest.count()) + "h");
   }
   return length;
 }
@@ -122,8 +119,7 @@ std::vector<std::string> TakeOptions::keys_of(const std::vector<std::string>& na
 }
 
 lock::Terms TakeOptions::terms() const {
-  lock::Terms terms =
-      parse_in_range("--lease", lease, lock::k_shortest_lease, k_longest_lease, "100ms to 8784h");
+  lock::Terms terms = parse_in_range("--lease", lease, lock::k_shortest_lease, k_longest_lease);
   if (fence) terms.fencing = lock::Fencing::on;
   terms.sync_replicas = parse_number("--sync-replicas", sync_replicas, 0, k_most_replicas);
   return terms;
@@ -141,8 +137,8 @@ void TakeOptions::fit_to_servers(lock::SessionOptions& servers, lock::Terms& ter
 }
 
 Milliseconds TakeOptions::fair_wait_length() const {
-  return parse_in_range("--fair-wait", fair_wait, lock::k_shortest_fair_wait, k_longest_fair_wait,
-                        "15s to 1h");
+  return parse_in_range("--fair-wait", fair_wait, lock::k_shortest_fair_wait,
+                        lock::k_longest_fair_wait);
 }
 
 lock::About TakeOptions::tell(const lock::About& about) const {
@@ -161,10 +157,10 @@ std::string TakeOptions::owner() const {
     if (lock_kind() != lock::Kind::simple) {
       throw Error(ExitStatus::usage, "--token: only with --kind simple");
     }
-    if (token->empty() || token->size() > k_longest_token) {
+    if (token->empty() || token->size() > lock::k_longest_value) {
       throw Error(ExitStatus::usage, "--token: it has " + std::to_string(token->size()) +
                                          " bytes; expected 1 to " +
-                                         std::to_string(k_longest_token));
+                                         std::to_string(lock::k_longest_value));
     }
     return *token;
   }

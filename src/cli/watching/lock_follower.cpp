@@ -4,6 +4,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "lock/words/owner_info.hpp"
+
 namespace rlock::cli {
 namespace {
 
@@ -30,9 +32,8 @@ Owners holders_of(const Snapshot& snapshot) {
 }
 
 std::int64_t expiry_of(const Snapshot& snapshot) {
-  constexpr std::int64_t k_never = 9'000'000'000'000'000;
   const std::int64_t ttl = snapshot.ttl_ms.value_or(0);
-  return ttl < 0 ? k_never : snapshot.time_ms + ttl;
+  return ttl < 0 ? lock::k_furthest_ms : snapshot.time_ms + ttl;
 }
 
 // Adds an event for each waiter of `here` who is not one of `known`, nor waits `there`.

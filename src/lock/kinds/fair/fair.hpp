@@ -4,10 +4,14 @@
 #include <string>
 
 #include "lock/kinds/layout.hpp"
+#include "lua_limits.hpp"
 
 namespace rlock::lock {
 
-inline constexpr Milliseconds k_shortest_fair_wait{15'000};  // a waiter asks every 6 s
+// A waiter asks every 6 s. The shortest wait is the default, too.
+inline constexpr Milliseconds k_shortest_fair_wait = lua::k_our_wait;
+// Each waiter adds its wait to the deadlines of the waiters behind it.
+inline constexpr auto k_longest_fair_wait = std::chrono::floor<std::chrono::hours>(lua::k_far);
 
 // `wait`: how long a dead waiter may stay in the queue.
 [[nodiscard]] Layout fair_layout(const std::string& name, Milliseconds wait);
