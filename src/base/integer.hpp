@@ -2,7 +2,6 @@
 #pragma once
 
 #include <charconv>
-#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -16,13 +15,6 @@ template <typename Number>
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, value, base);
   if (error != std::errc() || rest != end) return std::nullopt;
-  return value;
-}
-
-// Returns the number at the start of `text`, or `otherwise` if there is no number that fits.
-[[nodiscard]] inline std::int64_t to_integer(std::string_view text, std::int64_t otherwise = 0) {
-  std::int64_t value = otherwise;
-  std::from_chars(text.data(), text.data() + text.size(), value);
   return value;
 }
 

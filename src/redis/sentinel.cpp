@@ -48,12 +48,12 @@ Opinion ask_as(const ConnectionOptions& options, const HostAndPort& sentinel,
   }
   if (address.is_nil()) return std::nullopt;
   const auto& parts = address.as_array(2);
-  const auto port = to_integer(parts[1].as_text(), 0);
-  if (port < 1 || port > 65535) throw ProtocolError("a master without a port");
-  Appointment said{{parts[0].as_text(), static_cast<std::uint16_t>(port)}};
+  const auto port = parse_integer<std::uint16_t>(parts[1].as_text());
+  if (port.value_or(0) == 0) throw ProtocolError("a master without a port");
+  Appointment said{{parts[0].as_text(), *port}};
   for (std::size_t i = 0; i + 1 < details.items.size(); i += 2) {
     if (details.items[i].text != "config-epoch") continue;
-    said.epoch = to_integer(details.items[i + 1].text, 0);
+    said.epoch = parse_integer<std::int64_t>(details.items[i + 1].text).value_or(0);
   }
   return said;
 }

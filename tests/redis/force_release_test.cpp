@@ -60,6 +60,12 @@ class Listener {
 
 }  // namespace
 
+TEST_CASE("force_release: a hold count that does not fit counts as one") {
+  Fixture f;
+  f.server.command({"HSET", "job", "u:1", "99999999999999999999"});
+  CHECK(lock::look_at(f.client, "job", Breakable::lock).holders.at(0).count == 1);
+}
+
 TEST_CASE("force_release: breaks the lock, tells the waiters, and who held it and since when") {
   Fixture f;
   Listener listener(f.server, k_channel);

@@ -7,6 +7,7 @@
 #include "redis/client.hpp"
 #include "redis/server_error.hpp"
 #include "redis/subscription.hpp"
+#include "support/fake_server.hpp"
 #include "support/script_calls.hpp"
 #include "support/sentinels.hpp"
 #include "support/wait_until.hpp"
@@ -77,6 +78,18 @@ TEST_CASE("sentinel: one client goes from master to master, and a subscription e
   CHECK(client.find_masters().at(0).port == group.server(1).port());
   CHECK_THROWS_AS(test::wait_until([&] { return !subscription.drain().empty(); }, 30s),
                   redis::Unavailable);
+}
+
+TEST_CASE("sentinel: a master's port is a whole number") {
+  for (const std::string port : {"7x", "0", "65536", ""}) {
+    CAPTURE(port);
+    const std::string address =
+        "*2\r\n$9\r\n127.0.0.1\r\n$" + std::to_string(port.size()) + "\r\n" + port + "\r\n";
+    const test::FakeServer sentinel({.replies = {"+OK\r\n*0\r\n", address}});
+    redis::Client client(options_of(test::Sentinels::url_of({sentinel.port()}), 20s));
+    CHECK_THROWS_WITH_AS(acquire(client), doctest::Contains("a master without a port"),
+                         redis::ProtocolError);
+  }
 }
 
 TEST_CASE("sentinel: a process never goes back behind a failover that it has heard of") {

@@ -102,6 +102,7 @@ TEST_CASE("versions that are too old") {
   CHECK(codes_with("redis_version", "5.0") == "old_version");
   CHECK(codes_with("redis_version", "6.2.0").empty());
   CHECK(codes_with("redis_version", "10.0.0").empty());
+  CHECK(codes_with("redis_version", "6x.0").empty());  // it does not tell
   ServerFacts facts = healthy();
   facts.info["redis_version"] = "7.2.4";  // as Valkey says for its clients' sake
   facts.info["valkey_version"] = "7.1.9";

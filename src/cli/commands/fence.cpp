@@ -3,7 +3,6 @@
 #include <memory>
 
 #include "base/escape.hpp"
-#include "base/integer.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/output/json.hpp"
 #include "cli/settings/key_format.hpp"
@@ -32,7 +31,7 @@ int run_fence(const Globals& globals, const FenceOptions& options) {
   if (globals.json) {
     print(to_line({{"name", to_utf8(name)},
                    {"token", *token},
-                   {"highest", to_integer(check.highest)},
+                   {"highest", lock::parse_token(check.highest).value_or(0)},
                    {"stale", is_stale}}));
   } else if (is_stale && !globals.quiet) {
     say(escape_for_terminal(name) + ": token " + std::to_string(*token) +

@@ -135,7 +135,7 @@ Breaking request(redis::Client& client, const std::string& name, Breakable what,
   for (std::size_t i = 0; i + 2 < holders.size(); i += 3) {
     Holder& holder = found.holders.emplace_back();
     static_cast<Party&>(holder) = make_party(holders[i].as_text(), holders[i + 2].as_text());
-    holder.count = to_integer(holders[i + 1].as_text());
+    holder.count = parse_integer<std::int64_t>(holders[i + 1].as_text()).value_or(1);
     holder.mode = mode_of(reply.mode, holder.owner);
   }
   if (what == Breakable::simple && !found.holders.empty()) {

@@ -1,7 +1,6 @@
 #include "lock/inspection/server_health.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <string_view>
 #include <utility>
@@ -42,8 +41,10 @@ std::optional<Milliseconds> compare_clocks(redis::Client& client) {
   const auto spent = system_clock::now() - before;
   if (reply.type != redis::Reply::Type::array || spent > k_longest_question) return std::nullopt;
   const auto& parts = reply.as_array(2);
-  const auto server = std::chrono::microseconds(to_integer(parts[0].as_text()) * 1'000'000 +
-                                                to_integer(parts[1].as_text()));
+  const auto seconds = parse_integer<std::uint32_t>(parts[0].as_text());
+  const auto part = parse_integer<std::uint32_t>(parts[1].as_text());
+  if (!seconds || !part) return std::nullopt;
+  const auto server = std::chrono::seconds(*seconds) + std::chrono::microseconds(*part);
   return std::chrono::round<Milliseconds>(server - (before + spent / 2).time_since_epoch());
 }
 
@@ -52,8 +53,9 @@ std::string text_of(const Info& info, const char* name) {
   return found == info.end() ? "" : found->second;
 }
 
-std::int64_t number_of(const Info& info, const char* name, std::int64_t otherwise = 0) {
-  return to_integer(text_of(info, name), otherwise);
+template <typename Number = std::int64_t>
+Number number_of(const Info& info, const char* name, Number otherwise = 0) {
+  return parse_integer<Number>(text_of(info, name)).value_or(otherwise);
 }
 
 using Findings = std::vector<Finding>;
@@ -64,15 +66,12 @@ void add(Findings& findings, Level level, ServerProblem problem) {
 
 // Returns whether `version`, as "7.0.15", is before `major`.`minor`.
 bool is_before(const std::string& version, int major, int minor) {
-  int found[2] = {0, 0};
-  const char* at = version.data();
-  const char* const end = at + version.size();
-  for (int& part : found) {
-    at = std::from_chars(at, end, part).ptr;
-    if (at != end) ++at;
-  }
-  if (found[0] == 0) return false;  // unknown
-  return found[0] != major ? found[0] < major : found[1] < minor;
+  const auto parts = split(version, '.');
+  const auto part = [&](std::size_t i) {
+    return i < parts.size() ? parse_integer<int>(parts[i]).value_or(0) : 0;
+  };
+  if (part(0) == 0) return false;  // unknown
+  return std::pair(part(0), part(1)) < std::pair(major, minor);
 }
 
 void check_version(Findings& findings, const Info& info) {
@@ -89,8 +88,7 @@ void check_version(Findings& findings, const Info& info) {
 void check_role(Findings& findings, const Info& info) {
   if (text_of(info, "role") != "slave") return;
   add(findings, Level::problem,
-      Replica{text_of(info, "master_host"),
-              static_cast<std::uint16_t>(number_of(info, "master_port"))});
+      Replica{text_of(info, "master_host"), number_of<std::uint16_t>(info, "master_port")});
 }
 
 void check_memory(Findings& findings, const Info& info) {

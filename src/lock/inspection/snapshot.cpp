@@ -27,6 +27,16 @@ std::int64_t to_time(double score) {
   return score == score ? static_cast<std::int64_t>(std::clamp(score, -k_limit, k_limit)) : 0;
 }
 
+// Returns a score of a sorted set. It can be infinite. Throws redis::ProtocolError.
+double to_score(const std::string& text) {
+  char* end = nullptr;
+  const double score = std::strtod(text.c_str(), &end);
+  if (text.empty() || end != text.c_str() + text.size()) {
+    throw redis::ProtocolError("a score that is not a number");
+  }
+  return score;
+}
+
 // Finds the pairs of a reply by their first text. Callers mostly ask in the order of the reply:
 // then it builds no index.
 class Pairs {
@@ -158,7 +168,7 @@ bool add_permits(Snapshot& snapshot, const Replies& items, Pairs& infos) {
   const Replies& ends = items[k_permits].as_array();
   for (std::size_t i = 0; i + 1 < ends.size(); i += 2) {
     const std::string& permit = ends[i].as_text();
-    const double end = std::strtod(ends[i + 1].as_text().c_str(), nullptr);
+    const double end = to_score(ends[i + 1].as_text());
     permits.ends.emplace_back(permit, end);
     if (end > static_cast<double>(snapshot.time_ms)) {
       add_permit(snapshot, infos, permit, end);
@@ -204,7 +214,7 @@ void add_waiters(Snapshot& snapshot, const Replies& items, Pairs& infos) {
     Waiter& waiter = snapshot.waiters.emplace_back();
     const auto info = describe(waiter, member.as_text(), infos);
     if (const std::string* score = scores.find(waiter.owner)) {
-      waiter.deadline_ms = to_time(std::strtod(score->c_str(), nullptr));
+      waiter.deadline_ms = to_time(to_score(*score));
     }
     std::optional<std::int64_t> count;
     if (place < listeners.size()) count = listeners[place].as_integer();
@@ -218,7 +228,7 @@ void add_raw_queue(Snapshot& snapshot, redis::Reply& members, redis::Reply& scor
   for (redis::Reply& member : members.items) snapshot.queue.push_back(std::move(member.text));
   snapshot.scores.reserve(scores.items.size() / 2);
   for (std::size_t i = 0; i + 1 < scores.items.size(); i += 2) {
-    const double score = std::strtod(scores.items[i + 1].as_text().c_str(), nullptr);
+    const double score = to_score(scores.items[i + 1].as_text());
     snapshot.scores.emplace_back(std::move(scores.items[i].text), score);
   }
 }
