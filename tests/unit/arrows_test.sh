@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Checks the rules of ARCHITECTURE.md, and prints each violation: which room may include which, which
 # libraries a room may use, how long files and functions may be, which names files may have, that lock
-# makes no sentences and no commands, that only cli names options, and that a unit test is named after
-# the file that it tests.
+# makes no sentences and no commands, that only cli names options, that the arguments of scripts have
+# names, and that a unit test is named after the file that it tests.
 #   arrows_test.sh PROGRAM SOURCE_DIR
 set -euo pipefail
 
@@ -128,6 +128,13 @@ named_options() {
             s/^([^:]*):[0-9]+:("(.*[ (])?(--[a-z]|-[A-Za-z][^A-Za-z0-9-]).*)/\1: \2: only cli names options/p'
 }
 
+# Prints the calls of scripts whose arguments are told apart by their places only: most keys of a script
+# have one type, and the compiler would take two that are swapped.
+nameless_arguments() {
+    { grep -rPzo --include='*.[ch]pp' 'lua::\w+::Call( \w+)?[{(](?!\s*+\.)' . || true; } | tr '\0' '\n' |
+        sed -E 's|^\./([^:]*):(.*)|\1: \2: name the arguments|'
+}
+
 # Prints all violations below the directory $1.
 check_tree() (
     cd -- "$1"
@@ -142,6 +149,7 @@ check_tree() (
             check_include "$file" "$header"
         done
     named_options
+    nameless_arguments
 )
 
 # Prints the unit tests of the directory $1 whose file src lacks: tests/unit/A_B_c_test.cpp tests
@@ -206,6 +214,8 @@ plant redis/long.cpp "void f() {\n$(printf '  ;\\n%.0s' {1..69})}\n" 'a function
 plant util/x.hpp '\n' 'no such room'
 plant cli/output/table.cpp '#include "lua_limits.hpp"\n' '"lua_limits.hpp" belongs to src/lock'
 plant lock/words/lease.hpp '#include "lua_scripts.hpp"\n' '"lua_scripts.hpp": lock/words may not'
+plant lock/make_lock.cpp 'f(lua::renew::Call{\n    lock, info});\n' 'lua::renew::Call{: name the arguments'
+plant lock/inspection/repair.cpp 'const lua::renew::Call call(lock, info);\n' 'lua::renew::Call call(: name the arguments'
 plant lock/kinds/other/x.hpp '\n' 'no such room'
 plant lock/long.hpp "$(printf '\\n%.0s' {1..401})" '401 lines, at most 400'
 found=$(check_tree "$scratch/src")

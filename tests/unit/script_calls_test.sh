@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A call of a script that lacks an argument, has two of them swapped or one too many, does not
-# compile. Prints each that does.
+# compile. Prints each that does. The arguments have names: arrows_test.sh sees to that.
 #   script_calls_test.sh PROGRAM SOURCE_DIR
 set -euo pipefail
 
@@ -47,7 +47,6 @@ refused "an argument is forgotten" '.lock = lock, .lease = lease, .info = info, 
 refused "the last one is forgotten" '.lock = lock, .lease = lease, .owner = owner, .info = info'
 refused "the key is forgotten" '.lease = lease, .owner = owner, .info = info, .latch = std::nullopt'
 refused "two are swapped" '.lock = lock, .owner = owner, .lease = lease, .info = info, .latch = std::nullopt'
-refused "two are swapped, without names" 'lock, owner, lease, info, std::nullopt'
 refused "a key for a text" '.lock = lock, .lease = lease, .owner = info, .info = info, .latch = std::nullopt'
 refused "a text for a key" '.lock = lock, .lease = lease, .owner = owner, .info = owner, .latch = std::nullopt'
 refused "a number without a unit" '.lock = lock, .lease = 30000, .owner = owner, .info = info, .latch = std::nullopt'
