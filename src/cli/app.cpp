@@ -200,7 +200,7 @@ class CommandLine {
         for (const std::string& text : invocation->globals.news_of_absentees()) say(text);
         return status;
       } catch (const Error& error) {
-        throw Error(error.status(), describe_error(error, locks));
+        throw Error(error.status(), describe_error(error, invocation->globals, locks));
       }
     };
   }

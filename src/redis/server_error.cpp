@@ -72,7 +72,8 @@ const Rule& find_rule(const std::string& text) {
 }
 
 // In a script, Redis before 7.2 does not name the command that the user may not run.
-constexpr const char* k_unnamed_right = "this user may not run a command that rlock's scripts need";
+constexpr const char* k_unnamed_right =
+    "this user may not run a command that rlock's scripts need; see Access control in man rlock";
 
 // Returns what the user may not do.
 std::string missing_right(const std::string& text) {
@@ -115,6 +116,7 @@ std::string without_script(std::string text) {
 ServerError::ServerError(const std::string& server, const std::string& text)
     : Error(find_rule(text).status, server + ": " + words_for(text) + "; the server says: " +
                                         escape_for_terminal(without_script(text))),
+      server_(server),
       code_(text.substr(0, text.find(' '))),
       words_end_(server.size() + 2 + words_for(text).size()),
       lacks_unnamed_right_(words_for(text) == k_unnamed_right) {}

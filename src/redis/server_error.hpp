@@ -32,12 +32,15 @@ class ServerError : public Error {
 
   // Returns the message with `advice` behind rlock's words, unless it is empty.
   [[nodiscard]] std::string message_with(const std::string& advice) const;
+  // Returns the server's URL, as in the message.
+  [[nodiscard]] const std::string& server() const noexcept { return server_; }
   // Returns the first word, such as "LOADING".
   [[nodiscard]] const std::string& code() const noexcept { return code_; }
   // Returns whether the user lacks a right, and the server does not say which.
   [[nodiscard]] bool lacks_unnamed_right() const noexcept { return lacks_unnamed_right_; }
 
  private:
+  std::string server_;
   std::string code_;
   std::size_t words_end_;  // in the message, where the server's text follows
   bool lacks_unnamed_right_;

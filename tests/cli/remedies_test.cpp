@@ -1,9 +1,12 @@
 // The commands that rlock prints act on the server that was looked at, in whatever shell they are
 // pasted, and show no password.
+#include <csignal>
+#include <ctime>
 #include <fstream>
 #include <functional>
 #include <string>
 #include <sys/stat.h>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -178,6 +181,56 @@ TEST_CASE("remedies: a replica's master is looked at as the same user, with TLS"
   CAPTURE(result.out);
   REQUIRE_FALSE(hints.empty());
   CHECK(hints[0] == "rlock --user bob -r redis://" + guarded.host + "/3 doctor");
+}
+
+TEST_CASE("remedies: of a run whose user lacks a right") {
+  Guarded guarded;
+  guarded.server.command({"ACL", "SETUSER", "bob", "-hset"});
+  const EnvChanges password = {{"RLOCK_PASSWORD", k_password}};
+  const Result result =
+      invoke({"--user", "bob", "-r", "redis://" + guarded.host + "/3", "exec", "job", "--", "true"},
+             password);
+  CAPTURE(result.err);
+  if (has(result.err, "may not run hset")) return;  // Redis 7.2 names it
+  const Words hints = commands_in(result.err, "to see which: ");
+  REQUIRE(hints.size() == 1);
+  paste(hints[0], password, 1);
+}
+
+TEST_CASE("remedies: of a run that waits for a dead holder") {
+  Server server;
+  const EnvChanges env = {{"RLOCK_REDIS", server.tcp_url()}};
+  for (const auto& [kind, other] : {std::pair("reentrant", "reentrant"),
+                                    {"simple", "simple"},
+                                    {"semaphore", "semaphore"},
+                                    {"read", "write"}}) {
+    CAPTURE(kind);
+    Process holder(rlock_argv("exec", "--kind", kind, "--lease", "10m", "it's", "--", "sh", "-c",
+                              "echo held; exec sleep 600"),
+                   {.env = env});
+    holder.wait_for_stdout("held");
+    holder.signal(SIGKILL);
+    holder.wait();
+    const Result refused = invoke({"exec", "-n", "--kind", other, "it's", "--", "true"}, env);
+    CAPTURE(refused.err);
+    const Words hints = commands_in(refused.err, "if nothing of it runs any more: ");
+    REQUIRE(hints.size() == 1);
+    paste(hints[0], {});
+    CHECK(server.command({"EXISTS", "it's"}) == "0");
+  }
+}
+
+TEST_CASE("remedies: of a run that waits for its turn") {
+  Server server;
+  server.command({"RPUSH", "redisson_lock_queue:{it's}", "uuid:57"});
+  server.command({"ZADD", "redisson_lock_timeout:{it's}",
+                  std::to_string((std::time(nullptr) + 600) * 1000), "uuid:57"});
+  const Result refused =
+      invoke({"exec", "-n", "--fair", "it's", "--", "true"}, {{"RLOCK_REDIS", server.tcp_url()}});
+  CAPTURE(refused.err);
+  const Words hints = commands_in(refused.err, "others in its queue are first: ");
+  REQUIRE(hints.size() == 1);
+  paste(hints[0], {});
 }
 
 TEST_CASE("remedies: of a run that waits, for all its servers") {

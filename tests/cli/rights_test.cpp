@@ -213,7 +213,7 @@ TEST_CASE("R3: doctor names each of the documented rights that is missing, and n
     CAPTURE(result.err);
     // Without some it cannot look at locks at all.
     CHECK((has(result.out, " " + command) || result.status == 77));
-    CHECK_FALSE(has(result.err, "rlock doctor"));
+    CHECK_FALSE(has(result.err, "to see which"));
     REQUIRE(server.command({"ACL", "SETUSER", "locker", right}) == "OK");
   }
   const Words channels{"&redisson_lock__channel:*", "&redisson_rwlock:*", "&redisson_sc:*"};
@@ -239,10 +239,10 @@ TEST_CASE("R3: doctor says which kind of lock a user with the rights for plain l
   CHECK(has(result.out, "ACL SETUSER locker +info  # as an administrator\n"));
   // It cannot look at the locks, and does not advise to run itself, as another command does.
   CHECK(result.status == 77);
-  CHECK_FALSE(has(result.err, "rlock doctor"));
+  CHECK_FALSE(has(result.err, "to see which"));
   CHECK(has(result.err, "Access control"));
   const std::string listed = invoke(server, {"list"}).err;
-  CHECK((has(listed, "scan") || has(listed, "rlock doctor names it")));
+  CHECK((has(listed, "scan") || has(listed, "to see which: ")));
 }
 
 TEST_CASE("R3: who may only look sees everything, and changes nothing") {

@@ -8,14 +8,18 @@
 #include "lock/words/refused.hpp"
 #include "redis/server_error.hpp"
 #include "support/words.hpp"
+#include "unit/problem_text_fixture.hpp"
 
 using namespace rlock;
-using cli::describe_error;
 using lock::Refused;
 using redis::ServerError;
 using test::has;
 
 namespace {
+
+std::string describe_error(const Error& error) {
+  return cli::describe_error(error, test::AskedServer().globals);
+}
 
 std::string told_of_kind(const std::string& kind) {
   try {
@@ -67,10 +71,18 @@ TEST_CASE("a password that a server requires or rejects is told with the option 
 }
 
 TEST_CASE("where a server does not name the right that is missing, rlock doctor does") {
-  CHECK(describe_error(ServerError("a", "ERR The user executing the script can't run this")) ==
-        "a: this user may not run a command that rlock's scripts need: rlock doctor names it; see "
-        "Access control in man rlock; the server says: ERR The user executing the script can't run "
-        "this");
+  const auto told = [](const std::string& server) {
+    test::SparseSettings sparse;
+    sparse.globals.redis = {"redis://a", "redis://b", "redis://c"};
+    (void)sparse.globals.session_options();
+    const ServerError error(server, "ERR The user executing the script can't run this");
+    return cli::describe_error(error, sparse.globals);
+  };
+  CHECK(told("redis://b:6379") ==
+        "redis://b:6379: this user may not run a command that rlock's scripts need; see Access "
+        "control in man rlock; the server says: ERR The user executing the script can't run this; "
+        "to see which: rlock -r redis://b:6379 doctor");
+  CHECK(told("else").ends_with("; to see which: rlock -r redis://a:6379 doctor"));
 }
 
 TEST_CASE("a refused TLS handshake is told with the options for it") {

@@ -37,7 +37,7 @@ int run_inspect_queue(const Globals& globals, const std::string& name) {
     try {
       inspect(globals, server, name);
     } catch (const Error& error) {
-      say(describe_error(error));
+      say(describe_error(error, globals));
       status = static_cast<int>(error.status());
     }
   }

@@ -158,7 +158,7 @@ int break_everywhere(const Globals& globals, const UnlockOptions& options) {
     try {
       action();
     } catch (const Error& error) {
-      say(describe_error(error, {options.name}));
+      say(describe_error(error, globals, {options.name}));
       failure = static_cast<int>(error.status());
     }
   };

@@ -4,6 +4,7 @@
 
 #include "base/escape.hpp"
 #include "base/wording.hpp"
+#include "cli/output/remedy.hpp"
 #include "lock/words/refused.hpp"
 #include "redis/reply.hpp"
 #include "redis/server_error.hpp"
@@ -40,9 +41,6 @@ const char* advice(lock::Refused::Why why) {
 }
 
 const char* advice(const redis::ServerError& error) {
-  if (error.lacks_unnamed_right()) {
-    return "rlock doctor names it; see Access control in man rlock";
-  }
   if (error.code() == "NOAUTH") return "give --password-file, or set RLOCK_PASSWORD";
   return error.code() == "WRONGPASS" ? "check --user and --password-file" : "";
 }
@@ -73,12 +71,16 @@ bool is_of_server(const Error& error) {
          dynamic_cast<const redis::TlsRefused*>(&error) != nullptr;
 }
 
-std::string message_of(const Error& error) {
+std::string message_of(const Error& error, const Globals& globals) {
   if (const auto* refused = dynamic_cast<const lock::Refused*>(&error)) {
     const std::string what_to_do = advice(refused->why());
     return error.what() + (what_to_do.empty() ? "" : ": " + what_to_do);
   }
   if (const auto* refusal = dynamic_cast<const redis::ServerError*>(&error)) {
+    if (refusal->lacks_unnamed_right()) {
+      return refusal->what() + std::string("; to see which: ") +
+             rlock_for_one("doctor", globals, refusal->server());
+    }
     return refusal->message_with(advice(*refusal));
   }
   if (const auto* refusal = dynamic_cast<const redis::TlsRefused*>(&error)) {
@@ -89,8 +91,9 @@ std::string message_of(const Error& error) {
 
 }  // namespace
 
-std::string describe_error(const Error& error, const std::vector<std::string>& locks) {
-  std::string text = message_of(error);
+std::string describe_error(const Error& error, const Globals& globals,
+                           const std::vector<std::string>& locks) {
+  std::string text = message_of(error, globals);
   const auto is_named = [&](const std::string& lock) {
     return text.starts_with(escape_for_terminal(lock) + ": ");
   };

@@ -5,12 +5,14 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "cli/settings/globals.hpp"
 
 namespace rlock::cli {
 
 // Returns the message of an error. It names the option by which the user can mend it, if any. A
-// message about a server begins with `locks`, those that were asked for.
-[[nodiscard]] std::string describe_error(const Error& error,
+// message about a server begins with `locks`, those that were asked for. To be used after
+// globals.session_options() where a server was asked.
+[[nodiscard]] std::string describe_error(const Error& error, const Globals& globals,
                                          const std::vector<std::string>& locks = {});
 
 }  // namespace rlock::cli

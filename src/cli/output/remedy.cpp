@@ -164,4 +164,12 @@ std::string rlock_for_all(const std::string& words, const Globals& globals) {
   return pasteable(rlock_for(globals, globals.known->servers, words, "")).text;
 }
 
+std::string rlock_for_one(const std::string& words, const Globals& globals,
+                          const std::string& server) {
+  const std::vector<Endpoint>& all = globals.known->servers;
+  const auto found = std::ranges::find(all, server, &Endpoint::display);
+  const Endpoint& one = found == all.end() ? all.at(0) : *found;
+  return pasteable(rlock_for(globals, {one}, words, "")).text;
+}
+
 }  // namespace rlock::cli

@@ -51,4 +51,8 @@ class Remedies {
 // why there is none.
 [[nodiscard]] std::string rlock_for_all(const std::string& words, const Globals& globals);
 
+// The same for the server of this run whose URL is shown as `server`, or else for the first.
+[[nodiscard]] std::string rlock_for_one(const std::string& words, const Globals& globals,
+                                        const std::string& server);
+
 }  // namespace rlock::cli
