@@ -36,13 +36,8 @@ const std::string& owner_of(const Wish& wish) { return wish.hold ? wish.hold->ow
 void check_for_quorum(const Wish& wish) {
   using Why = Refused::Why;
   const std::string servers = escape_for_terminal(wish.name) + ": several independent servers ";
-  if (wish.kind == Kind::fair) {
-    throw Refused(Why::needs_one_server,
-                  servers + "cannot keep a fair lock, because each has its own queue");
-  }
-  if (wish.kind == Kind::read || wish.kind == Kind::write || wish.kind == Kind::semaphore) {
-    throw Refused(Why::needs_one_server, servers + "cannot keep a " + kind_name(wish.kind) +
-                                             (wish.kind == Kind::semaphore ? "" : " lock"));
+  if (const char* const what = traits_of(wish.kind).no_quorum) {
+    throw Refused(Why::needs_one_server, servers + "cannot keep " + what);
   }
   if (wish.value == Value::given) {
     throw Refused(Why::needs_fresh_value, servers + "need a new value for each attempt");

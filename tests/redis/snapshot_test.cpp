@@ -18,6 +18,7 @@
 #include "support/words.hpp"
 
 using namespace rlock;
+using lock::Kind;
 using lock::Snapshot;
 using test::has;
 
@@ -38,7 +39,8 @@ TEST_CASE("snapshot: a free lock") {
   redis::Client client = client_of(server);
   const Snapshot snapshot = lock::take_snapshot(client, "job");
   CHECK_FALSE(snapshot.held);
-  CHECK(snapshot.kind == Snapshot::Kind::none);
+  CHECK(!snapshot.kind);
+  CHECK(!snapshot.is_unknown);
   CHECK_FALSE(snapshot.ttl_ms);
   CHECK(snapshot.time_ms > 1'600'000'000'000);
   CHECK(snapshot.problems.empty());
@@ -55,7 +57,7 @@ TEST_CASE("snapshot: holder, queue and scores are as they stand there") {
   server.command({"SET", "redisson_lock_token:{job}", "9"});
   const Snapshot snapshot = lock::take_snapshot(client, "job");
   CHECK(snapshot.held);
-  CHECK(snapshot.kind == Snapshot::Kind::fair);
+  CHECK(snapshot.kind == Kind::fair);
   CHECK(snapshot.ttl_ms == -1);
   CHECK(snapshot.token == 9);
   REQUIRE(snapshot.holders.size() == 1);
@@ -83,7 +85,8 @@ TEST_CASE("snapshot: every type of key is shown as something") {
     const Snapshot snapshot = lock::take_snapshot(client, "job");
     CHECK(snapshot.held);
     const bool text = maker[0] == "SET" || maker[0] == "PFADD";
-    CHECK(snapshot.kind == (text ? Snapshot::Kind::simple : Snapshot::Kind::unknown));
+    CHECK(snapshot.kind == (text ? std::optional(Kind::simple) : std::nullopt));
+    CHECK(snapshot.is_unknown != text);
   }
 }
 
@@ -93,7 +96,7 @@ TEST_CASE("snapshot: permits that are out are shown also where the number of the
   const std::string end = std::to_string(test::server_time(server) + 600'000);
   server.command({"ZADD", "{job}:timeout", end, "u:1"});
   const Snapshot snapshot = lock::take_snapshot(client, "job");
-  CHECK(snapshot.kind == Snapshot::Kind::semaphore);
+  CHECK(snapshot.kind == Kind::semaphore);
   REQUIRE(snapshot.permits);
   CHECK(snapshot.permits->total == 1);
   CHECK(snapshot.permits->available == 0);
@@ -127,7 +130,7 @@ void fill_queue(const test::Server& server) {
 }
 
 void check_queue(const Snapshot& snapshot) {
-  CHECK(snapshot.kind == Snapshot::Kind::fair);
+  CHECK(snapshot.kind == Kind::fair);
   CHECK(snapshot.ttl_ms == -1);
   CHECK(snapshot.token == 9);
   CHECK(snapshot.time_ms > 1'600'000'000'000);
@@ -205,7 +208,7 @@ TEST_CASE("snapshot: a long queue of another kind of lock, and beside keys of th
   server.command({"DEL", "redisson_lock_timeout:{job}"});
   redis::Client client = client_of(server);
   const Snapshot snapshot = lock::take_snapshot(client, "job");
-  CHECK(snapshot.kind == Snapshot::Kind::simple);
+  CHECK(snapshot.kind == Kind::simple);
   REQUIRE(snapshot.holders.size() == 1);
   CHECK(snapshot.holders[0].owner == "token");
   CHECK(snapshot.waiters.size() == 3000);
@@ -267,7 +270,8 @@ TEST_CASE("snapshot: an application's hash with a field mode is no read/write lo
     server.command({"DEL", "job"});
     server.command(maker);
     const Snapshot snapshot = lock::take_snapshot(client, "job");
-    CHECK(snapshot.kind == Snapshot::Kind::unknown);
+    CHECK(!snapshot.kind);
+    CHECK(snapshot.is_unknown);
     CHECK(codes_of(snapshot) == Codes{"wrong_kind"});
     CHECK(snapshot.holders.size() == maker.size() / 2 - 1);
   }

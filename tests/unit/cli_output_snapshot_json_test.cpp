@@ -1,4 +1,5 @@
 #include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ using rlock::cli::kind_name;
 using rlock::cli::ProblemText;
 using rlock::lock::About;
 using rlock::lock::Holder;
+using rlock::lock::Kind;
 using rlock::lock::Snapshot;
 using rlock::lock::Waiter;
 using rlock::test::has;
@@ -61,7 +63,7 @@ TEST_CASE("a held lock with a queue has the documented shape, in the documented 
   snapshot.listening = 2;
   snapshot.time_ms = 1000;
   snapshot.held = true;
-  snapshot.kind = Snapshot::Kind::fair;
+  snapshot.kind = Kind::fair;
   snapshot.ttl_ms = 29000;
   snapshot.token = 7;
   Holder holder = make_holder("u1:1");
@@ -98,14 +100,20 @@ TEST_CASE("fields of the raw hash stay in the server's order") {
 }
 
 TEST_CASE("kinds and modes have their published names") {
-  CHECK(kind_name(Snapshot::Kind::reentrant) == "reentrant");
-  CHECK(kind_name(Snapshot::Kind::fair) == "fair");
-  CHECK(kind_name(Snapshot::Kind::read_write) == "read-write");
-  CHECK(kind_name(Snapshot::Kind::simple) == "simple");
-  CHECK(kind_name(Snapshot::Kind::unknown) == "unknown");
-  CHECK(kind_name(Snapshot::Kind::none).empty());
-
   Snapshot snapshot;
+  CHECK(kind_name(snapshot).empty());
+  for (const auto& [kind, name] : std::map<Kind, std::string>{{Kind::reentrant, "reentrant"},
+                                                              {Kind::fair, "fair"},
+                                                              {Kind::simple, "simple"},
+                                                              {Kind::read, "read-write"},
+                                                              {Kind::write, "read-write"},
+                                                              {Kind::semaphore, "semaphore"}}) {
+    snapshot.kind = kind;
+    CHECK(kind_name(snapshot) == name);
+  }
+  snapshot.is_unknown = true;
+  CHECK(kind_name(snapshot) == "unknown");
+
   for (const auto mode : {Holder::Mode::exclusive, Holder::Mode::read, Holder::Mode::write}) {
     snapshot.holders.push_back(make_holder("o"));
     snapshot.holders.back().mode = mode;

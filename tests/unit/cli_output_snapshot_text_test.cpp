@@ -12,6 +12,7 @@ using rlock::cli::Hint;
 using rlock::cli::ProblemText;
 using rlock::lock::About;
 using rlock::lock::Holder;
+using rlock::lock::Kind;
 using rlock::lock::Snapshot;
 using rlock::lock::Waiter;
 using rlock::test::has;
@@ -33,7 +34,7 @@ Snapshot fair_lock() {
   snapshot.listening = 0;
   snapshot.time_ms = 1'000'000;
   snapshot.held = true;
-  snapshot.kind = Snapshot::Kind::fair;
+  snapshot.kind = Kind::fair;
   snapshot.ttl_ms = 28'000;
   Holder& holder = snapshot.holders.emplace_back();
   holder.owner = k_uuid + "1:4711";
@@ -171,7 +172,7 @@ TEST_CASE("readers and writers have a mode") {
   snapshot.name = "job";
   snapshot.listening = 0;
   snapshot.held = true;
-  snapshot.kind = Snapshot::Kind::read_write;
+  snapshot.kind = Kind::read;
   snapshot.ttl_ms = -1;
   snapshot.holders.resize(2);
   snapshot.holders[0].owner = "a:1";

@@ -25,7 +25,7 @@ lock::Snapshot fair_lock(std::size_t waiters) {
   snapshot.listening = 0;
   snapshot.time_ms = k_now;
   snapshot.held = true;
-  snapshot.kind = lock::Snapshot::Kind::fair;
+  snapshot.kind = lock::Kind::fair;
   snapshot.ttl_ms = 30'000;
   lock::Holder holder;
   holder.owner = "u:1";

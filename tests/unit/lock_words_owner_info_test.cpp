@@ -15,7 +15,7 @@ std::string told(const std::string& json) {
     return value ? std::to_string(*value) : std::string("-");
   };
   return info.about.host + "|" + std::to_string(info.about.pid) + "|" + info.about.user + "|" +
-         info.about.command + "|" + (info.kind ? kind_name(*info.kind) : "") + "|" +
+         info.about.command + "|" + (info.kind ? traits_of(*info.kind).name : "") + "|" +
          number(info.since_ms) + "|" + number(info.due_ms);
 }
 

@@ -38,7 +38,7 @@ std::string result(const HeldLock& held, const Globals& globals, const AcquireOp
   if (!globals.json) return held.hold.owner + "\n";
   return to_line({{"name", to_utf8(held.lock->name())},
                   {"owner", to_utf8(held.hold.owner)},
-                  {"kind", lock::kind_name(held.lock->kind())},
+                  {"kind", lock::traits_of(held.lock->kind()).name},
                   {"token", value_or_null(held.hold.token)},
                   {"lease_ms", held.hold.lease.count()},
                   {"count", held.hold.count}});
@@ -98,7 +98,7 @@ int acquire(const Globals& globals, const AcquireOptions& options) {
   check(globals, options);
   const auto caller = find_caller(options);
   lock::About about = caller ? lock::about_process(caller->pid) : lock::about_calling_process();
-  about.listens = caller && listens_for_release(options.take.lock_kind());
+  about.listens = caller && lock::traits_of(options.take.lock_kind()).holder_listens;
   Request request = make_request(options.take, about);
   request.wish.name = name;
   lock::SessionOptions session_options = servers_for(globals, options.take, request.wish.terms);

@@ -80,7 +80,7 @@ class List {
     if (!snapshot) {
       ++refused_;
     } else if (!snapshot->problems.empty() ||
-               (!options_.stuck && snapshot->kind != Snapshot::Kind::none)) {
+               (!options_.stuck && (snapshot->kind || snapshot->is_unknown))) {
       rows_[snapshot->name] =
           globals_.json ? std::vector{list_json(*snapshot)} : list_cells(*snapshot, paint_);
     }

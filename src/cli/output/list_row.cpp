@@ -14,7 +14,7 @@ namespace {
 using lock::Snapshot;
 
 std::string describe_kind(const Snapshot& snapshot) {
-  const std::string kind = kind_name(snapshot.kind);
+  const std::string kind = kind_name(snapshot);
   return kind.empty() ? "-" : kind + (snapshot.is_any_string ? "?" : "");
 }
 
@@ -82,7 +82,7 @@ std::string list_json(const Snapshot& snapshot) {
       snapshot.holders.empty() ? lock::Party{} : lock::Party(snapshot.holders.front());
   Json json;
   json["name"] = to_utf8(snapshot.name);
-  json["kind"] = text_or_null(kind_name(snapshot.kind));
+  json["kind"] = text_or_null(kind_name(snapshot));
   json["state"] = snapshot.held ? "held" : "free";
   json["ttl_ms"] = value_or_null(snapshot.ttl_ms);
   json["holders"] = snapshot.holders.size();

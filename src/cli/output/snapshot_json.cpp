@@ -1,6 +1,5 @@
 #include "cli/output/snapshot_json.hpp"
 
-#include <array>
 #include <cstdint>
 #include <string_view>
 #include <unordered_map>
@@ -105,11 +104,10 @@ void write_raw(JsonWriter& json, const Snapshot& snapshot) {
 
 }  // namespace
 
-std::string kind_name(Snapshot::Kind kind) {
-  // In the order of Snapshot::Kind.
-  constexpr std::array k_names{"",       "reentrant", "fair",   "read-write",
-                               "simple", "semaphore", "unknown"};
-  return k_names.at(static_cast<std::size_t>(kind));
+std::string kind_name(const Snapshot& snapshot) {
+  if (snapshot.is_unknown) return "unknown";
+  if (snapshot.is(lock::Shape::sides)) return "read-write";
+  return snapshot.kind ? lock::traits_of(*snapshot.kind).name : "";
 }
 
 std::string to_json(const Snapshot& snapshot, const std::string& server,
@@ -121,7 +119,7 @@ std::string to_json(const Snapshot& snapshot, const std::string& server,
   json.member("server", server);
   json.member("time_ms", snapshot.time_ms);
   json.member("state", snapshot.held ? "held" : "free");
-  json.member("kind", known(kind_name(snapshot.kind)));
+  json.member("kind", known(kind_name(snapshot)));
   json.member("ttl_ms", snapshot.ttl_ms);
   json.member("token", snapshot.token);
   write_holders(json, snapshot);

@@ -13,7 +13,7 @@ namespace rlock::cli {
 [[nodiscard]] std::string to_json(const lock::Snapshot& snapshot, const std::string& server,
                                   const std::vector<ProblemText>& problems);
 
-// Returns the name of a kind as in the JSON; nothing has the empty name.
-[[nodiscard]] std::string kind_name(lock::Snapshot::Kind kind);
+// Returns the name of its kind as in the JSON, or "" if there is nothing.
+[[nodiscard]] std::string kind_name(const lock::Snapshot& snapshot);
 
 }  // namespace rlock::cli

@@ -122,7 +122,7 @@ void keep(lock::Wish wish, lock::SessionOptions servers, const std::string& mess
   wish.hold = from_message(message);
   // Where nothing on the server tells of this process, it would count as a waiter.
   const bool is_told = wish.about.listens && wish.hold->standing == lock::Hold::Standing::granted;
-  const bool may_listen = wish.kind == lock::Kind::fair || is_told;
+  const bool may_listen = lock::traits_of(wish.kind).queues || is_told;
   servers.client.wake_fd = -1;
   lock::Session session(servers);
   HeldLock held{lock::make_lock(wish, session), *wish.hold};
@@ -149,12 +149,6 @@ void keep(lock::Wish wish, lock::SessionOptions servers, const std::string& mess
 }
 
 }  // namespace
-
-bool listens_for_release(lock::Kind kind) {
-  // A semaphore to which somebody listens stays for a day, so this process must not count. Each
-  // waiter for a fair lock has its own channel.
-  return kind != lock::Kind::semaphore && kind != lock::Kind::fair;
-}
 
 BackgroundWatchdog::BackgroundWatchdog(const lock::Wish& wish, const lock::SessionOptions& servers,
                                        const process::Watched& caller)

@@ -8,9 +8,6 @@
 
 namespace rlock::cli {
 
-// Returns whether the background watchdog of such a lock listens for its release, like a waiter.
-[[nodiscard]] bool listens_for_release(lock::Kind kind);
-
 // The process renews the lock while the caller lives, and releases it when the caller has ended. It
 // ends when the hold was given back, or the lock is lost.
 class BackgroundWatchdog {

@@ -101,7 +101,7 @@ std::vector<std::string> make_environment(const HeldLocks& locks, const std::str
     const auto& [lock, hold] = one;
     names += (names.empty() ? "" : "\n") + lock->name();
     if (owner.empty()) owner = hold.owner;
-    kind = lock::kind_name(lock->kind());
+    kind = lock::traits_of(lock->kind()).name;
     held = lock::with_held(held, lock->name(), hold.owner, run + lock::shared_run(hold));
     are_reentered = are_reentered && hold.standing != lock::Hold::Standing::granted;
     if (!hold.token) return;
@@ -143,7 +143,7 @@ std::string export_code(const HeldLock& one, const std::string& others, Shell sh
   const std::string held = lock::with_held(others, name, hold.owner, lock::run_of(hold));
   std::string code = assignment("RLOCK_NAME", name, shell) +
                      assignment("RLOCK_OWNER", hold.owner, shell) +
-                     assignment("RLOCK_KIND", lock::kind_name(lock->kind()), shell) +
+                     assignment("RLOCK_KIND", lock::traits_of(lock->kind()).name, shell) +
                      assignment(lock::k_held_variable, held, shell);
   const bool is_same = hold.standing != lock::Hold::Standing::granted && is_told(name, hold.owner);
   if (hold.token) {

@@ -46,11 +46,8 @@ lock::Wish wish_for(lock::Wish wish, const lock::Hold& hold) {
   wish.hold = hold;
   // A server cannot tell which side of a read/write lock this hold is of, nor do several servers
   // say that the lock is a string.
-  using Side = lock::Hold::Side;
-  if (hold.side == Side::string || hold.side == Side::value) wish.kind = lock::Kind::simple;
-  if (hold.side == Side::value) wish.value = lock::Value::given;
-  if (hold.side == Side::read) wish.kind = lock::Kind::read;
-  if (hold.side == Side::write) wish.kind = lock::Kind::write;
+  wish.kind = lock::kind_of(hold.side).value_or(wish.kind);
+  if (hold.side == lock::Side::value) wish.value = lock::Value::given;
   return wish;
 }
 

@@ -168,18 +168,16 @@ void WaitReport::warn_of_mix(const lock::Lock& lock) {
 
 // Returns what takes the lock from its dead holder, and from no other.
 std::string WaitReport::remedy(const lock::Busy& busy) const {
-  const lock::Kind kind = request_.wish.kind;
-  const bool is_shared =
-      kind == lock::Kind::semaphore ||
-      ((kind == lock::Kind::read || kind == lock::Kind::write) && !busy.owner.ends_with(":write"));
-  if (!is_shared) return remedy();
+  const bool is_shared = lock::traits_of(request_.wish.kind).is_shared;
+  if (!is_shared || busy.owner.ends_with(":write")) return remedy();
   return rlock_for_all(
       "unlock --owner " + shell_quote(busy.owner) + " " + shell_operands({request_.wish.name}),
       globals_);
 }
 
 std::string WaitReport::remedy() const {
-  const std::string kind = request_.wish.kind == lock::Kind::simple ? "--kind simple " : "";
+  const bool is_string = lock::traits_of(request_.wish.kind).shape == lock::Shape::string;
+  const std::string kind = is_string ? "--kind simple " : "";
   return rlock_for_all("unlock --force " + kind + shell_operands({request_.wish.name}), globals_);
 }
 

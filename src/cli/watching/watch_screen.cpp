@@ -81,7 +81,7 @@ std::string LockView::title(std::size_t columns) const {
 
 std::string LockView::state() const {
   std::string text = snapshot_.is_any_string ? k_if_lock : "";
-  text += snapshot_.held ? "held (" + kind_name(snapshot_.kind) + ")" : "free";
+  text += snapshot_.held ? "held (" + kind_name(snapshot_) + ")" : "free";
   if (snapshot_.held) {
     const std::int64_t ttl = snapshot_.ttl_ms.value_or(-1);
     text += ttl < 0 ? ", without an expiry" : ", expires in " + until(snapshot_.time_ms + ttl);

@@ -87,7 +87,7 @@ void add_holder(Snapshot& snapshot, Pairs& infos, const std::string& field,
     holder.token = info->token;
   }
   holder.count = parse_integer<std::int64_t>(value).value_or(1);
-  if (snapshot.kind == Snapshot::Kind::read_write) {
+  if (snapshot.is(Shape::sides)) {
     holder.mode = field.ends_with(":write") ? Holder::Mode::write : Holder::Mode::read;
   }
 }
@@ -110,7 +110,7 @@ bool is_read_write(const std::vector<Field>& hash) {
 void add_holders(Snapshot& snapshot, const Replies& items, Pairs& infos) {
   const Replies& content = items[k_content].as_array();
   if (items[k_type].as_text() == "string") {
-    snapshot.kind = Snapshot::Kind::simple;
+    snapshot.kind = Kind::simple;
     if (content.empty()) return;
     add_holder(snapshot, infos, content[0].as_text(), "1");
     Holder& holder = snapshot.holders.back();
@@ -122,7 +122,7 @@ void add_holders(Snapshot& snapshot, const Replies& items, Pairs& infos) {
     snapshot.hash.emplace_back(content[i].as_text(), content[i + 1].as_text());
   }
   const bool has_mode = is_read_write(snapshot.hash);
-  if (has_mode) snapshot.kind = Snapshot::Kind::read_write;
+  if (has_mode) snapshot.kind = Kind::read;
   for (const auto& [field, value] : snapshot.hash) {
     if (field != "mode" || !has_mode) add_holder(snapshot, infos, field, value);
   }
@@ -163,7 +163,7 @@ bool add_permits(Snapshot& snapshot, const Replies& items, Pairs& infos) {
   Snapshot::Permits& permits = snapshot.permits.emplace(Snapshot::Permits{});
   if (made_with != nullptr) permits.made_with = parse_integer<std::int64_t>(*made_with);
   permits.total = number.value_or(0) + items[k_permits_out].as_integer();
-  snapshot.kind = Snapshot::Kind::semaphore;
+  snapshot.kind = Kind::semaphore;
   snapshot.ttl_ms.reset();
   const Replies& ends = items[k_permits].as_array();
   for (std::size_t i = 0; i + 1 < ends.size(); i += 2) {
@@ -181,15 +181,19 @@ bool add_permits(Snapshot& snapshot, const Replies& items, Pairs& infos) {
   return true;
 }
 
-Snapshot::Kind find_kind(const std::string& type, const Snapshot& snapshot) {
-  if (snapshot.kind != Snapshot::Kind::none) return snapshot.kind;
-  if (type != "hash" && type != "none") return Snapshot::Kind::unknown;
+// Sets the kind if the lock's key alone does not show it.
+void add_kind(Snapshot& snapshot, const std::string& type) {
+  if (snapshot.kind) return;
   // An application's hash. There may still be a side key or a queue.
-  if (!std::ranges::all_of(snapshot.hash, is_hold)) return Snapshot::Kind::unknown;
-  bool is_fair = !snapshot.queue.empty() || !snapshot.scores.empty();
-  for (const Holder& holder : snapshot.holders) is_fair = is_fair || holder.kind == Kind::fair;
-  if (is_fair) return Snapshot::Kind::fair;
-  return type == "none" ? Snapshot::Kind::none : Snapshot::Kind::reentrant;
+  const bool is_hash = type == "hash" && std::ranges::all_of(snapshot.hash, is_hold);
+  snapshot.is_unknown = !is_hash && type != "none";
+  if (snapshot.is_unknown) return;
+  if (is_hash) snapshot.kind = Kind::reentrant;
+  for (const Holder& holder : snapshot.holders) {
+    const Kind kind = holder.kind.value_or(Kind::reentrant);
+    if (kind != Kind::reentrant && traits_of(kind).shape == Shape::hash) snapshot.kind = kind;
+  }
+  if (!snapshot.queue.empty() || !snapshot.scores.empty()) snapshot.kind = Kind::fair;
 }
 
 // `listeners`: how many clients listen on the waiter's channel, if known.
@@ -270,7 +274,7 @@ Snapshot read_snapshot(const std::string& name, redis::Reply reply, Ears ears) {
   add_waiters(snapshot, items, infos);
   snapshot.listening = count_listening(snapshot, items[k_listening], ears);
   add_raw_queue(snapshot, reply.items[k_queue], reply.items[k_scores]);
-  snapshot.kind = find_kind(type, snapshot);
+  add_kind(snapshot, type);
   snapshot.problems = find_problems(snapshot,
                                     {{keys.lock, type},
                                      {keys.queue, items[k_queue_type].as_text()},

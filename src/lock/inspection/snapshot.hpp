@@ -39,8 +39,6 @@ struct Waiter : Party {
 
 // Times are milliseconds of the server's clock since 1970.
 struct Snapshot {
-  enum class Kind { none, reentrant, fair, read_write, simple, semaphore, unknown };
-
   // The permits of a semaphore. A permit that has ended counts as available at once.
   struct Permits {
     std::int64_t total = 0;
@@ -55,7 +53,8 @@ struct Snapshot {
   bool held = false;
   // A string, and nothing shows that it is a lock. The owner is the start of its value.
   bool is_any_string = false;
-  Kind kind = Kind::none;
+  std::optional<Kind> kind;  // `read` stands for both sides of a read/write lock
+  bool is_unknown = false;   // what is there is no lock, so it has no kind
   // Nothing: free. -1: no expiry. For a semaphore: until the last permit in use ends.
   std::optional<std::int64_t> ttl_ms;
   std::optional<std::int64_t> token;
@@ -70,6 +69,9 @@ struct Snapshot {
   std::vector<std::string> dead_readers;  // of a read/write lock
   std::optional<Permits> permits;         // of a semaphore
   std::vector<Problem> problems;
+
+  // Returns whether there is a lock whose key has this shape.
+  [[nodiscard]] bool is(Shape shape) const { return kind && traits_of(*kind).shape == shape; }
 
   // Returns how many clients are known to queue or listen. Nothing: not known.
   [[nodiscard]] std::optional<std::size_t> waiting() const;

@@ -29,7 +29,7 @@ std::vector<std::string> orphans(const Snapshot& snapshot) {
 
 NoExpiry::Of what_lasts(const Snapshot& snapshot) {
   using Of = NoExpiry::Of;
-  if (snapshot.kind != Snapshot::Kind::simple) {
+  if (!snapshot.is(Shape::string)) {
     return snapshot.holders.size() > 1 ? Of::holders : Of::lock;
   }
   const bool is_number = !snapshot.holders.empty() && snapshot.holders[0].owner.find_first_not_of(
@@ -40,7 +40,7 @@ NoExpiry::Of what_lasts(const Snapshot& snapshot) {
 
 std::vector<std::string> lasting_permits(const Snapshot& snapshot) {
   std::vector<std::string> owners;
-  if (snapshot.kind != Snapshot::Kind::semaphore) return owners;
+  if (!snapshot.permits) return owners;
   for (const Holder& holder : snapshot.holders) {
     if (!holder.ends_ms) owners.push_back(holder.owner);
   }
@@ -48,20 +48,19 @@ std::vector<std::string> lasting_permits(const Snapshot& snapshot) {
 }
 
 void find_lasting_hold(std::vector<Problem>& problems, const Snapshot& snapshot) {
-  if (snapshot.kind == Snapshot::Kind::unknown) return;
+  if (snapshot.is_unknown) return;
   if (snapshot.held && snapshot.ttl_ms == -1) {
     problems.push_back(NoExpiry{what_lasts(snapshot), several(lasting_permits(snapshot))});
   }
   using Of = DeadHolder::Of;
+  const bool is_shared = snapshot.kind && traits_of(*snapshot.kind).is_shared;
   for (const Holder& holder : snapshot.holders) {
     if (!holder.is_told || is_running(holder.about.pid, holder.about.process) != false) continue;
     const std::int64_t left =
         holder.ends_ms ? *holder.ends_ms - snapshot.time_ms : snapshot.ttl_ms.value_or(-1);
     DeadHolder dead{holder.owner, holder.about.pid, std::nullopt, Of::lock};
-    if (snapshot.kind == Snapshot::Kind::simple) dead.of = Of::string;
-    if (snapshot.kind == Snapshot::Kind::semaphore || holder.mode == Holder::Mode::read) {
-      dead.of = Of::shared;
-    }
+    if (snapshot.is(Shape::string)) dead.of = Of::string;
+    if (is_shared && holder.mode != Holder::Mode::write) dead.of = Of::shared;
     if (left >= 0) dead.left = Milliseconds(left);
     problems.push_back(std::move(dead));
   }
@@ -69,7 +68,7 @@ void find_lasting_hold(std::vector<Problem>& problems, const Snapshot& snapshot)
 
 void find_wrong_kinds(std::vector<Problem>& problems, const Snapshot& snapshot,
                       const std::vector<KeyType>& types) {
-  if (snapshot.kind == Snapshot::Kind::unknown && types[0].type == "hash") {
+  if (snapshot.is_unknown && types[0].type == "hash") {
     problems.push_back(WrongKind{types[0].key, types[0].type});
   }
   constexpr const char* k_expected[] = {"hash", "list", "zset", "hash", "string"};
@@ -84,9 +83,9 @@ void find_wrong_kinds(std::vector<Problem>& problems, const Snapshot& snapshot,
 // Returns the holders of a read/write lock that, by the side key, hold it as another kind of lock.
 std::vector<std::string> no_readers(const Snapshot& snapshot) {
   std::vector<std::string> found;
-  if (snapshot.kind != Snapshot::Kind::read_write) return found;
+  if (!snapshot.is(Shape::sides)) return found;
   for (const Holder& holder : snapshot.holders) {
-    const bool is_other = holder.kind && holder.kind != Kind::read && holder.kind != Kind::write;
+    const bool is_other = holder.kind && traits_of(*holder.kind).shape != Shape::sides;
     if (is_other) found.push_back(holder.owner);
   }
   return found;
@@ -129,9 +128,12 @@ void find_mixed_kinds(std::vector<Problem>& problems, const Snapshot& snapshot) 
     problems.push_back(MixedKinds{Mix::beside_reader, no_reader});
   }
   if (snapshot.queue.empty()) return;
-  if (snapshot.kind == Snapshot::Kind::read_write) problems.push_back(MixedKinds{Mix::read_write});
-  if (snapshot.kind == Snapshot::Kind::simple) problems.push_back(MixedKinds{Mix::string});
-  const auto plain = std::ranges::find(snapshot.holders, Kind::reentrant, &Holder::kind);
+  if (snapshot.is(Shape::sides)) problems.push_back(MixedKinds{Mix::read_write});
+  if (snapshot.is(Shape::string)) problems.push_back(MixedKinds{Mix::string});
+  const auto plain = std::ranges::find_if(snapshot.holders, [](const Holder& holder) {
+    return holder.kind && traits_of(*holder.kind).shape == Shape::hash &&
+           !traits_of(*holder.kind).queues;
+  });
   if (plain != snapshot.holders.end()) {
     problems.push_back(MixedKinds{Mix::reentrant, Several{plain->owner}});
   }

@@ -37,8 +37,6 @@ struct Layout {
   Channel channel{};  // where a release is published
 
   std::string_view owner_ending{};  // an owner's field may end so, the owner does not
-  bool queues = false;              // waiters queue, and each is called on its own channel
-  bool is_string = false;           // the lock is a string, whose value is the owner
   bool is_owner_shared = false;     // another run may hold the lock with the same owner
   Milliseconds longest_renewal_interval = Milliseconds::max();
   const char* no_fencing = nullptr;  // why this kind has no tokens; null: it has

@@ -64,11 +64,11 @@ Milliseconds SingleServerLock::renewal_interval() const noexcept {
 }
 
 Channel SingleServerLock::channel() const {
-  return layout_.queues ? Channel{layout_.keys.waiter_channel(owner_)} : layout_.channel;
+  return traits().queues ? Channel{layout_.keys.waiter_channel(owner_)} : layout_.channel;
 }
 
 bool SingleServerLock::is_latched() const noexcept {
-  return layout_.is_string ? layout_.is_owner_shared : terms_.restart_delay.has_value();
+  return is_string() ? layout_.is_owner_shared : terms_.restart_delay.has_value();
 }
 
 Asker SingleServerLock::asker(const Terms& terms) const {
@@ -91,8 +91,7 @@ Hold SingleServerLock::hold(Milliseconds lease, TimePoint asked, std::int64_t co
   return {.owner = owner_,
           .id = hold_id_,
           .standing = standing_,
-          .side = layout_.is_owner_shared || !outer_id_.empty() ? Hold::Side::value
-                                                                : side_of(layout_.kind),
+          .side = layout_.is_owner_shared || !outer_id_.empty() ? Side::value : traits().side,
           .outer = outer_id_,
           .token = read_token(token),
           .lease = lease,
@@ -126,7 +125,7 @@ Busy SingleServerLock::explain(const lua::taking::Busy& reply) const {
     if (reply.ask_after) busy.ask_after = Milliseconds(*reply.ask_after);
     if (*reply.place >= 0) busy.place = static_cast<int>(*reply.place);
   }
-  if (layout_.is_string) {
+  if (is_string()) {
     busy.is_any_string = !busy.held_for && !looks_like_owner(busy.owner);
     if (busy.is_any_string) busy.owner = start_of(busy.owner);
   }
@@ -338,7 +337,7 @@ void SingleServerLock::take_back(redis::Client& client, Milliseconds keep,
 }
 
 void SingleServerLock::give_up(redis::Client& client) noexcept {
-  if (!layout_.queues || !has_queued_) return abandon(client);
+  if (!traits().queues || !has_queued_) return abandon(client);
   client.set_wake_fd(-1);
   client.set_timeout(k_give_up_bound);
   try {

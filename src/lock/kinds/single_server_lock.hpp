@@ -98,6 +98,8 @@ class SingleServerLock final : public Lock {
   [[nodiscard]] Key latch() const { return layout_.keys.latch(hold_id_); }
   [[nodiscard]] Hold hold(Milliseconds lease, TimePoint asked, std::int64_t count,
                           const std::string& token) const;
+  [[nodiscard]] const KindTraits& traits() const { return traits_of(layout_.kind); }
+  [[nodiscard]] bool is_string() const { return traits().shape == Shape::string; }
   [[nodiscard]] bool is_latched() const noexcept;
 
   Layout layout_;

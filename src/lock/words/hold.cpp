@@ -12,7 +12,7 @@ namespace {
 // only.
 constexpr std::array<std::string_view, 3> k_standings{"granted", "reentered", "nested"};
 
-// In the order of Hold::Side.
+// In the order of Side.
 constexpr std::array<std::string_view, 5> k_sides{"", "read", "write", "string", "value"};
 
 // In front of the identifier of a hold that a run of exec gives back itself.
@@ -49,12 +49,6 @@ std::optional<std::string> id_to_share(std::string_view run) {
 }
 
 }  // namespace
-
-Hold::Side side_of(Kind kind) {
-  if (kind == Kind::read) return Hold::Side::read;
-  if (kind == Kind::simple) return Hold::Side::string;
-  return kind == Kind::write ? Hold::Side::write : Hold::Side::none;
-}
 
 std::string run_of(const Hold& hold) {
   std::string run(k_sides.at(static_cast<std::size_t>(hold.side)));

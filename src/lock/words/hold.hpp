@@ -21,9 +21,7 @@ struct Hold {
     reentered,  // beside the hold of a process above this one
     nested,     // as reentered, but not counted: a string has one hold, which is the outer one
   };
-  // Of a read/write lock, which the same owner may have on both sides; or that the lock is a
-  // string, or one whose value (the owner) other runs may have, too.
-  enum class Side { none, read, write, string, value };
+  using Side = lock::Side;
 
   std::string owner{};
   // The server remembers by it that the hold was given back. So whoever knows it, and there may be
@@ -40,9 +38,6 @@ struct Hold {
   int count = 1;         // how often the owner holds it
   std::string server{};  // which run of which server granted it, if it is one of several
 };
-
-// Returns the side of a hold of a lock of this kind.
-[[nodiscard]] Hold::Side side_of(Kind kind);
 
 // Returns the standing, the side and the identifier as a run of an entry of RLOCK_HELD.
 [[nodiscard]] std::string run_of(const Hold& hold);

@@ -2,26 +2,63 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 
 namespace rlock::lock {
 namespace {
 
-// In the order of Kind.
-constexpr std::array<std::string_view, 6> k_kind_names{"reentrant", "fair",  "simple",
-                                                       "read",      "write", "semaphore"};
+// The table of kinds, in the order of Kind.
+constexpr auto k_kinds = std::to_array<KindTraits>({
+    {.kind = Kind::reentrant, .name = "reentrant"},
+    {.kind = Kind::fair,
+     .name = "fair",
+     .queues = true,
+     .holder_listens = false,  // each waiter has its own channel
+     .no_quorum = "a fair lock, because each has its own queue"},
+    {.kind = Kind::simple, .name = "simple", .shape = Shape::string, .side = Side::string},
+    {.kind = Kind::read,
+     .name = "read",
+     .shape = Shape::sides,
+     .side = Side::read,
+     .is_shared = true,
+     .no_quorum = "a read lock"},
+    {.kind = Kind::write,
+     .name = "write",
+     .shape = Shape::sides,
+     .side = Side::write,
+     .is_shared = true,
+     .no_quorum = "a write lock"},
+    {.kind = Kind::semaphore,
+     .name = "semaphore",
+     .shape = Shape::permits,
+     .is_shared = true,
+     .holder_listens = false,  // a semaphore to which somebody listens stays for a day
+     .no_quorum = "a semaphore"},
+});
+static_assert(std::ranges::all_of(k_kinds, [](const KindTraits& row) {
+  return &row == &k_kinds[static_cast<std::size_t>(row.kind)];
+}));
+
+template <class Value, class Member>
+std::optional<Kind> find_kind(const Value& value, Member member) {
+  const auto* const found = std::ranges::find(k_kinds, value, member);
+  return found == k_kinds.end() ? std::nullopt : std::optional(found->kind);
+}
 
 }  // namespace
 
-std::string kind_name(Kind kind) {
-  return std::string(k_kind_names.at(static_cast<std::size_t>(kind)));
+const KindTraits& traits_of(Kind kind) { return k_kinds.at(static_cast<std::size_t>(kind)); }
+
+std::vector<std::string> kind_names() {
+  const auto names = std::views::transform(k_kinds, &KindTraits::name);
+  return {names.begin(), names.end()};
 }
 
-std::vector<std::string> kind_names() { return {k_kind_names.begin(), k_kind_names.end()}; }
+std::optional<Kind> kind_of(std::string_view name) { return find_kind(name, &KindTraits::name); }
 
-std::optional<Kind> kind_of(std::string_view name) {
-  const auto* const found = std::ranges::find(k_kind_names, name);
-  if (found == k_kind_names.end()) return std::nullopt;
-  return static_cast<Kind>(found - k_kind_names.begin());
+std::optional<Kind> kind_of(Side side) {
+  if (side == Side::none) return std::nullopt;
+  return find_kind(side == Side::value ? Side::string : side, &KindTraits::side);
 }
 
 }  // namespace rlock::lock

@@ -1,4 +1,4 @@
-// The kinds of lock.
+// The kinds of lock, and what the rest of rlock asks about them.
 #pragma once
 
 #include <optional>
@@ -11,13 +11,38 @@ namespace rlock::lock {
 // read and write are the two sides of one read/write lock.
 enum class Kind { reentrant, fair, simple, read, write, semaphore };
 
-// Returns the kind's name, as in the options, the environment and the JSON.
-[[nodiscard]] std::string kind_name(Kind kind);
+// What the key of a lock is.
+enum class Shape {
+  hash,     // the owners, and how often each holds the lock
+  sides,    // the same, and who of them reads or writes
+  string,   // the owner
+  permits,  // how many permits are left
+};
+
+// Of a hold of a read/write lock, which the same owner may have on both sides; or that the lock is
+// a string, or one whose value (the owner) other runs may have, too.
+enum class Side { none, read, write, string, value };
+
+struct KindTraits {
+  Kind kind;
+  const char* name;  // in the options, the environment and the JSON
+  Shape shape = Shape::hash;
+  Side side = Side::none;
+  bool queues = false;     // waiters have places, and each is called on its own channel
+  bool is_shared = false;  // several owners may hold it at once
+  bool holder_listens = true;  // the process that keeps it hears of its end as a waiter does
+  const char* no_quorum = nullptr;  // what several independent servers cannot keep
+};
+
+[[nodiscard]] const KindTraits& traits_of(Kind kind);
 
 // Returns the names of all kinds.
 [[nodiscard]] std::vector<std::string> kind_names();
 
 // Returns the kind of this name, or nothing.
 [[nodiscard]] std::optional<Kind> kind_of(std::string_view name);
+
+// Returns the kind of which a hold with this side is, or nothing if the side does not tell.
+[[nodiscard]] std::optional<Kind> kind_of(Side side);
 
 }  // namespace rlock::lock

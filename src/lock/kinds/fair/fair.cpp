@@ -7,7 +7,6 @@ namespace rlock::lock {
 Layout fair_layout(const std::string& name, Milliseconds wait) {
   Layout layout = plain_layout(name);
   layout.kind = Kind::fair;
-  layout.queues = true;
   layout.acquire = [wait](const Asker& asker, Join join) {
     return lua::acquire_fair::Call{.lock = asker.keys.lock,
                                    .info = asker.keys.info,

@@ -53,7 +53,7 @@ Hold QuorumLock::hold(TimePoint asked, Hold::Standing standing) const {
   return {.owner = owner(),
           .id = front().hold_id(),
           .standing = standing,
-          .side = side_of(kind()),
+          .side = traits_of(kind()).side,
           .lease = lease(),
           .deadline = lease_deadline(asked, lease())};
 }

@@ -7,7 +7,6 @@ namespace rlock::lock {
 Layout simple_layout(const std::string& name, Value value) {
   Layout layout = plain_layout(name);
   layout.kind = Kind::simple;
-  layout.is_string = true;
   layout.is_owner_shared = value == Value::given;
   layout.acquire = [value](const Asker& asker, Join join) {
     return lua::acquire_simple::Call{.lock = asker.keys.lock,
