@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <ranges>
 
 namespace rlock::lock {
 namespace {
@@ -50,8 +49,10 @@ std::optional<Kind> find_kind(const Value& value, Member member) {
 const KindTraits& traits_of(Kind kind) { return k_kinds.at(static_cast<std::size_t>(kind)); }
 
 std::vector<std::string> kind_names() {
-  const auto names = std::views::transform(k_kinds, &KindTraits::name);
-  return {names.begin(), names.end()};
+  std::vector<std::string> names;
+  names.reserve(k_kinds.size());
+  for (const KindTraits& row : k_kinds) names.emplace_back(row.name);
+  return names;
 }
 
 std::optional<Kind> kind_of(std::string_view name) { return find_kind(name, &KindTraits::name); }
