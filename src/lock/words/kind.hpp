@@ -28,9 +28,9 @@ struct KindTraits {
   const char* name;  // in the options, the environment and the JSON
   Shape shape = Shape::hash;
   Side side = Side::none;
-  bool queues = false;     // waiters have places, and each is called on its own channel
-  bool is_shared = false;  // several owners may hold it at once
-  bool holder_listens = true;  // the process that keeps it hears of its end as a waiter does
+  bool queues = false;              // waiters have places, and each is called on its own channel
+  bool is_shared = false;           // several owners may hold it at once
+  bool holder_listens = true;       // the process that keeps it hears of its end as a waiter does
   const char* no_quorum = nullptr;  // what several independent servers cannot keep
 };
 
