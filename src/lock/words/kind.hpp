@@ -14,7 +14,7 @@ enum class Kind { reentrant, fair, simple, read, write, semaphore };
 // What the key of a lock is.
 enum class Shape {
   hash,     // the owners, and how often each holds the lock
-  sides,    // the same, and who of them reads or writes
+  sides,    // the same, and whether an owner reads or writes
   string,   // the owner
   permits,  // how many permits are left
 };
@@ -29,8 +29,8 @@ struct KindTraits {
   Shape shape = Shape::hash;
   Side side = Side::none;
   bool queues = false;              // waiters have places, and each is called on its own channel
-  bool is_shared = false;           // several owners may hold it at once
-  bool holder_listens = true;       // the process that keeps it hears of its end as a waiter does
+  bool is_shared = false;           // several owners may hold the lock at once
+  bool holder_listens = true;       // the process that keeps a lock listens for its release
   const char* no_quorum = nullptr;  // what several independent servers cannot keep
 };
 
