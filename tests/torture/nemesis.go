@@ -73,7 +73,7 @@ var deeds = map[string]deed{
 	"delay":              {3, onProxy("delay", func(c *rand.Rand) Fault { return Fault{Delay: time.Duration(20+c.Intn(400)) * time.Millisecond} })},
 	"split":              {1, onProxy("split", func(*rand.Rand) Fault { return Fault{Split: true} })},
 	"delete":             {3, (*Nemesis).deleteLock},
-	"late-then-away":     {5, (*Nemesis).lateThenAway},
+	"late-then-away":     {10, (*Nemesis).lateThenAway},
 	"lost-release":       {4, (*Nemesis).loseRelease},
 	"lost-reentry":       {12, (*Nemesis).loseReentry},
 	"away-for-reentry":   {8, (*Nemesis).awayForReentry},
