@@ -213,7 +213,7 @@ TEST_CASE("remedies: of a run that waits for a dead holder") {
     holder.wait();
     const Result refused = invoke({"exec", "-n", "--kind", other, "it's", "--", "true"}, env);
     CAPTURE(refused.err);
-    const Words hints = commands_in(refused.err, "if nothing of it runs any more: ");
+    const Words hints = commands_in(refused.err, "if its command has ended, too: ");
     REQUIRE(hints.size() == 1);
     paste(hints[0], {});
     CHECK(server.command({"EXISTS", "it's"}) == "0");

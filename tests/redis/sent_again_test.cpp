@@ -249,7 +249,11 @@ TEST_CASE("S6: a re-entry without an answer is taken back, however late") {
     REQUIRE(proxy.cuts() == 1);
     forget(server);
     proxy.set_mode(test::Mode::pass);
-    inner->abandon(unlucky);
+    // It may take a quarter of a second at the most, which is little on a busy machine.
+    CHECK(test::wait_until([&] {
+      inner->abandon(unlucky);
+      return server.command({"EXISTS", k_latch + inner->hold_id()}) == "1";
+    }));
     CHECK(outer->release(client) == Release::freed);
   }
 }

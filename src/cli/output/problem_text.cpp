@@ -28,8 +28,8 @@ struct LockWording {
     return {std::string(is_any ? "a string; if it is a lock, it" : "the lock") +
                 " has no expiry and will never end by itself" +
                 (is_number ? ", unless it is a semaphore of another client" : ""),
-            is_any ? advice("find out what wrote it; if it is a lock, and its holder is gone: " +
-                            force("", false).text)
+            is_any ? advice("find out what wrote it; if it is a lock, and its holder is gone: "
+                            "unlock --force --kind simple")
             : it.of == Of::holders ? force("only if all its holders are gone")
                                    : force("if its holder is gone", it.of == Of::lock)};
   }
