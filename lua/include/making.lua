@@ -1,5 +1,5 @@
 -- Sets the expiry of a lock's hash that a script has just made, and describes the holder. Needs the locals
--- lock, info, lease (ms), about_json, now, kind (of the lock) and holder (the field).
+-- lock, info, lease (ms), about_json, kind (of the lock) and holder (the field), and include/now.lua.
 -- A server does not undo the writes of a script that fails. So delete the hash if it cannot expire.
 if redis.pcall('pexpire', lock, lease) ~= 1 then
   for _, undo in ipairs({{'del', lock}, {'hdel', lock, holder, 'mode'}, {'set', lock, '', 'px', 1}}) do

@@ -20,9 +20,11 @@ for _, of in ipairs(holding()) do
   is_proven = is_proven or is_entered
 end
 local function answer(result)
-  local reply = redis.pcall('set', latch, result, 'px', memory)
-  -- Do not believe a replica: it may lack the hold that its master has.
-  if result == k_not_held and reply.err and reply.err:find('READONLY', 1, true) then return reply end
+  if result == k_not_held then
+    --#include replica.lua
+    if refusal then return refusal end
+  end
+  redis.pcall('set', latch, result, 'px', memory)
   if result == k_still_held then
     local left = redis.call('pttl', lock)
     local span = (is_shared or left < 0) and math.max(left, memory) or left

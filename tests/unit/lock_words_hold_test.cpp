@@ -34,7 +34,6 @@ TEST_CASE("a hold comes back from RLOCK_HELD, between the runs of exec, the inne
 }
 
 TEST_CASE("a hold of a read/write lock tells its side") {
-  using Side = Hold::Side;
   for (const Side side : {Side::none, Side::read, Side::write}) {
     const auto holds =
         holds_among(run_of({.id = k_id, .standing = Standing::reentered, .side = side}), "u:1");
@@ -46,7 +45,6 @@ TEST_CASE("a hold of a read/write lock tells its side") {
 }
 
 TEST_CASE("a nested hold of a value tells which hold it shares, also one of exec") {
-  using Side = Hold::Side;
   const std::string other(k_hold_digits, 'a');
   const std::string nested =
       run_of({.id = k_id, .standing = Standing::nested, .side = Side::value});

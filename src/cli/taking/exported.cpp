@@ -41,7 +41,7 @@ bool has_room(const std::string& held, const lock::Wish& wish) {
   using lock::Hold;
   const std::string longest = lock::run_of({.id = std::string(lock::k_hold_digits, '0'),
                                             .standing = Hold::Standing::reentered,
-                                            .side = Hold::Side::write});
+                                            .side = lock::Side::write});
   const auto fits = [&](const std::string& owner) {
     return lock::with_held(held, wish.name, owner, longest).size() <= lock::k_longest_held;
   };
@@ -62,8 +62,8 @@ void check_room(const std::vector<std::string>& names, const lock::Wish& wish,
                       });
   std::string added = run;
   if (wish.value == lock::Value::given) {
-    added += lock::shared_run(
-        {.id = std::string(lock::k_hold_digits, '0'), .side = lock::Hold::Side::value});
+    added +=
+        lock::shared_run({.id = std::string(lock::k_hold_digits, '0'), .side = lock::Side::value});
   }
   std::size_t size = held.size();
   for (const std::string& name : names) {

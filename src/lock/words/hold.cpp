@@ -30,8 +30,7 @@ std::optional<std::string> id_after(std::string_view start, std::string_view run
 std::optional<Hold> parse_hold(std::string_view run, const std::string& owner) {
   for (std::size_t side = 0; side < k_sides.size(); ++side) {
     for (std::size_t standing = 0; standing < k_standings.size(); ++standing) {
-      Hold hold{.standing = static_cast<Hold::Standing>(standing),
-                .side = static_cast<Hold::Side>(side)};
+      Hold hold{.standing = static_cast<Hold::Standing>(standing), .side = static_cast<Side>(side)};
       if (auto id = id_after(run_of(hold), run)) {
         hold.owner = owner;
         hold.id = std::move(*id);
@@ -45,7 +44,7 @@ std::optional<Hold> parse_hold(std::string_view run, const std::string& owner) {
 // Returns the identifier of the hold of a value that this run has, and that runs below it share.
 std::optional<std::string> id_to_share(std::string_view run) {
   if (auto id = id_after(k_shared, run)) return id;
-  return id_after(run_of({.standing = Hold::Standing::granted, .side = Hold::Side::value}), run);
+  return id_after(run_of({.standing = Hold::Standing::granted, .side = Side::value}), run);
 }
 
 }  // namespace
@@ -56,7 +55,7 @@ std::string run_of(const Hold& hold) {
 }
 
 std::string shared_run(const Hold& hold) {
-  const bool is_shared = hold.side == Hold::Side::value && hold.outer.empty();
+  const bool is_shared = hold.side == Side::value && hold.outer.empty();
   return is_shared ? "/" + std::string(k_shared) + hold.id : "";
 }
 
@@ -75,7 +74,7 @@ std::vector<Hold> holds_among(std::string_view runs, const std::string& owner) {
     if (const auto id = id_to_share(run)) outer = *id;
     auto hold = parse_hold(run, owner);
     if (!hold) continue;
-    if (hold->side == Hold::Side::value && hold->standing == Hold::Standing::nested) {
+    if (hold->side == Side::value && hold->standing == Hold::Standing::nested) {
       hold->outer = outer;
     }
     holds.push_back(std::move(*hold));

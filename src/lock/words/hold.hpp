@@ -21,7 +21,6 @@ struct Hold {
     reentered,  // beside the hold of a process above this one
     nested,     // as reentered, but not counted: a string has one hold, which is the outer one
   };
-  using Side = lock::Side;
 
   std::string owner{};
   // The server remembers by it that the hold was given back. So whoever knows it, and there may be
