@@ -35,8 +35,8 @@ TEST_CASE("a lock without an expiry, as what it may be") {
   const std::string never = " has no expiry and will never end by itself";
   const std::string semaphore = ", unless it is a semaphore of another client";
   const std::string advice =
-      " | find out what wrote it; if it is a lock, and its holder is gone: " + k_rlock +
-      "unlock --force --kind simple job";
+      " | find out what wrote it; if it is a lock, and its holder is gone: unlock --force --kind "
+      "simple";
   CHECK(told(NoExpiry{Of::lock}) ==
         "the lock" + never + " | " + k_rlock + "unlock --force job  # if its holder is gone");
   CHECK(told(NoExpiry{Of::string}) == "the lock" + never + " | " + k_rlock +
