@@ -10,15 +10,13 @@
 #include "base/escape.hpp"
 #include "base/nearest.hpp"
 #include "base/words.hpp"
+#include "cli/settings/globals.hpp"
 #include "cli/settings/text_file.hpp"
 #include "cli/settings/toml.hpp"
 #include "redis/url.hpp"
 
 namespace rlock::cli {
 namespace {
-
-constexpr std::array<std::string_view, 8> k_keys = {"redis", "timeout", "user",     "password-file",
-                                                    "color", "tls-ca",  "tls-cert", "tls-key"};
 
 std::string user_file() {
   const auto directory = from_environment("XDG_CONFIG_HOME");
@@ -29,12 +27,14 @@ std::string user_file() {
 
 // Returns what is wrong with a setting, or nothing.
 std::string complaint(const TomlEntry& entry) {
-  if (std::ranges::find(k_keys, entry.key) == k_keys.end()) {
+  std::array<std::string_view, k_known_settings.size()> known;
+  std::ranges::transform(k_known_settings, known.begin(), &KnownSetting::name);
+  if (std::ranges::find(known, entry.key) == known.end()) {
     const std::string what = "unknown setting '" + repeated(entry.key) + "'; ";
-    if (const auto meant = nearest_word(entry.key, k_keys)) {
+    if (const auto meant = nearest_word(entry.key, known)) {
       return what + "is '" + std::string(*meant) + "' meant?";
     }
-    return what + "there are " + join({k_keys.begin(), k_keys.end()}, ", ");
+    return what + "there are " + join({known.begin(), known.end()}, ", ");
   }
   using Type = TomlEntry::Type;
   if (entry.type == Type::text || (entry.type == Type::number && entry.key == "timeout") ||

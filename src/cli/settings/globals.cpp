@@ -25,6 +25,8 @@ constexpr const char* k_no_server =
     " (no server is configured, so this is the default address: set another with -r, RLOCK_REDIS "
     "or a configuration file; see man rlock)";
 
+constexpr std::array<const char*, 3> k_colors = {"auto", "always", "never"};
+
 // What a complaint about a file starts with: the variable, or the line of a configuration file,
 // that names it.
 std::string naming(const Setting& setting) {
@@ -135,9 +137,7 @@ Milliseconds find_timeout(const Setting& setting) {
 }
 
 void check_color(const Setting& setting) {
-  for (const char* known : {"auto", "always", "never"}) {
-    if (setting.value == known) return;
-  }
+  if (std::ranges::find(k_colors, setting.value) != k_colors.end()) return;
   throw Error(setting.blame(), setting.label() + ": '" + repeated(setting.value) +
                                    "' is not one of auto, always and never");
 }
@@ -168,7 +168,7 @@ void Globals::add_to(OptionSet options) {
   options.add_flag("-q,--quiet", quiet, "Say less on stderr");
   options.add_flag("-v,--verbose", verbose, "Say more on stderr");
   options.add_value("--color", &color, "WHEN", "When to print in colour [env NO_COLOR; auto]",
-                    {"auto", "always", "never"});
+                    {k_colors.begin(), k_colors.end()});
   options.set_group(heading_before);
 }
 

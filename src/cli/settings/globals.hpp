@@ -1,9 +1,11 @@
 // The global options, which every command has.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/exit_status.hpp"
@@ -56,6 +58,25 @@ struct Globals {
   // Returns the messages about servers of a quorum that take no part in it, one line each. Returns
   // no message twice. With -q, returns nothing. Only with -v, also reports servers that are down.
   [[nodiscard]] std::vector<std::string> news_of_absentees() const;
+};
+
+// A global option that configuration files can set, too.
+struct KnownSetting {
+  std::string_view name;
+  const char* variable;                       // nullptr: none has its value
+  std::optional<std::string> Globals::*flag;  // nullptr: it is `redis`
+  const char* fallback;
+};
+
+inline constexpr std::array k_known_settings = {
+    KnownSetting{"redis", "RLOCK_REDIS", nullptr, "redis://127.0.0.1:6379"},
+    KnownSetting{"timeout", "RLOCK_TIMEOUT", &Globals::timeout, "3s"},
+    KnownSetting{"user", "RLOCK_USER", &Globals::user, ""},
+    KnownSetting{"password-file", nullptr, &Globals::password_file, ""},
+    KnownSetting{"tls-ca", "RLOCK_TLS_CA", &Globals::tls_ca, ""},
+    KnownSetting{"tls-cert", "RLOCK_TLS_CERT", &Globals::tls_cert, ""},
+    KnownSetting{"tls-key", "RLOCK_TLS_KEY", &Globals::tls_key, ""},
+    KnownSetting{"color", nullptr, &Globals::color, "auto"},
 };
 
 // Parses the duration given to `option`. Throws Error (`blame`) that names the accepted forms.

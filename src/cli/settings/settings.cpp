@@ -1,7 +1,6 @@
 #include "cli/settings/settings.hpp"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
 #include "base/environment.hpp"
@@ -13,25 +12,7 @@ namespace {
 
 using From = Setting::From;
 
-struct Option {
-  const char* name;
-  const char* variable;
-  std::optional<std::string> Globals::*flag;
-  const char* fallback;
-};
-
-constexpr std::array k_options = {
-    Option{"redis", "RLOCK_REDIS", nullptr, "redis://127.0.0.1:6379"},
-    Option{"timeout", "RLOCK_TIMEOUT", &Globals::timeout, "3s"},
-    Option{"user", "RLOCK_USER", &Globals::user, ""},
-    Option{"password-file", nullptr, &Globals::password_file, ""},
-    Option{"tls-ca", "RLOCK_TLS_CA", &Globals::tls_ca, ""},
-    Option{"tls-cert", "RLOCK_TLS_CERT", &Globals::tls_cert, ""},
-    Option{"tls-key", "RLOCK_TLS_KEY", &Globals::tls_key, ""},
-    Option{"color", nullptr, &Globals::color, "auto"},
-};
-
-std::optional<std::string> given(const Globals& globals, const Option& option) {
+std::optional<std::string> given(const Globals& globals, const KnownSetting& option) {
   if (option.flag != nullptr) return globals.*option.flag;
   if (globals.redis.empty()) return std::nullopt;
   return join(globals.redis, " ");
@@ -50,8 +31,8 @@ Settings::Settings(const Globals& globals)
   // a password-file in a configuration file.
   if (globals.password_file) password_ = {};
   if (!password_.value.empty()) files_.settings.erase("password-file");
-  for (const Option& option : k_options) {
-    const std::string name = option.name;
+  for (const KnownSetting& option : k_known_settings) {
+    const std::string name(option.name);
     const auto in_file = files_.settings.find(name);
     Setting& setting = all_.emplace_back();
     if (const auto flag = given(globals, option)) {
