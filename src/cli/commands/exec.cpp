@@ -265,9 +265,9 @@ Action set_up_exec(OptionSet command, const Invocation& invocation) {
   command.add_argument("NAME", &options->names, "Names of the locks");
   options->take.add_to(command);
   command.set_group("The command");
-  command.add_value("-c", &options->shell, "STRING", "Run /bin/sh -c STRING instead of '-- CMD'");
+  command.add_value("-c", &options->shell, "STRING", "Run /bin/sh -c STRING instead of CMD");
   command.add_value("--on-lost", &options->on_lost, "ACTION",
-                    "What happens to CMD when the lock is lost [term]", {"term", "kill", "ignore"});
+                    "What happens to CMD when the lock is lost", {"term", "kill", "ignore"});
   command.add_value("--kill-after", &options->kill_after, "DUR",
                     "Time from SIGTERM to SIGKILL when rlock ends CMD [5s, at most a third of the "
                     "lease]");

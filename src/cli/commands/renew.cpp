@@ -47,7 +47,7 @@ Action set_up_renew(OptionSet command, const Invocation& invocation) {
   command.add_value("--owner", &options->owner, "ID",
                     "Owner that holds the lock [from RLOCK_HELD or RLOCK_OWNER]");
   command.add_value("--lease", &options->take.lease, "DUR",
-                    "How long the lock is held from now on [30s]");
+                    "How long the lock is held from now on");
   options->take.key_format.add_to(command);
   return [&invocation, options] { return run_renew(invocation.globals, *options); };
 }

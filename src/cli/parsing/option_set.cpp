@@ -45,6 +45,12 @@ CLI::Option& add(CLI::App& app, std::string_view names, OptionSet::Target target
       target);
 }
 
+// Returns what --help says about the value that the target has before parsing: the default.
+std::string default_of(OptionSet::Target target) {
+  const auto* text = std::get_if<std::string*>(&target);
+  return text == nullptr || (*text)->empty() ? "" : " [" + **text + "]";
+}
+
 }  // namespace
 
 void OptionSet::set_usage(std::string_view usage, std::string_view examples) {
@@ -72,7 +78,7 @@ void OptionSet::add_argument(std::string_view name, Target target, std::string_v
 void OptionSet::add_value(std::string_view names, Target target, std::string_view placeholder,
                           std::string_view help, const std::vector<std::string>& choices) {
   if (!given_.has_any_of(names)) return;
-  CLI::Option& option = add(app_, names, target, help);
+  CLI::Option& option = add(app_, names, target, std::string(help) + default_of(target));
   option.type_name(std::string(placeholder));
   option.allow_extra_args(false);  // a value for each time that it is given
   if (!choices.empty()) option.check(CLI::IsMember(choices));

@@ -47,12 +47,12 @@ void TakeOptions::add_to(OptionSet command) {
   command.add_value("-w,--wait", &wait, "DUR", "Give up after this time [wait for ever]");
   command.add_flag("-n,--no-wait", no_wait, "Do not wait (--wait 0)");
   command.add_value("-E,--conflict-exit-code", &conflict_status, "STATUS",
-                    "Exit status when the lock was not acquired in time, 0 to 255 [75]");
+                    "Exit status when the lock was not acquired in time, 0 to 255");
 
   command.set_group("Holding");
   command.add_value("--lease", &lease, "DUR",
                     "How long the server keeps the lock without a renewal. rlock renews it every "
-                    "third of that [30s]");
+                    "third of that");
   const bool is_exec = command.command() == "exec";
   command.add_flag("--no-watchdog", no_watchdog,
                    std::string("Do not renew the lease. ") +
@@ -61,11 +61,11 @@ void TakeOptions::add_to(OptionSet command) {
   command.add_flag("--fence", fence,
                    "Draw a fencing token. The protected resource can refuse an older one");
   command.add_value("--sync-replicas", &sync_replicas, "N",
-                    "Give the lock back unless N replicas know of it [0]");
-  command.add_value(
-      "--restart-delay", &restart_delay, "DUR",
-      std::string("With several servers, how long after its start a server grants no lock [the ") +
-          (is_exec ? "longest of 30s, --lease and --at-least]" : "longer of 30s and --lease]"));
+                    "Give the lock back unless N replicas know of it");
+  command.add_value("--restart-delay", &restart_delay, "DUR",
+                    "With several servers, how long after its start a server grants no lock [the " +
+                        (is_exec ? "longest of " + lease + ", --lease and --at-least]"
+                                 : "longer of " + lease + " and --lease]"));
 
   command.set_group("What others see");
   command.add_value("--note", &note, "TEXT", "Text that others see beside the owner");
@@ -74,7 +74,7 @@ void TakeOptions::add_to(OptionSet command) {
 
 void TakeOptions::add_kind_to(OptionSet command) {
   command.set_group("Kind of lock");
-  command.add_value("--kind", &kind, "KIND", "Kind of lock [reentrant]", lock::kind_names());
+  command.add_value("--kind", &kind, "KIND", "Kind of lock", lock::kind_names());
   command.add_flag("--fair", fair, "First come, first served (--kind fair)");
   command.exclude("--fair", {"--kind"});
   command.add_flag("-s,--shared", shared, "Read lock, shared with other readers (--kind read)");
@@ -86,7 +86,7 @@ void TakeOptions::add_kind_to(OptionSet command) {
                     "Let up to N runs hold the lock at the same time (--kind semaphore) [1]");
   command.exclude("--permits", {"--fair", "--shared", "--exclusive"});
   command.add_value("--fair-wait", &fair_wait, "DUR",
-                    "How long this run stays in the queue after it has died [15s]");
+                    "How long this run stays in the queue after it has died");
   key_format.add_to(command);
   command.add_value("--token", &token, "VALUE", "Value of the key of a simple lock [random]");
 }
