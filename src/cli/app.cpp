@@ -169,7 +169,7 @@ class CommandLine {
       : given_(std::move(given)), words_(std::move(words)) {
     OptionSet options(app_, given_);
     options.set_usage("rlock [GLOBAL] COMMAND [OPTIONS] ...");
-    if (given_.has_all()) app_.set_help_flag("-h,--help", "Print this help and exit");
+    if (given_.has_all()) app_.set_help_flag("-h,--help", "Print help and exit");
     if (given_.has_any_of("-V,--version")) {
       app_.set_version_flag("-V,--version", version, "Print the version and exit");
     }

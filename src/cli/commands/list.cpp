@@ -140,8 +140,7 @@ int run_list(const Globals& globals, const ListOptions& options) {
 Action set_up_list(OptionSet command, const Invocation& invocation) {
   const auto options = std::make_shared<ListOptions>();
   command.set_usage("rlock list [OPTIONS] [PATTERN]");
-  command.add_argument("PATTERN", &options->pattern,
-                       "Glob pattern of the locks' names (default: all)",
+  command.add_argument("PATTERN", &options->pattern, "Glob pattern of the locks' names [all]",
                        OptionSet::Need::optional);
   command.add_flag("--stuck", options->stuck, "Show only locks with a problem");
   command.add_value("--simple", &options->simple, "PATTERN",

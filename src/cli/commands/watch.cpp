@@ -234,9 +234,9 @@ Action set_up_watch(OptionSet command, const Invocation& invocation) {
   command.add_argument("NAME", &options->names, "Names of the locks");
   command.add_value("--until", &options->until, "STATE",
                     "End as soon as all locks are held, or all free", {"held", "free"});
-  options->key_format.add_to(command);
   command.add_value("--for", &options->span, "DUR",
                     "End after this time, with status 124 if --until is not reached");
+  options->key_format.add_to(command);
   return [&invocation, options] { return run_watch(invocation.globals, *options); };
 }
 

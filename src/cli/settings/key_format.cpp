@@ -11,7 +11,7 @@ namespace rlock::cli {
 
 void KeyFormat::add_to(OptionSet command) {
   command.add_value("--key-format", &format_, "FORMAT",
-                    "Name of the key, with {} for NAME, such as 'redlock:{}'");
+                    "Name of the key, with {} for NAME, such as redlock:{}");
 }
 
 std::string KeyFormat::key_of(const std::string& name) const {
