@@ -2,7 +2,8 @@
 -- Changes nothing. The script declares no keys, because it finds keys in any cluster slot.
 --#arg count count  about how many keys a step looks at
 --#args walks  a glob and the cursor (at first "0"; "": ended) of each walk
--- Returns {{cursor of each walk}, {key...}}. A key may come more than once.
+--#parts cursors keys
+-- Returns these parts: the cursor of each walk, and the keys found. A key may come more than once.
 --#read-only
 local cursors, found = {}, {}
 for i = 1, #walks, 2 do

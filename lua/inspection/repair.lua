@@ -8,9 +8,10 @@
 --#arg task look|repair
 --#arg permits key  of a semaphore
 --#arg semaphore_channel key
--- Returns {what, how many, the first of them} for each sort of garbage. It removes "dead_waiter",
---   "member_without_score" and "score_without_member". It sets an expiry for "leaked_latch" and "lasting_info".
---   It gives "ended_permit" back.
+--#parts code count first
+-- Returns these parts for each sort of garbage: its code, how many there are, the first of them. It removes
+-- dead_waiter, member_without_score and score_without_member. It sets an expiry for leaked_latch and lasting_info. It
+-- gives ended_permit back.
 local repairs = task == 'repair'
 --#include now.lua
 --#include info.lua

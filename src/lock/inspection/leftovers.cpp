@@ -53,8 +53,9 @@ Leftovers find_leftovers(redis::Client& client, const std::optional<std::string>
   while (true) {
     const redis::Reply reply =
         client.run(lua::find_leftovers::Call{.count = k_keys_at_once, .walks = walks});
-    const auto& items = reply.as_array(2);
-    for (const redis::Reply& key : items[1].as_array()) {
+    using enum lua::find_leftovers::Part;
+    const auto& items = reply.as_array(k_parts);
+    for (const redis::Reply& key : items[k_keys].as_array()) {
       const std::string lock = lock_of_leftover(key.as_text());
       // An application's key can start in the same way.
       const KeyNames names(lock);
@@ -63,7 +64,7 @@ Leftovers find_leftovers(redis::Client& client, const std::optional<std::string>
     }
     bool is_done = true;
     for (std::size_t i = 0; i < walks.size(); i += 2) {
-      walks[i + 1] = items[0].as_array(walks.size() / 2)[i / 2].as_text();
+      walks[i + 1] = items[k_cursors].as_array(walks.size() / 2)[i / 2].as_text();
       is_done = is_done && walks[i + 1].empty();
     }
     if (is_done) return leftovers;

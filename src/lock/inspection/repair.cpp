@@ -35,12 +35,14 @@ std::vector<Fix> repair_some(redis::Client& client, const KeyNames& keys,
                                    .semaphore_channel = keys.semaphore_channel});
   std::vector<Fix> fixes;
   for (const redis::Reply& sort : reply.as_array()) {
-    const auto& items = sort.as_array(3);
-    const std::string& code = items[0].as_text();
+    using enum lua::repair::Part;
+    const auto& items = sort.as_array(k_parts);
+    const std::string& code = items[k_code].as_text();
     if (std::ranges::find(k_codes, code) == std::end(k_codes)) {
       throw redis::ProtocolError("repair: " + code);
     }
-    fixes.push_back({code, {items[2].as_text(), static_cast<std::size_t>(items[1].as_integer())}});
+    const auto count = static_cast<std::size_t>(items[k_count].as_integer());
+    fixes.push_back({code, {items[k_first].as_text(), count}});
   }
   return fixes;
 }
