@@ -2,7 +2,8 @@
 //
 // Why not toml++: up to 3.4, a letter such as é outside of quotes is undefined behaviour (its issue
 // 295), and a key with many dots overflows the stack. It was tried, with guards against both and
-// with messages that name the mistake. That took as many lines as this file, and 130 KB more.
+// with messages that name the mistake. That took as many lines as toml.cpp, 130 KB more, and 25 us
+// more for each start with a file.
 #pragma once
 
 #include <cstddef>
