@@ -14,6 +14,7 @@
 #include "base/nearest.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/output/error_text.hpp"
+#include "cli/output/refusal_text.hpp"
 #include "cli/parsing/given_options.hpp"
 #include "cli/parsing/literal_words.hpp"
 #include "cli/taking/exported.hpp"
@@ -197,7 +198,7 @@ class CommandLine {
             locks = locks_of(command)] {
       try {
         const int status = action();
-        for (const std::string& text : invocation->globals.news_of_absentees()) say(text);
+        for (const std::string& text : news_of_absentees(invocation->globals)) say(text);
         return status;
       } catch (const Error& error) {
         throw Error(error.status(), describe_error(error, invocation->globals, locks));

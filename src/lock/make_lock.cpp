@@ -1,6 +1,5 @@
 #include "lock/make_lock.hpp"
 
-#include "base/escape.hpp"
 #include "lock/kinds/fair/fair.hpp"
 #include "lock/kinds/plain/plain.hpp"
 #include "lock/kinds/quorum/quorum.hpp"
@@ -34,14 +33,8 @@ const std::string& owner_of(const Wish& wish) { return wish.hold ? wish.hold->ow
 
 // Throws Refused for what several independent servers cannot keep.
 void check_for_quorum(const Wish& wish) {
-  using Why = Refused::Why;
-  const std::string servers = escape_for_terminal(wish.name) + ": several independent servers ";
-  if (const char* const what = traits_of(wish.kind).no_quorum) {
-    throw Refused(Why::needs_one_server, servers + "cannot keep " + what);
-  }
-  if (wish.value == Value::given) {
-    throw Refused(Why::needs_fresh_value, servers + "need a new value for each attempt");
-  }
+  if (traits_of(wish.kind).needs_one_server) throw Refused(wish.name, NeedsOneServer{wish.kind});
+  if (wish.value == Value::given) throw Refused(wish.name, NeedsFreshValue{});
 }
 
 std::unique_ptr<Lock> make_quorum(const Wish& wish, std::size_t servers) {

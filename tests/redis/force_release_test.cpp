@@ -5,8 +5,8 @@
 
 #include <doctest/doctest.h>
 
-#include "lock/words/refused.hpp"
 #include "redis/lock_fixture.hpp"
+#include "redis/refusal.hpp"
 #include "support/fair_lock.hpp"
 #include "support/resp.hpp"
 #include "support/script_calls.hpp"
@@ -180,8 +180,9 @@ TEST_CASE("force_release: a name with a brace has its readers' timeouts under Re
 TEST_CASE("force_release: breaks a string only where it is said to be a lock") {
   Fixture f;
   f.server.command({"SET", "job", "token-1"});
-  CHECK_THROWS_WITH_AS(breaks(f.client), "job: the name is in use by something else (string)",
-                       lock::Refused);
+  const auto refusal = test::refusal_of<lock::NotALock>([&] { return breaks(f.client); });
+  CHECK(refusal.found == "string");
+  CHECK(refusal.is_breakable_as_simple);
   CHECK(f.server.command({"GET", "job"}) == "token-1");
   CHECK(breaks(f.client, Breakable::simple) == Words{"token-1"});
   CHECK(f.is_empty());

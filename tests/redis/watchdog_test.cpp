@@ -2,6 +2,7 @@
 #include "lock/holding/watchdog.hpp"
 
 #include <atomic>
+#include <exception>
 #include <string>
 #include <variant>
 
@@ -10,15 +11,14 @@
 #include "lock/kinds/plain/plain.hpp"
 #include "lock/kinds/single_server_lock.hpp"
 #include "redis/client.hpp"
+#include "redis/server_error.hpp"
 #include "redis/url.hpp"
 #include "support/proxy.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
-#include "support/words.hpp"
 
 using namespace rlock;
 using lock::Watchdog;
-using test::has;
 
 namespace {
 
@@ -82,7 +82,8 @@ TEST_CASE("S3: watchdog: says that a lease is about to end when renewals fail, a
   CHECK(test::wait_until([&] { return guarded.verdicts == 1; }));
   REQUIRE(guarded.watchdog->verdict());
   CHECK(guarded.watchdog->verdict()->kind == Watchdog::Verdict::Kind::expiring);
-  CHECK(has(guarded.watchdog->verdict()->reason, "redis"));
+  REQUIRE(guarded.watchdog->verdict()->why);
+  CHECK_THROWS_AS(std::rethrow_exception(guarded.watchdog->verdict()->why), redis::Unavailable);
 }
 
 TEST_CASE(

@@ -4,16 +4,13 @@
 #include <doctest/doctest.h>
 
 #include "cli/output/error_text.hpp"
-#include "lock/servers/refusals.hpp"
+#include "lock/servers/failed.hpp"
 #include "lock/words/refused.hpp"
 #include "redis/server_error.hpp"
-#include "support/words.hpp"
 #include "unit/problem_text_fixture.hpp"
 
 using namespace rlock;
-using lock::Refused;
 using redis::ServerError;
-using test::has;
 
 namespace {
 
@@ -21,44 +18,22 @@ std::string describe_error(const Error& error) {
   return cli::describe_error(error, test::AskedServer().globals);
 }
 
-std::string told_of_kind(const std::string& kind) {
-  try {
-    lock::refuse_kind("a\nb", kind);
-  } catch (const Error& error) {
-    CHECK(error.status() == ExitStatus::wrong_kind);
-    return describe_error(error);
-  }
-}
-
 }  // namespace
 
-TEST_CASE("a name that is in use is told with the option that takes it") {
-  CHECK(told_of_kind("plain or fair lock") ==
-        "a\\nb: in use as a plain or fair lock: leave out -s or -x, which take a read/write lock");
-  CHECK(told_of_kind("read-write lock") ==
+TEST_CASE("a lock that is refused is told with what to do, if anything") {
+  CHECK(describe_error(lock::Refused("a\nb", lock::InUse{"read-write lock"})) ==
         "a\\nb: in use as a read/write lock: take it with -s or -x");
-  CHECK(told_of_kind("string") ==
-        "a\\nb: a string, not a lock of this kind: if it is a lock, take it with --kind simple; if "
-        "it "
-        "is a semaphore, with --permits");
-  CHECK(told_of_kind("list") == "a\\nb: a list, not a lock");
-  CHECK(told_of_kind("hash that is no lock") == "a\\nb: a hash that is not a lock");
-  CHECK(told_of_kind("zset in place of its queue") ==
-        "a\\nb: the name is in use by another kind of lock (zset in place of its queue)");
+  CHECK(describe_error(lock::Refused("a\nb", lock::InUse{"list"})) == "a\\nb: a list, not a lock");
 }
 
-TEST_CASE("a lock that cannot be had in this way is told with the option to change") {
-  using Why = Refused::Why;
-  for (const auto& [why, advice] : {std::pair(Why::no_tokens, "leave out --fence"),
-                                    {Why::no_token_drawn, "give --fence to"},
-                                    {Why::needs_one_server, "one server (-r)"},
-                                    {Why::needs_fresh_value, "leave out --token"},
-                                    {Why::is_one_server, "each server once (-r)"}}) {
-    const Refused refused(why, "job: no");
-    CHECK(refused.status() == ExitStatus::usage);
-    CHECK(describe_error(refused).starts_with("job: no: "));
-    CHECK(has(describe_error(refused), advice));
-  }
+TEST_CASE("a message about a server begins with the lock, unless it names it") {
+  const auto told = [](const Error& error) {
+    return cli::describe_error(error, test::AskedServer().globals, {"job", "b"});
+  };
+  CHECK(told(lock::Failed("redis://a", lock::CutOff{})) ==
+        "job and 1 more: redis://a: restarted while it was searched");
+  CHECK(told(lock::Failed("job", lock::LateToken{3, 2})).starts_with("job: too late: "));
+  CHECK(told(lock::Refused("c", lock::ReaderAbove{})).starts_with("c: a process above"));
 }
 
 TEST_CASE("a password that a server requires or rejects is told with the option for it") {

@@ -4,12 +4,12 @@
 
 #include <doctest/doctest.h>
 
+#include "lock/servers/failed.hpp"
 #include "lock/servers/outage.hpp"
-#include "lock/servers/refusals.hpp"
 #include "lock/servers/tally.hpp"
-#include "redis/server_error.hpp"
 
 using namespace rlock;
+using lock::Failed;
 using lock::Outage;
 using lock::Restarted;
 
@@ -24,7 +24,7 @@ bool bears(Outage& outage) {
   try {
     while (BootClock::now() < after(start, 3 * k_longest)) {
       try {
-        throw Kind("why");
+        throw Kind("redis://a", lock::CutOff{});
       } catch (const Error& error) {
         outage.bear(error, -1);
       }
@@ -38,16 +38,16 @@ bool bears(Outage& outage) {
 bool throws_restarted(std::size_t restarted, std::size_t away) {
   std::vector<std::exception_ptr> failures;
   for (std::size_t i = 0; i < restarted; ++i) {
-    failures.push_back(std::make_exception_ptr(Restarted("it has just started")));
+    failures.push_back(std::make_exception_ptr(Restarted("redis://a", lock::JustStarted{})));
   }
   for (std::size_t i = 0; i < away; ++i) {
     failures.push_back(std::make_exception_ptr(redis::Unavailable("it is away")));
   }
   try {
-    lock::throw_too_few(failures, {3}, "take the lock");
+    lock::throw_too_few(failures, {3}, lock::Purpose::take);
   } catch (const Restarted&) {
     return true;
-  } catch (const redis::Unavailable&) {
+  } catch (const Failed&) {
     return false;
   }
 }
@@ -58,7 +58,7 @@ TEST_CASE("W6: a wait outlasts servers that have no vote yet, but not servers th
   Outage outage(
       TimePoint::max(), [](const Error&) {}, k_longest);
   CHECK(bears<Restarted>(outage));
-  CHECK_FALSE(bears<redis::Unavailable>(outage));
+  CHECK_FALSE(bears<Failed>(outage));
   Outage bounded(
       after(BootClock::now(), k_longest), [](const Error&) {}, k_longest);
   CHECK_FALSE(bears<Restarted>(bounded));

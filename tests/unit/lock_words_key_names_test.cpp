@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
-#include "base/error.hpp"
 #include "lock/words/key_names.hpp"
+#include "lock/words/refused.hpp"
 #include "support/words.hpp"
 
 using namespace rlock;
@@ -43,9 +43,9 @@ TEST_CASE("a name has 1 to 1024 bytes, and any bytes") {
     try {
       check_name(name);
       FAIL("accepted");
-    } catch (const Error& error) {
-      CHECK(error.status() == ExitStatus::usage);
-      CHECK(has(error.what(), "1 to 1024"));
+    } catch (const Refused& refused) {
+      CHECK(refused.status() == ExitStatus::usage);
+      CHECK(std::get<BadName>(refused.why()).because == BadName::Because::length);
     }
   }
 }
@@ -75,9 +75,11 @@ TEST_CASE("a name that could be a key of another lock is refused, and no other")
     try {
       check_name(key);
       FAIL("accepted");
-    } catch (const Error& error) {
-      CHECK(error.status() == ExitStatus::usage);
-      CHECK(std::string(error.what()).ends_with("; choose another name"));
+    } catch (const Refused& refused) {
+      CHECK(refused.status() == ExitStatus::usage);
+      const auto& why = std::get<BadName>(refused.why());
+      CHECK((why.because == BadName::Because::reader) == has(key, ":rwlock_timeout:"));
+      CHECK(key.starts_with(why.prefix));
     }
   }
   for (const char* name : {"redisson", "rlock_information", "redisson_lock", "my:rlock_info:{a}",

@@ -4,8 +4,8 @@
 
 #include "base/escape.hpp"
 #include "base/wording.hpp"
+#include "cli/output/refusal_text.hpp"
 #include "cli/output/remedy.hpp"
-#include "lock/words/refused.hpp"
 #include "redis/reply.hpp"
 #include "redis/server_error.hpp"
 
@@ -13,33 +13,6 @@ namespace rlock::cli {
 namespace {
 
 // Returns what to do, or nothing.
-const char* advice(lock::Refused::Why why) {
-  using Why = lock::Refused::Why;
-  switch (why) {
-    case Why::is_plain:
-      return "leave out -s or -x, which take a read/write lock";
-    case Why::is_read_write:
-      return "take it with -s or -x";
-    case Why::is_string:
-      return "if it is a lock, take it with --kind simple; if it is a semaphore, with --permits";
-    case Why::is_any_string:
-      return "if it is a lock, and no semaphore that nobody holds, --kind simple breaks it";
-    case Why::no_tokens:
-      return "leave out --fence";
-    case Why::no_token_drawn:
-      return "give --fence to the outer run, too";
-    case Why::needs_one_server:
-      return "give one server (-r)";
-    case Why::needs_fresh_value:
-      return "leave out --token";
-    case Why::is_one_server:
-      return "name each server once (-r)";
-    case Why::is_other:
-      break;
-  }
-  return "";
-}
-
 const char* advice(const redis::ServerError& error) {
   if (error.code() == "NOAUTH") return "give --password-file, or set RLOCK_PASSWORD";
   return error.code() == "WRONGPASS" ? "check --user and --password-file" : "";
@@ -73,8 +46,8 @@ bool is_of_server(const Error& error) {
 
 std::string message_of(const Error& error, const Globals& globals) {
   if (const auto* refused = dynamic_cast<const lock::Refused*>(&error)) {
-    const std::string what_to_do = advice(refused->why());
-    return error.what() + (what_to_do.empty() ? "" : ": " + what_to_do);
+    const auto [sentence, what_to_do] = describe_refused(*refused);
+    return sentence + (what_to_do.empty() ? "" : ": " + what_to_do);
   }
   if (const auto* refusal = dynamic_cast<const redis::ServerError*>(&error)) {
     if (refusal->lacks_unnamed_right()) {
@@ -86,7 +59,7 @@ std::string message_of(const Error& error, const Globals& globals) {
   if (const auto* refusal = dynamic_cast<const redis::TlsRefused*>(&error)) {
     return refusal->what() + std::string(advice(refusal->cause()));
   }
-  return error.what();
+  return sentence_of(error);
 }
 
 }  // namespace

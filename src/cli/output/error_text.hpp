@@ -1,4 +1,4 @@
-// Errors in words.
+// Errors in words, with what the user can do about them.
 #pragma once
 
 #include <string>

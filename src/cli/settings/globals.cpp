@@ -231,12 +231,6 @@ redis::ClientOptions Globals::client_options(const std::string& command) const {
   return clients.front();
 }
 
-std::vector<std::string> Globals::news_of_absentees() const {
-  using Which = lock::Absentees::Which;
-  if (quiet) return {};
-  return absentees->news(verbose ? Which::all : Which::lasting);
-}
-
 Milliseconds parse_duration_option(const std::string& option, const std::string& text,
                                    ExitStatus blame) {
   const auto duration = parse_duration(text);

@@ -54,10 +54,6 @@ struct Globals {
   // Returns how to reach the server, for a `command` that looks at one server only. Throws Error
   // (usage) if several are configured, even in a file. The user then chooses one with -r.
   [[nodiscard]] redis::ClientOptions client_options(const std::string& command) const;
-
-  // Returns the messages about servers of a quorum that take no part in it, one line each. Returns
-  // no message twice. With -q, returns nothing. Only with -v, also reports servers that are down.
-  [[nodiscard]] std::vector<std::string> news_of_absentees() const;
 };
 
 // A global option that configuration files can set, too.

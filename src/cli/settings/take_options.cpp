@@ -132,7 +132,7 @@ void TakeOptions::fit_to_servers(lock::SessionOptions& servers, lock::Terms& ter
                                  ? parse_duration_option("--restart-delay", *restart_delay)
                                  : std::max({terms.lease, lock::k_default_lease, at_least});
   if (servers.servers.size() < 2) return;
-  servers.shorten_timeout(terms.lease);
+  servers.shorten_timeout(terms.lease, " (a tenth of the lease)");
   terms.restart_delay = delay;
 }
 

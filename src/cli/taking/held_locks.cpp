@@ -9,12 +9,18 @@
 #include "base/escape.hpp"
 #include "base/wording.hpp"
 #include "cli/output/holder_text.hpp"
+#include "cli/output/refusal_text.hpp"
 #include "cli/terminal/message.hpp"
 
 namespace rlock::cli {
 namespace {
 
 constexpr const char* k_not_renewable = "it cannot be renewed: ";
+
+std::string describe(const lock::Watchdog::Verdict& verdict) {
+  if (verdict.kind == lock::Watchdog::Verdict::Kind::lost) return k_not_ours;
+  return verdict.why ? sentence_of(verdict.why) : "no time was left to renew it";
+}
 
 }  // namespace
 
@@ -53,7 +59,7 @@ void HeldLocks::watch(Use use) {
   } catch (const std::system_error& error) {
     failure_ = "no thread can be started to renew it: " + error.code().message();
   } catch (const Error& error) {
-    failure_ = std::string(k_not_renewable) + error.what();
+    failure_ = k_not_renewable + sentence_of(error);
   }
   throw Error(ExitStatus::unavailable, names() + ": " + failure_);
 }
@@ -61,7 +67,7 @@ void HeldLocks::watch(Use use) {
 void HeldLocks::check_watchdog() const {
   const auto verdict = watchdog_ ? watchdog_->verdict() : std::nullopt;
   if (!verdict || verdict->lock != nullptr) return;
-  throw Error(ExitStatus::unavailable, names() + ": " + k_not_renewable + verdict->reason);
+  throw Error(ExitStatus::unavailable, names() + ": " + k_not_renewable + describe(*verdict));
 }
 
 std::string HeldLocks::names() const {
@@ -116,8 +122,7 @@ void HeldLocks::report_loss(const std::string& otherwise) const {
   const auto verdict = watchdog_ ? watchdog_->verdict() : std::nullopt;
   const auto reason = [&](const Entry& entry) -> std::optional<std::string> {
     if (verdict && (verdict->lock == nullptr || verdict->lock == entry.lock.get())) {
-      const bool is_lost = verdict->kind == lock::Watchdog::Verdict::Kind::lost;
-      return is_lost ? k_not_ours : verdict->reason;
+      return describe(*verdict);
     }
     const std::lock_guard guard(mutex_);
     const bool is_renewed = options_.renew && entry.is_kept;
@@ -164,7 +169,7 @@ std::vector<std::string> HeldLocks::release(Milliseconds keep) noexcept {
       if (answer == lock::Release::not_held) not_held.push_back(entry->lock->name());
     } catch (const std::exception& error) {
       is_one_left_ = true;
-      if (BootClock::now() < entry->hold.deadline) say(not_released + error.what());
+      if (BootClock::now() < entry->hold.deadline) say(not_released + sentence_of(error));
       if (bound == usual && BootClock::now() >= after(start, bound)) hanging.insert(node);
     }
   }

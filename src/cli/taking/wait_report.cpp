@@ -8,6 +8,7 @@
 #include "base/shell_quote.hpp"
 #include "base/wording.hpp"
 #include "cli/output/holder_text.hpp"
+#include "cli/output/refusal_text.hpp"
 #include "cli/output/remedy.hpp"
 #include "cli/terminal/message.hpp"
 #include "lock/words/key_names.hpp"
@@ -88,11 +89,11 @@ void WaitReport::warn(const std::string& text) {
 }
 
 void WaitReport::tell_outage(const Error& error) {
-  if (globals_.verbose) warn(std::string("still waiting: ") + error.what());
+  if (globals_.verbose) warn("still waiting: " + sentence_of(error));
 }
 
 void WaitReport::tell_absentees() {
-  for (const std::string& text : globals_.news_of_absentees()) {
+  for (const std::string& text : news_of_absentees(globals_)) {
     status_line_.clear();
     say(text);
   }

@@ -8,6 +8,7 @@
 
 #include "base/duration.hpp"
 #include "base/quiet_thread.hpp"
+#include "cli/output/refusal_text.hpp"
 #include "cli/output/remedy.hpp"
 #include "lock/words/key_names.hpp"
 #include "redis/server_error.hpp"
@@ -112,9 +113,10 @@ void LockWatcher::bear(const Error& error) {
   subscription_.reset();
   client_.disconnect();
   const bool begins = !away_since_;
-  if (!begins && away_why_ == error.what()) return;
+  const std::string why = sentence_of(error);
+  if (!begins && away_why_ == why) return;
   if (begins) away_since_ = asked_;  // what was asked then has had no answer
-  away_why_ = error.what();
+  away_why_ = why;
   tell({Away{begins, *away_since_, away_why_}});
 }
 

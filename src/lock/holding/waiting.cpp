@@ -2,12 +2,11 @@
 
 #include <algorithm>
 
-#include "base/duration.hpp"
 #include "base/random.hpp"
 #include "lock/holding/listener.hpp"
+#include "lock/servers/failed.hpp"
 #include "lock/servers/outage.hpp"
 #include "lua_limits.hpp"
-#include "redis/server_error.hpp"
 
 namespace rlock::lock {
 namespace {
@@ -140,8 +139,7 @@ class Wait {
 
   [[noreturn]] void give_up_late() {
     give_back();
-    throw redis::Unavailable(session_.display() + ": answers take longer than the lease of " +
-                             format_duration(lock_.lease()));
+    throw Failed(session_.display(), SlowAnswers{lock_.lease()});
   }
 
   // Returns when it is time to ask again. Returns at once after it has subscribed: the lock may

@@ -64,8 +64,8 @@ void Watchdog::run() noexcept {
   try {
     renew_all();
   } catch (const redis::Interrupted&) {  // told to stop
-  } catch (const std::exception& error) {
-    tell({Verdict::Kind::expiring, nullptr, error.what()});
+  } catch (const std::exception&) {
+    tell({Verdict::Kind::expiring, nullptr, std::current_exception()});
   }
 }
 
@@ -110,8 +110,7 @@ std::optional<Watchdog::Verdict> Watchdog::renew(Kept& kept, Session& session) {
   const TimePoint give_up = last_moment(hold.deadline, hold.lease, options_.reserve());
   const bool late = now >= give_up;
   if (now >= hold.deadline || (late && kept.failure)) {
-    return Verdict{Verdict::Kind::expiring, kept.lock,
-                   kept.failure.value_or("no time was left to renew it")};
+    return Verdict{Verdict::Kind::expiring, kept.lock, kept.failure};
   }
   TimePoint deadline = first_give_up(now);
   // A thread that wakes late (the machine slept, the job was stopped) still has one try. It must
@@ -122,18 +121,18 @@ std::optional<Watchdog::Verdict> Watchdog::renew(Kept& kept, Session& session) {
     hear_of_failovers(session, hold.lease / 10, now + (deadline - now) / 2);
     const Renewal answer =
         options_.renews ? kept.lock->renew(session, &deadline) : kept.lock->ask(session);
-    if (answer == Renewal::lost) return Verdict{Verdict::Kind::lost, kept.lock, ""};
+    if (answer == Renewal::lost) return Verdict{Verdict::Kind::lost, kept.lock, nullptr};
     if (options_.renews) {
       hold.deadline = deadline;
       options_.on_renewed(*kept.lock, deadline);
     }
-    kept.failure.reset();
+    kept.failure = nullptr;
     set_due(kept, next_renewal(*kept.lock, hold, now));
     note_answer(kept, now);
   } catch (const redis::Interrupted&) {
     throw;
-  } catch (const std::exception& error) {  // the lease may still be ours until its deadline
-    kept.failure = error.what();
+  } catch (const std::exception&) {  // the lease may still be ours until its deadline
+    kept.failure = std::current_exception();
     const Milliseconds retry = std::clamp(hold.lease / 60, Milliseconds(10), Milliseconds(500));
     set_due(kept, late ? now : std::min(after(BootClock::now(), retry), give_up));
   }

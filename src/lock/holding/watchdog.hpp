@@ -1,11 +1,11 @@
 // The thread that renews the leases of a run's locks, at least every third of a lease.
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <list>
 #include <mutex>
 #include <optional>
-#include <string>
 #include <thread>
 
 #include "base/fd.hpp"
@@ -21,7 +21,7 @@ class Watchdog {
     enum class Kind { lost, expiring };
     Kind kind;
     const Lock* lock;
-    std::string reason;  // why the lease is expiring
+    std::exception_ptr why;  // the lease is expiring; null: no time was left to renew it
   };
 
   struct Options {
@@ -66,9 +66,9 @@ class Watchdog {
   struct Kept {
     const Lock* lock;
     Hold hold;
-    TimePoint due;                         // when to renew or ask
-    std::optional<std::string> failure{};  // of the last attempt
-    std::optional<TimePoint> asked{};      // the moment of a `check` without an answer yet
+    TimePoint due;                     // when to renew or ask
+    std::exception_ptr failure{};      // of the last attempt
+    std::optional<TimePoint> asked{};  // the moment of a `check` without an answer yet
   };
 
   void run() noexcept;

@@ -1,6 +1,5 @@
 #include "lock/inspection/breaking.hpp"
 
-#include "base/escape.hpp"
 #include "base/integer.hpp"
 #include "base/random.hpp"
 #include "lock/servers/question.hpp"
@@ -75,11 +74,6 @@ Party make_party(const std::string& owner, const std::string& told) {
   return {owner, info.about, info.since_ms, true};
 }
 
-[[noreturn]] void refuse(const std::string& name, const std::string& kind, Refused::Why why) {
-  throw Refused(why, escape_for_terminal(name) + ": the name is in use by something else (" +
-                         escape_for_terminal(kind) + ")");
-}
-
 Holder::Mode mode_of(const std::string& mode, const std::string& owner) {
   if (mode.empty()) return Holder::Mode::exclusive;
   return owner.ends_with(":write") ? Holder::Mode::write : Holder::Mode::read;
@@ -118,8 +112,7 @@ Breaking request(redis::Client& client, const std::string& name, Breakable what,
                           ? break_lock_or_semaphore(client, keys, task, expected, unanswered)
                           : break_it(client, keys, what, task, expected, unanswered);
   if (const auto* other = std::get_if<lua::breaking::InUse>(&answer)) {
-    const bool is_breakable = what == Breakable::lock && other->kind == "string";
-    refuse(name, other->kind, is_breakable ? Refused::Why::is_any_string : Refused::Why::is_other);
+    throw Refused(name, NotALock{other->kind, what == Breakable::lock && other->kind == "string"});
   }
   const auto& reply = std::get<lua::breaking::Found>(answer);
   Breaking breaking;
@@ -188,7 +181,7 @@ std::optional<Eviction> evict(redis::Client& client, const std::string& name,
                               .waiter = waiter};
   const auto answer = lua::evict::read(run_once(client, call, latch, unanswered));
   if (const auto* other = std::get_if<lua::evict::InUse>(&answer)) {
-    refuse(name, other->kind, Refused::Why::is_other);
+    throw Refused(name, NotALock{other->kind, false});
   }
   const auto* evicted = std::get_if<lua::evict::Evicted>(&answer);
   if (evicted == nullptr) return std::nullopt;

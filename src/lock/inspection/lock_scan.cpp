@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "base/glob.hpp"
+#include "lock/servers/failed.hpp"
 #include "lua_scripts.hpp"
-#include "redis/server_error.hpp"
 
 namespace rlock::lock {
 namespace {
@@ -29,8 +29,7 @@ std::vector<std::string> LockScan::next() {
   // A restart changes the order of the keys. The cursors would then skip some.
   const auto run = items[k_run].as_optional_text();
   if (steps_ > 0 && run != run_) {
-    throw redis::Unavailable(client_.options().endpoint.display() +
-                             ": restarted while it was searched");
+    throw Failed(client_.options().endpoint.display(), CutOff{});
   }
   run_ = run;
   cursors_.clear();

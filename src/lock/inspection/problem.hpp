@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "base/clock.hpp"
+#include "lock/words/code_of.hpp"
 
 namespace rlock::lock {
 
@@ -141,11 +142,5 @@ using Problem = std::variant<NoExpiry, DeadHolder, WrongKind, MixedKinds, DeadHe
                              MembersWithoutScore, ScoresWithoutMember, DeadlinesFarAhead, BadToken,
                              TokenExpires, TokenBehind, EndedPermits, PermitsDiffer, LeakedLatches,
                              LastingInfo, SleepingWaiter>;
-
-// Returns the code of a problem, of a lock or of a server.
-template <typename... Facts>
-[[nodiscard]] std::string code_of(const std::variant<Facts...>& problem) {
-  return std::visit([](const auto& facts) { return facts.k_code; }, problem);
-}
 
 }  // namespace rlock::lock

@@ -39,7 +39,6 @@ struct Layout {
   std::string_view owner_ending{};  // an owner's field may end so, the owner does not
   bool is_owner_shared = false;     // another run may hold the lock with the same owner
   Milliseconds longest_renewal_interval = Milliseconds::max();
-  const char* no_fencing = nullptr;  // why this kind has no tokens; null: it has
 
   std::function<redis::ScriptCall(const Asker&, Join)> acquire{};
   // `memory`: how long the server remembers the request.

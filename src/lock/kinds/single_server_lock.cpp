@@ -4,10 +4,9 @@
 #include <cstdint>
 
 #include "base/error.hpp"
-#include "base/escape.hpp"
 #include "base/random.hpp"
-#include "lock/servers/fencing.hpp"
-#include "lock/servers/refusals.hpp"
+#include "lock/servers/failed.hpp"
+#include "lock/servers/restart.hpp"
 #include "lock/words/owner_info.hpp"
 #include "lock/words/refused.hpp"
 #include "lock/words/token.hpp"
@@ -54,8 +53,8 @@ SingleServerLock::SingleServerLock(Layout layout, std::string owner, const About
   if (owner_.ends_with(layout_.owner_ending)) {
     owner_.resize(owner_.size() - layout_.owner_ending.size());
   }
-  if (layout_.no_fencing != nullptr && terms.fencing != Fencing::off) {
-    throw Refused(Refused::Why::no_tokens, escape_for_terminal(name()) + ": " + layout_.no_fencing);
+  if (!traits().has_tokens && terms.fencing != Fencing::off) {
+    throw Refused(name(), NoTokens{kind()});
   }
 }
 
@@ -174,10 +173,10 @@ std::variant<Hold, Busy> SingleServerLock::request(redis::Client& client, Join j
     return taken;
   }
   if (const auto* other = std::get_if<lua::taking::InUse>(&answer)) {
-    refuse_kind(name(), other->kind);
+    throw Refused(name(), InUse{other->kind});
   }
   if (const auto* none = std::get_if<lua::taking::NoToken>(&answer)) {
-    refuse_counter(name(), none->why);
+    throw Refused(name(), NoCounter{none->why});
   }
   if (const auto* restarted = std::get_if<lua::taking::Restarted>(&answer)) {
     check_restart(client, Milliseconds(restarted->up), terms);
@@ -214,9 +213,7 @@ void SingleServerLock::check_replicas(redis::Client& client, int needed) {
     throw;
   }
   start_afresh();
-  throw redis::Unavailable(client.options().endpoint.display() + ": " + std::to_string(found) +
-                           " replicas know of the lock, and " + std::to_string(needed) +
-                           " must: given back");
+  throw Failed(client.options().endpoint.display(), TooFewReplicas{found, needed});
 }
 
 std::optional<Hold> SingleServerLock::reenter(redis::Client& client) {
@@ -226,9 +223,9 @@ std::optional<Hold> SingleServerLock::reenter(redis::Client& client) {
   const TimePoint asked = BootClock::now();
   const auto answer = lua::reentering::read(run(client, layout_.reenter(asker(), memory)));
   if (const auto* none = std::get_if<lua::reentering::NoToken>(&answer)) {
-    refuse_counter(name(), none->why);
+    throw Refused(name(), NoCounter{none->why});
   }
-  if (std::holds_alternative<lua::reentering::Reads>(answer)) refuse_upgrade(name());
+  if (std::holds_alternative<lua::reentering::Reads>(answer)) throw Refused(name(), ReaderAbove{});
   const auto* entered = std::get_if<lua::reentering::Entered>(&answer);
   if (entered == nullptr) return std::nullopt;
   standing_ = entered->is_uncounted == 1 ? Standing::nested : Standing::reentered;

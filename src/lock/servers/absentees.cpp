@@ -6,12 +6,6 @@
 #include "redis/server_error.hpp"
 
 namespace rlock::lock {
-namespace {
-
-std::string number(std::size_t server) { return "server " + std::to_string(server + 1); }
-
-}  // namespace
-
 void Absentees::set_name(std::size_t server, const std::string& url) {
   const std::lock_guard guard(mutex_);
   names_[server] = url;
@@ -23,11 +17,7 @@ std::exception_ptr Absentees::note_failure(std::size_t server) {
   } catch (const Error& error) {
     const Which kind = error.is_temporary() ? Which::all : Which::lasting;
     const std::lock_guard guard(mutex_);
-    const std::string why = error.what();
-    const std::string& url = names_[server];
-    const std::string name =
-        number(server) + (why.find(url) == std::string::npos ? " (" + url + ")" : "");
-    absences_.try_emplace({server, kind}, Absence{name + " takes no part: " + why});
+    notes_.try_emplace({server, kind}, Absence{server, names_[server], std::current_exception()});
   } catch (...) {  // the session ends
   }
   return std::current_exception();
@@ -38,9 +28,8 @@ void Absentees::note_run(std::size_t server, const std::string& run) {
   runs_[server] = run;
   for (const auto& [other, its_run] : runs_) {
     if (other == server || its_run != run) continue;
-    twins_ = number(std::min(server, other)) + " and " + number(std::max(server, other)) +
-             " are one and the same";
-    absences_.try_emplace({server, Which::lasting}, Absence{*twins_});
+    twins_ = Twins{std::min(server, other), std::max(server, other)};
+    notes_.try_emplace({server, Which::lasting}, *twins_);
   }
 }
 
@@ -52,21 +41,21 @@ void Absentees::ask_run(std::size_t server, redis::Client& client) {
   note_run(server, run);
 }
 
-std::optional<std::string> Absentees::twins() {
+std::optional<Twins> Absentees::twins() {
   const std::lock_guard guard(mutex_);
   return twins_;
 }
 
-std::vector<std::string> Absentees::news(Which which) {
+std::vector<Absentees::Note> Absentees::news(Which which) {
   const std::lock_guard guard(mutex_);
-  std::vector<std::string> lines;
-  for (auto& [key, absence] : absences_) {
+  std::vector<Note> news;
+  for (auto& [key, kept] : notes_) {
     const auto& [server, kind] = key;
-    if (absence.is_told || (kind == Which::all && which == Which::lasting)) continue;
-    lines.push_back(absence.text);
-    absence.is_told = true;
+    if (kept.is_told || (kind == Which::all && which == Which::lasting)) continue;
+    news.push_back(kept.note);
+    kept.is_told = true;
   }
-  return lines;
+  return news;
 }
 
 }  // namespace rlock::lock

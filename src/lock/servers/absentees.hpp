@@ -9,11 +9,20 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "lock/words/refused.hpp"
 #include "redis/client.hpp"
 
 namespace rlock::lock {
+
+// A server that takes no part, counted from 0, and the Error that it met first.
+struct Absence {
+  std::size_t server;
+  std::string url;
+  std::exception_ptr why;
+};
 
 // Thread-safe: all sessions of a run share one.
 class Absentees {
@@ -21,7 +30,7 @@ class Absentees {
   // lasting: only failures that time does not repair, so not a server that is down.
   enum class Which { lasting, all };
 
-  // Sets the URL by which messages name a server. Servers are counted from 0.
+  // Sets the URL by which notes name a server. Servers are counted from 0.
   void set_name(std::size_t server, const std::string& url);
 
   // Call it in the handler of an exception that a request to `server` threw. Notes the server's
@@ -36,23 +45,24 @@ class Absentees {
   // redis::Client::command, and redis::ServerError if the user may not ask for the run.
   void ask_run(std::size_t server, redis::Client& client);
 
-  // Returns a sentence that names two twins, or nothing if none were found.
-  [[nodiscard]] std::optional<std::string> twins();
+  // Returns two twins, or nothing if none were found.
+  [[nodiscard]] std::optional<Twins> twins();
 
-  // Returns the notes that no earlier call returned, a line each.
-  [[nodiscard]] std::vector<std::string> news(Which which);
+  // Returns the notes that no earlier call returned.
+  using Note = std::variant<Absence, Twins>;
+  [[nodiscard]] std::vector<Note> news(Which which);
 
  private:
-  struct Absence {
-    std::string text;
+  struct Kept {
+    Note note;
     bool is_told = false;
   };
 
   std::mutex mutex_;
-  std::map<std::pair<std::size_t, Which>, Absence> absences_;
+  std::map<std::pair<std::size_t, Which>, Kept> notes_;
   std::map<std::size_t, std::string> names_;
   std::map<std::size_t, std::string> runs_;  // the last run of each server
-  std::optional<std::string> twins_;
+  std::optional<Twins> twins_;
 };
 
 }  // namespace rlock::lock

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 
-#include "base/error.hpp"
-#include "base/escape.hpp"
 #include "lock/servers/ballot.hpp"
 #include "lock/servers/tally.hpp"
 #include "lock/words/key_names.hpp"
+#include "lock/words/refused.hpp"
 #include "lua_scripts.hpp"
-#include "redis/server_error.hpp"
 
 namespace rlock::lock {
 namespace {
@@ -51,11 +49,8 @@ TokenCheck ask_all(Session& session, const std::string& name, std::int64_t token
   if (count(votes, Verdict::accepted) >= majority.needed() || failures.empty()) {
     return {unknown > 0 ? Verdict::unknown : Verdict::accepted, std::to_string(token)};
   }
-  if (unknown > 0) {
-    failures.push_back(std::make_exception_ptr(redis::Unavailable(
-        std::to_string(unknown) + " without a counter, which may have been lost")));
-  }
-  throw_too_few(failures, majority, "check the token");
+  if (unknown > 0) failures.push_back(std::make_exception_ptr(Failed("", LostCounters{unknown})));
+  throw_too_few(failures, majority, Purpose::check_token);
 }
 
 }  // namespace
@@ -65,7 +60,7 @@ TokenCheck check_token(redis::Client& client, const std::string& name, std::int6
   const auto answer = lua::check_token::read(client.run(lua::check_token::Call{
       .token = KeyNames(name).token, .checked = token, .abstains = missing == Missing::abstains}));
   if (const auto* none = std::get_if<lua::check_token::NoToken>(&answer)) {
-    refuse_counter(name, none->why);
+    throw Refused(name, NoCounter{none->why});
   }
   if (const auto* stale = std::get_if<lua::check_token::Stale>(&answer)) {
     return {Verdict::stale, stale->highest};
@@ -90,15 +85,9 @@ bool raise_token(redis::Client& client, const std::string& name, const std::stri
   const auto answer = lua::raise_token::read(client.run(lua::raise_token::Call{
       .lock = keys.lock, .info = keys.info, .token = keys.token, .owner = owner, .raised = token}));
   if (const auto* none = std::get_if<lua::raise_token::NoToken>(&answer)) {
-    refuse_counter(name, none->why);
+    throw Refused(name, NoCounter{none->why});
   }
   return std::holds_alternative<lua::raise_token::Raised>(answer);
-}
-
-void refuse_counter(const std::string& name, const std::string& why) {
-  throw Error(ExitStatus::wrong_kind, escape_for_terminal(name) + ": no fencing token from " +
-                                          escape_for_terminal(KeyNames(name).token) + ": " +
-                                          escape_for_terminal(why));
 }
 
 }  // namespace rlock::lock

@@ -20,7 +20,7 @@ struct TokenCheck {
 enum class Missing { accepts, abstains };
 
 // check_token and raise_token may be sent again: they count once. They throw as redis::Client::run,
-// and as refuse_counter.
+// and Refused if the counter key is not a counter.
 
 // Accepts `token` for the lock `name` unless a higher one was granted or accepted before. If a
 // server without a counter abstains, the verdict is `unknown`, and nothing changes.
@@ -37,8 +37,5 @@ enum class Missing { accepts, abstains };
 // Returns false, and changes nothing, if `owner` does not hold the lock `name` on this server.
 [[nodiscard]] bool raise_token(redis::Client& client, const std::string& name,
                                const std::string& owner, std::int64_t token);
-
-// Throws Error (wrong_kind): the counter key of the lock `name` is not a counter, because of `why`.
-[[noreturn]] void refuse_counter(const std::string& name, const std::string& why);
 
 }  // namespace rlock::lock

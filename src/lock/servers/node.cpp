@@ -3,7 +3,7 @@
 #include <system_error>
 
 #include "base/quiet_thread.hpp"
-#include "redis/server_error.hpp"
+#include "lock/servers/failed.hpp"
 
 namespace rlock::lock {
 
@@ -27,8 +27,7 @@ void Node::post(Job job) {
     try {
       thread_ = start_quiet_thread([this] { run(); });
     } catch (const std::system_error& error) {
-      throw redis::Unavailable("cannot start a thread to ask " +
-                               client_.options().endpoint.display() + ": " + error.what());
+      throw Failed(client_.options().endpoint.display(), NoThread{error.what()});
     }
   }
   jobs_.push_back(std::move(job));

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "lock/servers/refusals.hpp"
+#include "lock/servers/failed.hpp"
 #include "redis/socket.hpp"
 
 namespace rlock::lock {

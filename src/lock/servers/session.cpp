@@ -14,12 +14,12 @@ constexpr Milliseconds k_settling{500};
 
 }  // namespace
 
-void SessionOptions::shorten_timeout(Milliseconds length) {
+void SessionOptions::shorten_timeout(Milliseconds length, const char* from) {
   if (servers.size() < 2) return;
   const Milliseconds most = std::max(length / 10, k_shortest_timeout);
   if (most >= client.timeout) return;
   client.timeout = most;
-  client.timeout_from = " (a tenth of the lease)";
+  client.timeout_from = from;
 }
 
 Session::Session(const SessionOptions& options)
@@ -40,9 +40,7 @@ Session::Session(const SessionOptions& options)
 }
 
 void Session::refuse_twins() const {
-  if (const auto twins = absentees_->twins()) {
-    throw Refused(Refused::Why::is_one_server, *twins + " (" + display_ + ")");
-  }
+  if (const auto twins = absentees_->twins()) throw Refused(display_, *twins);
 }
 
 void Session::settle() {

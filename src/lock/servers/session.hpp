@@ -22,8 +22,9 @@ struct SessionOptions {
   // Shared by all sessions that are made from these options.
   std::shared_ptr<Absentees> absentees = std::make_shared<Absentees>();
 
-  // Several servers: limits the timeout to a tenth of a lease of `length` (50 ms at least).
-  void shorten_timeout(Milliseconds length);
+  // Several servers: limits the timeout to a tenth of a lease of `length` (50 ms at least), which
+  // is then from `from` (as redis::Patience::from).
+  void shorten_timeout(Milliseconds length, const char* from);
 };
 
 // Not thread-safe: each thread has a session of its own.

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
+#include <string>
 
-#include "base/words.hpp"
-#include "lock/servers/refusals.hpp"
 #include "redis/server_error.hpp"
 
 namespace rlock::lock {
@@ -17,7 +15,6 @@ bool ends_sooner(const Busy& one, const Busy& other) {
 }
 
 struct Reasons {
-  std::string text;  // for the end of a message: each failure's text once
   std::size_t restarted = 0;
   std::size_t lasting = 0;  // errors that time alone does not repair
   std::exception_ptr first_lasting;
@@ -25,12 +22,10 @@ struct Reasons {
 
 Reasons reasons_of(const std::vector<std::exception_ptr>& failures) {
   Reasons reasons;
-  std::set<std::string> texts;
   for (const std::exception_ptr& failure : failures) {
     try {
       std::rethrow_exception(failure);
     } catch (const Error& error) {
-      texts.insert(error.what());
       if (dynamic_cast<const Restarted*>(&error) != nullptr) ++reasons.restarted;
       if (error.is_temporary()) continue;
       ++reasons.lasting;
@@ -38,7 +33,6 @@ Reasons reasons_of(const std::vector<std::exception_ptr>& failures) {
     } catch (const redis::Interrupted&) {  // the session ends
     }
   }
-  if (!texts.empty()) reasons.text = ": " + join({texts.begin(), texts.end()}, "; ");
   return reasons;
 }
 
@@ -57,25 +51,20 @@ Refusal add_up(std::vector<Busy> refusals, std::size_t granted,
   refusal.busy.ttl = refusals[std::min(missing, refusals.size()) - 1].ttl;
   const std::size_t unknown = majority.servers - granted - refusals.size() - failures.size();
   if (!failures.empty() && most->second + unknown < majority.needed()) {
-    refusal.busy.failure = std::make_exception_ptr(redis::Unavailable(
-        "no owner is known to have a majority of the " + std::to_string(majority.servers) +
-        " servers, and some of them fail" + reasons_of(failures).text));
+    refusal.busy.failure = std::make_exception_ptr(Failed("", NoOwner{majority.servers, failures}));
   }
   return refusal;
 }
 
 void throw_too_few(const std::vector<std::exception_ptr>& failures, Majority majority,
-                   const std::string& what, std::size_t silent) {
+                   Purpose purpose, std::size_t silent) {
   const Reasons reasons = reasons_of(failures);
   if (majority.is_blocked_by(reasons.lasting)) std::rethrow_exception(reasons.first_lasting);
-  const std::string text =
-      "too few of the " + std::to_string(majority.servers) + " servers answered, " +
-      std::to_string(majority.needed()) + " are needed to " + what + reasons.text +
-      (silent > 0 ? "; " + std::to_string(silent) + " did not answer in time" : "");
+  const TooFew why{majority.servers, majority.needed(), purpose, failures, silent};
   if (reasons.restarted > 0 && !majority.is_blocked_by(failures.size() - reasons.restarted)) {
-    throw Restarted(text);
+    throw Restarted("", why);
   }
-  throw redis::Unavailable(text);
+  throw Failed("", why);
 }
 
 }  // namespace rlock::lock

@@ -3,9 +3,9 @@
 
 #include <cstddef>
 #include <exception>
-#include <string>
 #include <vector>
 
+#include "lock/servers/failed.hpp"
 #include "lock/words/busy.hpp"
 
 namespace rlock::lock {
@@ -31,10 +31,10 @@ struct Refusal {
 [[nodiscard]] Refusal add_up(std::vector<Busy> refusals, std::size_t granted,
                              const std::vector<std::exception_ptr>& failures, Majority majority);
 
-// Throws Unavailable with all failures, or the first permanent error if permanent errors rule out a
-// majority, or Restarted if restarted servers are what is missing. `what`: what the servers were
-// asked to do, for the message. `silent`: how many servers have neither answered nor failed.
+// Throws Failed with all failures, or the first permanent error if permanent errors rule out a
+// majority, or Restarted if restarted servers are what is missing. `silent`: how many servers have
+// neither answered nor failed.
 [[noreturn]] void throw_too_few(const std::vector<std::exception_ptr>& failures, Majority majority,
-                                const std::string& what, std::size_t silent = 0);
+                                Purpose purpose, std::size_t silent = 0);
 
 }  // namespace rlock::lock

@@ -2,8 +2,7 @@
 
 #include <array>
 
-#include "base/error.hpp"
-#include "base/escape.hpp"
+#include "lock/words/refused.hpp"
 
 namespace rlock::lock {
 namespace {
@@ -32,11 +31,6 @@ bool is_reader_key(std::string_view name) {
   return !number.empty() && number.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-[[noreturn]] void refuse(std::string_view name, const std::string& why) {
-  throw Error(ExitStatus::usage, "bad lock name: '" + escape_for_terminal(std::string(name)) +
-                                     "' " + why + "; choose another name");
-}
-
 constexpr const char* k_taken = "2";
 constexpr const char* k_braced_taken = "3";
 
@@ -44,8 +38,7 @@ constexpr const char* k_braced_taken = "3";
 
 void check_length(std::string_view name) {
   if (name.empty() || name.size() > k_longest_name) {
-    throw Error(ExitStatus::usage, "bad lock name: it has " + std::to_string(name.size()) +
-                                       " bytes; expected 1 to 1024");
+    throw Refused(std::string(name), BadName{BadName::Because::length});
   }
 }
 
@@ -53,10 +46,10 @@ void check_name(std::string_view name) {
   check_length(name);
   for (const std::string_view prefix : k_prefixes) {
     if (name.starts_with(prefix)) {
-      refuse(name, "begins with '" + std::string(prefix) + "', as the keys of other locks do");
+      throw Refused(std::string(name), BadName{BadName::Because::prefix, std::string(prefix)});
     }
   }
-  if (is_reader_key(name)) refuse(name, "is the key of another lock's reader");
+  if (is_reader_key(name)) throw Refused(std::string(name), BadName{BadName::Because::reader});
 }
 
 bool is_braced(const std::string& name) {

@@ -13,26 +13,28 @@ constexpr auto k_kinds = std::to_array<KindTraits>({
      .name = "fair",
      .queues = true,
      .holder_listens = false,  // each waiter has its own channel
-     .no_quorum = "a fair lock, because each has its own queue"},
+     .needs_one_server = true},
     {.kind = Kind::simple, .name = "simple", .shape = Shape::string, .side = Side::string},
     {.kind = Kind::read,
      .name = "read",
      .shape = Shape::sides,
      .side = Side::read,
      .is_shared = true,
-     .no_quorum = "a read lock"},
+     .needs_one_server = true,
+     .has_tokens = false},  // the next reader's would outdate one while both hold the lock
     {.kind = Kind::write,
      .name = "write",
      .shape = Shape::sides,
      .side = Side::write,
      .is_shared = true,
-     .no_quorum = "a write lock"},
+     .needs_one_server = true},
     {.kind = Kind::semaphore,
      .name = "semaphore",
      .shape = Shape::permits,
      .is_shared = true,
      .holder_listens = false,  // a semaphore to which somebody listens stays for a day
-     .no_quorum = "a semaphore"},
+     .needs_one_server = true,
+     .has_tokens = false},  // the newest would shut out the other holders
 });
 static_assert(std::ranges::all_of(k_kinds, [](const KindTraits& row) {
   return &row == &k_kinds[static_cast<std::size_t>(row.kind)];

@@ -28,10 +28,11 @@ struct KindTraits {
   const char* name;  // in the options, the environment and the JSON
   Shape shape = Shape::hash;
   Side side = Side::none;
-  bool queues = false;              // waiters have places, and each is called on its own channel
-  bool is_shared = false;           // several owners may hold the lock at once
-  bool holder_listens = true;       // the process that keeps a lock listens for its release
-  const char* no_quorum = nullptr;  // what several independent servers cannot keep
+  bool queues = false;            // waiters have places, and each is called on its own channel
+  bool is_shared = false;         // several owners may hold the lock at once
+  bool holder_listens = true;     // the process that keeps a lock listens for its release
+  bool needs_one_server = false;  // several independent servers cannot keep it
+  bool has_tokens = true;         // fencing tokens
 };
 
 [[nodiscard]] const KindTraits& traits_of(Kind kind);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/escape.hpp"
 #include "base/random.hpp"
 #include "lock/servers/ballot.hpp"
 #include "lock/servers/fencing.hpp"
@@ -145,7 +144,7 @@ std::variant<Hold, Refusal> QuorumLock::attempt(Session& session) {
   }
   take_back(session);
   if (refusals.empty() || majority_.is_blocked_by(failures.size())) {
-    throw_too_few(failures, majority_, "take the lock");
+    throw_too_few(failures, majority_, Purpose::take);
   }
   return add_up(std::move(refusals), granted, failures, majority_);
 }
@@ -165,11 +164,8 @@ void QuorumLock::raise_token(Session& session, std::int64_t token, TimePoint dea
   if (is_raised(votes)) return;
   take_back(session);
   const auto failures = failures_of(votes);
-  if (!failures.empty()) throw_too_few(failures, majority_, "make the fencing token known");
-  throw redis::Unavailable(escape_for_terminal(name()) +
-                           ": too late: the lease ended, or the lock was deleted, before " +
-                           std::to_string(majority_.needed()) + " of the " +
-                           std::to_string(majority_.servers) + " servers knew its fencing token");
+  if (!failures.empty()) throw_too_few(failures, majority_, Purpose::raise_token);
+  throw Failed(name(), LateToken{majority_.servers, majority_.needed()});
 }
 
 std::optional<Hold> QuorumLock::reenter(Session& session) {
@@ -201,14 +197,9 @@ std::optional<Hold> QuorumLock::reenter(Session& session) {
   const std::size_t in = count_votes(votes, is_in);
   if (in >= majority_.needed() && (fencing_ == Fencing::off || token_)) return entered;
   take_back(session);
-  if (in >= majority_.needed()) {
-    throw Refused(Refused::Why::no_token_drawn,
-                  escape_for_terminal(name()) +
-                      ": the outer run has no valid fencing token (it drew none, or there is a "
-                      "higher one), and several servers cannot draw one for a nested run");
-  }
+  if (in >= majority_.needed()) throw Refused(name(), NoOuterToken{});
   if (majority_.is_blocked_by(count_votes(votes, is_out))) return std::nullopt;
-  throw_too_few(failures_of(votes), majority_, "re-enter the lock");
+  throw_too_few(failures_of(votes), majority_, Purpose::reenter);
 }
 
 }  // namespace rlock::lock

@@ -36,8 +36,8 @@ class QuorumLock final : public Lock {
   [[nodiscard]] Channel channel() const override { return {front().channel().name}; }
   [[nodiscard]] int marks() const noexcept override;
 
-  // Tries a few times if several owners that came at once have some votes each. Throws Unavailable
-  // if no majority answers, and Refused (usage) if two of the servers are twins.
+  // Tries a few times if several owners that came at once have some votes each. Throws Failed if
+  // no majority answers, and Refused (usage) if two of the servers are twins.
   [[nodiscard]] std::variant<Hold, Busy> try_acquire(Session& session, Join join) override;
   [[nodiscard]] std::optional<Hold> reenter(Session& session) override;
 

@@ -47,7 +47,7 @@ Release QuorumLock::release(Session& session, Milliseconds keep) {
   if (connected) connected->wait({TimePoint::max(), session.wake_fd()}, k_for_all);
   const auto votes =
       ballot.wait({after(BootClock::now(), k_release_bound), session.wake_fd()}, k_for_all);
-  if (!is_answered(votes)) throw_too_few(failures_of(votes), majority_, "release the lock");
+  if (!is_answered(votes)) throw_too_few(failures_of(votes), majority_, Purpose::release);
   if (majority_.is_blocked_by(count_answers(votes, Release::not_held))) return Release::not_held;
   return count_answers(votes, Release::still_held) > 0 ? Release::still_held : Release::freed;
 }

@@ -23,11 +23,11 @@ bool is_decided(const Votes& votes, Majority majority) {
 }
 
 // Returns the answer of the majority. Throws if there is none.
-Renewal decide(const Votes& votes, Majority majority, const char* what) {
+Renewal decide(const Votes& votes, Majority majority, Purpose purpose) {
   if (count_answers(votes, Renewal::renewed) >= majority.needed()) return Renewal::renewed;
   if (majority.is_blocked_by(count_answers(votes, Renewal::lost))) return Renewal::lost;
   const auto silent = count_votes(votes, [](const auto& vote) { return !vote.is_in(); });
-  throw_too_few(failures_of(votes), majority, what, silent);
+  throw_too_few(failures_of(votes), majority, purpose, silent);
 }
 
 // The servers that must get the lock again: those that say they have lost it, at any time, once a
@@ -114,7 +114,7 @@ Renewal QuorumLock::renew(Session& session, TimePoint* deadline) const {
     return is_decided(so_far, majority_);
   });
   if (deadline == nullptr) session.refuse_twins();
-  const Renewal answer = decide(votes, majority_, "renew the lock");
+  const Renewal answer = decide(votes, majority_, Purpose::renew);
   if (answer == Renewal::lost || deadline == nullptr) return answer;
   *deadline = lease_deadline(asked, lease());
   for (const std::size_t i : healing->confirm()) {
@@ -133,7 +133,7 @@ Renewal QuorumLock::ask(Session& session) const {
   const Votes votes = ballot.wait({TimePoint::max(), session.wake_fd()}, [&](const Votes& so_far) {
     return is_decided(so_far, majority_);
   });
-  return decide(votes, majority_, "ask for the lock");
+  return decide(votes, majority_, Purpose::ask_for_lock);
 }
 
 void QuorumLock::go_on_with(const Hold& hold) {
@@ -152,7 +152,7 @@ bool QuorumLock::has_ended(Session& session) const {
   });
   if (count_answers(votes, true) >= majority_.needed()) return true;
   if (majority_.is_blocked_by(count_answers(votes, false))) return false;
-  throw_too_few(failures_of(votes), majority_, "ask for the hold");
+  throw_too_few(failures_of(votes), majority_, Purpose::ask_for_hold);
 }
 
 }  // namespace rlock::lock

@@ -35,12 +35,7 @@ Layout read_write_layout(const std::string& name, Kind side) {
   Layout layout{.kind = side, .keys = KeyNames(name)};
   layout.channel = {layout.keys.read_write_channel};
   layout.owner_ending = ":write";
-  if (side == Kind::read) {
-    layout.longest_renewal_interval = k_longest_reader_interval;
-    layout.no_fencing =
-        "a reader has no fencing token: the next reader's token would outdate it while both hold "
-        "the lock";
-  }
+  if (side == Kind::read) layout.longest_renewal_interval = k_longest_reader_interval;
   layout.acquire = side == Kind::read ? acquire_read : acquire_write;
   const SideWord word = side == Kind::read ? SideWord("read") : "write";
   layout.reenter = [word](const Asker& asker, Milliseconds memory) {

@@ -5,8 +5,6 @@ namespace rlock::lock {
 Layout semaphore_layout(const std::string& name, int permits) {
   Layout layout{.kind = Kind::semaphore, .keys = KeyNames(name)};
   layout.channel = {layout.keys.semaphore_channel, k_none_left_message};
-  layout.no_fencing =
-      "a semaphore has no fencing tokens: the newest one would shut out the other holders";
   layout.acquire = [permits](const Asker& asker, Join join) {
     return lua::acquire_semaphore::Call{.lock = asker.keys.lock,
                                         .info = asker.keys.info,
