@@ -14,7 +14,7 @@ declare -A allowed=(
     [cli/commands]="cli/* lock lock/* process redis base"
     [cli/watching]="cli/output cli/settings cli/terminal lock/inspection lock/words redis base"
     [cli/taking]="cli/output cli/settings cli/terminal lock lock/* process redis base"
-    [cli/output]="cli/settings cli/terminal lock/inspection lock/words redis base"
+    [cli/output]="cli/settings cli/terminal lock/inspection lock/servers lock/words redis base"
     [cli/settings]="cli/parsing cli/terminal lock/kinds/* lock/servers lock/words redis base"
     [cli/parsing]=""
     [cli/terminal]="base"
@@ -74,7 +74,7 @@ check_include() {
         *..*) echo "$file: \"$header\": includes start at src/" ;;
     esac
     case $file:$header in
-        lock/*:base/shell_quote.hpp | lock/*:base/wording.hpp | lock/inspection/*:base/duration.hpp)
+        lock/*:base/shell_quote.hpp | lock/*:base/wording.hpp | lock/*:base/duration.hpp)
             echo "$file: \"$header\": lock tells facts; cli/output puts them into words" ;;
     esac
     if [[ $target == "$room" ]] || ! is_room "$target"; then return 0; fi
@@ -125,6 +125,14 @@ named_options() {
             s/^([^:]*):[0-9]+:("(.*[ (])?(--[a-z]|-[A-Za-z][^A-Za-z0-9-]).*)/\1: \2: only cli names options/p'
 }
 
+# Prints the sentences of lock, which belong to cli/output: texts with a letter and a space, outside of
+# comments. Only what a redis::ProtocolError says of a reply is a part of a sentence of redis.
+sentences() {
+    local text='"([^"\\]|\\.)*"'
+    grep -rnoE --include='*.[ch]pp' "//.*|'([^'\\\\]|\\\\.)+'|ProtocolError\($text|$text" lock | sort |
+        sed -nE 's/^([^:]*):[0-9]+:(".*([A-Za-z].* | .*[A-Za-z]).*")$/\1: \2: lock tells facts; cli\/output has the words/p'
+}
+
 # Prints the calls of scripts whose arguments are told apart by their places only: most keys of a script
 # have one type, and the compiler would take two that are swapped.
 nameless_arguments() {
@@ -146,6 +154,7 @@ check_tree() (
             check_include "$file" "$header"
         done
     named_options
+    sentences
     nameless_arguments
 )
 
@@ -191,6 +200,10 @@ plant lock/inspection/repair.hpp '#include "lock/holding/waiting.hpp"\n' '"lock/
 plant lock/inspection/listened.cpp '#include "base/shell_quote.hpp"\n' '"base/shell_quote.hpp": lock tells facts'
 plant lock/servers/session.cpp '#include "base/wording.hpp"\n' '"base/wording.hpp": lock tells facts'
 plant lock/inspection/server_health.cpp '#include "base/duration.hpp"\n' '"base/duration.hpp": lock tells facts'
+plant lock/holding/waiting.cpp '#include "base/duration.hpp"\n' '"base/duration.hpp": lock tells facts'
+plant lock/make_lock.cpp 'throw Refused(name, "it is in use"); // "no"\n' '"it is in use": lock tells facts'
+plant lock/words/kind.cpp 'f(":: \\"a\\", or b", x);\n' '":: \"a\", or b": lock tells facts'
+plant lock/kinds/layout.hpp 'const char* k_why = "redis://a: " "away"; // the rest\n' '"redis://a: ": lock tells facts'
 plant lock/make_lock.cpp 'throw Error("--fence: not for a reader");\n' '"--fence: not for a reader": only cli names options'
 plant lock/inspection/repair.cpp 'f("take it with (-s)", -x, "or \\"-x\\"");\n' '"take it with (-s)": only cli names options'
 plant redis/url.cpp 'f("a", -x, "give -r");\n' '"give -r": only cli names options'
