@@ -17,7 +17,8 @@ std::exception_ptr Absentees::note_failure(std::size_t server) {
   } catch (const Error& error) {
     const Which kind = error.is_temporary() ? Which::all : Which::lasting;
     const std::lock_guard guard(mutex_);
-    notes_.try_emplace({server, kind}, Absence{server, names_[server], std::current_exception()});
+    notes_.try_emplace({server, kind},
+                       Kept{Absence{server, names_[server], std::current_exception()}});
   } catch (...) {  // the session ends
   }
   return std::current_exception();
@@ -29,7 +30,7 @@ void Absentees::note_run(std::size_t server, const std::string& run) {
   for (const auto& [other, its_run] : runs_) {
     if (other == server || its_run != run) continue;
     twins_ = Twins{std::min(server, other), std::max(server, other)};
-    notes_.try_emplace({server, Which::lasting}, *twins_);
+    notes_.try_emplace({server, Which::lasting}, Kept{*twins_});
   }
 }
 
