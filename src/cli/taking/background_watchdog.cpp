@@ -11,6 +11,7 @@
 
 #include "base/duration.hpp"
 #include "base/percent.hpp"
+#include "cli/output/refusal_text.hpp"
 #include "cli/taking/held_locks.hpp"
 #include "lock/holding/listener.hpp"
 #include "redis/server_error.hpp"
@@ -154,7 +155,11 @@ BackgroundWatchdog::BackgroundWatchdog(const lock::Wish& wish, const lock::Sessi
                                        const process::Watched& caller)
     : process_(caller.handle,
                [&](const std::string& message, const std::function<void()>& started) {
-                 keep(wish, servers, message, caller.handle, started);
+                 try {
+                   keep(wish, servers, message, caller.handle, started);
+                 } catch (const Error& error) {
+                   throw Error(error.status(), sentence_of(error));
+                 }
                }) {}
 
 void BackgroundWatchdog::hand_over(const lock::Hold& hold) { process_.hand_over(to_message(hold)); }
