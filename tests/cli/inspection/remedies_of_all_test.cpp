@@ -1,0 +1,469 @@
+// Every problem that rlock can tell of: its hint is pasted, and acts on the server that was looked
+// at. A code that src knows, and that nobody tries here, fails.
+#include <csignal>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "cli/inspection/remedies_fixture.hpp"
+#include "support/cluster.hpp"
+#include "support/contents.hpp"
+#include "support/fake_server.hpp"
+#include "support/foreign_owner.hpp"
+#include "support/process.hpp"
+#include "support/server.hpp"
+#include "support/wait_until.hpp"
+#include "support/words.hpp"
+
+using namespace rlock::test;
+using namespace rlock::test::remedies;
+
+namespace {
+
+const std::string k_queue = "redisson_lock_queue:{job}";
+const std::string k_scores = "redisson_lock_timeout:{job}";
+const std::string k_info = "rlock_info:{job}";
+const std::string k_permits = "{job}:timeout";
+
+// The hints in what doctor has printed, by their codes; empty where there is none.
+std::multimap<std::string, std::string> hints_in(const std::string& out) {
+  std::multimap<std::string, std::string> hints;
+  std::istringstream lines(out);
+  auto last = hints.end();
+  for (std::string line; std::getline(lines, line);) {
+    const std::string mark = "    hint: ";
+    for (const std::string level : {": problem: ", ": note: "}) {
+      const std::size_t at = line.find(level);
+      if (line.starts_with(" ") || at == std::string::npos) continue;
+      last = hints.emplace(line.substr(at + level.size()), "");
+    }
+    if (line.starts_with(mark) && last != hints.end()) last->second = line.substr(mark.size());
+  }
+  return hints;
+}
+
+// Looks at the server, and returns the hint that comes with this code.
+std::string hint_of(const std::string& code, const Words& options, const EnvChanges& env = {}) {
+  Words words = options;
+  words.insert(words.end(), {"doctor", "job"});
+  const Result result = invoke(words, env);
+  CAPTURE(code);
+  CAPTURE(result.out);
+  CAPTURE(result.err);
+  const auto hints = hints_in(result.out);
+  REQUIRE(hints.contains(code));
+  CHECK_FALSE(has(result.out, k_password));
+  return hints.find(code)->second;
+}
+
+std::string replaced(std::string text, const std::string& what, const std::string& by) {
+  const std::size_t at = text.find(what);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, what.size(), by);
+}
+
+// A guarded server, and the lock "job" on it.
+struct Ward : Guarded {
+  Words options{"--user", "bob", "-r", "redis://" + host + "/3"};
+  EnvChanges password{{"RLOCK_PASSWORD", k_password}};
+
+  [[nodiscard]] std::string hint(const std::string& code) const {
+    return hint_of(code, options, password);
+  }
+  void paste_hint(const std::string& code, int status = 0) const {
+    paste(hint(code), password, status);
+  }
+  // Pastes the hint, after which nothing more is told.
+  void mend(const std::string& code, int status = 0) const {
+    paste_hint(code, status);
+    CHECK_FALSE(tells(code));
+  }
+  [[nodiscard]] bool tells(const std::string& code) const {
+    Words words = options;
+    words.insert(words.end(), {"doctor", "job"});
+    const Result result = invoke(words, password);
+    CAPTURE(result.out);
+    return hints_in(result.out).contains(code);
+  }
+  // The hint is for people, and no command.
+  void advise(const std::string& code) const {
+    const std::string text = hint(code);
+    CHECK_FALSE(text.empty());
+    CHECK_FALSE(has(text, "redis-cli"));
+    CHECK_FALSE(has(text, "rlock -"));
+  }
+  void hold() const {
+    command({"HSET", "job", k_foreign_owner, "1"});
+    command({"PEXPIRE", "job", "600000"});
+  }
+  void make_semaphore(const std::string& available, const std::string& told) const {
+    command({"SET", "job", available, "PX", "600000"});
+    command({"HSET", k_info, "permits", told});
+    command({"PEXPIRE", k_info, "600000"});
+  }
+};
+
+// Somebody who waits for a message.
+class Sleeper {
+ public:
+  Sleeper(const Ward& ward, const std::string& channel) : connection_(ward.server.connect()) {
+    connection_.call({"SUBSCRIBE", channel});
+  }
+  [[nodiscard]] bool is_woken() { return connection_.call({"PING"}).at(0) == "message"; }
+
+ private:
+  RespClient connection_;
+};
+
+std::string bulk(const std::string& text) {
+  return "$" + std::to_string(text.size()) + "\r\n" + text + "\r\n";
+}
+
+// Returns what doctor says of a server whose clock stands still, and that is as old.
+std::string hint_of_fake(const std::string& code) {
+  const FakeServer server(
+      FakeOptions{.replies = {"+OK\r\n*0\r\n", bulk("redis_version:6.0.16\r\n"), "-ERR no\r\n",
+                              "*2\r\n" + bulk("1000000") + bulk("0")},
+                  .close_after = true});
+  return hint_of(code, {"-r", "redis://127.0.0.1:" + std::to_string(server.port())});
+}
+
+void try_no_expiry() {
+  Ward ward;
+  ward.command({"HSET", "job", k_foreign_owner, "1"});
+  ward.mend("no_expiry");
+  ward.command({"SET", "job", k_foreign_client});
+  ward.mend("no_expiry");
+  for (const char* value : {"anything", "4"}) {
+    ward.command({"SET", "job", value});
+    ward.advise("no_expiry");
+  }
+  ward.command({"DEL", "job"});
+  ward.command({"HSET", "job", "mode", "read", "a:1", "1", "b:1", "1"});
+  CHECK(has(ward.hint("no_expiry"), "only if all its holders are gone"));
+  ward.mend("no_expiry");
+  // Of several permits only those that never end, whoever took them.
+  ward.make_semaphore("1", "4");
+  ward.command({"ZADD", k_permits, "922337203685477", k_foreign_permit, "99999999999999", "living",
+                "922337203685477", k_foreign_owner});
+  ward.paste_hint("no_expiry");
+  CHECK(has(ward.hint("no_expiry"), k_foreign_permit_shown));
+  ward.mend("no_expiry");
+  CHECK(ward.command({"ZRANGE", k_permits, "0", "-1"}) == "living");
+  CHECK(ward.command({"GET", "job"}) == "3");
+}
+
+void try_dead_holder() {
+  Ward ward;
+  for (const char* kind : {"reentrant", "simple"}) {
+    Process holder(rlock_argv("exec", "--kind", kind, "--lease", "10m", ward.options, "job", "--",
+                              "sh", "-c", "echo held; exec sleep 600"),
+                   {.env = ward.password});
+    holder.wait_for_stdout("held");
+    holder.signal(SIGKILL);
+    holder.wait();
+    ward.mend("dead_holder");
+    CHECK(ward.command({"EXISTS", "job"}) == "0");
+  }
+  // It takes nothing from those who hold the lock beside him.
+  for (const char* kind : {"-s", "--permits=2"}) {
+    const auto hold = [&] {
+      return std::make_unique<Process>(
+          rlock_argv("exec", kind, "--lease", "10m", ward.options, "job", "--", "sh", "-c",
+                     "echo held; exec sleep 600"),
+          ProcessOptions{.env = ward.password});
+    };
+    const auto dead = hold();
+    const auto living = hold();
+    dead->wait_for_stdout("held");
+    living->wait_for_stdout("held");
+    dead->signal(SIGKILL);
+    dead->wait();
+    ward.mend("dead_holder");
+    CHECK(ward.command({"EXISTS", "job"}) == "1");
+    CHECK(living->running());
+    living->signal(SIGTERM);
+    living->wait();
+    CHECK(wait_until([&] { return ward.command({"EXISTS", "job"}) == "0"; }));
+  }
+}
+
+void try_wrong_kind() {
+  Ward ward;
+  ward.hold();
+  ward.command({"SET", k_queue, "x"});
+  ward.advise("wrong_kind");
+}
+
+void try_mixed_kinds() {
+  Ward ward;
+  ward.command({"SET", "job", k_foreign_client, "PX", "600000"});
+  ward.command({"RPUSH", k_queue, "a:1"});
+  ward.advise("mixed_kinds");
+  // Redisson's readers do not look whether somebody holds the lock as a plain one.
+  Ward other;
+  Process holder(rlock_argv("exec", other.options, "job", "--", "sh", "-c", "echo held; cat"),
+                 {.env = other.password, .hold_stdin = true});
+  holder.wait_for_stdout("held");
+  other.command({"HSET", "job", "mode", "read", "a:1", "1"});
+  other.command({"SET", "{job}:a:1:rwlock_timeout:1", "1", "PX", "600000"});
+  other.advise("mixed_kinds");
+  CHECK_FALSE(other.tells("dead_reader"));
+  holder.close_stdin();
+  holder.wait();
+}
+
+void try_dead_head() {
+  Ward ward;
+  ward.hold();
+  ward.command({"RPUSH", k_queue, "a:1"});
+  ward.command({"ZADD", k_scores, "1000", "a:1"});
+  ward.mend("dead_head");
+}
+
+void try_dead_reader() {
+  Ward ward;
+  ward.command({"HSET", "job", "mode", "read", "a:1", "1", "b:1", "1"});
+  ward.command({"PEXPIRE", "job", "600000"});
+  const std::string living = "{job}:b:1:rwlock_timeout:1";
+  ward.command({"SET", living, "1", "PX", "600000"});
+  ward.advise("dead_reader");
+  ward.command({"DEL", living});
+  ward.mend("dead_reader");
+}
+
+void try_member_without_score() {
+  Ward ward;
+  ward.hold();
+  ward.command({"RPUSH", k_queue, "a:1"});
+  ward.mend("member_without_score");
+}
+
+void try_score_without_member() {
+  Ward ward;
+  ward.hold();
+  ward.command({"ZADD", k_scores, "99999999999999", "a:1"});
+  ward.mend("score_without_member");
+}
+
+void try_deadline_far_ahead() {
+  Ward ward;
+  ward.hold();
+  ward.command({"RPUSH", k_queue, "a:1"});
+  ward.command({"ZADD", k_scores, "99999999999999", "a:1"});
+  ward.mend("deadline_far_ahead");
+}
+
+void try_bad_token() {
+  Ward ward;
+  ward.command({"SET", k_token, "nonsense"});
+  ward.mend("bad_token");
+}
+
+void try_token_expires() {
+  Ward ward;
+  ward.command({"SET", k_token, "7", "PX", "600000"});
+  ward.mend("token_expires");
+  CHECK(ward.command({"GET", k_token}) == "7");
+}
+
+void try_token_behind() {
+  Ward ward;
+  ward.hold();
+  ward.command({"HSET", k_info, k_foreign_owner, R"({"token":"77"})"});
+  ward.command({"PEXPIRE", k_info, "600000"});
+  ward.mend("token_behind");
+  CHECK(ward.command({"GET", k_token}) == "77");
+}
+
+void try_ended_permit() {
+  Ward ward;
+  ward.make_semaphore("4", "5");
+  ward.command({"ZADD", k_permits, "1000", "0123456789abcdef"});
+  ward.mend("ended_permit");
+}
+
+void try_permits_differ() {
+  Ward ward;
+  ward.make_semaphore("4", "5");
+  ward.advise("permits_differ");
+}
+
+void try_leaked_latch() {
+  Ward ward;
+  ward.command({"SET", "redisson_unlock_latch:{job}:0123456789abcdef", "1"});
+  ward.mend("leaked_latch");
+}
+
+void try_lasting_info() {
+  Ward ward;
+  ward.hold();
+  ward.command({"HSET", k_info, k_foreign_owner, "{}"});
+  ward.mend("lasting_info");
+}
+
+void try_sleeping_waiter() {
+  Ward ward;
+  Sleeper of_lock(ward, "redisson_lock__channel:{job}");
+  paste(ward.hint("sleeping_waiter"), ward.password, 1);  // 1: it was free
+  CHECK(of_lock.is_woken());
+  for (const bool is_there : {false, true}) {
+    Ward other;
+    if (is_there) other.make_semaphore("3", "3");
+    Sleeper of_semaphore(other, "redisson_sc:{job}");
+    const std::string hint = other.hint("sleeping_waiter");
+    paste(is_there ? hint : replaced(hint, "--permits N", "--permits 2"), other.password);
+    CHECK(of_semaphore.is_woken());
+  }
+}
+
+void try_old_version() { CHECK(hint_of_fake("old_version").empty()); }
+
+void try_clock_differs() {
+  CHECK(hint_of_fake("clock_differs") == "timedatectl set-ntp true  # on both hosts");
+}
+
+void try_replica() {
+  Guarded master;
+  Ward ward;
+  ward.server.command({"CONFIG", "SET", "masteruser", "bob"});
+  ward.server.command({"CONFIG", "SET", "masterauth", k_password});
+  ward.server.command({"REPLICAOF", "127.0.0.1", std::to_string(master.server.port())});
+  REQUIRE(wait_until([&] {
+    return has(ward.server.command({"INFO", "replication"}), "master_link_status:up");
+  }));
+  paste(ward.hint("replica"), ward.password);
+  const std::string url = "redis://bob:" + k_password + "@" + ward.host + "/3";
+  const std::string hint = hint_of("replica", {"-r", url});
+  CHECK(hint ==
+        "rlock --user bob -r redis://" + master.host + "/3 doctor  # with RLOCK_PASSWORD set");
+  paste(hint, ward.password);
+  CHECK(hint_of("failover", {"--user", "bob", "-r", "redis://" + master.host}, ward.password) ==
+        "");
+}
+
+void try_out_of_memory() {
+  Ward ward;
+  ward.command({"CONFIG", "SET", "maxmemory", "1"});
+  paste(replaced(ward.hint("out_of_memory"), "BYTES", "0"), ward.password);
+  CHECK(ward.server.command({"CONFIG", "GET", "maxmemory"}) == "maxmemory\n0");
+}
+
+void try_eviction() {
+  Ward ward;
+  for (const char* limit : {"0", "100mb"}) {
+    ward.command({"CONFIG", "SET", "maxmemory", limit});
+    ward.command({"CONFIG", "SET", "maxmemory-policy", "allkeys-lru"});
+    ward.mend("eviction");
+  }
+}
+
+void try_persistence_fails() {
+  Ward ward;
+  std::filesystem::create_directories(ward.server.directory() + "/dump.rdb/full");
+  ward.command({"CONFIG", "SET", "dbfilename", "dump.rdb"});
+  ward.command({"BGSAVE"});
+  REQUIRE(wait_until([&] {
+    return has(ward.server.command({"INFO", "persistence"}), "rdb_last_bgsave_status:err");
+  }));
+  paste(ward.hint("persistence_fails"), ward.password);
+}
+
+void try_no_persistence() {
+  Ward ward;
+  ward.mend("no_persistence");
+}
+
+void try_fresh_restart() {
+  Ward ward;
+  paste(ward.hint("fresh_restart"), ward.password);
+}
+
+void try_cluster_down() {
+  Server node({.args = {"--cluster-enabled", "yes"}});
+  paste(hint_of("cluster_down", {"-r", node.tcp_url()}), {});
+}
+
+void try_cluster() {
+  Cluster cluster;
+  const std::size_t node = cluster.owner("job");
+  paste(hint_of("cluster", {"-r", cluster.node(node).tcp_url()}), {});
+}
+
+void try_rights() {
+  Ward ward;
+  ward.server.command({"ACL", "SETUSER", "bob", "-publish"});
+  CHECK(ward.hint("rights") == "man rlock  # its section \"Access control\" has them");
+}
+
+void try_not_permitted() {
+  Ward ward;
+  ward.server.command({"ACL", "SETUSER", "bob", "-info"});
+  paste(ward.hint("not_permitted"), ward.password);
+  CHECK_FALSE(has(ward.server.command({"ACL", "GETUSER", "bob"}), "-info"));
+}
+
+const std::map<std::string, void (*)()> k_trials = {
+    {"no_expiry", try_no_expiry},
+    {"dead_holder", try_dead_holder},
+    {"wrong_kind", try_wrong_kind},
+    {"mixed_kinds", try_mixed_kinds},
+    {"dead_head", try_dead_head},
+    {"dead_reader", try_dead_reader},
+    {"member_without_score", try_member_without_score},
+    {"score_without_member", try_score_without_member},
+    {"deadline_far_ahead", try_deadline_far_ahead},
+    {"bad_token", try_bad_token},
+    {"token_expires", try_token_expires},
+    {"token_behind", try_token_behind},
+    {"ended_permit", try_ended_permit},
+    {"permits_differ", try_permits_differ},
+    {"leaked_latch", try_leaked_latch},
+    {"lasting_info", try_lasting_info},
+    {"sleeping_waiter", try_sleeping_waiter},
+    {"old_version", try_old_version},
+    {"replica", try_replica},
+    {"failover", try_replica},
+    {"out_of_memory", try_out_of_memory},
+    {"eviction", try_eviction},
+    {"persistence_fails", try_persistence_fails},
+    {"no_persistence", try_no_persistence},
+    {"fresh_restart", try_fresh_restart},
+    {"cluster_down", try_cluster_down},
+    {"cluster", try_cluster},
+    {"clock_differs", try_clock_differs},
+    {"rights", try_rights},
+    {"not_permitted", try_not_permitted}};
+
+// The codes of all problems and findings, as the source has them.
+std::set<std::string> codes_in_source() {
+  std::set<std::string> codes;
+  const std::string directory = std::string(RLOCK_SOURCE_DIR) + "/src/lock/inspection";
+  for (const auto& file : std::filesystem::directory_iterator(directory)) {
+    if (file.path().extension() != ".hpp") continue;
+    for (const std::string& rest : commands_in(contents(file.path()), "k_code = \"")) {
+      codes.insert(rest.substr(0, rest.find('"')));
+    }
+  }
+  return codes;
+}
+
+}  // namespace
+
+TEST_CASE("remedies: each problem that the source knows is tried") {
+  std::set<std::string> tried;
+  for (const auto& [code, trial] : k_trials) tried.insert(code);
+  CHECK(tried == codes_in_source());
+}
+
+TEST_CASE("remedies: each hint, pasted where another server is the default, mends what it is of") {
+  for (const auto& [code, trial] : k_trials) {
+    CAPTURE(code);
+    trial();
+  }
+}

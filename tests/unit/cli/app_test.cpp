@@ -1,0 +1,101 @@
+#include "cli/app.hpp"
+
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "base/error.hpp"
+#include "support/words.hpp"
+
+using namespace rlock;
+using rlock::test::has;
+
+namespace {
+
+// What the parser says against the words behind "rlock"; empty if it takes them.
+std::string complaint(const std::vector<const char*>& words) {
+  std::vector<const char*> argv{"rlock"};
+  argv.insert(argv.end(), words.begin(), words.end());
+  try {
+    const auto action = cli::parse(static_cast<int>(argv.size()), argv.data());
+    CHECK(action);
+    return "";
+  } catch (const Error& error) {
+    CHECK(error.status() == ExitStatus::usage);
+    return error.what();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("good command lines are understood") {
+  CHECK(complaint({"exec", "job", "--", "true"}).empty());
+  CHECK(complaint({"exec", "-n", "a", "b", "--", "watch", "-n1", "--help", "--", "date"}).empty());
+  CHECK(complaint({"exec", "job", "-c", "echo hi"}).empty());
+  CHECK(complaint({"acquire", "--no-watchdog", "job"}).empty());
+  CHECK(complaint({"renew", "--owner", "x", "job"}).empty());
+  CHECK(complaint({"unlock", "--force", "job"}).empty());
+  CHECK(complaint({"unlock", "--owner", "x", "job"}).empty());
+  CHECK(complaint({"inspect-queue", "job"}).empty());
+  CHECK(complaint({"watch", "a", "b"}).empty());
+  CHECK(complaint({"list"}).empty());
+  CHECK(complaint({"list", "--stuck", "--simple", "lock:*", "[a-c]*"}).empty());
+  CHECK(complaint({"--help"}).empty());
+  CHECK(complaint({"--version"}).empty());
+  CHECK(complaint({"exec", "--help"}).empty());
+}
+
+TEST_CASE("global options stand before or behind the command's name") {
+  CHECK(complaint({"-r", "redis://h", "--json", "inspect-queue", "job"}).empty());
+  CHECK(complaint({"inspect-queue", "job", "-r", "redis://h", "--json"}).empty());
+  CHECK(complaint({"exec", "--timeout", "1s", "job", "-q", "--", "true"}).empty());
+  CHECK(complaint({"exec", "-nqw5s", "job", "--", "true"}).empty());
+  CHECK(complaint({"-r", "redis://a", "-r", "redis://b", "inspect-queue", "job"}).empty());
+}
+
+TEST_CASE("a name may look like an option, behind two dashes") {
+  CHECK(complaint({"inspect-queue", "--", "-job"}).empty());
+  CHECK(complaint({"unlock", "--force", "--", "--help"}).empty());
+}
+
+TEST_CASE("a lock and an owner may have the name of a command") {
+  CHECK(complaint({"unlock", "--owner", "exec", "--", "job"}).empty());
+  CHECK(complaint({"inspect-queue", "exec"}).empty());
+  CHECK(complaint({"watch", "--", "exec", "-job"}).empty());
+  CHECK(complaint({"exec", "exec", "watch", "--", "exec", "--", "x"}).empty());
+}
+
+TEST_CASE("a global option's value may be the name of a command") {
+  CHECK(complaint({"--user", "list", "exec", "job", "--", "echo", "x", "--", "y"}).empty());
+  CHECK(complaint({"--config", "exec", "exec", "exec", "--", "true"}).empty());
+  CHECK(complaint({"-qr", "watch", "list"}).empty());
+  CHECK(complaint({"--user=", "--password-file=", "exec", "-n", "job", "--", "true"}).empty());
+}
+
+TEST_CASE("bad command lines are refused with a hint") {
+  CHECK(complaint({"--fair", "exec", "a", "--", "true"}) ==
+        "'--fair' is an option of exec: write it behind 'exec' (see rlock exec --help)");
+  CHECK(complaint({"-n", "exec", "a", "--", "true"}) ==
+        "'-n' is an option of exec: write it behind 'exec' (see rlock exec --help)");
+
+  CHECK(has(complaint({"frobnicate"}), "(see rlock --help)"));
+  CHECK(has(complaint({"inspect-queue"}), "NAME"));
+  CHECK(has(complaint({"inspect-queue", "job", "--nonsense"}), "(see rlock inspect-queue"));
+  CHECK(has(complaint({"exec", "--on-lost", "panic", "job", "--", "true"}), "--on-lost"));
+  CHECK_FALSE(complaint({"unlock", "--force", "--owner", "x", "job"}).empty());
+  CHECK_FALSE(complaint({"--color", "pink", "inspect-queue", "job"}).empty());
+}
+
+TEST_CASE("a refusal is one line without control characters") {
+  for (const char* word : {"--\x1b[2J", "a\nb", "\xff\xfe", "--color=\x1b"}) {
+    const std::string text = complaint({word});
+    CAPTURE(text);
+    CHECK_FALSE(text.empty());
+    CHECK(text.find_first_of("\x1b\n\xff") == std::string::npos);
+  }
+}
+
+TEST_CASE("even no argument at all, not even a name, is no crash") {
+  CHECK(cli::parse(0, nullptr)() == 64);
+}

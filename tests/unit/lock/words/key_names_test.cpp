@@ -1,0 +1,91 @@
+#include "lock/words/key_names.hpp"
+
+#include <doctest/doctest.h>
+
+#include "lock/words/refused.hpp"
+#include "support/words.hpp"
+
+using namespace rlock;
+using namespace rlock::lock;
+using test::has;
+
+TEST_CASE("a name without braces is wrapped in them, so that all keys share a slot") {
+  const KeyNames keys("nightly");
+  CHECK(keys.lock == "nightly");
+  CHECK(keys.channel == "redisson_lock__channel:{nightly}");
+  CHECK(keys.queue == "redisson_lock_queue:{nightly}");
+  CHECK(keys.scores == "redisson_lock_timeout:{nightly}");
+  CHECK(keys.token == "redisson_lock_token:{nightly}");
+  CHECK(keys.info == "rlock_info:{nightly}");
+  CHECK(keys.latch("id") == "redisson_unlock_latch:{nightly}:id");
+  CHECK(keys.read_write_channel == "redisson_rwlock:{nightly}");
+  CHECK(keys.reader_prefix == "{nightly}:");
+}
+
+TEST_CASE("a name with a brace is left as it is: Redisson's rule") {
+  const KeyNames keys("{tenant}:nightly");
+  CHECK(keys.lock == "{tenant}:nightly");
+  CHECK(keys.channel == "redisson_lock__channel:{tenant}:nightly");
+  CHECK(keys.queue == "redisson_lock_queue:{tenant}:nightly");
+  CHECK(keys.latch("id") == "redisson_unlock_latch:{tenant}:nightly:id");
+  CHECK(keys.read_write_channel == "redisson_rwlock:{tenant}:nightly");
+  CHECK(keys.reader_prefix == "{tenant}:nightly:");
+  CHECK(KeyNames("a{b").channel == "redisson_lock__channel:a{b");
+  CHECK(KeyNames("a{}b").channel == "redisson_lock__channel:a{}b");
+  CHECK(KeyNames("a}b").channel == "redisson_lock__channel:{a}b}");
+  CHECK(keys.info == "rlock_info:{tenant}:nightly");
+}
+
+TEST_CASE("a name has 1 to 1024 bytes, and any bytes") {
+  CHECK_NOTHROW(check_name("x"));
+  CHECK_NOTHROW(check_name(std::string(1024, 'x')));
+  CHECK_NOTHROW(check_name(std::string_view("\0\xff\n", 3)));
+  for (const std::string& name : {std::string(), std::string(1025, 'x')}) {
+    try {
+      check_name(name);
+      FAIL("accepted");
+    } catch (const Refused& refused) {
+      CHECK(refused.status() == ExitStatus::usage);
+      CHECK(std::get<BadName>(refused.why()).because == BadName::Because::length);
+    }
+  }
+}
+
+TEST_CASE("of a name and the same in braces, each knows the other, and has a side key of its own") {
+  CHECK(twin_of("a") == "{a}");
+  CHECK(twin_of("{a}") == "a");
+  CHECK(twin_of("a}b") == "{a}b}");
+  CHECK(twin_of("{a}b}") == "a}b");
+  for (const char* name : {"{a}b", "a{b}", "{}", "{", "{a{b}", "{a}{b}"}) {
+    CAPTURE(name);
+    CHECK_FALSE(twin_of(name).has_value());
+  }
+  CHECK(KeyNames("a").info == "rlock_info:{a}");
+  CHECK(KeyNames("{a}").info == "rlock_info_braced:{a}");
+  CHECK(KeyNames("{a}").queue == KeyNames("a").queue);
+}
+
+TEST_CASE("a name that could be a key of another lock is refused, and no other") {
+  const KeyNames keys("job");
+  for (const std::string& key : std::vector<std::string>{
+           keys.channel, keys.read_write_channel, keys.semaphore_channel, keys.queue, keys.scores,
+           keys.token, keys.info, KeyNames("{job}").info, keys.latch("id"),
+           keys.reader_prefix + "uuid:1:rwlock_timeout:12", "{a}b:o:1:rwlock_timeout:1"}) {
+    CAPTURE(key);
+    CHECK_NOTHROW(check_length(key));
+    try {
+      check_name(key);
+      FAIL("accepted");
+    } catch (const Refused& refused) {
+      CHECK(refused.status() == ExitStatus::usage);
+      const auto& why = std::get<BadName>(refused.why());
+      CHECK((why.because == BadName::Because::reader) == has(key, ":rwlock_timeout:"));
+      CHECK(key.starts_with(why.prefix));
+    }
+  }
+  for (const char* name : {"redisson", "rlock_information", "redisson_lock", "my:rlock_info:{a}",
+                           "job:rwlock_timeout:1", "{a}:rwlock_timeout:", "{job}:timeout"}) {
+    CAPTURE(name);
+    CHECK_NOTHROW(check_name(name));
+  }
+}
