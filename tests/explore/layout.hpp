@@ -63,6 +63,8 @@ struct Sent {
 };
 
 [[nodiscard]] Sent sent(const redis::ScriptCall& call);
+// Returns the latch that tells the hold of a value from others of the same value, or nothing.
+[[nodiscard]] std::optional<Key> proof(const Hold& hold);
 
 class Layout {
  public:
@@ -107,6 +109,8 @@ class Layout {
 
  private:
   [[nodiscard]] bool fences(const Hold& hold) const;
+  [[nodiscard]] Sent take_as_redisson(const std::string& owner) const;
+  [[nodiscard]] Sent take_read_write(const std::string& owner, const Hold& hold) const;
 };
 
 // Returns the key with this name, or null.

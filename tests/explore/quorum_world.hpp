@@ -138,6 +138,8 @@ class Rules {
 
   [[nodiscard]] std::size_t needed() const;
   const Reply& send(World& world, std::size_t server, const Request& request);
+  // Does what the client of an action does, and returns what that was.
+  std::string act(World& world, const Action& action);
   void start(World& world, Client& client);
   void start_renewal(Client& client);
   void end_attempt(Client& client, bool is_release);

@@ -163,11 +163,16 @@ class Rules {
   [[nodiscard]] std::int64_t passed_ms() const { return passed_ms_; }
 
  private:
+  void add(const World& world, Action action, std::vector<Action>& all) const;
+  // Adds what this client can do next.
+  void add_of_client(const World& world, int i, std::vector<Action>& all) const;
   Reply send(World& world, const Sent& sent, bool is_lost);
   // The same of a client's request; the reply may be an error.
   Reply request(World& world, const Client& client, const Sent& sent, Fate fate);
   // A client is told that its request has failed.
   void refused(World& world, Client& client, Client::Pending what, int hold);
+  // Does what the client of an action does.
+  void act(World& world, Client& client, const Action& action);
   void take(World& world, Client& client, bool writes);
   void acquire(World& world, Client& client, Fate fate);
   void reenter(World& world, Client& client, int hold, Fate fate);

@@ -120,173 +120,170 @@ Words scan(Random& r) {
   return words;
 }
 
-const std::vector<std::pair<const char*, Maker>>& makers() {
-  static const std::vector<std::pair<const char*, Maker>> all{
-      {"time", [](Random&) { return Words{"time"}; }},
-      {"dbsize", [](Random&) { return Words{"dbsize"}; }},
-      {"scan", scan},
-      {"type",
-       [](Random& r) {
-         return Words{"type", any_key(r)};
-       }},
-      {"exists", [](Random& r) { return some(r, {"exists"}, any_key); }},
-      {"del", [](Random& r) { return some(r, {"del"}, any_key, 2); }},
-      {"pttl",
-       [](Random& r) {
-         return Words{"pttl", any_key(r)};
-       }},
-      {"pexpire",
-       [](Random& r) {
-         return Words{"pexpire", any_key(r), span(r)};
-       }},
-      {"persist",
-       [](Random& r) {
-         return Words{"persist", any_key(r)};
-       }},
-      {"get",
-       [](Random& r) {
-         return Words{"get", key(r, 's')};
-       }},
-      {"strlen",
-       [](Random& r) {
-         return Words{"strlen", key(r, 's')};
-       }},
-      {"set", set},
-      {"incr",
-       [](Random& r) {
-         return Words{"incr", key(r, 's')};
-       }},
-      {"hget",
-       [](Random& r) {
-         return Words{"hget", key(r, 'h'), field(r)};
-       }},
-      {"hexists",
-       [](Random& r) {
-         return Words{"hexists", key(r, 'h'), field(r)};
-       }},
-      {"hstrlen",
-       [](Random& r) {
-         return Words{"hstrlen", key(r, 'h'), field(r)};
-       }},
-      {"hset",
-       [](Random& r) {
-         Words words{"hset", key(r, 'h')};
-         do {
-           words = with(words, {field(r), text(r)});
-         } while (r.chance(40));
-         return words;
-       }},
-      // Numbers have more to go wrong than others.
-      {"hincrby", hincrby},
-      {"hincrby", hincrby},
-      {"hincrby", hincrby},
-      {"hdel",
-       [](Random& r) {
-         return some(r, {"hdel", key(r, 'h')}, field, 3);
-       }},
-      {"hlen",
-       [](Random& r) {
-         return Words{"hlen", key(r, 'h')};
-       }},
-      {"hkeys",
-       [](Random& r) {
-         return Words{"hkeys", key(r, 'h')};
-       }},
-      {"hgetall",
-       [](Random& r) {
-         return Words{"hgetall", key(r, 'h')};
-       }},
-      {"hmget",
-       [](Random& r) {
-         return some(r, {"hmget", key(r, 'h')}, field);
-       }},
-      // Of more fields, it would return others.
-      {"hrandfield",
-       [](Random& r) {
-         return Words{"hrandfield", key(r, 'h'), r.chance(95) ? "100" : "x"};
-       }},
-      {"llen",
-       [](Random& r) {
-         return Words{"llen", key(r, 'l')};
-       }},
-      {"rpush",
-       [](Random& r) {
-         return some(r, {"rpush", key(r, 'l')}, field);
-       }},
-      {"lpop",
-       [](Random& r) {
-         return Words{"lpop", key(r, 'l')};
-       }},
-      {"rpop",
-       [](Random& r) {
-         return Words{"rpop", key(r, 'l')};
-       }},
-      {"lindex",
-       [](Random& r) {
-         return Words{"lindex", key(r, 'l'), place(r)};
-       }},
-      {"lrange",
-       [](Random& r) {
-         return Words{"lrange", key(r, 'l'), place(r), place(r)};
-       }},
-      {"ltrim",
-       [](Random& r) {
-         return Words{"ltrim", key(r, 'l'), place(r), place(r)};
-       }},
-      {"lpos", lpos},
-      {"linsert",
-       [](Random& r) {
-         return Words{"linsert", key(r, 'l'), r.pick(Words{"before", "after", "BEFORE", "at"}),
-                      field(r), field(r)};
-       }},
-      {"lrem",
-       [](Random& r) {
-         return Words{"lrem", key(r, 'l'), r.chance(50) ? "0" : count(r), field(r)};
-       }},
-      {"zcard",
-       [](Random& r) {
-         return Words{"zcard", key(r, 'z')};
-       }},
-      {"zadd", zadd},
-      {"zincrby",
-       [](Random& r) {
-         return Words{"zincrby", key(r, 'z'), score(r), field(r)};
-       }},
-      {"zrem",
-       [](Random& r) {
-         return some(r, {"zrem", key(r, 'z')}, field, 3);
-       }},
-      {"zscore",
-       [](Random& r) {
-         return Words{"zscore", key(r, 'z'), field(r)};
-       }},
-      {"zmscore",
-       [](Random& r) {
-         return some(r, {"zmscore", key(r, 'z')}, field);
-       }},
-      {"zrange", zrange},
-      {"zrevrange",
-       [](Random& r) {
-         Words words{"zrevrange", key(r, 'z'), place(r), place(r)};
-         if (r.chance(40)) words.push_back(r.pick(Words{"withscores", "WITHSCORES", "limit"}));
-         return words;
-       }},
-      {"publish",
-       [](Random& r) {
-         return Words{"publish", channel(r), text(r)};
-       }},
-      {"spublish",
-       [](Random& r) {
-         return Words{"spublish", channel(r), text(r)};
-       }},
-      {"pubsub",
-       [](Random& r) {
-         Words words{"pubsub", r.pick(Words{"numsub", "shardnumsub", "NUMSUB"})};
-         return r.chance(10) ? words : some(r, words, channel);
-       }},
-  };
-  return all;
-}
+const std::vector<std::pair<const char*, Maker>> k_makers{
+    {"time", [](Random&) { return Words{"time"}; }},
+    {"dbsize", [](Random&) { return Words{"dbsize"}; }},
+    {"scan", scan},
+    {"type",
+     [](Random& r) {
+       return Words{"type", any_key(r)};
+     }},
+    {"exists", [](Random& r) { return some(r, {"exists"}, any_key); }},
+    {"del", [](Random& r) { return some(r, {"del"}, any_key, 2); }},
+    {"pttl",
+     [](Random& r) {
+       return Words{"pttl", any_key(r)};
+     }},
+    {"pexpire",
+     [](Random& r) {
+       return Words{"pexpire", any_key(r), span(r)};
+     }},
+    {"persist",
+     [](Random& r) {
+       return Words{"persist", any_key(r)};
+     }},
+    {"get",
+     [](Random& r) {
+       return Words{"get", key(r, 's')};
+     }},
+    {"strlen",
+     [](Random& r) {
+       return Words{"strlen", key(r, 's')};
+     }},
+    {"set", set},
+    {"incr",
+     [](Random& r) {
+       return Words{"incr", key(r, 's')};
+     }},
+    {"hget",
+     [](Random& r) {
+       return Words{"hget", key(r, 'h'), field(r)};
+     }},
+    {"hexists",
+     [](Random& r) {
+       return Words{"hexists", key(r, 'h'), field(r)};
+     }},
+    {"hstrlen",
+     [](Random& r) {
+       return Words{"hstrlen", key(r, 'h'), field(r)};
+     }},
+    {"hset",
+     [](Random& r) {
+       Words words{"hset", key(r, 'h')};
+       do {
+         words = with(words, {field(r), text(r)});
+       } while (r.chance(40));
+       return words;
+     }},
+    // Numbers have more to go wrong than others.
+    {"hincrby", hincrby},
+    {"hincrby", hincrby},
+    {"hincrby", hincrby},
+    {"hdel",
+     [](Random& r) {
+       return some(r, {"hdel", key(r, 'h')}, field, 3);
+     }},
+    {"hlen",
+     [](Random& r) {
+       return Words{"hlen", key(r, 'h')};
+     }},
+    {"hkeys",
+     [](Random& r) {
+       return Words{"hkeys", key(r, 'h')};
+     }},
+    {"hgetall",
+     [](Random& r) {
+       return Words{"hgetall", key(r, 'h')};
+     }},
+    {"hmget",
+     [](Random& r) {
+       return some(r, {"hmget", key(r, 'h')}, field);
+     }},
+    // Of more fields, it would return others.
+    {"hrandfield",
+     [](Random& r) {
+       return Words{"hrandfield", key(r, 'h'), r.chance(95) ? "100" : "x"};
+     }},
+    {"llen",
+     [](Random& r) {
+       return Words{"llen", key(r, 'l')};
+     }},
+    {"rpush",
+     [](Random& r) {
+       return some(r, {"rpush", key(r, 'l')}, field);
+     }},
+    {"lpop",
+     [](Random& r) {
+       return Words{"lpop", key(r, 'l')};
+     }},
+    {"rpop",
+     [](Random& r) {
+       return Words{"rpop", key(r, 'l')};
+     }},
+    {"lindex",
+     [](Random& r) {
+       return Words{"lindex", key(r, 'l'), place(r)};
+     }},
+    {"lrange",
+     [](Random& r) {
+       return Words{"lrange", key(r, 'l'), place(r), place(r)};
+     }},
+    {"ltrim",
+     [](Random& r) {
+       return Words{"ltrim", key(r, 'l'), place(r), place(r)};
+     }},
+    {"lpos", lpos},
+    {"linsert",
+     [](Random& r) {
+       return Words{"linsert", key(r, 'l'), r.pick(Words{"before", "after", "BEFORE", "at"}),
+                    field(r), field(r)};
+     }},
+    {"lrem",
+     [](Random& r) {
+       return Words{"lrem", key(r, 'l'), r.chance(50) ? "0" : count(r), field(r)};
+     }},
+    {"zcard",
+     [](Random& r) {
+       return Words{"zcard", key(r, 'z')};
+     }},
+    {"zadd", zadd},
+    {"zincrby",
+     [](Random& r) {
+       return Words{"zincrby", key(r, 'z'), score(r), field(r)};
+     }},
+    {"zrem",
+     [](Random& r) {
+       return some(r, {"zrem", key(r, 'z')}, field, 3);
+     }},
+    {"zscore",
+     [](Random& r) {
+       return Words{"zscore", key(r, 'z'), field(r)};
+     }},
+    {"zmscore",
+     [](Random& r) {
+       return some(r, {"zmscore", key(r, 'z')}, field);
+     }},
+    {"zrange", zrange},
+    {"zrevrange",
+     [](Random& r) {
+       Words words{"zrevrange", key(r, 'z'), place(r), place(r)};
+       if (r.chance(40)) words.push_back(r.pick(Words{"withscores", "WITHSCORES", "limit"}));
+       return words;
+     }},
+    {"publish",
+     [](Random& r) {
+       return Words{"publish", channel(r), text(r)};
+     }},
+    {"spublish",
+     [](Random& r) {
+       return Words{"spublish", channel(r), text(r)};
+     }},
+    {"pubsub",
+     [](Random& r) {
+       Words words{"pubsub", r.pick(Words{"numsub", "shardnumsub", "NUMSUB"})};
+       return r.chance(10) ? words : some(r, words, channel);
+     }},
+};
 
 }  // namespace
 
@@ -342,11 +339,11 @@ std::string odd_text(Random& r) {
 
 Words known_commands() {
   Words names;
-  for (const auto& [name, make] : makers()) names.emplace_back(name);
+  for (const auto& [name, make] : k_makers) names.emplace_back(name);
   return names;
 }
 
-Words random_command(Random& r) { return r.pick(makers()).second(r); }
+Words random_command(Random& r) { return r.pick(k_makers).second(r); }
 
 History random_commands(Random& r) {
   static const Words fillers{"set", "hset", "rpush", "zadd"};
@@ -360,7 +357,7 @@ History random_commands(Random& r) {
       history.steps.push_back({Step::What::pass, "pass", {}, {}, {}, r.between(1, 45)});
       continue;
     }
-    const auto& [name, make] = r.pick(makers());
+    const auto& [name, make] = r.pick(k_makers);
     Words words = make(r);
     // Of other counts, some would be other forms of the command.
     static const Words fixed{"hrandfield", "lpop", "rpop", "pubsub", "scan"};
@@ -371,7 +368,7 @@ History random_commands(Random& r) {
     history.steps.push_back({Step::What::command, name, {}, std::move(words)});
     if (!r.chance(25)) continue;
     const std::string& filler = r.pick(fillers);
-    for (const auto& [other, fill] : makers()) {
+    for (const auto& [other, fill] : k_makers) {
       if (other == filler) history.steps.push_back({Step::What::command, other, {}, fill(r)});
     }
   }
