@@ -1,23 +1,18 @@
-// Few descriptors, threads or little memory, or a kernel that refuses some calls: rlock works or
-// says no, and never hangs.
-#include <array>
+// exec with few descriptors, threads or little memory, or a kernel that refuses some calls: it
+// works or says no, and never hangs.
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <future>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <optional>
 #include <string>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 #include <vector>
 
 #include <doctest/doctest.h>
 
 #include "cli/acquire_fixture.hpp"
 #include "cli/beats.hpp"
+#include "cli/limits_fixture.hpp"
 #include "support/certificates.hpp"
 #include "support/foreign_owner.hpp"
 #include "support/quorum.hpp"
@@ -26,37 +21,7 @@
 #include "support/words.hpp"
 
 using namespace rlock::test;
-
-namespace {
-
-std::string with_descriptors(int count, const std::string& script) {
-  return "ulimit -S -n " + std::to_string(count) + "; " + script;
-}
-
-// Runs `argv` where these two system calls fail with `error`. Returns nothing where there are no
-// such filters.
-std::optional<Result> run_without(unsigned one, unsigned other, unsigned error,
-                                  const std::vector<std::string>& argv) {
-  const auto in_thread = [&]() -> std::optional<Result> {  // a filter stays for its life
-    std::array<sock_filter, 5> program = {{
-        {BPF_LD | BPF_W | BPF_ABS, 0, 0, 0},  // the call's number
-        {BPF_JMP | BPF_JEQ | BPF_K, 1, 0, one},
-        {BPF_JMP | BPF_JEQ | BPF_K, 0, 1, other},
-        {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | error},
-        {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW},
-    }};
-    const sock_fprog filter{program.size(), program.data()};
-    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-        ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0) {
-      MESSAGE("the kernel has no filters of system calls");
-      return std::nullopt;
-    }
-    return run(argv);
-  };
-  return std::async(std::launch::async, in_thread).get();
-}
-
-}  // namespace
+using namespace rlock::test::limits;
 
 TEST_CASE("exec with few descriptors runs the command and ends, or refuses before it starts it") {
   const Server server;
@@ -160,113 +125,6 @@ TEST_CASE("exec needs no system calls that only newer kernels have, or sandboxes
     CHECK(result->err.empty());
     CHECK(server.keys().empty());
   }
-}
-
-TEST_CASE("acquire says no where it could not follow a process") {
-  const Server server;
-  for (const unsigned error : {ENOSYS, EPERM}) {
-    CAPTURE(error);
-    const auto result =
-        run_without(SYS_pidfd_open, SYS_pidfd_open, error,
-                    rlock_argv("acquire", "-r", server.unix_url(), "--pid", "1", "job"));
-    if (!result) return;
-    CHECK(result->status == 69);
-    CHECK(result->out.empty());
-    CHECK(is_one_message(result->err));
-    CHECK(server.keys().empty());
-  }
-}
-
-TEST_CASE("acquire needs no other system calls that sandboxes deny, and holds nobody's pipe") {
-  const Server server;
-  const std::string own = std::to_string(::getpid());
-  for (const unsigned call : {SYS_pidfd_send_signal, SYS_close_range}) {
-    CAPTURE(call);
-    const std::string name = "job" + std::to_string(call);
-    const std::string arguments = " acquire -r " + server.unix_url() + " --pid " + own + " " + name;
-    const auto result = run_without(call, call, EPERM,
-                                    {"sh", "-c", "exec " + rlock_program() + arguments + " 5>&1"});
-    if (!result) return;
-    CAPTURE(result->err);
-    CHECK(result->status == 0);
-    CHECK(server.command({"EXISTS", name}) == "1");
-  }
-}
-
-TEST_CASE("acquire with few descriptors keeps the lock, or gives it back and refuses") {
-  const Server server;
-  const Shells shells(server);
-  for (int count = 6; count <= 28; ++count) {
-    CAPTURE(count);
-    Process script(
-        shells.argv(with_descriptors(count,
-                                     "owner=$(\"$RLOCK\" acquire --lease 3s job)\n"
-                                     "status=$?; echo \"$status;\"; [ $status = 0 ] && await go")),
-        shells.options());
-    script.wait_for_stdout(";\n");
-    if (script.out() == "0;\n") {
-      const std::string owner = server.command({"HKEYS", "job"});
-      wait_for_renewal(server);
-      CHECK(server.command({"HKEYS", "job"}) == owner);
-      script.signal(SIGKILL);
-      CHECK(script.wait().err.empty());
-    } else {
-      const Result refused = script.wait();
-      CHECK(refused.out == "69;\n");
-      CHECK(is_one_message(refused.err));
-      CHECK(count < 28);
-    }
-    CHECK(comes_free(server));
-    CHECK(shells.watchdogs_end());
-  }
-}
-
-TEST_CASE("acquire whose background process fails it neither hangs nor keeps the lock") {
-  const Server server;
-  const Shells shells(server);
-  std::string lease = "1h";
-  enum { killed_before, killed, continued, left_alone } what{};
-  SUBCASE("it is killed before the lock is taken") { what = killed_before; }
-  SUBCASE("it is killed when the lock is taken") { what = killed; }
-  SUBCASE("it only takes its time") { what = continued; }
-  SUBCASE("it takes longer than anybody waits") {
-    what = left_alone;
-    lease = "3s";  // acquire may die before it has told it anything
-  }
-  server.command({"HSET", "job", k_foreign_owner, "1"});
-  Process script(
-      shells.argv("owner=$(rlock acquire -q --lease " + lease + " job); echo \"$?\"; await go"),
-      shells.options());
-  REQUIRE(comes_to_wait(server));
-  REQUIRE(shells.watchdogs().size() == 1);
-  const pid_t watchdog = shells.watchdogs().front();
-  ::kill(watchdog, SIGSTOP);
-  REQUIRE(wait_until([&] { return stopped(watchdog); }));
-  if (what == killed_before) {
-    ::kill(watchdog, SIGKILL);
-    REQUIRE(shells.watchdogs_end());
-  }
-  server.command({"DEL", "job"});
-  server.command({"PUBLISH", "redisson_lock__channel:{job}", "0"});
-  if (what != killed_before) {
-    REQUIRE(wait_until([&] { return server.command({"EXISTS", "job"}) == "1"; }));
-  }
-  if (what == killed) ::kill(watchdog, SIGKILL);
-  if (what == left_alone) script.signal_group(SIGKILL);
-  if (what == continued || what == left_alone) ::kill(watchdog, SIGCONT);
-  if (what == killed_before || what == killed) {
-    shells.go("go");
-    const Result refused = script.wait();
-    CHECK(refused.out == "69\n");
-    CHECK(is_one_message(refused.err));
-  }
-  if (what == continued) {
-    script.wait_for_stdout("0\n");
-    CHECK(shells.watchdogs().size() == 1);
-    shells.go("go");
-  }
-  CHECK(comes_free(server));
-  CHECK(shells.watchdogs_end());
 }
 
 TEST_CASE(

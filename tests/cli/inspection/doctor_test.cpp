@@ -6,9 +6,9 @@
 
 #include <doctest/doctest.h>
 
+#include "cli/inspection/doctor_fixture.hpp"
 #include "support/fair_lock.hpp"
 #include "support/foreign_owner.hpp"
-#include "support/net.hpp"
 #include "support/process.hpp"
 #include "support/resp.hpp"
 #include "support/server.hpp"
@@ -16,55 +16,11 @@
 #include "support/words.hpp"
 
 using namespace rlock::test;
+using namespace rlock::test::doctors;
 
 namespace {
 
 const std::string k_latch = "redisson_unlock_latch:{job}:0123456789abcdef";
-
-// A server of which there is nothing to say but that it is young.
-ServerOptions durable() { return {.args = {"--appendonly", "yes", "--appendfsync", "always"}}; }
-
-Result doctor(const Server& server, const Words& words = {}) {
-  return run(rlock_argv("doctor", "-r", server.unix_url(), words));
-}
-
-// "level code" of each finding about a lock, by --json.
-Words findings(const Server& server, Words words = {}) {
-  words.insert(words.begin(), "--json");
-  const std::string out = doctor(server, words).out;
-  Words found;
-  for (std::size_t start = 0; start < out.size();) {
-    const std::size_t end = out.find('\n', start);
-    REQUIRE(end != std::string::npos);
-    const std::string line = server.command(
-        {"EVAL",
-         "local f = cjson.decode(ARGV[1]) return f.scope .. ' ' .. f.level .. ' ' .. f.code", "0",
-         out.substr(start, end - start)});
-    if (line.starts_with("lock ")) found.push_back(line.substr(5));
-    start = end + 1;
-  }
-  std::sort(found.begin(), found.end());
-  return found;
-}
-
-// The commands that mend, in the order in which they are told.
-Words remedies(const std::string& out) {
-  constexpr std::string_view k_mark = "    hint: ";
-  Words commands;
-  for (std::size_t at = 0; (at = out.find(k_mark, at)) != std::string::npos;) {
-    at += k_mark.size();
-    commands.push_back(out.substr(at, out.find('\n', at) - at));
-  }
-  return commands;
-}
-
-// Returns a command that breaks a lock as one that has been confirmed.
-std::string confirmed(std::string command) {
-  const std::string force = "unlock --force";
-  const std::size_t at = command.find(force);
-  if (at != std::string::npos) command.insert(at + force.size(), " -y");
-  return command;
-}
 
 // Runs a command that doctor has printed, as a person would paste it.
 void paste(const std::string& printed) {
@@ -304,55 +260,6 @@ TEST_CASE("doctor: a lock that outlives its process by intention has no dead hol
   CHECK(findings(server).empty());
 }
 
-TEST_CASE("doctor --dry-run tells what --repair would do, and --repair does just that") {
-  Server server(durable());
-  hold_by_other(server);
-  Peer live(server, "j:live");
-  server.command({"RPUSH", k_queue, "scoreless:1"});
-  CHECK_FALSE(live.acquire());
-  live.listen();
-  server.command({"ZADD", k_scores, "99999999999999", "orphan:1"});
-  const std::string before = server.command({"DUMP", k_queue}) + server.command({"DUMP", k_scores});
-  const Result dry = doctor(server, {"--dry-run"});
-  CHECK(dry.status == 1);
-  CHECK(server.command({"DUMP", k_queue}) + server.command({"DUMP", k_scores}) == before);
-  CHECK(has(dry.out, "job: repairable: member_without_score\n"));
-  CHECK(has(dry.out, "job: repairable: score_without_member\n"));
-  const Result real = doctor(server, {"--repair", "job"});
-  CHECK(real.status == 0);
-  CHECK(has(real.out, "job: repaired: member_without_score\n"));
-  CHECK(has(real.out, "because without a deadline: scoreless:1\n"));
-  CHECK(has(real.out, "healthy, "));
-  CHECK(queue(server) == Words{"j:live"});
-  CHECK(doctor(server, {"--repair"}).status == 0);
-}
-
-TEST_CASE("doctor --repair removes a dead waiter behind a living one, which is no problem") {
-  Server server(durable());
-  hold_by_other(server);
-  Peer live(server, "j:live");
-  CHECK_FALSE(live.acquire());
-  live.listen();
-  server.command({"RPUSH", k_queue, "j:dead"});
-  server.command({"ZADD", k_scores, "1000", "j:dead"});
-  CHECK(findings(server).empty());
-  CHECK(findings(server, {"--dry-run"}) == Words{"repairable dead_waiter"});
-  CHECK(queue(server) == Words{"j:live", "j:dead"});
-  CHECK(findings(server, {"--repair"}) == Words{"repaired dead_waiter"});
-  CHECK(queue(server) == Words{"j:live"});
-}
-
-TEST_CASE("doctor --repair finds no problem in a semaphore whose last permit it has given back") {
-  Server server(durable());
-  server.command({"SET", "sem", "1"});
-  server.command({"ZADD", "{sem}:timeout", "1000000000000", "0123456789abcdef"});
-  const Result result = doctor(server, {"--repair"});
-  CHECK(result.status == 0);
-  CHECK(has(result.out, "sem: repaired: ended_permit"));
-  CHECK_FALSE(has(result.out, "no_expiry"));
-  CHECK(server.command({"GET", "sem"}) == "2");
-}
-
 TEST_CASE("doctor: a waiter of many NUL bytes does no harm") {
   Server server(durable());
   hold_by_other(server);
@@ -412,33 +319,4 @@ TEST_CASE("doctor: a server that is not there, or only partly to be looked at") 
   const Result gone = doctor(server);
   CHECK(gone.status == 69);
   CHECK(gone.out.empty());
-}
-
-TEST_CASE("doctor: a waiter that sleeps on although the lock is free is noted, and woken") {
-  Server server(durable());
-  SUBCASE("a plain one, of all locks or of one") {
-    RespClient waiter(connect_unix(server.unix_path()));
-    waiter.call({"SUBSCRIBE", k_channel});
-    CHECK(findings(server) == Words{"note sleeping_waiter"});
-    CHECK(findings(server, {"job"}) == Words{"note sleeping_waiter"});
-    const Result result = doctor(server);
-    CHECK(result.status == 0);
-    const std::string program = rlock_argv()[0];
-    run({"bash", "-c", "rlock() { \"$0\" \"$@\"; }; " + confirmed(remedies(result.out).back()),
-         program});
-    CHECK(waiter.call({"PING"}).at(0) == "message");
-    hold_by_other(server);
-    CHECK(findings(server).empty());
-  }
-  SUBCASE("the first in a queue") {
-    hold_by_other(server);
-    Peer java(server, k_foreign_owner);
-    CHECK_FALSE(java.acquire());
-    java.listen();
-    CHECK(findings(server).empty());
-    server.command({"DEL", "job"});
-    CHECK(findings(server) == Words{"note sleeping_waiter"});
-    run(rlock_argv("unlock", "--force", "-y", "-r", server.unix_url(), "job"));
-    CHECK(java.messages() == 1);
-  }
 }

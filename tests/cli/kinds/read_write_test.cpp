@@ -1,9 +1,7 @@
 // rlock exec -s and -x: readers share a lock, and a writer excludes them.
-#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <fstream>
-#include <memory>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -11,6 +9,7 @@
 #include <doctest/doctest.h>
 
 #include "cli/beats.hpp"
+#include "cli/kinds/read_write_fixture.hpp"
 #include "support/process.hpp"
 #include "support/proxy.hpp"
 #include "support/rights.hpp"
@@ -20,44 +19,10 @@
 #include "support/words.hpp"
 
 using namespace rlock::test;
+using namespace rlock::test::read_write_runs;
 using namespace std::chrono_literals;
 
 namespace {
-
-const std::string k_channel = "redisson_rwlock:{job}";
-const std::string k_info = "rlock_info:{job}";
-
-// A server, and runs of `rlock exec` that hold "job" until their input ends.
-struct Setting {
-  Server server;
-
-  [[nodiscard]] Words exec_argv(const Words& options) const {
-    return rlock_argv("exec", "-r", server.unix_url(), options, "job", "--");
-  }
-  [[nodiscard]] std::unique_ptr<Process> start(const Words& options) const {
-    Words argv = exec_argv(options);
-    argv.insert(argv.end(), {"sh", "-c", "echo got; cat > /dev/null"});
-    return std::make_unique<Process>(argv, ProcessOptions{.hold_stdin = true});
-  }
-  [[nodiscard]] std::unique_ptr<Process> held(const Words& options) const {
-    auto process = start(options);
-    process->wait_for_stdout("got");
-    return process;
-  }
-  [[nodiscard]] Result attempt(const Words& options) const {
-    Words argv = exec_argv(options);
-    argv.insert(argv.end(), {"echo", "ran"});
-    return run(argv);
-  }
-  [[nodiscard]] int status_of(const char* side) const { return attempt({side, "-n", "-q"}).status; }
-  [[nodiscard]] Result rlock(const std::string& command, const Words& options) const {
-    return run(rlock_argv(command, "-r", server.unix_url(), options, "job"));
-  }
-  [[nodiscard]] bool comes_to_wait(int count = 1) const {
-    return wait_until([&] { return listeners(server, k_channel) == count; });
-  }
-  [[nodiscard]] bool clean() const { return comes_to_be_empty(server); }
-};
 
 // Waits until the run has the lock. Returns whether that was soon: a waiter that misses the message
 // asks again after 5 s.
@@ -65,13 +30,6 @@ bool comes_soon(Process& process) {
   const auto start = std::chrono::steady_clock::now();
   process.wait_for_stdout("got");
   return std::chrono::steady_clock::now() - start < 4s;
-}
-
-void check_end(Process& process, int status = 0) {
-  process.close_stdin();
-  const Result result = process.wait();
-  CHECK(result.status == status);
-  if (status == 0) CHECK(result.err.empty());
 }
 
 }  // namespace
@@ -186,73 +144,6 @@ TEST_CASE("a nested run reads or writes with its parent, in any order of ending"
   CHECK(set.clean());
 }
 
-TEST_CASE("the watchdog keeps a reader, among others and alone, and the writer") {
-  Setting set;
-  for (const char* side : {"-s", "-x"}) {
-    auto other = side == std::string("-s") ? set.held({"-s", "--lease", "10m"}) : nullptr;
-    auto one = set.held({side, "--lease", "5s"});
-    if (other) check_end(*other);  // and with it, its lease of 10 minutes
-    CHECK(pttl(set.server) <= 5000);
-    for (int i = 0; i < 3; ++i) wait_for_renewal(set.server);
-    CHECK(set.status_of("-x") == 75);
-    check_end(*one);
-    CHECK(set.clean());
-  }
-}
-
-TEST_CASE("the watchdog soon mends what another reader's watchdog has shortened") {
-  Setting set;
-  auto one = set.held({"-s", "--lease", "1h"});
-  set.server.command({"PEXPIRE", "job", "60000"});  // as Redisson does, which does not look
-  CHECK(wait_until([&] { return pttl(set.server) > 1'800'000; }));
-  check_end(*one);
-}
-
-TEST_CASE("S4: who loses the lock is ended: a reader, and the writer") {
-  Setting set;
-  auto one = set.held({"-s", "--lease", "6s"});
-  auto two = set.held({"-s", "--lease", "6s"});
-  set.server.command({"DEL", "job"});
-  auto writer = set.held({"-x", "--lease", "6s"});
-  for (Process* lost : {one.get(), two.get()}) {
-    const Result result = lost->wait();
-    CHECK(result.status == 79);
-    CHECK(has(result.err, "rlock: job: lock lost: "));
-  }
-  CHECK(set.server.command({"HGET", "job", "mode"}) == "write");
-  set.server.command({"DEL", "job"});
-  auto reader = set.held({"-s"});
-  CHECK(writer->wait().status == 79);
-  check_end(*reader);
-}
-
-TEST_CASE("S7: after kill -9 its own lease keeps others out, and no one else's") {
-  Setting set;
-  auto dead = set.held({"-s", "--lease", "6s"});
-  auto living = set.held({"-s", "--lease", "10m"});
-  const std::string pid = ":" + std::to_string(dead->pid());
-  dead->signal(SIGKILL);
-  auto writer = set.start({"-x", "--lease", "6s"});
-  REQUIRE(set.comes_to_wait());
-  // Readers come and go, and prolong the lock.
-  CHECK(set.attempt({"-s", "-q", "--lease", "10m"}).out == "ran\n");
-  CHECK(has(set.server.command({"HKEYS", "job"}), pid));
-  REQUIRE(wait_until([&] {
-    const Words keys = set.server.keys();
-    return std::count_if(keys.begin(), keys.end(), [&](const std::string& key) {
-             return has(key, pid + ":rwlock_timeout:");
-           }) == 0;
-  }));
-  const Result seen = set.rlock("inspect-queue", {"--json"});
-  CHECK(has(seen.out, "\"code\":\"dead_reader\""));
-  CHECK(writer->out().empty());
-  check_end(*living);
-  writer->wait_for_stdout("got");
-  writer->signal(SIGKILL);
-  CHECK(set.attempt({"-s"}).out == "ran\n");
-  CHECK(wait_until([&] { return set.server.command({"EXISTS", "job"}) == "0"; }));
-}
-
 TEST_CASE("--at-least keeps a reader's and the writer's lock by TTL") {
   Setting set;
   for (const std::string side : {"-s", "-x"}) {
@@ -263,51 +154,6 @@ TEST_CASE("--at-least keeps a reader's and the writer's lock by TTL") {
     CHECK(set.status_of("-s") == (side == "-s" ? 0 : 75));
     CHECK(set.rlock("unlock", {"--force", "-y"}).status == 0);
     CHECK(set.clean());
-  }
-}
-
-TEST_CASE("S6: a request whose reply is lost counts once, on either side") {
-  Setting set;
-  Proxy proxy(set.server.unix_path());
-  const ProcessOptions nested{.env = {{"RLOCK", rlock_program()},
-                                      {"RLOCK_REDIS", proxy.url()},
-                                      {"C", "redis-cli -s " + set.server.unix_path()}},
-                              .hold_stdin = true};
-  for (const std::string side : {"-s", "-x"}) {
-    CAPTURE(side);
-    const std::string count =
-        "$C hget job $RLOCK_OWNER" + std::string(side == "-x" ? ":write" : "");
-    // Taking it, once the script is known.
-    CHECK(set.attempt({side}).out == "ran\n");
-    proxy.cut_after_next_request("EVALSHA");
-    const Result taken = run(rlock_argv("exec", side, "job", "--", "sh", "-c", count), nested);
-    CHECK(taken.out == "1\n");
-    CHECK(taken.err.empty());
-    CHECK(set.server.command({"EXISTS", "job", k_info}) == "0");
-    // A nested hold: taking it, and giving it back.
-    Process process(
-        rlock_argv("exec", side, "job", "--", "sh", "-c",
-                   "echo outer; read -r line; \"$RLOCK\" exec " + side + " job -- sh -c '" + count +
-                       "; echo inner; read -r line'; " + count + "; echo back; read -r line"),
-        nested);
-    process.wait_for_stdout("outer\n");
-    const std::size_t cuts = proxy.cuts();
-    proxy.cut_after_next_request("EVALSHA");
-    process.write_stdin("\n");
-    process.wait_for_stdout("2\ninner\n");
-    CHECK(proxy.cuts() == cuts + 1);
-    proxy.cut_after_next_request("EVALSHA");
-    process.write_stdin("\n");
-    process.wait_for_stdout("1\nback\n");
-    CHECK(proxy.cuts() == cuts + 2);
-    proxy.cut_after_next_request("EVALSHA");
-    process.write_stdin("\n");
-    const Result result = process.wait();
-    CHECK(result.status == 0);
-    CHECK(result.err.empty());
-    CHECK(proxy.cuts() == cuts + 3);
-    CHECK(wait_until([&] { return set.server.command({"EXISTS", "job", k_info}) == "0"; }));
-    set.server.command({"FLUSHALL"});
   }
 }
 

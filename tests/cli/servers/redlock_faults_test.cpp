@@ -1,5 +1,4 @@
 // Redlock with servers that are killed, paused or cut off, at every step.
-#include <chrono>
 #include <csignal>
 #include <fstream>
 #include <string>
@@ -9,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include "cli/beats.hpp"
+#include "cli/servers/redlock_faults_fixture.hpp"
 #include "support/foreign_owner.hpp"
 #include "support/process.hpp"
 #include "support/processes.hpp"
@@ -18,6 +18,7 @@
 #include "support/words.hpp"
 
 using namespace rlock::test;
+using namespace rlock::test::redlock_faults;
 using namespace std::chrono_literals;
 
 namespace {
@@ -27,6 +28,7 @@ constexpr const char* k_names[] = {"killed", "paused", "cut off", "deaf", "mute"
 
 // What befalls which server.
 using Faults = std::vector<std::pair<int, Fault>>;
+
 const Faults k_minorities[] = {{{0, Fault::killed}, {3, Fault::paused}},
                                {{1, Fault::cut_off}, {4, Fault::deaf}},
                                {{2, Fault::mute}, {3, Fault::killed}}};
@@ -74,16 +76,6 @@ void strike(Quorum& quorum, const Faults& faults) {
 
 void heal(Quorum& quorum, const Faults& faults) {
   for (const auto& [server, fault] : faults) heal(quorum, server, fault);
-}
-
-// A command that says that it runs, and runs until its stdin ends.
-const std::vector<std::string> k_until_told = {"job", "--", "sh", "-c",
-                                               "echo in; read x; echo out"};
-
-std::vector<std::string> with(std::vector<std::string> options,
-                              const std::vector<std::string>& rest) {
-  options.insert(options.end(), rest.begin(), rest.end());
-  return options;
 }
 
 }  // namespace
@@ -347,37 +339,6 @@ TEST_CASE("Redlock: a token that a server could not be told is no lease that has
             "known: "));
 }
 
-TEST_CASE("Redlock: answers that come after the lease are no lock (K2)") {
-  Quorum quorum(3);
-  const std::string look = "redis-cli -s " + quorum[0].unix_path() + " pttl job";
-  CHECK(run(quorum.rlock("exec", {"job", "--", "true"})).status == 0);  // they know the scripts
-  // It has to be stopped while it waits for the answers, which it does for 0.4 s.
-  for (int tried = 0; tried < 10; ++tried) {
-    std::size_t before = 0;
-    for (int i = 0; i < 3; ++i) {
-      quorum[i].pause();
-      before = quorum.proxy(2).requests();
-    }
-    // Without a delay the first request takes the lock, or else the second, after one for settings.
-    Process late(quorum.rlock(
-        "exec", {"--restart-delay", "0", "--lease", "4s", "job", "--", "sh", "-c", look}));
-    CHECK(wait_until([&] { return quorum.proxy(2).requests() >= before + 2; }));
-    late.signal(SIGSTOP);
-    CHECK(wait_until([&] { return stopped(late.pid()) || !late.running(); }));
-    for (int i = 0; i < 3; ++i) quorum[i].resume();
-    const bool is_asked = wait_until([&] { return quorum.having("job") == 3; }, 2s);
-    CHECK(quorum.becomes_free_of("job"));  // its lease has ended
-    late.signal(SIGCONT);
-    const Result result = late.wait();
-    if (!is_asked) continue;
-    CHECK(result.status == 0);
-    CHECK(std::stol(result.out) > 0);  // the command ran under a lease of its own
-    CHECK(quorum.becomes_free_of("job"));
-    return;
-  }
-  FAIL("never stopped in time");
-}
-
 TEST_CASE("Redlock: kill -9 of rlock ends its command, and leaves the lock to its lease") {
   Quorum quorum(3);
   Process holder(quorum.rlock(
@@ -387,68 +348,4 @@ TEST_CASE("Redlock: kill -9 of rlock ends its command, and leaves the lock to it
   holder.signal(SIGKILL);
   CHECK(wait_until([&] { return !alive(command); }));
   CHECK(run(quorum.rlock("exec", {"job", "--", "true"})).status == 0);
-}
-
-TEST_CASE("Redlock: a signal while it waits leaves nothing, also with a server that hangs") {
-  Quorum quorum(3);
-  quorum[2].pause();
-  Process holder(quorum.rlock("exec", k_until_told), {.stdin_text = "", .hold_stdin = true});
-  holder.wait_for_stdout("in");
-  Process waiter(quorum.rlock("exec", {"job", "--", "true"}));
-  for (int i = 0; i < 2; ++i) {
-    CHECK(comes_to_wait(quorum[i]));
-  }
-  waiter.signal(SIGTERM);
-  CHECK(waiter.wait().status == 143);
-  holder.close_stdin();
-  CHECK(holder.wait().status == 0);
-  quorum[2].resume();
-  CHECK(quorum.becomes_free_of("job"));
-}
-
-TEST_CASE("Redlock: a server that hangs holds nothing up, however often the lock was asked for") {
-  Quorum quorum(3);
-  const std::vector<std::string> options = {"--timeout", "2s", "--lease", "60s"};
-  Process holder(quorum.rlock("exec", with(options, k_until_told)),
-                 {.stdin_text = "", .hold_stdin = true});
-  holder.wait_for_stdout("in");
-  CHECK(wait_until([&] { return quorum.having("job") == 3; }));
-  quorum[2].pause();
-  Process waiter(quorum.rlock("exec", with(options, k_until_told)),
-                 {.stdin_text = "", .hold_stdin = true});
-  const std::string channel = "redisson_lock__channel:{job}";
-  for (int i = 0; i < 2; ++i) {
-    CHECK(comes_to_wait(quorum[i]));
-  }
-  // Each call has the waiter ask again, far more often than the third server could time out.
-  for (int call = 0; call < 100; ++call) {
-    const std::size_t before = quorum.proxy(0).requests();
-    for (int i = 0; i < 2; ++i) quorum[i].command({"PUBLISH", channel, "0"});
-    REQUIRE(wait_until([&] { return quorum.proxy(0).requests() > before; }));
-  }
-  holder.close_stdin();
-  CHECK(holder.wait().status == 0);
-  waiter.wait_for_stdout("in");
-  quorum[1].pause();  // now the third has to be heard before the release is over
-  waiter.close_stdin();
-  CHECK(waiter.wait(45s).status == 0);
-  quorum[1].resume();
-  quorum[2].resume();
-}
-
-TEST_CASE("Redlock: the end of a nested run does not wait for a server that hangs") {
-  Quorum quorum(3);
-  const std::vector<std::string> options = {"--timeout", "2m", "--lease", "30m"};
-  const std::string inner = quoted(quorum.rlock("exec", with(options, {"job", "--", "true"})));
-  Process outer(quorum.rlock("exec", with(options, {"job", "--", "sh", "-c",
-                                                    "echo in; read x; " + inner + "; echo $?"})),
-                {.stdin_text = "", .hold_stdin = true});
-  outer.wait_for_stdout("in");
-  CHECK(wait_until([&] { return quorum.having("job") == 3; }));
-  quorum[2].pause();
-  outer.close_stdin();
-  outer.wait_for_stdout("in\n0\n");
-  CHECK(outer.wait().status == 0);
-  quorum[2].resume();
-  CHECK(quorum.becomes_free_of("job"));
 }

@@ -1,5 +1,4 @@
-// Waiting for a lock: how a waiter sleeps, wakes, survives and gives up.
-#include <algorithm>
+// Waiting for a lock: how a waiter sleeps, wakes and gives up.
 #include <chrono>
 #include <csignal>
 #include <deque>
@@ -9,7 +8,7 @@
 #include <doctest/doctest.h>
 
 #include "cli/foreign_lock.hpp"
-#include "support/net.hpp"
+#include "cli/waiting/waiting_fixture.hpp"
 #include "support/process.hpp"
 #include "support/proxy.hpp"
 #include "support/pty.hpp"
@@ -20,13 +19,12 @@
 #include "support/words.hpp"
 
 using namespace rlock::test;
+using namespace rlock::test::waits;
 using namespace std::chrono_literals;
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-std::string channel(const std::string& name) { return "redisson_lock__channel:{" + name + "}"; }
 
 std::size_t rlock_clients(const Server& server) {
   const std::string list = server.command({"CLIENT", "LIST"});
@@ -44,28 +42,8 @@ long requests(const std::string& stats) {
   const std::size_t at = stats.find(key);
   return at == std::string::npos ? 0 : std::stol(stats.substr(at + key.size()));
 }
+
 long requests(const Server& server) { return requests(server.command({"INFO", "commandstats"})); }
-
-Words exec_argv(const std::string& url, const std::string& name) {
-  return rlock_argv("exec", "-r", url, name, "--", "echo", "got");
-}
-
-void check_got(Process& waiter) {
-  const Result result = waiter.wait();
-  CAPTURE(result.err);
-  CHECK(result.status == 0);
-  CHECK(result.out == "got\n");
-  CHECK(result.err.empty());
-}
-
-// No lock is left. A request that was sent twice leaves the note that it was done for a while.
-void check_free(const Server& server) {
-  for (const std::string& key : server.keys()) {
-    CAPTURE(key);
-    CHECK(key.starts_with("redisson_unlock_latch:"));
-    CHECK(server.command({"PTTL", key}) != "-1");
-  }
-}
 
 // Nothing of a waiter is left: neither keys beside the lock of `name` nor connections.
 void check_no_trace(const Server& server, const std::string& name) {
@@ -248,116 +226,6 @@ TEST_CASE("W2: a TTL that is always about to end makes no busy loop") {
   CHECK(requests(server) - before <= 3 + elapsed / 50);
 }
 
-TEST_CASE("W6: a waiter survives a restart of the server") {
-  SUBCASE("that forgets the lock") {
-    Server server;
-    hold(server, "job");
-    Process waiter(exec_argv(server.unix_url(), "job"));
-    Process by_tcp(exec_argv(server.tcp_url(), "job"));
-    REQUIRE(comes_to_wait(server, "job", 2));
-    server.stop();
-    server.start();
-    check_got(waiter);
-    check_got(by_tcp);
-    check_free(server);
-  }
-  SUBCASE("that keeps the lock") {
-    Server server({.args = {"--appendonly", "yes", "--appendfsync", "always"}});
-    hold(server, "job");
-    Process waiter(exec_argv(server.unix_url(), "job"));
-    REQUIRE(comes_to_wait(server, "job"));
-    server.stop();
-    server.start();
-    REQUIRE(comes_to_wait(server, "job"));
-    CHECK(waiter.running());
-    server.command({"DEL", "job"});
-    server.command({"PUBLISH", channel("job"), "0"});
-    check_got(waiter);
-    check_free(server);
-  }
-}
-
-TEST_CASE("W6: with -v a waiter tells of the outage, once, and what came of it") {
-  Server server;
-  hold(server, "job");
-  Process waiter(rlock_argv("exec", "-v", "-r", server.unix_url(), "job", "--", "echo", "got"));
-  REQUIRE(comes_to_wait(server, "job"));
-  server.stop();
-  waiter.wait_for_stderr("still waiting");
-  server.start();
-  const Result result = waiter.wait();
-  CHECK(result.status == 0);
-  CHECK(result.err.find("still waiting") == result.err.rfind("still waiting"));
-  CHECK(has(result.err, "\nrlock: job: acquired after "));
-}
-
-TEST_CASE("W6: a waiter survives the loss of scripts and connections") {
-  Server server;
-  hold(server, "job");
-  Process waiter(exec_argv(server.unix_url(), "job"));
-  REQUIRE(comes_to_wait(server, "job"));
-  for (int round = 0; round < 3; ++round) {
-    server.command({"SCRIPT", "FLUSH"});
-    server.command({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
-    server.command({"CLIENT", "KILL", "TYPE", "pubsub"});
-    REQUIRE(comes_to_wait(server, "job"));
-  }
-  CHECK(waiter.running());
-  server.command({"DEL", "job"});
-  server.command({"PUBLISH", channel("job"), "0"});
-  check_got(waiter);
-  check_free(server);
-}
-
-TEST_CASE("W6: a waiter outlives a server that is out of order for a while") {
-  Server server;
-  hold(server, "job");
-  Process waiter(rlock_argv("exec", "-v", "-r", server.tcp_url(), "--timeout", "3s", "job", "--",
-                            "echo", "got"));
-  REQUIRE(comes_to_wait(server, "job"));
-  SUBCASE("stopped") {
-    server.command({"PUBLISH", channel("job"), "0"});
-    server.pause();
-    waiter.wait_for_stderr("still waiting");
-    server.resume();
-    server.command({"DEL", "job"});
-  }
-  SUBCASE("a replica") {
-    // Not deleted, for it would be taken at once by a waiter that asks just now.
-    server.command({"PEXPIRE", "job", "3000"});
-    server.command({"REPLICAOF", "127.0.0.1", std::to_string(free_port())});
-    REQUIRE(wait_until([&] { return server.command({"EXISTS", "job"}) == "0"; }));
-    server.command({"PUBLISH", channel("job"), "0"});
-    waiter.wait_for_stderr("READONLY");
-    server.command({"REPLICAOF", "NO", "ONE"});
-  }
-  SUBCASE("without memory") {
-    server.command({"CONFIG", "SET", "maxmemory", "1"});
-    server.command({"DEL", "job"});
-    server.command({"PUBLISH", channel("job"), "0"});
-    waiter.wait_for_stderr("OOM");
-    server.command({"CONFIG", "SET", "maxmemory", "0"});
-  }
-  server.command({"PUBLISH", channel("job"), "0"});
-  const Result result = waiter.wait();
-  CHECK(result.status == 0);
-  CHECK(result.out == "got\n");
-  check_free(server);
-}
-
-TEST_CASE("W6: a waiter does not wait for a server beyond its own time") {
-  Server server;
-  hold(server, "job");
-  Process waiter(rlock_argv("exec", "-w", "8s", "--timeout", "3s", "-r", server.unix_url(), "job",
-                            "--", "echo", "got"));
-  REQUIRE(comes_to_wait(server, "job"));
-  server.stop();
-  const Result result = waiter.wait();
-  CHECK(result.status == 69);
-  CHECK(is_one_message(result.err));
-  CHECK(result.out.empty());
-}
-
 TEST_CASE("W3: who gives up leaves no key and no client") {
   Server server;
   hold(server, "job");
@@ -434,109 +302,5 @@ TEST_CASE("W3: a signal that comes with the grant leaves no lock and starts no c
     const bool late = result.status == 0 && result.out == "got\n";
     CHECK((first || late));
     check_free(server);
-  }
-}
-
-TEST_CASE("a lock without an expiry is told once") {
-  Server server;
-  hold(server, "job", 0);
-  const Result result =
-      run(rlock_argv("exec", "-w", "2s", "-r", server.unix_url(), "job", "--", "true"));
-  CHECK(result.status == 75);
-  CHECK(result.err.starts_with("rlock: job: held without an expiry by " + k_foreign_owner));
-  CHECK(result.err.ends_with("\nrlock: job: not acquired: held by " + k_foreign_owner + "\n"));
-  CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 2);
-}
-
-TEST_CASE("a lock that never ends is told also to who skips it in silence") {
-  Server server;
-  hold(server, "job", 0);
-  const std::vector<std::string> skip{"-n", "-E", "0", "job", "--", "true"};
-  Words argv = rlock_argv("exec", "-r", server.unix_url(), skip);
-  const Result result = run(argv);
-  CHECK(result.status == 0);
-  CHECK(result.err.starts_with("rlock: job: held without an expiry by " + k_foreign_owner));
-  CHECK(is_one_message(result.err));
-  argv.insert(argv.begin() + 1, "-q");
-  CHECK(run(argv).err.empty());
-}
-
-TEST_CASE("with -v a wait without a terminal is told: its start, and its end") {
-  Server server;
-  hold(server, "job");
-  Process rlock(rlock_argv("exec", "-v", "-r", server.unix_url(), "job", "--", "true"));
-  rlock.wait_for_stderr("rlock: job: waiting for " + k_foreign_owner);
-  server.command({"DEL", "job"});
-  server.command({"PUBLISH", channel("job"), "0"});
-  const Result result = rlock.wait();
-  CHECK(result.status == 0);
-  CHECK(has(result.err, "\nrlock: job: acquired after "));
-  CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 2);
-}
-
-TEST_CASE("a wait on a terminal shows one line, which vanishes") {
-  Server server;
-  Process holder(rlock_argv("exec", "-r", server.unix_url(), "job", "--", "sh", "-c",
-                            "echo ready; cat > /dev/null"),
-                 {.hold_stdin = true});
-  holder.wait_for_stdout("ready");
-  Pty waiter(exec_argv(server.unix_url(), "job"));
-  waiter.expect("job: waiting");
-  waiter.expect("pid " + std::to_string(holder.pid()) + " (sh)");
-  holder.close_stdin();
-  waiter.expect("\r\x1b[K");
-  waiter.expect("got");
-  CHECK(waiter.wait().status == 0);
-  CHECK(holder.wait().status == 0);
-}
-
-TEST_CASE("a wait that has a limit tells how much of it is left") {
-  Server server;
-  hold(server, "job");
-  SUBCASE("on a terminal") {
-    Pty waiter(rlock_argv("exec", "-w", "1h", "-r", server.unix_url(), "job", "--", "true"),
-               {.columns = 200});
-    waiter.expect("rlock: job: waiting ");
-    waiter.expect("s (59m");
-    waiter.expect("s left) for " + k_foreign_owner);
-  }
-  SUBCASE("with -v") {
-    Process waiter(
-        rlock_argv("exec", "-v", "-w", "1h", "-r", server.unix_url(), "job", "--", "true"));
-    waiter.wait_for_stderr("rlock: job: waiting (");
-    waiter.wait_for_stderr(" left) for " + k_foreign_owner);
-  }
-}
-
-TEST_CASE("a waiter takes no part of a terminal that is not its own") {
-  Server server;
-  hold(server, "job");
-  Process waiter(rlock_argv("exec", "-w", "1500ms", "-r", server.unix_url(), "job", "--", "true"));
-  const Result result = waiter.wait();
-  CHECK(result.status == 75);
-  CHECK(is_one_message(result.err));
-}
-
-TEST_CASE("a holder of this host that has ended without giving the lock back is told") {
-  Server server;
-  for (const std::string kind : {"reentrant", "fair", "simple", "write", "semaphore"}) {
-    CAPTURE(kind);
-    const auto exec = [&](const Words& options, const Words& command) {
-      return rlock_argv("exec", kind == "semaphore" ? "--permits=1" : "--kind=" + kind, "-r",
-                        server.unix_url(), options, "job", "--", command);
-    };
-    Process holder(exec({"--lease", "1h"}, {"sh", "-c", "echo in; cat"}), {.hold_stdin = true});
-    holder.wait_for_stdout("in");
-    CHECK(run(exec({"-n", "-E", "0"}, {"true"})).err.empty());
-    holder.signal(SIGKILL);
-    CHECK(holder.wait_exit().status == 128 + SIGKILL);
-    const Result result = run(exec({"-n", "-E", "0"}, {"echo", "ran"}));
-    CHECK(result.status == 0);
-    CHECK(result.out.empty());
-    CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
-    CHECK(has(result.err, "which has ended without giving it back; its lease ends in 59m"));
-    CHECK(has(result.err, kind == "semaphore" ? "unlock --owner " : "unlock --force "));
-    CHECK(run(exec({"-n", "-E", "0", "-q"}, {"true"})).err.empty());
-    server.command({"FLUSHALL"});
   }
 }

@@ -1,0 +1,146 @@
+// check_token.lua and raise_token.lua.
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "lock/servers/fencing.hpp"
+#include "redis/fence_fixture.hpp"
+#include "redis/lock_fixture.hpp"
+#include "redis/server_error.hpp"
+#include "support/script_calls.hpp"
+#include "support/words.hpp"
+
+using namespace rlock;
+using namespace rlock::test::fence;
+using test::client_of;
+using test::has;
+using test::Words;
+
+TEST_CASE("check_token: the highest so far is accepted, also again, and a lower one is stale") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  const auto check = [&](std::int64_t token) { return lock::check_token(client, "job", token); };
+  using Verdict = lock::TokenCheck::Verdict;
+  for (const std::int64_t token :
+       {std::int64_t{0}, std::int64_t{5}, std::int64_t{999'999'999}, std::int64_t{1'000'000'000},
+        std::int64_t{9'007'199'254'740'993}, std::int64_t{9'007'199'254'740'994},
+        std::int64_t{9'223'372'036'854'775'806}, std::int64_t{9'223'372'036'854'775'807}}) {
+    CAPTURE(token);
+    for (int i = 0; i < 2; ++i) {
+      CHECK(check(token).verdict == Verdict::accepted);
+      CHECK(check(token).highest == std::to_string(token));
+    }
+    if (token == 0) continue;
+    const auto stale = check(token - 1);
+    CHECK(stale.verdict == Verdict::stale);
+    CHECK(stale.highest == std::to_string(token));
+    CHECK(check(0).verdict == Verdict::stale);
+  }
+  CHECK(server.keys() == Words{k_counter});
+  CHECK(server.command({"TTL", k_counter}) == "-1");
+}
+
+TEST_CASE("check_token: a token is stale as soon as a newer one was granted") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  using Verdict = lock::TokenCheck::Verdict;
+  const std::int64_t old = take_and_release(lock::Kind::reentrant, client);
+  CHECK(lock::check_token(client, "job", old).verdict == Verdict::accepted);
+  const std::int64_t young = take_and_release(lock::Kind::fair, client);
+  CHECK(lock::check_token(client, "job", old).verdict == Verdict::stale);
+  CHECK(lock::check_token(client, "job", young).verdict == Verdict::accepted);
+  // After a loss of data, what was checked since counts, also for the next grant.
+  server.command({"FLUSHALL"});
+  CHECK(lock::check_token(client, "job", young + 1'000'000'000).verdict == Verdict::accepted);
+  CHECK(lock::check_token(client, "job", old).verdict == Verdict::stale);
+  CHECK(take_and_release(lock::Kind::reentrant, client) == young + 1'000'000'001);
+}
+
+TEST_CASE("check_token, raise_token: a counter that is none accepts nothing and stays as it is") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  server.command({"HSET", "job", "u:1", "1"});
+  auto call = test::acquire_call("u:1", "a");
+  call.token = test::k_job.token;
+  call.about_json = "{}";
+  call.fencing = "peek";
+  call.restart_delay = Milliseconds(0);
+  for (const Words& maker :
+       {Words{"RPUSH", k_counter, "1"}, Words{"HSET", k_counter, "a", "1"},
+        Words{"SET", k_counter, "x"}, Words{"SET", k_counter, ""}, Words{"SET", k_counter, "1.5"},
+        Words{"SET", k_counter, "007"}, Words{"SET", k_counter, "-0"},
+        Words{"SET", k_counter, "9223372036854775808"}}) {
+    CAPTURE(maker[2]);
+    server.command({"DEL", k_counter});
+    server.command(maker);
+    const std::string before = server.command({"DUMP", k_counter});
+    CHECK_THROWS_AS(static_cast<void>(lock::check_token(client, "job", 5)), Error);
+    CHECK_THROWS_AS(static_cast<void>(lock::raise_token(client, "job", "u:1", 5)), Error);
+    CHECK(server.command({"DUMP", k_counter}) == before);
+  }
+  server.command({"SET", k_counter, "-7"});
+  CHECK(lock::check_token(client, "job", 0).verdict == lock::TokenCheck::Verdict::accepted);
+}
+
+TEST_CASE("check_token: one of several servers abstains where it has no counter") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  const auto check = [&](std::int64_t token) {
+    return lock::check_token(client, "job", token, lock::Missing::abstains).verdict;
+  };
+  using Verdict = lock::TokenCheck::Verdict;
+  CHECK(check(5) == Verdict::unknown);
+  CHECK(server.keys().empty());
+  server.command({"SET", k_counter, "5"});
+  CHECK(check(4) == Verdict::stale);
+  CHECK(check(6) == Verdict::accepted);
+  CHECK(server.command({"GET", k_counter}) == "6");
+}
+
+TEST_CASE("check_token: a replica accepts nothing") {
+  test::Server server;
+  test::Server replica;
+  redis::Client client = client_of(replica);
+  replica.command({"SET", k_counter, "5"});
+  replica.command({"REPLICAOF", "127.0.0.1", std::to_string(server.port())});
+  try {
+    static_cast<void>(lock::check_token(client, "job", 5));
+    FAIL("it was accepted");
+  } catch (const Error& error) {
+    CHECK(error.status() == ExitStatus::unavailable);
+  }
+}
+
+TEST_CASE("raise_token: only for the holder, never down, and known to who re-enters") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  const auto lock = make(lock::Kind::reentrant, "u:1");
+  const std::int64_t token = take(*lock, client);
+  const auto raise = [&](const std::string& owner, std::int64_t to) {
+    return lock::raise_token(client, "job", owner, to);
+  };
+  CHECK_FALSE(raise("u:2", token + 5));
+  CHECK(server.command({"GET", k_counter}) == std::to_string(token));
+  for (int i = 0; i < 2; ++i) CHECK(raise("u:1", token + 5));
+  CHECK(server.command({"GET", k_counter}) == std::to_string(token + 5));
+  CHECK(make(lock::Kind::reentrant, "u:1")->reenter(client)->token == token + 5);
+  CHECK(raise("u:1", token + 4));
+  CHECK(server.command({"GET", k_counter}) == std::to_string(token + 5));
+  CHECK(server.command({"TTL", k_counter}) == "-1");
+  const std::int64_t high = 9'007'199'254'740'993;
+  CHECK(raise("u:1", high));
+  CHECK(server.command({"GET", k_counter}) == std::to_string(high));
+  server.command({"FLUSHALL"});
+  CHECK_FALSE(raise("u:1", 5));
+  CHECK(server.keys().empty());
+  // A string lock, and a counter that is not there yet.
+  server.command({"SET", "job", "u:1"});
+  CHECK_FALSE(raise("u:2", 5));
+  CHECK(raise("u:1", 5));
+  CHECK(server.command({"GET", k_counter}) == "5");
+  CHECK(server.keys() == Words{"job", k_counter});
+  server.command({"DEL", "job"});
+  server.command({"RPUSH", "job", "u:1"});
+  CHECK_FALSE(raise("u:1", 9));
+}
