@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Checks the rules of ARCHITECTURE.md, and prints each violation: which room may include which, which
-# libraries a room may use, how long files and functions may be, which names files may have, that lock
-# makes no sentences and no commands, that only cli names options, that the arguments of scripts have
-# names, and that a unit test lies as the file that it tests.
+# libraries a room may use, which names files may have, that lock makes no sentences and no commands, that
+# only cli names options, that the arguments of scripts have names, and that a unit test lies as the file that
+# it tests.
 #   arrows_test.sh PROGRAM SOURCE_DIR
 set -euo pipefail
 
@@ -34,8 +34,6 @@ declare -A allowed=(
 sees_processes='^cli/(commands/exec|taking/(background_watchdog|taking))\.[ch]pp$'
 # These unit tests are of no file of src: quorum_token/simulation tests a design.
 tests_no_file="quorum_token/simulation"
-longest_file=400
-longest_function=70
 
 # Sets `room` to the room of a file, or of a header. The build makes two headers of lua/.
 find_room() {
@@ -90,26 +88,6 @@ check_include() {
     fi
 }
 
-# Prints which of the files, and of their functions, are too long. clang-format has put the first and
-# last lines of functions at the margin.
-check_lengths() {
-    awk -v most_of_file="$longest_file" -v most="$longest_function" '
-        function end_file() {
-            if (lines > most_of_file) print file ": " lines " lines, at most " most_of_file
-        }
-        FNR == 1 { end_file(); file = FILENAME; begin = 0 }
-        { lines = FNR }
-        /^(namespace|class|struct|enum|#|\/\/)/ || /^[^ ].*;$/ { begin = 0; next }
-        /^[A-Za-z[]/ && !begin { begin = FNR; first = $0 }
-        /^}/ {
-            if (begin && FNR - begin >= most)
-                print file ": a function of " FNR - begin + 1 " lines, at most " most ": " first
-            begin = 0
-        }
-        END { end_file() }
-    ' "$@"
-}
-
 check_name() {
     local file=$1 room
     find_room "$file"
@@ -149,7 +127,6 @@ check_tree() (
     for file in "${files[@]}"; do
         check_name "$file"
     done
-    check_lengths "${files[@]}"
     grep -rEn --include='*.[ch]pp' '^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]' . |
         sed -E 's|^\./([^:]*):[0-9]*:[^<"]*[<"]([^>"]*).*|\1 \2|' | sort |
         while read -r file header; do
@@ -221,14 +198,12 @@ plant tls/session.cpp '#include "base/error.hpp"\n' '"base/error.hpp": tls may n
 plant cli/commands/renew.cpp '#include "tls/module.hpp"\n' '"tls/module.hpp": cli/commands may not include tls'
 plant cli/commands/renew.cpp ' #include <CLI/CLI.hpp>\n' '<CLI/CLI.hpp> belongs to src/cli/parsing'
 plant lock/lock_util.cpp '\n' 'a name that says nothing'
-plant redis/long.cpp "void f() {\n$(printf '  ;\\n%.0s' {1..69})}\n" 'a function of 71 lines, at most 70: void f() {'
 plant util/x.hpp '\n' 'no such room'
 plant cli/output/table.cpp '#include "lua_limits.hpp"\n' '"lua_limits.hpp" belongs to src/lock'
 plant lock/words/lease.hpp '#include "lua_scripts.hpp"\n' '"lua_scripts.hpp": lock/words may not'
 plant lock/make_lock.cpp 'f(lua::renew::Call{\n    lock, info});\n' 'lua::renew::Call{: name the arguments'
 plant lock/inspection/repair.cpp 'const lua::renew::Call call(lock, info);\n' 'lua::renew::Call call(: name the arguments'
 plant lock/other/x.hpp '\n' 'no such room'
-plant lock/long.hpp "$(printf '\\n%.0s' {1..401})" '401 lines, at most 400'
 found=$(check_tree "$scratch/src")
 for complaint in "${expected[@]}"; do
     if [[ $found != *"$complaint"* ]]; then
