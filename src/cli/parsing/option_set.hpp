@@ -37,8 +37,8 @@ class OptionSet {
                     Need need = Need::required);
   // `names` are such as "-w,--wait". The help calls the value `placeholder`. If `choices` are
   // given, it must be one of them. If the target is a string with a value, the help adds it in
-  // brackets: it is the default. tests/cli/documentation_test.sh compares `help` with the manual
-  // pages and the completions.
+  // brackets: it is the default. tests/cli/documents/documentation_test.sh compares `help` with the
+  // manual pages and the completions.
   void add_value(std::string_view names, Target target, std::string_view placeholder,
                  std::string_view help, const std::vector<std::string>& choices = {});
   void add_flag(std::string_view names, bool& flag, std::string_view help);
