@@ -82,7 +82,7 @@ func (j *judge) status(r *Run) {
 	case r.Status == 69:
 		if hasRun && r.By != "shell" {
 			bad("the command has run")
-		} else if strings.Contains(r.Stderr, "replicas know of the lock") && j.mayFailOver(r.Called-30*second, r.Ended) {
+		} else if strings.Contains(r.Stderr, "the lock is on ") && j.mayFailOver(r.Called-30*second, r.Ended) {
 			// Sentinel takes its time to tell those who were away whose replicas they are.
 		} else if strings.Contains(r.Stderr, " is a replica") && j.mayFailOver(r.Called-30*second, r.Ended) {
 			// After two failovers at once, Sentinel can name a replica as the master until it notices.

@@ -5,6 +5,7 @@
 
 #include "base/duration.hpp"
 #include "base/escape.hpp"
+#include "base/wording.hpp"
 #include "base/words.hpp"
 #include "lock/servers/failed.hpp"
 #include "lock/words/key_names.hpp"
@@ -169,8 +170,8 @@ struct FailureWording {
   }
 
   std::string operator()(const lock::TooFewReplicas& it) const {
-    return subject + ": " + std::to_string(it.found) + " replicas know of the lock, and " +
-           std::to_string(it.needed) + " must: given back";
+    return subject + ": the lock is on " + plural(static_cast<std::size_t>(it.found), "replica") +
+           ", and must be on " + std::to_string(it.needed) + ": given back";
   }
 
   std::string operator()(const lock::SlowAnswers& it) const {

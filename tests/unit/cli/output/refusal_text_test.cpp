@@ -133,7 +133,7 @@ TEST_CASE("other failures are told with the server, or with the lock") {
         "redis://a: it started just now and may have forgotten a lock: no vote before it is up for "
         "30s");
   CHECK(told(url, lock::TooFewReplicas{1, 2}) ==
-        "redis://a: 1 replicas know of the lock, and 2 must: given back");
+        "redis://a: the lock is on 1 replica, and must be on 2: given back");
   CHECK(told(url, lock::SlowAnswers{Milliseconds(1000)}) ==
         "redis://a: answers take longer than the lease of 1s");
   CHECK(told(url, lock::CutOff{}) == "redis://a: restarted while it was searched");
