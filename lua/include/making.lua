@@ -3,7 +3,7 @@
 -- A server does not undo the writes of a script that fails. So delete the hash if it cannot expire.
 if redis.pcall('pexpire', lock, lease) ~= 1 then
   for _, undo in ipairs({{'del', lock}, {'hdel', lock, holder, 'mode'}, {'set', lock, '', 'px', 1}}) do
-    redis.pcall(unpack(undo))
+    if type(redis.pcall(unpack(undo))) == 'number' then break end  -- the first for which there is a right
   end
   redis.call('pexpire', lock, lease)  -- fails, and says why
 end

@@ -229,6 +229,25 @@ TEST_CASE("a user without one of the commands that the scripts use leaves nothin
   }
 }
 
+// Others who wait would take it for another kind of lock, and give up, even if it ends at once.
+TEST_CASE(
+    "a user who may not set an expiry makes no string in place of the lock, not for a moment") {
+  Server server;
+  make_users(server);
+  for (const Words& kind : {Words{}, Words{"-s"}, Words{"-x"}}) {
+    server.command({"CONFIG", "RESETSTAT"});
+    const Result result =
+        run(rlock_argv("exec", "-n", kind, "job", "--", "true"), {.env = login(server, "pexpire")});
+    CHECK(result.status == 77);
+    const std::string commands = server.command({"INFO", "commandstats"});
+    CHECK(has(commands, "cmdstat_hset:"));
+    const bool is_reader = kind == Words{"-s"};  // who has a key of its own, which is a string
+    CHECK(has(commands, "cmdstat_set:calls=1,") == is_reader);
+    CHECK(has(commands, "cmdstat_set:") == is_reader);
+    CHECK(server.command({"EXISTS", "job"}) == "0");
+  }
+}
+
 TEST_CASE("a user without the right to one sort of keys leaves nothing without an end") {
   Server server;
   const Words users = make_users_of_keys(server);
