@@ -26,10 +26,11 @@ type Tools struct {
 	span  time.Duration // under the nemesis
 }
 
-// runRound leaves its history in dir. An error is a fault of the torture itself.
+// runRound leaves its history in dir, in place of an earlier one. An error is a fault of the torture itself.
 func runRound(setup Setup, seed int64, dir string, tools Tools) (*History, error) {
 	choices := rand.New(rand.NewSource(seed))
 	h := &History{Dir: dir}
+	os.RemoveAll(dir)
 	if err := os.MkdirAll(filepath.Join(dir, "life"), 0o700); err != nil {
 		return nil, err
 	}
