@@ -1,6 +1,5 @@
 #include "cli/output/refusal_text.hpp"
 
-#include <array>
 #include <set>
 
 #include "base/duration.hpp"
@@ -12,6 +11,13 @@
 
 namespace rlock::cli {
 namespace {
+
+// Users count servers from 1.
+std::string describe_server(std::size_t server) { return "server " + std::to_string(server + 1); }
+
+std::string describe(const lock::Twins& it) {
+  return describe_server(it.first) + " and " + describe_server(it.second) + " are one and the same";
+}
 
 // The words of each refusal.
 struct RefusalWording {
@@ -106,20 +112,34 @@ struct RefusalWording {
     return {describe(it) + " (" + refused.subject() + ")", "name each server once (-r)"};
   }
 
-  static std::string number(std::size_t server) { return "server " + std::to_string(server + 1); }
-
-  static std::string describe(const lock::Twins& it) {
-    return number(it.first) + " and " + number(it.second) + " are one and the same";
-  }
-
  private:
   [[nodiscard]] std::string name() const { return escape_for_terminal(refused.subject()); }
 };
 
-// In the order of lock::Purpose.
-constexpr auto k_purposes = std::to_array<const char*>(
-    {"take the lock", "re-enter the lock", "renew the lock", "ask for the lock", "ask for the hold",
-     "release the lock", "make the fencing token known", "check the token", "listen"});
+std::string describe(lock::Purpose purpose) {
+  using Purpose = lock::Purpose;
+  switch (purpose) {
+    case Purpose::take:
+      return "take the lock";
+    case Purpose::reenter:
+      return "re-enter the lock";
+    case Purpose::renew:
+      return "renew the lock";
+    case Purpose::ask_for_lock:
+      return "ask for the lock";
+    case Purpose::ask_for_hold:
+      return "ask for the hold";
+    case Purpose::release:
+      return "release the lock";
+    case Purpose::raise_token:
+      return "make the fencing token known";
+    case Purpose::check_token:
+      return "check the token";
+    case Purpose::listen:
+      break;
+  }
+  return "listen";
+}
 
 // Returns the end of a message: each failure's sentence once.
 std::string reasons(const std::vector<std::exception_ptr>& failures) {
@@ -141,8 +161,8 @@ struct FailureWording {
 
   std::string operator()(const lock::TooFew& it) const {
     return "too few of the " + std::to_string(it.servers) + " servers answered, " +
-           std::to_string(it.needed) + " are needed to " +
-           k_purposes.at(static_cast<std::size_t>(it.purpose)) + reasons(it.failures) +
+           std::to_string(it.needed) + " are needed to " + describe(it.purpose) +
+           reasons(it.failures) +
            (it.silent > 0 ? "; " + std::to_string(it.silent) + " did not answer in time" : "");
   }
 
@@ -190,11 +210,11 @@ struct FailureWording {
 struct NoteWording {
   std::string operator()(const lock::Absence& it) const {
     const std::string why = sentence_of(it.why);
-    return RefusalWording::number(it.server) +
+    return describe_server(it.server) +
            (why.find(it.url) == std::string::npos ? " (" + it.url + ")" : "") +
            " takes no part: " + why;
   }
-  std::string operator()(const lock::Twins& it) const { return RefusalWording::describe(it); }
+  std::string operator()(const lock::Twins& it) const { return describe(it); }
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "redis/server_error.hpp"
 
 namespace rlock::lock {
+
 void Absentees::set_name(std::size_t server, const std::string& url) {
   const std::lock_guard guard(mutex_);
   names_[server] = url;

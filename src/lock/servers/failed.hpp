@@ -16,7 +16,7 @@
 
 namespace rlock::lock {
 
-// What several servers are asked for. cli/output/refusal_text has the words in this order.
+// What several servers are asked for.
 enum class Purpose {
   take,
   reenter,
