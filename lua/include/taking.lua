@@ -16,7 +16,7 @@
 -- Returns the entry of an owner that takes a lock of this `kind`. `drawn`: its token, or nil.
 local function about_owner(kind, drawn)
   local about = decode(about_json) or {}
-  about.kind, about.since, about.seen, about.token = kind, now, now, drawn
+  about.kind, about.lease, about.since, about.seen, about.token = kind, lease, now, now, drawn
   return about
 end
 

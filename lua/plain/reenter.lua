@@ -14,6 +14,7 @@
 --#include now.lua
 --#include info.lua
 --#include fence.lua
+--#include prolong_info.lua
 --#include string_lock.lua
 if not is_string and not count_holds() then return {k_not_held} end
 if is_others(outer) then return {k_not_held} end
@@ -42,5 +43,6 @@ if drawn then
   about.token = drawn
   tell(owner, about, lease)
 end
+prolong_info(owner, lease)
 if is_string then return {k_entered, 1, drawn or '', 1} end
 return {k_entered, tonumber(redis.call('hget', lock, owner)), drawn or '', 0}

@@ -41,5 +41,5 @@ elseif latch ~= '' then
   redis.call('set', latch, 'entered', 'px', 2 * lease)
 end
 --#include prolong_info.lua
-prolong_info(lease)
+prolong_info(owner, lease)
 return k_renewed

@@ -16,6 +16,7 @@ local reads = side == 'read'
 --#include now.lua
 --#include info.lua
 --#include fence.lua
+--#include prolong_info.lua
 --#include read_write.lua
 local is_writer = mode == 'write' and holds_of(writer) and not outlived(writer)
 local is_reader = holds_of(owner) and not outlived(owner)
@@ -47,4 +48,5 @@ if about and (drawn or not is_reader) then
   tell(field, about, lease)
 end
 if not seen then note(field, 'entered', hold, lease) end
+prolong_info(field, lease)
 return {k_entered, holds_of(field) or 1, drawn or '', 0}

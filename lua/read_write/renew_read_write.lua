@@ -35,5 +35,5 @@ if field == owner and not lives then
   redis.call('set', hold_key(owner, holds), '1', 'px', lease)
 end
 
-prolong_info(lease)
+prolong_info(field, lease)
 return k_renewed

@@ -97,7 +97,7 @@ end
 redis.call('zadd', permits, 'gt', now + lease, owner)
 if is_ours and out == 1 then redis.call('pexpire', permits, lease + k_idle) end
 if holds then
-  prolong_info(lease)
+  prolong_info(owner, lease)
 elseif about_json ~= '' then
   tell(owner, about_owner('semaphore'), lease)
 end

@@ -27,8 +27,7 @@ if not seen and not noted then
   if not note_holds(owner, (count_holds(owner) or 1) + 1) then return {k_entered, 1, '', 1} end
   redis.call('set', latch, 'entered', 'px', memory)
   note(owner, 'entered', hold, lease)
-else
-  prolong_info(lease)
 end
+prolong_info(owner, lease)
 keep_alive()
 return {k_entered, count_holds(owner) or 1, '', 0}

@@ -18,7 +18,7 @@ if not has_permit(owner) then
 end
 if lease > 0 then
   extend(owner, lease)
-  prolong_info(lease)
+  prolong_info(owner, lease)
   keep_alive()
 end
 return k_renewed

@@ -89,6 +89,7 @@ void rank_tokens(World& world) {
     if (about.contains("token")) tokens.insert(longer_last(about["token"].get<std::string>()));
     if (about.contains("came")) cames.insert(longer_last(about["came"].get<std::string>()));
     about.erase("seen");  // for people only
+    about.erase("lease");
     if (about.contains("since")) about["since"] = 0;
   });
   const auto rank = [&](const std::set<std::string>& all, const std::string& text) {
