@@ -1,7 +1,12 @@
 #include "process/child.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <charconv>
+#include <limits>
 #include <signal.h>
+#include <string_view>
 #include <unistd.h>
 
 #include "base/environment.hpp"
@@ -17,6 +22,29 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   for (const std::string& text : texts) result.push_back(const_cast<char*>(text.c_str()));
   result.push_back(nullptr);
   return result;
+}
+
+constexpr std::size_t k_pid_size = std::numeric_limits<pid_t>::digits10 + 2;  // and the end of text
+
+// systemd names the process for which it sets variables. Where that is this process, it now is the
+// command: returns the places in `environment` for the number of its process, k_pid_size long.
+std::vector<char*> make_room_for_pid(std::vector<std::string>& environment) {
+  constexpr std::array<std::string_view, 3> k_names = {
+      "LISTEN_PID=", "WATCHDOG_PID=", "SYSTEMD_EXEC_PID="};
+  const std::string own = std::to_string(::getpid());
+  // It says the same as LISTEN_PID, is optional, and cannot be known before the process exists.
+  if (std::ranges::find(environment, "LISTEN_PID=" + own) != environment.end()) {
+    std::erase_if(environment, [](const auto& one) { return one.starts_with("LISTEN_PIDFDID="); });
+  }
+  std::vector<char*> places;
+  for (std::string& variable : environment) {
+    for (const std::string_view name : k_names) {
+      if (!variable.starts_with(name) || variable.substr(name.size()) != own) continue;
+      variable.resize(name.size() + k_pid_size);
+      places.push_back(variable.data() + name.size());
+    }
+  }
+  return places;
 }
 
 // Returns why `program` could not be executed.
@@ -41,15 +69,20 @@ pid_t start_child(const Command& command, const Signals& signals, const Terminal
                   const Guardian& guardian) {
   const bool gives_terminal = terminal.is_for_command();
   const std::vector<char*> argv = pointers(command.argv);
-  const std::vector<char*> environment = pointers(command.environment);
+  std::vector<std::string> variables = command.environment;
+  const std::vector<char*> pid_places = make_room_for_pid(variables);
+  const std::vector<char*> environment = pointers(variables);
   // The child uses this process's memory until it runs the command, and this process waits for
-  // that. This is cheap, and the child's errno arrives here. The child must change no memory.
+  // that. This is cheap, and the child's errno arrives here. The child must change no other memory.
   volatile int failure = 0;
   const pid_t child = ::vfork();
   if (child == 0) {
     ::setpgid(0, 0);
     if (gives_terminal) terminal.give_to(::getpid());
     signals.restore_in_child();
+    for (char* const place : pid_places) {
+      *std::to_chars(place, place + k_pid_size - 1, ::getpid()).ptr = '\0';
+    }
     // This is the last step, because a stop or a slow machine may have used up the lease before.
     if (!guardian.admit()) ::kill(::getpid(), SIGKILL);
     ::execvpe(argv[0], argv.data(), environment.data());

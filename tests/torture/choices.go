@@ -160,6 +160,9 @@ func (f *Fleet) hamper(run *Run, choices *rand.Rand) {
 	case 6: // the name is a key of another lock
 		run.Refused = true
 		run.Args = []string{f.rlock, "exec", "-n", "rlock_info:{" + run.Names[0] + "}", "--", f.work, f.life(run.ID), "5"}
+	case 9: // a program that does not live on reads the owner
+		run.Refused = true
+		run.Args = []string{"bash", "-c", `"$1" acquire -n "$2" | cat >/dev/null; exit "${PIPESTATUS[0]}"`, "torture", f.rlock, run.Names[0]}
 	}
 }
 
@@ -175,7 +178,12 @@ func (f *Fleet) shell(run *Run, args, work []string, choices *rand.Rand) []strin
 	case 1:
 		release = ""
 	}
-	script := `eval "$("$1" acquire --export ARGS "$2")" || exit
+	// The shell reads what the program prints that reads what rlock prints.
+	through := ""
+	if choices.Intn(3) == 0 {
+		through = " | cat"
+	}
+	script := `eval "$("$1" acquire --export ARGS "$2"` + through + `)" || exit
 ` + below + `
 "${@:3}"
 status=$?

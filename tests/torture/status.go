@@ -62,7 +62,7 @@ func (j *judge) status(r *Run) {
 		bad("it never ended")
 	case r.Refused:
 		if r.Status != 64 && r.Status <= 128 {
-			bad("the name is reserved")
+			bad("it must be refused")
 		}
 	case r.Final && (!r.Left || r.Status != 0):
 		bad("nobody has the lock, and it cannot be taken")

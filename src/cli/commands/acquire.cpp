@@ -132,6 +132,11 @@ int acquire(const Globals& globals, const AcquireOptions& options) {
                                          "unlock could not tell the two holds apart");
     }
     try {
+      // A shell may have had both ends of a pipe open for a moment, before it started the program
+      // that reads.
+      if (caller && find_caller(options)->pid != caller->pid) {
+        throw Error(ExitStatus::usage, "acquire: the process that needs the lock has changed");
+      }
       print_or_throw(result(*held, globals, options, others));
       // A nested hold is nothing of its own that could be renewed or given back.
       if (watchdog && held->hold.standing != Standing::nested) watchdog->hand_over(held->hold);

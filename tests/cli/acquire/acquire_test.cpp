@@ -225,16 +225,6 @@ TEST_CASE("acquire: --pid tells whose life the lock follows") {
   CHECK(server.keys().empty());
 }
 
-TEST_CASE("acquire: refuses where it cannot be told whose life to follow") {
-  const Server server;
-  const Shells shells(server);
-  const Result refused =
-      run(shells.argv("owner=$(timeout 100 \"$RLOCK\" acquire job); echo $?"), shells.options());
-  CHECK(refused.out == "64\n");
-  CHECK(has(refused.err, "give --pid PID"));
-  CHECK(server.keys().empty());
-}
-
 TEST_CASE("acquire: who cannot be told of the lock does not get it") {
   const Server server;
   const Shells shells(server);

@@ -55,6 +55,22 @@ std::string value_of(const std::string& environment, const std::string& name) {
 
 }  // namespace
 
+TEST_CASE("C2: what systemd sets for rlock's process is for the command's") {
+  const Server server;
+  const std::string show =
+      "env | grep -E '^(LISTEN_|WATCHDOG_|SYSTEMD_)' | sed \"s/=$$\\$/=own/\" | sort";
+  const auto variables = [&](const std::string& set) {
+    return run({"sh", "-c", set + " exec \"$@\"", "sh", rlock_program(), "exec", "-r",
+                server.unix_url(), "job", "--", "sh", "-c", show})
+        .out;
+  };
+  CHECK(variables("LISTEN_PID=$$ LISTEN_FDS=1 LISTEN_PIDFDID=7 WATCHDOG_PID=$$ WATCHDOG_USEC=9 "
+                  "SYSTEMD_EXEC_PID=$$") ==
+        "LISTEN_FDS=1\nLISTEN_PID=own\nSYSTEMD_EXEC_PID=own\nWATCHDOG_PID=own\nWATCHDOG_USEC=9\n");
+  CHECK(variables("LISTEN_PID=1 LISTEN_FDS=1 LISTEN_PIDFDID=7") ==
+        "LISTEN_FDS=1\nLISTEN_PID=1\nLISTEN_PIDFDID=7\n");
+}
+
 TEST_CASE("C2: stdin, stdout and stderr are the command's own") {
   Server server;
   const std::string text = std::string(200'000, 'x') + "\n";
