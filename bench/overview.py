@@ -39,12 +39,9 @@ class Bench:
         self.children = []
         self.table = Table()
         self.notes = []
-        self.environment = {key: value for key, value in os.environ.items()
-                            if not key.startswith(("RLOCK_", "ETCD", "REDISCLI_"))}
-        # A user's own settings must not count.
-        self.environment["XDG_CONFIG_HOME"] = directory
-        # As cron and login have it; without it rlock asks the user database.
-        self.environment.setdefault("LOGNAME", "root")
+        # As in a crontab. With LANG, flock loads a locale, which rlock does not need; without LOGNAME, rlock looks its
+        # user up.
+        self.environment = {"PATH": "/usr/bin:/bin"}
 
     # --- programs and servers ---
 

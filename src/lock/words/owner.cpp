@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstdio>
+#include <memory>
 #include <pwd.h>
 #include <unistd.h>
 
@@ -14,13 +16,21 @@
 namespace rlock::lock {
 namespace {
 
-// LOGNAME is what cron, login and su set; only without it is the user database worth its time.
+// LOGNAME is what cron, login and su set. Without it, /etc/passwd comes first: getpwuid() sets up
+// the whole name service, which takes longer than anything else that rlock does before its first
+// request.
 std::string user_name() {
   for (const char* variable : {"LOGNAME", "USER"}) {
     if (const auto value = from_environment(variable)) return *value;
   }
-  const passwd* entry = ::getpwuid(::geteuid());
-  return entry != nullptr ? entry->pw_name : std::to_string(::geteuid());
+  const uid_t user = ::geteuid();
+  const passwd* entry = nullptr;
+  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen("/etc/passwd", "re"), std::fclose);
+  do {
+    entry = file ? ::fgetpwent(file.get()) : nullptr;
+  } while (entry != nullptr && entry->pw_uid != user);
+  if (entry == nullptr) entry = ::getpwuid(user);
+  return entry != nullptr ? entry->pw_name : std::to_string(user);
 }
 
 About about_this_host() {
