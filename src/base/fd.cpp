@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/select.h>
 #include <sys/timerfd.h>
 #include <thread>
 #include <unistd.h>
@@ -29,6 +30,33 @@ Fd checked(int fd, const char* what) {
   return Fd(fd);
 }
 
+// poll(), also of more descriptors than RLIMIT_NOFILE allows. Somebody may have lowered it since
+// they were opened, and poll() then fails (EINVAL). Errors of a descriptor without events are not
+// seen then, nor are descriptors of 1024 and more.
+int poll_some(std::span<pollfd> polled, int timeout_ms) noexcept {
+  const int done = ::poll(polled.data(), polled.size(), timeout_ms);
+  if (done >= 0 || errno != EINVAL) return done;
+  fd_set readable;
+  fd_set writable;
+  FD_ZERO(&readable);
+  FD_ZERO(&writable);
+  const auto is_fit = [](const pollfd& one) { return one.fd >= 0 && one.fd < FD_SETSIZE; };
+  for (const pollfd& one : polled) {
+    if (is_fit(one) && (one.events & POLLIN) != 0) FD_SET(one.fd, &readable);
+    if (is_fit(one) && (one.events & POLLOUT) != 0) FD_SET(one.fd, &writable);
+  }
+  timeval timeout{timeout_ms / 1000, timeout_ms % 1000 * 1000};
+  const int ready =
+      ::select(FD_SETSIZE, &readable, &writable, nullptr, timeout_ms < 0 ? nullptr : &timeout);
+  for (pollfd& one : polled) {
+    one.revents = 0;
+    if (ready <= 0 || !is_fit(one)) continue;
+    if (FD_ISSET(one.fd, &readable)) one.revents |= POLLIN;
+    if (FD_ISSET(one.fd, &writable)) one.revents |= POLLOUT;
+  }
+  return ready;
+}
+
 }  // namespace
 
 void Fd::reset() noexcept {
@@ -40,7 +68,7 @@ void Fd::reset() noexcept {
 
 int poll_until(std::span<pollfd> polled, TimePoint until) noexcept {
   while (true) {
-    const int ready = ::poll(polled.data(), polled.size(), poll_timeout(until));
+    const int ready = poll_some(polled, poll_timeout(until));
     if (ready > 0) return ready;
     const int error = ready < 0 ? errno : EINTR;
     if (BootClock::now() >= until) return 0;
@@ -51,7 +79,7 @@ int poll_until(std::span<pollfd> polled, TimePoint until) noexcept {
 
 short poll_now(const Fd& fd, short events) noexcept {
   pollfd polled{fd.get(), events, 0};
-  while (::poll(&polled, 1, 0) < 0) {
+  while (poll_some({&polled, 1}, 0) < 0) {
     if (errno != EINTR) std::this_thread::sleep_for(k_pause_without_memory);
   }
   return polled.revents;

@@ -16,6 +16,8 @@
 namespace rlock::process {
 namespace {
 
+constexpr int k_no_guardian = -1;  // no errno
+
 std::vector<char*> pointers(const std::vector<std::string>& texts) {
   std::vector<char*> result;
   result.reserve(texts.size() + 1);
@@ -84,12 +86,21 @@ pid_t start_child(const Command& command, const Signals& signals, const Terminal
       *std::to_chars(place, place + k_pid_size - 1, ::getpid()).ptr = '\0';
     }
     // This is the last step, because a stop or a slow machine may have used up the lease before.
-    if (!guardian.admit()) ::kill(::getpid(), SIGKILL);
+    const auto admission = guardian.admit();
+    if (admission == Guardian::Admission::too_late) ::kill(::getpid(), SIGKILL);
+    if (admission == Guardian::Admission::no_guardian) {
+      failure = k_no_guardian;
+      ::_exit(127);
+    }
     ::execvpe(argv[0], argv.data(), environment.data());
     failure = errno;
     ::_exit(127);
   }
   if (child < 0) throw_errno("cannot start a process");
+  if (failure == k_no_guardian) {
+    throw Error(ExitStatus::unavailable,
+                "the guardian does not answer: the command was not started");
+  }
   if (failure != 0) {
     const ExitStatus status = failure == ENOENT  ? ExitStatus::not_found
                               : is_lack(failure) ? ExitStatus::unavailable

@@ -21,7 +21,8 @@ struct Command {
 // others without FD_CLOEXEC. `guardian` knows the process before it runs the command. Returns its
 // pid, which is also the number of its group. If the guardian does not admit the process any more,
 // also returns its pid, but the process ends by SIGKILL before it runs the command. Throws Error:
-// 127 if the program is not found, 126 if it cannot be run, 69 if no process can be started.
+// 127 if the program is not found, 126 if it cannot be run, 69 if no process can be started or the
+// guardian does not answer.
 [[nodiscard]] pid_t start_child(const Command& command, const Signals& signals,
                                 const Terminal& terminal, const Guardian& guardian);
 

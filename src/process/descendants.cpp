@@ -47,12 +47,21 @@ std::vector<Identity> children_of_this_process() {
   return identities;
 }
 
-bool has_orphaned_guardian(pid_t own, pid_t command) {
+Orphans find_orphaned_guardians(pid_t own, pid_t command) {
   const auto children = find_children();
-  return !children || std::ranges::any_of(*children, [&](const ProcessStat& stat) {
-    return stat.pid != own && stat.pid != command && !stat.is_dead() &&
-           is_helper(stat, k_guardian_name);
-  });
+  if (!children) return Orphans::unknown;
+  Orphans found = Orphans::none;
+  for (const ProcessStat& stat : *children) {
+    if (stat.pid == own || stat.pid == command || stat.is_dead() ||
+        !is_helper(stat, k_guardian_name)) {
+      continue;
+    }
+    // Also state t: in a debugger, which SIGCONT does not change.
+    const bool is_stopped = stat.state == 'T' || stat.state == 't';
+    if (is_stopped) ::kill(stat.pid, SIGCONT);
+    if (found != Orphans::stuck) found = is_stopped ? Orphans::stuck : Orphans::at_work;
+  }
+  return found;
 }
 
 bool is_gone(const Tree& tree) {
@@ -95,6 +104,7 @@ Killed kill_now(const Tree& tree) {
     result.all = search.is_complete();
     search.for_each_member([&](const ProcessStat& stat) {
       result.all = false;
+      result.any = true;
       const bool is_new = killed.insert(stat.pid).second;
       if (is_new && ::kill(stat.pid, SIGKILL) != 0 && errno == EPERM) result.immune = stat.pid;
       const bool dies = extent == Search::Extent::newest && result.immune != stat.pid;

@@ -46,10 +46,12 @@ struct Tree {
 // machine lacks what the search needs, such as descriptors.
 [[nodiscard]] std::vector<Identity> children_of_this_process();
 
-// Returns whether a child of this process, other than its guardian `own` and its command, is a
-// guardian whose rlock has died. Then an inner run was killed, and its guardian still ends the
-// inner command. Also returns true while the machine lacks what the search needs.
-[[nodiscard]] bool has_orphaned_guardian(pid_t own, pid_t command);
+// Looks for children of this process, other than its guardian `own` and its command, that are
+// guardians whose rlock has died. Such an inner run was killed, and its guardian still ends the
+// inner command. Continues those that are stopped. `unknown`: the machine lacks what the search
+// needs. `stuck`: one was stopped.
+enum class Orphans { none, at_work, stuck, unknown };
+[[nodiscard]] Orphans find_orphaned_guardians(pid_t own, pid_t command);
 
 // Returns whether no process of `tree` lives, apart from zombies, `root` and `except`. Also returns
 // false while the machine lacks what the search needs. Takes time in proportion to the number of
@@ -62,6 +64,7 @@ void terminate(const Tree& tree);
 
 struct Killed {
   bool all = false;  // certainly no process is left. One in the kernel may take a moment to die
+  bool any = false;  // a process was there
   pid_t immune = 0;  // a process of another user that rlock may not kill, or 0
 };
 

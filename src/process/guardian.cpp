@@ -26,7 +26,9 @@ struct Guardian::Shared {
   std::atomic<Milliseconds> search_margin;
   std::atomic<pid_t> group;
   std::atomic<bool> is_armed;
-  std::atomic<bool> is_apart;  // in a session of its own
+  std::atomic<bool> is_apart;   // in a session of its own
+  std::atomic<unsigned> asked;  // counts the questions of rlock
+  std::atomic<unsigned> answered;
   std::atomic<bool> has_struck;
 };
 
@@ -41,7 +43,18 @@ constexpr Milliseconds k_slowest_look{200};  // between two looks at processes t
 
 constexpr Milliseconds k_poll{50};  // between two looks whether a command has ended
 
-// Looks without a sleep whether the guardian is in its own session. One takes about 1 us.
+// A guardian that is not stopped answers within this time, also on a busy machine, unless it
+// searches for longer.
+constexpr Milliseconds k_answer_bound{5000};
+
+// Before the command starts, when the lease already runs, rlock waits for less time: to replace a
+// guardian without need does no harm.
+constexpr Milliseconds k_start_bound{1000};
+
+constexpr Milliseconds k_reap_bound{1000};  // what was killed ends sooner
+
+// Looks without a sleep whether the guardian is in its own session, or has answered. One takes
+// about 1 us.
 constexpr int k_short_looks = 50;
 
 // What is killed is searched for, and once more for what was born meanwhile.
@@ -94,7 +107,11 @@ void Guardian::start() {
   std::array<char, 16> name{};
   ::prctl(PR_GET_NAME, name.data());
   ::prctl(PR_SET_NAME, k_guardian_name);
-  first_look_ = after(BootClock::now(), k_first_look);
+  const TimePoint now = BootClock::now();
+  first_look_ = after(now, k_first_look);
+  shared_->is_apart = false;
+  shared_->answered = shared_->asked++;  // the first answer comes without a wake-up
+  asked_ = now;
   pid_ = ::fork();
   if (pid_ != 0) ::prctl(PR_SET_NAME, name.data());
   if (pid_ < 0) throw_errno("cannot fork");
@@ -153,6 +170,8 @@ bool Guardian::wait_for_end(const Fd& life_line) noexcept {
   TimePoint next_look = first_look_;
   bool has_command = false;  // until then there is nothing to look for
   while (true) {
+    // After the alarm was set: a question that comes now rings it.
+    shared_->answered = shared_->asked.load();
     std::array<pollfd, 2> polled = {{{life_line.get(), POLLIN, 0}, {alarm_.fd(), POLLIN, 0}}};
     static_cast<void>(poll_until(polled, next_look));
     if (polled[0].revents != 0) return true;
@@ -180,8 +199,20 @@ bool Guardian::wait_for_end(const Fd& life_line) noexcept {
 
 void Guardian::set_kill_time(TimePoint when) noexcept {
   shared_->kill_time = when;
-  if (shared_->is_armed) alarm_.set(kill_time());
+  if (shared_->is_armed) ask();
 }
+
+// Wakes the guardian, which then sets the alarm to the kill time.
+void Guardian::ask() noexcept {
+  const TimePoint now = BootClock::now();
+  if (has_answered()) {
+    asked_ = now;
+    ++shared_->asked;
+  }
+  alarm_.set(now);
+}
+
+bool Guardian::has_answered() const noexcept { return shared_->answered == shared_->asked; }
 
 TimePoint Guardian::kill_time() const noexcept {
   const TimePoint when = shared_->kill_time;
@@ -190,33 +221,66 @@ TimePoint Guardian::kill_time() const noexcept {
 
 Milliseconds Guardian::search_margin() const noexcept { return shared_->search_margin; }
 
-void Guardian::arm() {
-  if (!is_read(life_line_)) {
-    while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-    }
-    shared_->is_apart = false;
-    start();
-  }
-  shared_->is_armed = true;
-  // After its first look for a command, the guardian sleeps on until the alarm rings.
-  const TimePoint now = BootClock::now();
-  alarm_.set(now < first_look_ ? kill_time() : now);
+// Returns whether the guardian lives and was not stopped.
+bool Guardian::is_standing() const noexcept {
+  siginfo_t info{};
+  const int failed = ::waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WNOHANG);
+  return is_read(life_line_) && (failed != 0 || info.si_pid == 0);
 }
 
-bool Guardian::admit() const noexcept {
+bool Guardian::is_well() noexcept {
+  // It ends when it has done its work.
+  if (has_struck()) return true;
+  return is_standing() &&
+         (has_answered() || BootClock::now() < after(asked_, k_answer_bound + search_margin()));
+}
+
+void Guardian::arm() {
+  shared_->is_armed = true;
+  // A new guardian has still to look for the command, and to answer for the first time.
+  const bool is_new = BootClock::now() < first_look_;
+  if (is_new) {
+    alarm_.set(kill_time());
+  } else {
+    ask();
+  }
+  const TimePoint bound = after(BootClock::now(), k_start_bound);
+  for (int looks = 0; is_well() && BootClock::now() < bound; ++looks) {
+    if (is_new || has_answered() || has_struck()) return;
+    if (looks < k_short_looks) {
+      ::sched_yield();
+    } else {
+      sleep_until(after(BootClock::now(), Milliseconds(1)));
+    }
+  }
+  replace();
+}
+
+void Guardian::replace() {
+  // The old one may take a while to end, for example in a debugger: the supervisor reaps it.
+  if (is_read(life_line_)) ::kill(pid_, SIGKILL);
+  start();
+  alarm_.set(kill_time());
+}
+
+Guardian::Admission Guardian::admit() const noexcept {
   shared_->group = ::getpid();
   // On a busy machine it may not have run yet, and what kills rlock's group would still kill it. As
   // a rule it needs a few microseconds more, and a sleep takes over a hundred.
   int looks = 0;
-  const auto is_in_time = [&] { return BootClock::now() < std::min(kill_time(), start_limit_); };
-  while (!shared_->is_apart && is_read(life_line_) && is_in_time()) {
+  const TimePoint bound = after(BootClock::now(), k_answer_bound);
+  while (!shared_->is_apart) {
+    const TimePoint now = BootClock::now();
+    if (now >= std::min(kill_time(), start_limit_)) break;
+    if (now >= bound || !is_read(life_line_)) return Admission::no_guardian;
     if (++looks <= k_short_looks) {
       ::sched_yield();
     } else {
       ::usleep(50);
     }
   }
-  return is_in_time();
+  const bool is_late = BootClock::now() >= std::min(kill_time(), start_limit_);
+  return is_late ? Admission::too_late : Admission::admitted;
 }
 
 bool Guardian::has_struck() const noexcept { return shared_->has_struck; }
@@ -225,12 +289,15 @@ void Guardian::dismiss() noexcept {
   // As long as it lives nobody has reaped it, so that its number is its own.
   if (is_dismissed_ || !is_read(life_line_)) return;
   is_dismissed_ = ::kill(pid_, SIGKILL) == 0;
+  is_killed_ = is_dismissed_;
 }
 
 Guardian::~Guardian() {
   dismiss();
-  while (is_dismissed_ && ::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  if (!is_killed_) return;
+  // A debugger may keep it.
+  const TimePoint bound = after(BootClock::now(), k_reap_bound);
+  while (::waitpid(pid_, nullptr, WNOHANG) == 0 && BootClock::now() < bound) ::usleep(100);
 }
 
 }  // namespace rlock::process

@@ -1,6 +1,7 @@
 // A small process that ends the command if rlock is killed.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <sys/types.h>
@@ -30,8 +31,8 @@ class Guardian {
   // Kills the guardian, and waits until it has ended.
   ~Guardian();
 
-  // Sets the moment at which all processes of the command must be dead. At first it is never.
-  // Thread-safe.
+  // Sets the moment at which all processes of the command must be dead. At first it is never. Once
+  // the guardian is armed, it has to answer this call, see `is_well`. Thread-safe.
   void set_kill_time(TimePoint when) noexcept;
   // Returns when SIGKILL is due: that moment less search_margin(). Thread-safe.
   [[nodiscard]] TimePoint kill_time() const noexcept;
@@ -45,15 +46,24 @@ class Guardian {
 
   // From now on the kill time also counts while rlock lives, and the guardian looks for the
   // command's processes. Call it right before the command starts: if the kill time came earlier,
-  // the guardian would end with nothing to kill. Replaces a guardian that somebody has killed.
-  // Throws as the constructor.
+  // the guardian would end with nothing to kill. Replaces a guardian that is dead or stopped, or
+  // does not answer within 1 s. Throws as the constructor.
   void arm();
 
+  // Returns false if the guardian is dead or stopped, or has not answered for 5 s and the search
+  // margin. Nobody would end the command then if rlock was killed. Call it often while the command runs, in one thread.
+  [[nodiscard]] bool is_well() noexcept;
+  // Kills the guardian and starts another. Throws as the constructor. Then there is no guardian,
+  // and `is_well` returns false.
+  void replace();
+
   // Call it in the command's process, before it runs another program. Tells the guardian its
-  // process group, and waits until the guardian is in a session of its own. Returns whether the
-  // command may go on. Returns false when SIGKILL is due, because it may have been sent before the
-  // guardian knew the group, and after the start limit. Changes no memory of this process.
-  [[nodiscard]] bool admit() const noexcept;
+  // process group, and waits until the guardian is in a session of its own. Returns `too_late` when
+  // SIGKILL is due, because it may have been sent before the guardian knew the group, and after the
+  // start limit. Returns `no_guardian` if the guardian is dead, or does not answer within 5 s.
+  // Changes no memory of this process.
+  enum class Admission { admitted, too_late, no_guardian };
+  [[nodiscard]] Admission admit() const noexcept;
 
   // Returns whether the guardian has sent SIGKILL because of the kill time.
   [[nodiscard]] bool has_struck() const noexcept;
@@ -65,11 +75,16 @@ class Guardian {
 
   // Kills the guardian, and does not wait until it has ended. Idempotent.
   void dismiss() noexcept;
+  // Lets the guardian live. It ends what is left of the command when rlock has ended.
+  void leave() noexcept { is_dismissed_ = true; }
 
  private:
   struct Shared;
 
   void start();
+  void ask() noexcept;
+  [[nodiscard]] bool has_answered() const noexcept;
+  [[nodiscard]] bool is_standing() const noexcept;
   [[noreturn]] void watch(const Fd& life_line, const std::string& title) noexcept;
   [[nodiscard]] bool wait_for_end(const Fd& life_line) noexcept;
   void end_gently() noexcept;
@@ -81,8 +96,10 @@ class Guardian {
   Fd life_line_;          // the kernel closes it when rlock dies
   TimePoint first_look_;  // when the guardian first looks whether the command runs
   TimePoint start_limit_ = TimePoint::max();
+  std::atomic<TimePoint> asked_;  // when the guardian was asked what it has to answer
   pid_t pid_ = -1;
   bool is_dismissed_ = false;
+  bool is_killed_ = false;  // to be reaped
 };
 
 }  // namespace rlock::process

@@ -23,6 +23,10 @@ constexpr Milliseconds k_longest_pause{500};  // between two searches if process
 constexpr Milliseconds k_try_again{100};
 // Without an answer within this time after a stop, the command goes on.
 constexpr Milliseconds k_answer_bound{1000};
+// The time in which processes that get SIGKILL have ended, also with --kill-after 0.
+constexpr Milliseconds k_shortest_end{1000};
+// How long rlock waits for processes if it can neither look at them nor end them.
+constexpr Milliseconds k_stall_bound{10'000};
 // After this time at the latest, rlock notices what it missed, such as a lost SIGCHLD.
 constexpr Milliseconds k_backstop{5000};
 
@@ -77,9 +81,12 @@ Supervisor::Result Supervisor::run() {
     if (!resumption_ && BootClock::now() >= options_.time_limit) end(Ended::by_time);
     if (BootClock::now() >= options_.late_start) start_late();
     if (resumption_ && BootClock::now() >= resumption_->deadline) go_on();
+    const bool had_ended = wait_status_.has_value();
     reap();
+    if (had_ended || !wait_status_) keep_guardian();
     if (is_ending()) end_step();
   }
+  if (!wait_status_) wait_status_ = W_EXITCODE(0, SIGKILL);  // which it got, but it goes on
   const bool had_terminal = terminal_.take_from(child_);
   const bool signaled = WIFSIGNALED(*wait_status_);
   if (had_terminal && signaled) terminal_.restore_modes();
@@ -92,9 +99,33 @@ Supervisor::Result Supervisor::run() {
 // If an inner run was killed, its guardian gives the inner command time to end. Until then, the
 // inner command also relies on the outer lock.
 bool Supervisor::is_over() {
+  if (is_ending()) {
+    if (wait_status_ && nothing_left_) return true;
+    return result_.is_unsure = gives_up();
+  }
   if (!wait_status_) return false;
-  return is_ending() ? nothing_left_ : !has_orphaned_guardian(guardian_.pid(), child_);
+  const Orphans orphans = find_orphaned_guardians(guardian_.pid(), child_);
+  if (orphans == Orphans::none) return true;
+  note_stall(orphans != Orphans::at_work);
+  if (!gives_up()) return false;
+  // What rlock cannot see it cannot kill.
+  if (orphans == Orphans::unknown) return result_.is_unsure = true;
+  signal_end_ = after(BootClock::now(), k_shortest_end);
+  kill_at_ = BootClock::now();
+  end(Ended::afterwards);
+  end_step();
+  return false;
 }
+
+void Supervisor::note_stall(bool stalls) {
+  if (!stalls) {
+    stall_end_ = TimePoint::max();
+  } else if (stall_end_ == TimePoint::max()) {
+    stall_end_ = after(BootClock::now(), k_stall_bound);
+  }
+}
+
+bool Supervisor::gives_up() const { return BootClock::now() >= std::min(signal_end_, stall_end_); }
 
 void Supervisor::wait() {
   std::array<pollfd, 4> polled = {{{signals_.fd(), POLLIN, 0},
@@ -134,6 +165,10 @@ void Supervisor::lose() {
 }
 
 void Supervisor::forward(const Signal& signal) {
+  if (asks_to_end(signal.number) && (wait_status_ || is_ending())) {
+    const TimePoint begin = std::max(BootClock::now(), is_ending() ? kill_at_ : TimePoint::min());
+    signal_end_ = std::min(signal_end_, after(begin, std::max(options_.grace, k_shortest_end)));
+  }
   if (wait_status_) return;
   if (signal.number == SIGCONT) {
     // One that comes although nothing was stopped changes nothing.
@@ -165,17 +200,17 @@ void Supervisor::reap() {
       return;
     }
     ::waitpid(info.si_pid, nullptr, WNOHANG);
-    if (info.si_pid == guardian_.pid() && info.si_code != CLD_EXITED) replace_guardian();
   }
 }
 
-// Somebody has killed it.
-void Supervisor::replace_guardian() {
+// Somebody may have killed it, or stopped it.
+void Supervisor::keep_guardian() {
+  if (guardian_.is_well()) return;
   try {
-    guardian_.arm();
-    tree_.except = guardian_.pid();
-  } catch (const Error&) {  // the command is no less under control than without
+    guardian_.replace();
+  } catch (const Error&) {  // the command is no less under control than without: again later
   }
+  tree_.except = std::max(guardian_.pid(), 0);
 }
 
 void Supervisor::on_stopped(int signal) {
@@ -227,15 +262,21 @@ void Supervisor::end_step() {
   }
   const Killed killed = kill_now(tree_);
   nothing_left_ = killed.all;
+  note_stall(!killed.all && !killed.any);
   if (!nothing_left_) pause_ = std::min(pause_ * 2, k_longest_pause);
   if (killed.immune != 0) tell_immune(killed.immune);
 }
 
-void Supervisor::kill_command() {
+bool Supervisor::kill_command() {
+  result_.lost = true;  // and reported
+  resumption_.reset();
+  if (!is_ending()) result_.ended = Ended::by_loss;
   kill_at_ = BootClock::now();
-  for (end_step(); !nothing_left_; end_step()) {
-    static_cast<void>(poll_until({}, after(BootClock::now(), pause_)));
+  for (end_step(); !nothing_left_ && !gives_up(); end_step()) {
+    alarm_.set(next_alarm());
+    wait();
   }
+  return nothing_left_;
 }
 
 }  // namespace rlock::process

@@ -16,7 +16,9 @@ namespace rlock::process {
 class Supervisor {
  public:
   enum class OnLost { term, kill, ignore };
-  enum class Ended { by_itself, by_loss, by_time };
+  // `afterwards`: the command had ended by itself, and rlock then ended what killed inner runs
+  // left.
+  enum class Ended { by_itself, by_loss, by_time, afterwards };
 
   // None of the functions may block, because no signal is forwarded meanwhile.
   struct Options {
@@ -42,6 +44,7 @@ class Supervisor {
     int wait_status = 0;  // of the command, as waitpid() returns it
     Ended ended = Ended::by_itself;
     bool lost = false;          // lost_fd became readable, or the loss time came
+    bool is_unsure = false;     // processes may be left that rely on the lock
     bool typed_ctrl_c = false;  // SIGINT from the terminal, not from rlock, ended the command
   };
 
@@ -55,12 +58,14 @@ class Supervisor {
   void start(const Command& command);
   // Returns when the command has ended, and also the guardians of inner runs that were killed. If
   // the supervisor ended the command, returns when all its processes have ended. Reaps every other
-  // child of this process except the guardian.
+  // child of this process. Replaces a guardian that is not well.
+  // Once the command has ended or was to be killed, a signal that asks rlock to end bounds the wait
+  // for the rest: by the grace, and 1 s at least. So does the lack of what a search needs, by 10 s.
   [[nodiscard]] Result run();
 
-  // Kills the command's processes, and returns when none is left. Call it if `run` cannot be
-  // called, has thrown, or has left processes.
-  void kill_command();
+  // Kills the command's processes. Returns whether certainly none is left, with the same bounds as
+  // `run`. Call it if `run` cannot be called, has thrown, or has left processes.
+  bool kill_command();
 
  private:
   // Returns whether the supervisor is ending the command.
@@ -77,7 +82,9 @@ class Supervisor {
   void end_step();
   void tell_immune(pid_t pid);
   void start_late();
-  void replace_guardian();
+  void keep_guardian();
+  void note_stall(bool stalls);
+  [[nodiscard]] bool gives_up() const;
   [[nodiscard]] TimePoint next_alarm() const;
 
   // The job was stopped and continued. The command goes on when the lock is known to be held.
@@ -100,7 +107,9 @@ class Supervisor {
   bool nothing_left_ = false;
   bool told_immune_ = false;
   TimePoint kill_at_ = TimePoint::max();
-  Milliseconds pause_;  // between two searches for processes that are left
+  TimePoint signal_end_ = TimePoint::max();  // of the wait for the rest, after a signal
+  TimePoint stall_end_ = TimePoint::max();   // of the wait for the rest, while nothing can be done
+  Milliseconds pause_;                       // between two searches for processes that are left
 };
 
 }  // namespace rlock::process

@@ -34,6 +34,29 @@ func pause(kind string, pick func(Family) int) func(*Nemesis) *Act {
 	}
 }
 
+// killAfterStop stops a guardian, and kills its rlock a little later: rlock must have replaced the guardian, unless it still
+// waits for its lock.
+func (n *Nemesis) killAfterStop() *Act {
+	run, pid := n.anyProcess(func(f Family) int { return f.guardian })
+	if run == nil {
+		return nil
+	}
+	lease := time.Duration(n.fleet.history.Round.Lease)
+	act := newAct("stop-guardian")
+	act.Run, act.Host = run.ID, run.Host
+	_ = syscall.Kill(pid, syscall.SIGSTOP)
+	return n.lasting(act, run.ID, lease/3, func() {
+		if rlock := n.fleet.familyOf(run).rlock; rlock != 0 {
+			kill := newAct("kill-rlock")
+			kill.Run, kill.Host = run.ID, run.Host
+			_ = syscall.Kill(rlock, syscall.SIGKILL)
+			n.note(*kill)
+		}
+		n.wait(2 * lease)
+		_ = syscall.Kill(pid, syscall.SIGCONT)
+	})
+}
+
 func (n *Nemesis) killBoth() *Act {
 	run := n.anyRun()
 	if run == nil {

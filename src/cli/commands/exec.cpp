@@ -173,14 +173,24 @@ int run_command(const ExecPlan& plan, HeldLocks& locks, lock::Session& session,
     supervisor.kill_command();
     throw;
   }
-  guardian.dismiss();
+  if (result.is_unsure) {
+    guardian.leave();
+  } else {
+    guardian.dismiss();
+  }
   // Where the guardian has ended the command, it may have missed a daemon.
   const bool is_struck = guardian.has_struck() || BootClock::now() >= guardian.kill_time();
-  if (is_struck) supervisor.kill_command();
+  const bool is_unsure = is_struck ? !supervisor.kill_command() : result.is_unsure;
   const bool lost =
       result.lost || is_struck || BootClock::now() >= lock::kill_time(locks.end(), plan.lease());
   if (lost && !result.lost) {  // otherwise the loss was reported before
     locks.report_loss(guardian.has_struck() ? k_stood_still : k_unconfirmed);
+  }
+  if (is_unsure) {
+    say(first_of(escape_for_terminal(plan.names.front()), plan.names.size()) +
+        ": it is not certain that all processes of the command have ended: the lock is not "
+        "released, it ends with its lease");
+    return lost ? static_cast<int>(ExitStatus::lost) : status_of(result);
   }
   const auto ran = std::chrono::ceil<Milliseconds>(BootClock::now() - start);
   const auto gone = locks.release(std::max(plan.at_least - ran, Milliseconds(0)));

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <csignal>
 #include <string>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
 
 #include <doctest/doctest.h>
 
@@ -26,6 +29,33 @@ inline pid_t wait_for_guardian_of(pid_t rlock) {
   pid_t guardian = -1;
   REQUIRE(wait_until([&] { return (guardian = guardian_of(rlock)) > 0; }));
   return guardian;
+}
+
+// Keeps a process from running, as a debugger does: its parent is not told, and SIGCONT does not
+// continue it. Only the thread that has made the object may destroy it.
+class Debugged {
+ public:
+  explicit Debugged(pid_t pid) : pid_(pid) {
+    works_ = ::ptrace(PTRACE_SEIZE, pid, 0, 0) == 0 && ::ptrace(PTRACE_INTERRUPT, pid, 0, 0) == 0 &&
+             ::waitpid(pid, nullptr, __WALL) == pid;
+    if (!works_) MESSAGE("skipped: cannot trace");
+  }
+  Debugged(const Debugged&) = delete;
+  Debugged& operator=(const Debugged&) = delete;
+  // Once somebody has killed it.
+  ~Debugged() {
+    if (works_) ::waitpid(pid_, nullptr, __WALL);
+  }
+  [[nodiscard]] bool works() const { return works_; }
+
+ private:
+  pid_t pid_;
+  bool works_;
+};
+
+inline void stop(pid_t pid) {
+  ::kill(pid, SIGSTOP);
+  REQUIRE(wait_until([&] { return !alive(pid) || stopped(pid); }));
 }
 
 }  // namespace rlock::test

@@ -12,42 +12,10 @@
 #include "cli/beats.hpp"
 #include "cli/lease/family.hpp"
 #include "cli/lease/guardians.hpp"
+#include "cli/lease/nested.hpp"
 #include "cli/lease/tracing.hpp"
 
 using namespace rlock::test;
-
-namespace {
-
-struct Nested {
-  Server server;
-  std::string directory = server.directory();
-  std::string mark = "inner-" + directory;
-
-  // A command for an inner run, deaf to SIGTERM, that notes the inner rlock's number.
-  [[nodiscard]] std::string deaf() const {
-    return "trap '' TERM; echo $PPID >" + directory + "/inner; : " + mark +
-           "; while :; do sleep 0.02; done";
-  }
-  [[nodiscard]] pid_t inner() const {
-    pid_t pid = 0;
-    REQUIRE(wait_until([&] {
-      std::ifstream(directory + "/inner") >> pid;
-      return pid > 0;
-    }));
-    return pid;
-  }
-  // The processes that run the command; each rlock has it in its arguments, too.
-  [[nodiscard]] bool command_runs() const {
-    const auto found = processes_with(mark);
-    return std::any_of(found.begin(), found.end(), [](pid_t pid) {
-      std::string name;
-      std::ifstream("/proc/" + std::to_string(pid) + "/comm") >> name;
-      return name == "sh";
-    });
-  }
-};
-
-}  // namespace
 
 TEST_CASE(
     "S7: an outer run keeps its lock while the guardian of a killed inner run ends the rest") {
