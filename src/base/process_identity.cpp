@@ -58,4 +58,14 @@ std::optional<bool> is_running(pid_t pid, const std::string& identity) {
   return false;
 }
 
+bool is_ancestor(pid_t pid, const std::string& identity) {
+  if (is_running(pid, identity) != true) return false;
+  pid_t parent = ::getppid();
+  while (parent > 1 && parent != pid) {
+    const auto stat = read_process_stat(parent);
+    parent = stat ? stat->parent : 0;
+  }
+  return parent == pid;
+}
+
 }  // namespace rlock

@@ -14,6 +14,7 @@
 #include "cli/taking/exported.hpp"
 #include "cli/taking/held_locks.hpp"
 #include "cli/taking/taking.hpp"
+#include "lock/words/held.hpp"
 #include "process/guardian.hpp"
 #include "process/supervisor.hpp"
 #include "redis/server_error.hpp"
@@ -23,7 +24,6 @@ namespace {
 
 using process::Supervisor;
 
-constexpr std::size_t k_run_id_bytes = 8;
 constexpr const char* k_unconfirmed = "it was not confirmed in time";
 constexpr const char* k_stood_still =
     "rlock stood still until the lease had nearly ended, so its guardian ended the command";
@@ -215,7 +215,7 @@ int run_exec(const Globals& globals, const ExecOptions& options, ExecPlan plan) 
   const auto strangers = process::children_of_this_process();
   session_options.client.wake_fd = signals.fd();
   lock::Session session(session_options);
-  const std::string run = random_hex(k_run_id_bytes);
+  const std::string run = random_hex(lock::k_run_id_bytes);
   check_room(plan.names, plan.request.wish, run);
   std::optional<process::Guardian> guardian;
   const auto set_up_guardian = [&] {

@@ -103,6 +103,8 @@ std::vector<std::string> make_environment(const HeldLocks& locks, const std::str
     if (owner.empty()) owner = hold.owner;
     kind = lock::traits_of(lock->kind()).name;
     held = lock::with_held(held, lock->name(), hold.owner, run + lock::shared_run(hold));
+    // check_room has counted one entry for each name.
+    if (held.size() > lock::k_longest_held) held = lock::innermost_of(held);
     are_reentered = are_reentered && hold.standing != lock::Hold::Standing::granted;
     if (!hold.token) return;
     tokens += (tokens.empty() ? "" : "\n") + std::to_string(*hold.token);

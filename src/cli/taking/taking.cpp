@@ -14,23 +14,21 @@
 namespace rlock::cli {
 namespace {
 
-// Re-enters the lock if a process above this one holds it. RLOCK_HELD is only a hint: the server
-// decides. A shell that has given back all holds of its entry does not hold the lock any more, even
-// if a process below it still holds the lock as the same owner.
-std::optional<HeldLock> reenter(const Request& request, lock::Session& session,
-                                const std::function<void(const Error&)>& on_outage) {
-  const auto entry =
-      lock::find_held(from_environment(lock::k_held_variable).value_or(""), request.wish.name);
-  if (!entry) return std::nullopt;
+// Re-enters the lock as the owner of `entry`, if the server says that this owner holds the lock. A
+// shell that has given back all holds of its entry does not hold the lock any more, even if a
+// process below it still holds the lock as the same owner.
+std::optional<HeldLock> reenter_as(const lock::HeldEntry& entry, const Request& request,
+                                   lock::Session& session,
+                                   const std::function<void(const Error&)>& on_outage) {
   lock::Wish wish = request.wish;
-  wish.owner = entry->owner;
-  wish.outer = lock::shared_hold(entry->runs);
+  wish.owner = entry.owner;
+  wish.outer = lock::shared_hold(entry.runs);
   auto lock = lock::make_lock(wish, session);
   lock::Outage outage(std::min(request.deadline, request.outage_end), on_outage);
   try {
     while (true) {
       try {
-        if (living_runs(wish.name, *entry, session).empty()) return std::nullopt;
+        if (living_runs(wish.name, entry, session).empty()) return std::nullopt;
         auto hold = lock->reenter(session);
         if (!hold) return std::nullopt;
         return HeldLock{std::move(lock), std::move(*hold)};
@@ -43,6 +41,17 @@ std::optional<HeldLock> reenter(const Request& request, lock::Session& session,
     lock->abandon(session);
     throw;
   }
+}
+
+// Re-enters the lock if a process above this one holds it. RLOCK_HELD is only a hint: the server
+// decides. It has one entry for each server on which a lock of this name may be held.
+std::optional<HeldLock> reenter(const Request& request, lock::Session& session,
+                                const std::function<void(const Error&)>& on_outage) {
+  const std::string held = from_environment(lock::k_held_variable).value_or("");
+  for (const lock::HeldEntry& entry : lock::find_all_held(held, request.wish.name)) {
+    if (auto one = reenter_as(entry, request, session, on_outage)) return one;
+  }
+  return std::nullopt;
 }
 
 }  // namespace

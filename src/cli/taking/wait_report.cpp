@@ -1,8 +1,10 @@
 #include "cli/taking/wait_report.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/duration.hpp"
+#include "base/environment.hpp"
 #include "base/escape.hpp"
 #include "base/process_identity.hpp"
 #include "base/shell_quote.hpp"
@@ -11,6 +13,7 @@
 #include "cli/output/refusal_text.hpp"
 #include "cli/output/remedy.hpp"
 #include "cli/terminal/message.hpp"
+#include "lock/words/held.hpp"
 #include "lock/words/key_names.hpp"
 
 namespace rlock::cli {
@@ -103,6 +106,7 @@ void WaitReport::tell_wait(const lock::Lock& lock, const lock::Busy& busy) {
   tell_still_waiting(busy);
   warn_of_lasting(busy);
   warn_of_mix(lock);
+  warn_of_ancestor(busy);
   tell_absentees();
   if (!status_line_.is_due()) return;
   status_line_.show(escape_for_terminal(request_.wish.name) + ": " +
@@ -131,6 +135,7 @@ void WaitReport::tell_refusal(const lock::Lock& lock, const lock::Busy& busy) {
   if (is_dead) warn((is_told ? "not acquired: " : "") + describe_dead(busy) + remedy(busy));
   if (!is_told) return;
   warn_of_mix(lock);
+  warn_of_ancestor(busy);
   if (is_dead || BootClock::now() < request_.deadline) return;
   if (busy.is_free()) {
     warn("not acquired: the lock is free, but others in its queue are first: " +
@@ -165,6 +170,23 @@ void WaitReport::warn_of_mix(const lock::Lock& lock) {
          "' is in use, too: both names have one queue and one token counter. Each lock still "
          "excludes, but its waiters may wait longer; choose another name");
   }
+}
+
+// An ancestor as a rule waits for this run, so that neither would ever go on.
+void WaitReport::warn_of_ancestor(const lock::Busy& busy) {
+  if (warned_of_ancestor_ || busy.is_free()) return;
+  if (!is_ancestor(busy.holder.pid, busy.holder.process)) return;
+  warned_of_ancestor_ = true;
+  const auto outer =
+      lock::find_all_held(from_environment(lock::k_held_variable).value_or(""), request_.wish.name);
+  const bool is_passed_on = std::ranges::any_of(
+      outer, [&](const lock::HeldEntry& entry) { return busy.owner.starts_with(entry.owner); });
+  const char* const hint =
+      is_passed_on    ? "a nested run re-enters only the same kind of lock"
+      : outer.empty() ? "to re-enter, pass RLOCK_HELD on, as with sudo --preserve-env=RLOCK_HELD"
+                      : "RLOCK_HELD lists another owner of this name in its place";
+  warn("held by " + describe_holder(busy.owner, busy.holder) +
+       ", an ancestor of this process, which may wait for it: " + hint);
 }
 
 // Returns what takes the lock from its dead holder, and from no other.

@@ -32,6 +32,7 @@ class WaitReport {
   void tell_still_waiting(const lock::Busy& busy);
   void warn_of_lasting(const lock::Busy& busy);
   void warn_of_mix(const lock::Lock& lock);
+  void warn_of_ancestor(const lock::Busy& busy);
   [[nodiscard]] std::string remedy() const;
   [[nodiscard]] std::string remedy(const lock::Busy& busy) const;
 
@@ -43,6 +44,7 @@ class WaitReport {
   std::string dead_;  // identity of a holder's process that has ended
   bool warned_of_lasting_ = false;
   bool warned_of_mix_ = false;
+  bool warned_of_ancestor_ = false;
   bool warned_of_twin_ = false;
 };
 

@@ -2,15 +2,19 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
 #include <utility>
 #include <vector>
 
+#include "base/escape.hpp"
 #include "base/percent.hpp"
 #include "base/words.hpp"
 #include "lock/words/key_names.hpp"
 
 namespace rlock::lock {
 namespace {
+
+constexpr std::size_t k_most_owners = 4;  // of one name: a nested run asks the server about each
 
 // An entry, understood.
 struct Entry {
@@ -41,9 +45,16 @@ std::optional<Entry> parse_entry(std::string_view text) {
   return Entry{text, *name, {*owner, std::string(runs)}};
 }
 
-std::vector<Entry> entries(std::string_view held) {
+// Returns whether a run of exec is among these: 16 hexadecimal digits.
+bool has_run_of_exec(std::string_view runs) {
+  return std::ranges::any_of(split(runs, '/'), [](std::string_view run) {
+    return run.size() == 2 * k_run_id_bytes && from_hex(run).has_value();
+  });
+}
+
+std::vector<Entry> entries(std::string_view held, std::size_t longest = k_longest_held) {
   std::vector<Entry> found;
-  if (held.size() > k_longest_held) return found;
+  if (held.size() > longest) return found;
   for (const std::string_view text : split(held, ' ')) {
     if (auto entry = parse_entry(text)) found.push_back(std::move(*entry));
   }
@@ -53,22 +64,46 @@ std::vector<Entry> entries(std::string_view held) {
 }  // namespace
 
 std::optional<HeldEntry> find_held(std::string_view held, std::string_view name) {
-  for (const Entry& entry : entries(held)) {
-    if (entry.name == name) return entry.held;
+  const std::vector<HeldEntry> found = find_all_held(held, name);
+  return found.empty() ? std::nullopt : std::optional(found.front());
+}
+
+std::vector<HeldEntry> find_all_held(std::string_view held, std::string_view name) {
+  std::vector<HeldEntry> found;
+  for (Entry& entry : entries(held)) {
+    if (entry.name == name && found.size() < k_most_owners) found.push_back(std::move(entry.held));
   }
-  return std::nullopt;
+  return found;
 }
 
 std::string with_held(std::string_view held, std::string_view name, std::string_view owner,
                       std::string_view run) {
   std::string result;
+  std::string outer;
+  std::string runs;
+  std::size_t owners = 1;
   for (const Entry& entry : entries(held)) {
-    if (entry.name != name) result += std::string(entry.text) + " ";
+    if (entry.name != name) {
+      result += std::string(entry.text) + " ";
+    } else if (entry.held.owner == owner) {
+      if (runs.empty()) runs = entry.held.runs + "/";
+    } else if (has_run_of_exec(entry.held.runs) && owners < k_most_owners) {
+      outer += " " + std::string(entry.text);
+      ++owners;
+    }
   }
-  const auto before = find_held(held, name);
-  result += percent_encode(name) + "=" + percent_encode(owner) + "/";
-  if (before && before->owner == owner) result += before->runs + "/";
-  return result + std::string(run);
+  result += percent_encode(name) + "=" + percent_encode(owner) + "/" + runs;
+  return result + std::string(run) + outer;
+}
+
+std::string innermost_of(std::string_view held) {
+  std::string result;
+  std::set<std::string> names;
+  for (const Entry& entry : entries(held, held.size())) {
+    if (!names.insert(entry.name).second) continue;
+    result += (result.empty() ? "" : " ") + std::string(entry.text);
+  }
+  return result;
 }
 
 std::string with_runs(std::string_view held, const RunsOf& runs_of) {

@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+using rlock::is_ancestor;
 using rlock::is_running;
 using rlock::process_identity;
 
@@ -41,4 +42,21 @@ TEST_CASE("of another machine, boot or container nothing is known") {
   CHECK(is_running(::getpid(), "x" + identity) == std::nullopt);
   CHECK(is_running(0, identity) == std::nullopt);
   CHECK(is_running(-1, identity) == std::nullopt);
+}
+
+TEST_CASE("a parent and its parent are ancestors, the process itself and its child are not") {
+  const pid_t parent = ::getppid();
+  const std::string self = process_identity(::getpid());
+  CHECK(is_ancestor(parent, process_identity(parent)));
+  CHECK_FALSE(is_ancestor(parent, self + "1"));
+  CHECK_FALSE(is_ancestor(::getpid(), self));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const bool knows = is_ancestor(::getppid(), process_identity(::getppid())) &&
+                       is_ancestor(parent, process_identity(parent));
+    ::_exit(knows ? 0 : 1);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
 }

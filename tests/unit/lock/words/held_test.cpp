@@ -114,6 +114,24 @@ TEST_CASE("with_held leaves one entry for a name") {
   CHECK(held == "job=d/4");
 }
 
+TEST_CASE("an entry of another owner stays after the new one if a run of exec is in it") {
+  const std::string one = "0123456789abcdef";
+  const std::string two = "fedcba9876543210";
+  std::string held = with_held("x=o:3/r", "job", "o:1", one);
+  held = with_held(held, "job", "o:2", two);
+  CHECK(held == "x=o:3/r job=o:2/" + two + " job=o:1/" + one);
+  held = with_held(held, "job", "o:1", "r3");
+  CHECK(held == "x=o:3/r job=o:1/" + one + "/r3 job=o:2/" + two);
+  CHECK(find_held(held, "job")->owner == "o:1");
+  CHECK(rlock::lock::find_all_held(held, "job").at(1).owner == "o:2");
+  CHECK(rlock::lock::innermost_of(held) == "x=o:3/r job=o:1/" + one + "/r3");
+
+  for (int i = 10; i < 20; ++i) held = with_held(held, "job", "o:" + std::to_string(i), one);
+  CHECK(rlock::lock::find_all_held(held, "job").size() == 4);
+  CHECK(rlock::lock::find_all_held(held, "job").back().owner == "o:16");
+  CHECK(held.size() < 150);
+}
+
 TEST_CASE("with_runs keeps the entries that still have runs") {
   const std::string held = "a%20b=o%3D1/r1/r2 gone=o/r garbled c=o2/r3";
   const std::string kept = rlock::lock::with_runs(held, [](const auto& name, const auto& entry) {
