@@ -124,13 +124,14 @@ void Connection::finish(const Patience& patience) {
   }
 }
 
-std::optional<Reply> Connection::try_receive() {
+std::optional<Reply> Connection::try_receive(int& reads) {
   while (true) {
     while (auto reply = next_reply()) {
       if (unwanted_ == 0) return reply;
       --unwanted_;
     }
-    if (read_some() != 0) return std::nullopt;
+    if (reads == 0 || read_some() != 0) return std::nullopt;
+    --reads;
   }
 }
 

@@ -59,9 +59,13 @@ class Connection {
   // the server does not carry out a request late that nobody waits for. Must be the last call.
   void abort() noexcept;
 
-  // Returns the next reply or message that has arrived, or nothing. Does not wait.
+  // As ReplyParser::skip_longer, for the replies to requests that follow.
+  void skip_longer(std::size_t bytes) { parser_.skip_longer(bytes); }
+
+  // Returns the next reply or message that has arrived, or nothing. Does not wait. Reads at most
+  // `reads` times, and subtracts from it how often it did: a server may send without an end.
   // Throws Unavailable when the server has closed the connection, ProtocolError.
-  [[nodiscard]] std::optional<Reply> try_receive();
+  [[nodiscard]] std::optional<Reply> try_receive(int& reads);
 
   // Returns the descriptor to poll for input. Before polling, call `try_receive` until it returns
   // nothing, because the connection may already have read more from the descriptor.

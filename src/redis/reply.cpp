@@ -1,10 +1,12 @@
 #include "redis/reply.hpp"
 
+#include <algorithm>
 #include <new>
 
 #include <hiredis/hiredis.h>
 #include <hiredis/read.h>
 
+#include "base/integer.hpp"
 #include "redis/server_error.hpp"
 
 namespace rlock::redis {
@@ -115,6 +117,12 @@ redisReplyObjectFunctions make_functions() {
   return functions;
 }
 
+void refuse_if_large(std::size_t size, std::size_t limit) {
+  if (size > limit) {
+    throw ProtocolError("a reply of more than " + std::to_string(limit) + " bytes");
+  }
+}
+
 }  // namespace
 
 std::int64_t Reply::as_integer() const {
@@ -156,9 +164,44 @@ ReplyParser::ReplyParser(std::size_t limit) : limit_(limit), budget_{limit} {
 }
 
 void ReplyParser::feed(std::string_view bytes) {
-  if (reader_->len - reader_->pos + bytes.size() > limit_) {
-    throw ProtocolError("a reply of more than " + std::to_string(limit_) + " bytes");
+  if (longest_ == std::numeric_limits<std::size_t>::max()) {
+    feed_reader(bytes);
+    return;
   }
+  while (!bytes.empty()) {
+    const std::size_t most =
+        string_left_ > 0 ? string_left_ : std::min(bytes.find('\n'), bytes.size()) + 1;
+    const std::string_view part = bytes.substr(0, most);
+    bytes.remove_prefix(part.size());
+    if (string_left_ > 0) {
+      string_left_ -= part.size();
+      if (!is_skipping_) feed_reader(part);
+    } else {
+      refuse_if_large(line_.size() + part.size(), limit_);
+      line_ += part;
+      if (part.back() == '\n') begin_item();
+    }
+  }
+}
+
+// Feeds the reader with a line that has come as a whole. If it announces a string, its bytes
+// follow.
+void ReplyParser::begin_item() {
+  const std::string_view text = line_;
+  std::optional<std::int64_t> length;
+  if (text.starts_with('$') && text.ends_with("\r\n")) {
+    length = parse_integer<std::int64_t>(text.substr(1, text.size() - 3));
+  }
+  // The reader judges a length that is negative (nil), or no number.
+  const std::size_t size = length && *length >= 0 ? static_cast<std::size_t>(*length) : 0;
+  is_skipping_ = size > longest_;
+  string_left_ = length && *length >= 0 ? size + 2 : 0;
+  feed_reader(is_skipping_ ? "$-1\r\n" : text);
+  line_.clear();
+}
+
+void ReplyParser::feed_reader(std::string_view bytes) {
+  refuse_if_large(reader_->len - reader_->pos + bytes.size(), limit_);
   if (redisReaderFeed(reader_.get(), bytes.data(), bytes.size()) != REDIS_OK) fail();
 }
 

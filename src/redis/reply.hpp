@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -63,6 +64,10 @@ class ReplyParser {
   explicit ReplyParser(std::size_t limit);
   ReplyParser(ReplyParser&&) = delete;
 
+  // From now on, a string of more than `bytes` bytes becomes nil, and takes no memory. Call it
+  // between two replies.
+  void skip_longer(std::size_t bytes) { longest_ = bytes; }
+
   void feed(std::string_view bytes);
   // Returns the next whole reply, or nothing if more bytes are needed.
   [[nodiscard]] std::optional<Reply> next();
@@ -73,9 +78,16 @@ class ReplyParser {
   };
 
   [[noreturn]] void fail() const;
+  void feed_reader(std::string_view bytes);
+  void begin_item();
 
   std::size_t limit_;
+  std::size_t longest_ = std::numeric_limits<std::size_t>::max();
   Budget budget_;
+  // Only after skip_longer:
+  std::string line_;             // the line that is not complete yet
+  std::size_t string_left_ = 0;  // how many bytes of a string and its end of line follow
+  bool is_skipping_ = false;     // this string is too long
   std::unique_ptr<redisReader, FreeReader> reader_;
 };
 

@@ -13,6 +13,17 @@
 #include "redis/server_error.hpp"
 
 namespace rlock::redis {
+namespace {
+
+// Anybody can publish on a lock's channel. A longer string is neither the name of a channel, which
+// has little more than the name of a lock, nor a message of any lock.
+constexpr std::size_t k_longest_string = 4096;
+// How often one call may read from a connection (64 KiB each time).
+constexpr int k_most_reads = 4;
+// How many messages may wait for the next `drain`.
+constexpr std::size_t k_most_early = 1000;
+
+}  // namespace
 
 Subscription::Subscription(const ClientOptions& options, const std::vector<std::string>& channels)
     : options_(options) {
@@ -85,32 +96,34 @@ bool Subscription::overhear(const std::string& channel) {
 
 int Subscription::fd() const noexcept { return all_.valid() ? all_.get() : connections_[0]->fd(); }
 
-// Returns the message that `reply` is, or nothing if it is something else.
-std::optional<Message> Subscription::to_message(const Reply& reply) const {
+// Adds the message that `reply` is to `messages`, unless it is too long. Returns false if `reply`
+// is something else.
+bool Subscription::add_message(const Reply& reply, std::vector<Message>& messages) const {
   const auto& items = reply.as_array(3);
   const std::string& what = items[0].as_text();
   if (what == "sunsubscribe") {
     throw Unavailable(options_.endpoint.display() + ": the slot of a channel has moved");
   }
-  if (what == "pmessage") {
-    const auto& parts = reply.as_array(4);
-    return Message{parts[2].as_text(), parts[3].as_text()};
-  }
-  if (what != "message" && what != "smessage") return std::nullopt;
-  return Message{items[1].as_text(), items[2].as_text()};
+  if (what != "message" && what != "smessage" && what != "pmessage") return false;
+  const std::size_t at = what == "pmessage" ? 2 : 1;
+  const auto text = reply.as_array(at + 2)[at + 1].as_optional_text();
+  if (text) messages.push_back({items[at].as_text(), *text});
+  return true;
 }
 
 // Sends `command` for several channels. Returns the server's error if it refuses.
 std::optional<std::string> Subscription::subscribe(Connection& connection, const char* command,
                                                    const std::vector<std::string>& channels) {
   const Patience patience = options_.patience();
+  connection.skip_longer(k_longest_string);
   Args request = {command};
   request.insert(request.end(), channels.begin(), channels.end());
   Reply reply = connection.command(request, patience);
   std::size_t confirmed = 0;
   while (!reply.is_error()) {
-    if (auto message = to_message(reply)) {
-      early_.push_back(std::move(*message));
+    if (early_.size() >= k_most_early) early_.clear();  // messages are hints
+    if (add_message(reply, early_)) {
+      // `drain` returns it
     } else if (::strcasecmp(reply.items[0].as_text().c_str(), command) != 0) {
       throw ProtocolError("no confirmation of a subscription");
     } else if (++confirmed == channels.size()) {
@@ -123,7 +136,8 @@ std::optional<std::string> Subscription::subscribe(Connection& connection, const
 
 Reply Subscription::receive(Connection& connection, const Patience& patience) {
   while (true) {
-    if (auto reply = connection.try_receive()) return std::move(*reply);
+    int reads = k_most_reads;
+    if (auto reply = connection.try_receive(reads)) return std::move(*reply);
     if (!wait_for(connection.fd(), POLLIN, patience)) {
       throw Unavailable("no answer from redis at " + options_.endpoint.display() + " " +
                         in_time(patience));
@@ -134,8 +148,9 @@ Reply Subscription::receive(Connection& connection, const Patience& patience) {
 std::vector<Message> Subscription::drain() {
   std::vector<Message> messages = std::exchange(early_, {});
   for (const auto& connection : connections_) {
-    while (const auto reply = connection->try_receive()) {
-      if (auto message = to_message(*reply)) messages.push_back(std::move(*message));
+    int reads = k_most_reads;
+    while (const auto reply = connection->try_receive(reads)) {
+      (void)add_message(*reply, messages);
     }
   }
   return messages;

@@ -35,10 +35,11 @@ class Subscription {
   // ProtocolError, Interrupted.
   [[nodiscard]] bool overhear(const std::string& channel);
 
-  // Returns the descriptor to poll for input, after `drain` has returned no message.
+  // Returns the descriptor to poll for input, after `drain`.
   [[nodiscard]] int fd() const noexcept;
 
-  // Returns all messages that have arrived, in order.
+  // Returns the messages that have arrived, in order, and skips messages that are too long to be of
+  // a lock. Reads some 100 KiB at most: if more have arrived, `fd` stays readable.
   // Throws Unavailable if a connection has ended or another node owns a channel now, ProtocolError.
   [[nodiscard]] std::vector<Message> drain();
 
@@ -47,7 +48,7 @@ class Subscription {
   std::optional<std::string> subscribe(Connection& connection, const char* command,
                                        const std::vector<std::string>& channels);
   Reply receive(Connection& connection, const Patience& patience);
-  [[nodiscard]] std::optional<Message> to_message(const Reply& reply) const;
+  bool add_message(const Reply& reply, std::vector<Message>& messages) const;
 
   ClientOptions options_;
   std::vector<std::unique_ptr<Connection>> connections_;

@@ -28,10 +28,11 @@ class LockFollower {
     if (heard_ == End::unknown) heard_ = end;
   }
 
-  // Notes a release, which a message reported. One message is one release.
+  // Notes a release, which a message reported. One message is one release, but anybody can send
+  // messages: of very many between two snapshots, only the first ones count.
   void hear_release() noexcept {
     hear(End::released);
-    ++releases_;
+    if (releases_ < k_most_releases) ++releases_;
   }
 
   // Call it right before the snapshot for the next `look` is requested. Messages before this call
@@ -44,6 +45,8 @@ class LockFollower {
   [[nodiscard]] std::vector<LockEvent> look(SnapshotPtr now, const std::string& message = "");
 
  private:
+  static constexpr std::size_t k_most_releases = 1000;
+
   [[nodiscard]] std::size_t take_unseen(std::size_t seen) noexcept;
 
   End heard_ = End::unknown;

@@ -163,6 +163,7 @@ void LockWatcher::connect() {
 // Waits for a message or for a look that is due.
 void LockWatcher::follow() {
   asked_ = BootClock::now();
+  redis::pause({asked_, stop_.fd()});  // messages that come without an end hide the stop
   listen();
   if (is_backed_up()) {
     redis::pause({after(BootClock::now(), k_shortest_interval), stop_.fd()});

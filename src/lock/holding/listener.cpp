@@ -57,7 +57,10 @@ bool Listener::overhear(const std::string& channel) {
 
 bool Listener::sleep(TimePoint until, const std::function<void()>& tick) {
   TimePoint next_tick = after(BootClock::now(), k_tick);
+  bool is_woken = false;
   while (!hears()) {
+    // Only now: a message counts before a signal that comes at the same moment.
+    if (is_woken) throw redis::Interrupted();
     const TimePoint now = BootClock::now();
     if (now >= until) return false;
     if (now >= next_tick) {
@@ -66,7 +69,7 @@ bool Listener::sleep(TimePoint until, const std::function<void()>& tick) {
     }
     TimePoint next = std::min(until, next_tick);
     if (first_call_) next = std::min(next, after(*first_call_, k_between_calls));
-    wait(next);
+    is_woken = wait(next);
   }
   first_call_.reset();
   has_called_.assign(subscribed_.size(), false);
@@ -75,7 +78,8 @@ bool Listener::sleep(TimePoint until, const std::function<void()>& tick) {
 
 bool Listener::hears_taken(TimePoint until) {
   has_called_[0] = true;
-  while (hears() && BootClock::now() < until) wait(until);
+  bool is_woken = false;
+  while (hears() && !is_woken && BootClock::now() < until) is_woken = wait(until);
   const bool is_free = has_called_[0];
   has_called_[0] = false;
   return !is_free;
@@ -110,16 +114,12 @@ bool Listener::hears() {
   return first_call_ && now >= after(*first_call_, k_between_calls);
 }
 
-void Listener::wait(TimePoint until) const {
+bool Listener::wait(TimePoint until) const {
   std::vector<pollfd> polled = {{session_.wake_fd(), POLLIN, 0}};
   for (const Subscribed& one : subscribed_) {
     if (one) polled.push_back({one->fd(), POLLIN, 0});
   }
-  const int ready = poll_until(polled, until);
-  if (ready == 0) return;
-  // A message counts before a signal. Otherwise a signal at the same moment would hide the message.
-  if (polled[0].revents == 0 || ready > 1) return;
-  throw redis::Interrupted();
+  return poll_until(polled, until) > 0 && polled[0].revents != 0;
 }
 
 }  // namespace rlock::lock

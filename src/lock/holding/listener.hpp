@@ -50,8 +50,9 @@ class Listener {
   // Reads the messages that have arrived. Returns whether the last messages of enough servers say
   // that the lock is free.
   [[nodiscard]] bool hears();
-  // Waits until a message may have arrived, or until `until`.
-  void wait(TimePoint until) const;
+  // Waits until a message may have arrived, or until `until`. Returns whether the session's wake
+  // descriptor is readable.
+  [[nodiscard]] bool wait(TimePoint until) const;
 
   Session& session_;
   std::string taken_;                         // the message that the lock is taken again, or empty

@@ -45,6 +45,18 @@ std::string show(const Reply& reply) {
   return text + "]";
 }
 
+// What the parser makes of `bytes`, which come in pieces of `size`, without strings above 4 bytes.
+std::string show_short(const std::string& bytes, std::size_t size) {
+  ReplyParser parser(k_limit);
+  parser.skip_longer(4);
+  std::string text;
+  for (std::size_t at = 0; at < bytes.size(); at += size) {
+    parser.feed(std::string_view(bytes).substr(at, size));
+    while (const auto reply = parser.next()) text += show(*reply) + " ";
+  }
+  return text;
+}
+
 // What the parser says against `bytes`, empty if it wants more of them.
 std::string complaint(const std::string& bytes, std::size_t limit = k_limit) {
   try {
@@ -201,4 +213,24 @@ TEST_CASE("a reply of another type than the expected one is an error, not a defa
   CHECK_THROWS_AS((void)parse(":5\r\n").as_optional_text(), ProtocolError);
   CHECK_THROWS_AS((void)parse("*1\r\n:1\r\n").as_array(2), ProtocolError);
   CHECK_THROWS_AS((void)parse("$-1\r\n").as_array(), ProtocolError);
+}
+
+TEST_CASE("reply: a string that is too long becomes nil, however its bytes are cut") {
+  const std::string long_text =
+      "$20000\r\n" + std::string(10000, '\n') + std::string(10000, '$') + "\r\n";
+  const std::string bytes = "*3\r\n$4\r\n\r\n$5\r\n" + long_text + ":7\r\n" + "+a status\r\n" +
+                            long_text + "$-1\r\n$0\r\n\r\n-an error\r\n";
+  for (const std::size_t size : {1, 2, 3, 7, 4096, 50000}) {
+    CAPTURE(size);
+    CHECK(show_short(bytes, size) == "[$\r\n$5 nil :7] +a status nil nil $ -an error ");
+  }
+}
+
+TEST_CASE("reply: nonsense is refused where long strings are skipped, too") {
+  for (const char* bytes :
+       {"$x\r\n", "$-2\r\n", "$99999999999999999999\r\n", "$3\r\nabcd\r\n", "?\r\n"}) {
+    CAPTURE(bytes);
+    CHECK_THROWS_AS(static_cast<void>(show_short(bytes, 1)), ProtocolError);
+  }
+  CHECK_THROWS_AS(static_cast<void>(show_short("+" + std::string(5000, 'x'), 100)), ProtocolError);
 }
