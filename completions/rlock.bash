@@ -13,7 +13,8 @@ _rlock_options() {
     unlock) _rlock_opts="--owner --force -y --yes --kind --key-format $global" ;;
     list) _rlock_opts="--stuck --simple $global" ;;
     doctor) _rlock_opts="--repair --dry-run $global" ;;
-    evict | config) _rlock_opts=$global ;;
+    evict) _rlock_opts="--dead -y --yes $global" ;;
+    config) _rlock_opts=$global ;;
     fence | inspect-queue) _rlock_opts="--key-format $global" ;;
     watch) _rlock_opts="--until --for --key-format $global" ;;
     *) _rlock_opts="$global -V --version" ;;

@@ -32,23 +32,29 @@ std::string name_of_namespace(const char* file) {
 
 // Where the number of a process means the same process, and its start the same moment: a boot, and
 // two namespaces of it.
-std::string scope() {
+std::string read_scope() {
   const std::string processes = name_of_namespace("/proc/self/ns/pid");
   const std::string boot = boot_id();
   if (processes.empty() || boot.empty()) return "";
   return boot + " " + processes + name_of_namespace("/proc/self/ns/time");
 }
 
+// The same, read once: a snapshot asks for each of its waiters.
+const std::string& scope() {
+  static const std::string read = read_scope();
+  return read;
+}
+
 }  // namespace
 
 std::string process_identity(pid_t pid) {
-  const std::string where = scope();
+  const std::string& where = scope();
   const auto stat = read_process_stat(pid);
   return where.empty() || !stat ? "" : where + " " + std::to_string(stat->start);
 }
 
 std::optional<bool> is_running(pid_t pid, const std::string& identity) {
-  const std::string where = scope();
+  const std::string& where = scope();
   if (where.empty() || pid <= 0 || !identity.starts_with(where + " ")) return std::nullopt;
   if (const auto stat = read_process_stat(pid)) {
     return !stat->is_dead() && identity == where + " " + std::to_string(stat->start);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/escape.hpp"
+#include "base/wording.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/output/holder_text.hpp"
 #include "cli/output/json.hpp"
@@ -17,7 +18,9 @@ namespace {
 
 struct EvictOptions {
   std::string name;
-  std::string owner;
+  std::optional<std::string> owner;
+  bool dead = false;
+  bool yes = false;
 };
 
 // Returns the one waiter that inspect-queue shows as `text`, or nothing.
@@ -45,17 +48,59 @@ std::string describe(const lock::Eviction& eviction) {
   return text;
 }
 
+// Returns what to say of waiters that nobody can judge, or nothing.
+std::string describe_unknown(std::size_t count) {
+  if (count == 0) return "";
+  return "; " + plural(count, "waiter") + (count == 1 ? " is" : " are") +
+         " left that may be dead: this server does not see all listeners, or this user may not ask";
+}
+
+int evict_dead(const Globals& globals, const EvictOptions& options, redis::Client& client) {
+  if (!options.yes && !can_ask()) {
+    throw Error(ExitStatus::usage,
+                "evict: --dead asks before it evicts, and there is no terminal: give -y");
+  }
+  const std::string name = escape_for_terminal(options.name);
+  std::vector<std::string> gone;
+  const lock::Snapshot snapshot = lock::take_snapshot(client, options.name);
+  const std::size_t count = snapshot.dead_waiters();
+  for (const lock::Waiter& waiter : snapshot.waiters) {
+    if (lock::has_ended(waiter)) gone.push_back(waiter.owner);
+  }
+  if (count > 0 && !options.yes &&
+      !confirms(name + ": " + describe_dead(count, snapshot.waiters.size()) + ". Evict " +
+                (count == 1 ? "it?" : "them?"))) {
+    return not_held(globals, name + ": left as it is");
+  }
+  const lock::DeadEvictions evictions = lock::evict_dead(client, options.name, gone);
+  if (globals.json) {
+    print(to_line({{"name", to_utf8(options.name)},
+                   {"evicted_count", evictions.evicted},
+                   {"unknown_count", evictions.unknown}}));
+  }
+  const std::string unknown = describe_unknown(evictions.unknown);
+  if (evictions.evicted == 0) return not_held(globals, name + ": no waiter is dead" + unknown);
+  if (!globals.quiet && !globals.json) {
+    say(name + ": evicted " + plural(evictions.evicted, "dead waiter") + unknown);
+  }
+  return 0;
+}
+
 int run_evict(const Globals& globals, const EvictOptions& options) {
   lock::check_name(options.name);
-  const std::string name = escape_for_terminal(options.name);
+  if (options.dead == options.owner.has_value()) {
+    throw Error(ExitStatus::usage, "evict: give either the OWNER of a waiter or --dead");
+  }
   redis::Client client(globals.client_options("evict"));
-  auto eviction = lock::evict(client, options.name, options.owner);
+  if (options.dead) return evict_dead(globals, options, client);
+  const std::string name = escape_for_terminal(options.name);
+  auto eviction = lock::evict(client, options.name, *options.owner);
   if (!eviction) {
-    const auto shown = find_shown(client, options.name, options.owner);
+    const auto shown = find_shown(client, options.name, *options.owner);
     if (shown) eviction = lock::evict(client, options.name, *shown);
   }
   if (!eviction) {
-    return not_held(globals, name + ": " + escape_for_terminal(options.owner) +
+    return not_held(globals, name + ": " + escape_for_terminal(*options.owner) +
                                  " is not waiting for this lock");
   }
   if (globals.json) {
@@ -73,9 +118,13 @@ int run_evict(const Globals& globals, const EvictOptions& options) {
 
 Action set_up_evict(OptionSet command, const Invocation& invocation) {
   const auto options = std::make_shared<EvictOptions>();
-  command.set_usage("rlock evict [OPTIONS] NAME OWNER");
+  command.set_usage("rlock evict [OPTIONS] NAME {OWNER | --dead [-y]}");
   command.add_argument("NAME", &options->name, "Name of the lock");
-  command.add_argument("OWNER", &options->owner, "The waiter, as inspect-queue shows it");
+  command.add_argument("OWNER", &options->owner, "The waiter, as inspect-queue shows it",
+                       OptionSet::Need::optional);
+  command.add_flag("--dead", options->dead, "Evict all waiters that are dead");
+  command.add_flag("-y,--yes", options->yes, "Evict the dead waiters without asking");
+  command.require("--yes", "--dead");
   return [&invocation, options] { return run_evict(invocation.globals, *options); };
 }
 

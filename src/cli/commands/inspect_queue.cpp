@@ -18,7 +18,10 @@ namespace {
 
 void inspect(const Globals& globals, const redis::ClientOptions& options, const std::string& name) {
   redis::Client client(options);
-  const lock::Snapshot snapshot = lock::take_snapshot(client, name);
+  lock::Snapshot snapshot = lock::take_snapshot(client, name);
+  if (snapshot.listening.value_or(0) > 0) {
+    snapshot.listening_clients = lock::listening_clients(client, name);
+  }
   const auto problems = describe_problems(snapshot.problems, name, Remedies(globals, client));
   if (globals.json) {
     print(to_json(snapshot, options.endpoint.display(), problems) + "\n");

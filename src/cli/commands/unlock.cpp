@@ -113,14 +113,21 @@ lock::Breakable what_to_break(const UnlockOptions& options) {
 
 Leave ask_leave(const redis::ClientOptions& server, const UnlockOptions& options) {
   Leave leave{server};
+  // The field of a writer is its owner with this behind it.
+  if (options.owner) leave.shown = {*options.owner, *options.owner + ":write"};
   if (options.yes) return leave;
   redis::Client client(server);
   const FoundLock found = lock::look_at(client, options.name, what_to_break(options));
-  leave.shown = lock::owners_of(found);
+  const std::vector<std::string> owners = lock::owners_of(found);
+  if (!leave.shown) leave.shown = owners;
+  // Otherwise the request tells what is wrong.
+  const bool is_breakable = !owners.empty() && std::ranges::all_of(owners, [&](const auto& owner) {
+    return std::ranges::find(*leave.shown, owner) != leave.shown->end();
+  });
   leave.is_given =
-      found.holders.empty() || confirms(escape_for_terminal(options.name) + ": " +
-                                        name_holders(found) + ", " + describe_expiry(found.ttl_ms) +
-                                        describe_waiters(found) + on(server) + ". Break it?");
+      !is_breakable || confirms(escape_for_terminal(options.name) + ": " + name_holders(found) +
+                                ", " + describe_expiry(found.ttl_ms) + describe_waiters(found) +
+                                on(server) + ". Break it?");
   return leave;
 }
 
@@ -132,7 +139,9 @@ int break_lock(const Globals& globals, const UnlockOptions& options, const Leave
   const lock::Breaking result =
       lock::break_lock(client, options.name, what_to_break(options), leave.shown);
   if (result.outcome == lock::Breaking::Outcome::held_by_others) {
-    say(name + ": now " + name_holders(result.found) + "; left as it is" + on(server));
+    say(name + ": " + (options.owner ? "" : "now ") + name_holders(result.found) +
+        (options.owner ? ", not by " + escape_for_terminal(*options.owner) + " alone" : "") +
+        "; left as it is" + on(server));
     return static_cast<int>(ExitStatus::not_held);
   }
   const std::string woken = describe_woken(result.found);
@@ -205,12 +214,13 @@ int run_unlock(const Globals& globals, UnlockOptions options) {
 Action set_up_unlock(OptionSet command, const Invocation& invocation) {
   const auto options = std::make_shared<UnlockOptions>();
   command.set_usage(
-      "rlock unlock [--owner ID | --force [-y] [--kind KIND]] [--key-format FORMAT] NAME");
+      "rlock unlock [--owner ID] [--force [-y] [--kind KIND]] [--key-format FORMAT] NAME");
   command.add_argument("NAME", &options->name, "Name of the lock");
   command.add_value("--owner", &options->owner, "ID",
                     "Owner that holds the lock [from RLOCK_HELD or RLOCK_OWNER]");
-  command.add_flag("--force", options->force, "Break the lock and wake the waiters");
-  command.exclude("--force", {"--owner"});
+  command.add_flag(
+      "--force", options->force,
+      "Break the lock and wake the waiters. With --owner, only if that owner holds it");
   command.add_flag("-y,--yes", options->yes, "Break the lock without asking");
   command.require("--yes", "--force");
   command.add_value("--kind", &options->kind, "KIND", "Break a string, which may not be a lock",

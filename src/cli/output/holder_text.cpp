@@ -3,6 +3,7 @@
 #include "base/duration.hpp"
 #include "base/escape.hpp"
 #include "base/wall_time.hpp"
+#include "base/wording.hpp"
 
 namespace rlock::cli {
 
@@ -21,6 +22,13 @@ std::optional<std::string> describe_kept(const std::string& owner, const lock::A
   if (about.kept_until_ms == 0) return std::nullopt;
   return "kept by --at-least until " + utc_time(about.kept_until_ms) + " after the run of " +
          describe_holder(owner, about) + " ended";
+}
+
+std::string describe_dead(std::size_t dead, std::size_t waiters) {
+  const std::string all = plural(waiters, "waiter");
+  if (dead == waiters)
+    return (dead == 1 ? "the only waiter is" : "all " + all + " are") + std::string(" dead");
+  return std::to_string(dead) + " of " + all + (dead == 1 ? " is dead" : " are dead");
 }
 
 std::string describe_expiry(std::int64_t ttl_ms) {

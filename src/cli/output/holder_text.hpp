@@ -1,6 +1,7 @@
 // Who holds a lock, in words.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,6 +19,9 @@ namespace rlock::cli {
 // terminal.
 [[nodiscard]] std::optional<std::string> describe_kept(const std::string& owner,
                                                        const lock::About& about);
+
+// Returns "all 3 waiters are dead", or "1 of 3 waiters is dead".
+[[nodiscard]] std::string describe_dead(std::size_t dead, std::size_t waiters);
 
 // What stands before a statement on a string of which nothing tells that it is a lock.
 inline constexpr const char* k_if_lock = "a string; if it is a lock, it is ";

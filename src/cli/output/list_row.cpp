@@ -40,6 +40,16 @@ std::string describe_holders(const Snapshot& snapshot) {
   return others > 0 ? text + " +" + std::to_string(others) + " more" : text;
 }
 
+// Returns such as "499 (all dead)".
+std::string describe_waiters(const Snapshot& snapshot) {
+  const auto waiters = snapshot.waiting();
+  if (!waiters) return "-";
+  const std::size_t dead = snapshot.dead_waiters();
+  const std::string count = std::to_string(*waiters);
+  if (dead == 0) return count;
+  return count + (dead == *waiters ? " (all dead)" : " (" + std::to_string(dead) + " dead)");
+}
+
 std::vector<std::string> codes_of(const std::vector<lock::Problem>& problems) {
   std::vector<std::string> codes;
   codes.reserve(problems.size());
@@ -50,13 +60,12 @@ std::vector<std::string> codes_of(const std::vector<lock::Problem>& problems) {
 }  // namespace
 
 std::vector<std::string> list_cells(const Snapshot& snapshot, const Paint& paint) {
-  const auto waiters = snapshot.waiting();
   return {escape_for_terminal(snapshot.name),
           describe_kind(snapshot),
           paint(snapshot.held ? Tone::busy : Tone::good, state_cell(snapshot)),
           describe_ttl(snapshot),
           describe_holders(snapshot),
-          waiters ? std::to_string(*waiters) : "-",
+          describe_waiters(snapshot),
           paint(Tone::bad, join(codes_of(snapshot.problems), ","))};
 }
 

@@ -3,6 +3,7 @@
 #include "base/duration.hpp"
 #include "base/shell_quote.hpp"
 #include "base/wording.hpp"
+#include "cli/output/holder_text.hpp"
 #include "lock/words/key_names.hpp"
 
 namespace rlock::cli {
@@ -44,6 +45,19 @@ struct LockWording {
             it.of == Of::shared ? release(it.owner, k_if) : force(k_if, it.of == Of::lock)};
   }
 
+  ProblemText operator()(const lock::RenewalOverdue& it) const {
+    const std::string if_gone =
+        it.about.host.empty()
+            ? "only if its host is down or its command is gone"
+            : "look at " + it.about.host + " first: only if it is down or the command is gone";
+    return {"not renewed for " + format_duration(it.since) + ", due every " +
+                format_duration(it.period) + ": the holder " + describe_holder(it.owner, it.about) +
+                " is down, cut off or suspended; the lock ends by itself in " +
+                format_duration(it.left) + ", unless it is renewed",
+            it.of == lock::DeadHolder::Of::shared ? release(it.owner, if_gone)
+                                                  : force_of(it.owner, if_gone, it.of)};
+  }
+
   ProblemText operator()(const lock::WrongKind& it) const {
     const bool is_hash_of_lock = it.key == name && it.type == "hash";
     return {it.key + " is a " + it.type + (is_hash_of_lock ? " that is not a lock" : ""),
@@ -60,11 +74,17 @@ struct LockWording {
   }
 
   ProblemText operator()(const lock::DeadHead& it) const {
-    return {
-        "the first waiter, " + it.owner + ", is dead: nobody listens on its channel" +
-            (it.left ? "; waiters of Redisson wait for it for another " + format_duration(*it.left)
-                     : ""),
-        it.can_be_evicted ? evict(it.owner) : repair()};
+    const std::string which =
+        it.dead == 1 ? "the first waiter, " + it.owner + ", is dead: nobody listens on its channel"
+                     : describe_dead(it.dead, it.waiters) + ", first " + it.owner +
+                           ": they ended without leaving the queue";
+    return {which + (it.left ? "; waiters of Redisson wait for " +
+                                   std::string(it.dead == 1 ? "it" : "the first") +
+                                   " for another " + format_duration(*it.left)
+                             : ""),
+            !it.can_be_evicted ? repair()
+            : it.dead == 1     ? evict(it.owner)
+                               : rlock("evict --dead " + shell_operands({name}))};
   }
 
   ProblemText operator()(const lock::DeadReaders& it) const {
@@ -183,6 +203,14 @@ struct LockWording {
   [[nodiscard]] Hint force(const std::string& comment, bool is_hash = true) const {
     const std::string kind = is_hash ? "" : "--kind simple ";
     return rlock("unlock --force " + kind + shell_operands({name}), comment);
+  }
+  // Takes the lock only from this owner.
+  [[nodiscard]] Hint force_of(const std::string& owner, const std::string& comment,
+                              lock::DeadHolder::Of of) const {
+    const std::string kind = of == lock::DeadHolder::Of::string ? "--kind simple " : "";
+    return rlock(
+        "unlock --force " + kind + "--owner " + shell_quote(owner) + " " + shell_operands({name}),
+        comment);
   }
   [[nodiscard]] Hint release(const std::string& owner, const std::string& comment) const {
     return rlock("unlock --owner " + shell_quote(owner) + " " + shell_operands({name}), comment);

@@ -125,6 +125,12 @@ std::string to_json(const Snapshot& snapshot, const std::string& server,
   write_holders(json, snapshot);
   write_waiters(json, snapshot);
   json.member("listening", snapshot.listening);
+  if (snapshot.listening_clients) {
+    json.objects("listening_clients", *snapshot.listening_clients, [&](const auto& client) {
+      json.member("host", client.host);
+      json.member("pid", std::int64_t{client.pid});
+    });
+  }
   if (snapshot.permits) {
     json.key("permits");
     json.begin('{');

@@ -160,10 +160,12 @@ std::string first_line(const Snapshot& snapshot, Room room) {
 }
 
 std::string describe_waiters(const Snapshot& snapshot) {
-  const auto dead = std::ranges::count_if(
-      snapshot.waiters, [](const Waiter& waiter) { return waiter.alive == false; });
-  return plural(snapshot.waiters.size(), "waiter") +
-         (dead > 0 ? ", " + std::to_string(dead) + " of them dead" : "");
+  const std::size_t count = snapshot.waiters.size();
+  const std::size_t dead = snapshot.dead_waiters();
+  const std::string all = plural(count, "waiter");
+  if (dead == 0) return all;
+  if (dead == count) return all + (count == 1 ? ", dead" : ", all dead");
+  return all + ", " + std::to_string(dead) + " of them dead";
 }
 
 std::string describe_score(double score) {
@@ -200,6 +202,20 @@ std::string describe_listening(const Snapshot& snapshot) {
   return plural(*snapshot.listening, "listener") + ": waiting without a queue, or watching";
 }
 
+// Returns who the listeners may be, such as "web1 pid 4242, web2 pid 7", or nothing.
+std::string describe_listening_clients(const Snapshot& snapshot) {
+  if (!snapshot.listening_clients || snapshot.listening_clients->empty()) return "";
+  constexpr std::size_t k_most = 20;
+  const auto& clients = *snapshot.listening_clients;
+  std::string text = "rlock processes that listen, to this lock or to another: ";
+  for (std::size_t i = 0; i < std::min(clients.size(), k_most); ++i) {
+    text += (i == 0 ? "" : ", ") + escape_for_terminal(clients[i].host) + " pid " +
+            std::to_string(clients[i].pid);
+  }
+  if (clients.size() > k_most) text += " and " + std::to_string(clients.size() - k_most) + " more";
+  return text;
+}
+
 }  // namespace
 
 std::string describe_permits(const Snapshot::Permits& permits) {
@@ -229,6 +245,8 @@ std::string to_text(const Snapshot& snapshot, const std::vector<ProblemText>& pr
   }
   const std::string listening = describe_listening(snapshot);
   if (!listening.empty()) add_title(listening);
+  const std::string clients = describe_listening_clients(snapshot);
+  if (!clients.empty()) text += wrap(clients, 4, room);
   if (snapshot.token) add_title("fencing token " + std::to_string(*snapshot.token));
   if (!problems.empty()) add_title(plural(problems.size(), "problem"));
   for (const ProblemText& problem : problems) {

@@ -149,6 +149,7 @@ lock::About TakeOptions::tell(const lock::About& about) const {
   }
   lock::About told = no_info ? lock::About{} : about;
   told.note = note;
+  told.renews = !no_info && !no_watchdog;
   return told;
 }
 

@@ -189,7 +189,46 @@ std::optional<Eviction> evict(redis::Client& client, const std::string& name,
   eviction.waiter = make_party(waiter, evicted->told);
   if (evicted->place >= 0) eviction.position = static_cast<std::size_t>(evicted->place) + 1;
   if (evicted->alive >= 0) eviction.alive = evicted->alive == 1;
+  if (has_ended(eviction.waiter)) eviction.alive = false;
   return eviction;
+}
+
+DeadEvictions evict_dead(redis::Client& client, const std::string& name,
+                         const std::vector<std::string>& gone) {
+  check_name(name);
+  const KeyNames keys(name);
+  DeadEvictions all;
+  std::size_t before = 0;
+  do {
+    before = all.evicted;
+    all.unknown = 0;
+    std::string carry;
+    for (std::int64_t from = 0; from >= 0;) {
+      int unanswered = 0;
+      const Key latch = keys.latch(random_hex(k_latch_id_bytes));
+      const lua::evict_dead::Call call{.lock = keys.lock,
+                                       .channel = keys.channel,
+                                       .info = keys.info,
+                                       .latch = latch,
+                                       .queue = keys.queue,
+                                       .scores = keys.scores,
+                                       .memory = memory_of(client),
+                                       .from = from,
+                                       .carry = carry,
+                                       .gone = gone};
+      const auto answer = lua::evict_dead::read(run_once(client, call, latch, unanswered));
+      if (const auto* other = std::get_if<lua::evict_dead::InUse>(&answer)) {
+        throw Refused(name, NotALock{other->kind, false});
+      }
+      const auto& looked = std::get<lua::evict_dead::Looked>(answer);
+      all.evicted += static_cast<std::size_t>(looked.evicted);
+      all.unknown += static_cast<std::size_t>(looked.unknown);
+      from = looked.next;
+      carry = looked.carry;
+    }
+    // A waiter that left meanwhile moves those behind it into places that were looked at.
+  } while (all.evicted > before);
+  return all;
 }
 
 }  // namespace rlock::lock

@@ -62,4 +62,14 @@ struct Eviction {
 [[nodiscard]] std::optional<Eviction> evict(redis::Client& client, const std::string& name,
                                             const std::string& waiter);
 
+struct DeadEvictions {
+  std::size_t evicted = 0;
+  std::size_t unknown = 0;  // waiters that are left although nobody knows whether they live
+};
+
+// Removes all dead waiters from the queue of a fair lock, and those of `gone`, which the caller
+// knows to be dead. Otherwise as `evict`, but in several requests.
+[[nodiscard]] DeadEvictions evict_dead(redis::Client& client, const std::string& name,
+                                       const std::vector<std::string>& gone);
+
 }  // namespace rlock::lock

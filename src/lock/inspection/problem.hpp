@@ -10,6 +10,7 @@
 
 #include "base/clock.hpp"
 #include "lock/words/code_of.hpp"
+#include "lock/words/owner.hpp"
 
 namespace rlock::lock {
 
@@ -38,6 +39,17 @@ struct DeadHolder {
   Of of = Of::lock;
 };
 
+// A holder that has missed a renewal: its host may be down, cut off, or suspended.
+struct RenewalOverdue {
+  static constexpr const char* k_code = "renewal_overdue";
+  std::string owner;
+  About about;
+  Milliseconds since{0};   // since the last renewal, at least
+  Milliseconds period{0};  // between two renewals
+  Milliseconds left{0};    // of its hold
+  DeadHolder::Of of = DeadHolder::Of::lock;
+};
+
 // A key whose value has a type that no lock uses.
 struct WrongKind {
   static constexpr const char* k_code = "wrong_kind";
@@ -61,6 +73,8 @@ struct DeadHead {
   std::string owner;
   std::optional<Milliseconds> left{};  // until its deadline; nothing: passed, or no deadline
   bool can_be_evicted = true;          // false: another kind of lock uses the name
+  std::size_t dead = 1;                // how many waiters are dead
+  std::size_t waiters = 1;             // how many there are
 };
 
 // Holders of a read/write lock that have no reader's key: dead readers, or holders of another kind
@@ -138,9 +152,9 @@ struct SleepingWaiter {
   std::int64_t permits = 0;  // the semaphore's total; 0: not known
 };
 
-using Problem = std::variant<NoExpiry, DeadHolder, WrongKind, MixedKinds, DeadHead, DeadReaders,
-                             MembersWithoutScore, ScoresWithoutMember, DeadlinesFarAhead, BadToken,
-                             TokenExpires, TokenBehind, EndedPermits, PermitsDiffer, LeakedLatches,
-                             LastingInfo, SleepingWaiter>;
+using Problem = std::variant<NoExpiry, DeadHolder, RenewalOverdue, WrongKind, MixedKinds, DeadHead,
+                             DeadReaders, MembersWithoutScore, ScoresWithoutMember,
+                             DeadlinesFarAhead, BadToken, TokenExpires, TokenBehind, EndedPermits,
+                             PermitsDiffer, LeakedLatches, LastingInfo, SleepingWaiter>;
 
 }  // namespace rlock::lock

@@ -8,6 +8,7 @@
 
 #include "base/escape.hpp"
 #include "base/integer.hpp"
+#include "base/process_identity.hpp"
 #include "lock/inspection/snapshot_problems.hpp"
 #include "lock/inspection/snapshot_request.hpp"
 #include "lock/words/key_names.hpp"
@@ -79,12 +80,17 @@ std::optional<OwnerInfo> describe(Party& party, const std::string& owner, Pairs&
   return info;
 }
 
+std::optional<Milliseconds> lease_of(const OwnerInfo& info) {
+  return info.lease_ms ? std::optional(Milliseconds(*info.lease_ms)) : std::nullopt;
+}
+
 void add_holder(Snapshot& snapshot, Pairs& infos, const std::string& field,
                 const std::string& value) {
   Holder& holder = snapshot.holders.emplace_back();
   if (const auto info = describe(holder, field, infos)) {
     holder.kind = info->kind;
     holder.token = info->token;
+    holder.lease = lease_of(*info);
   }
   holder.count = parse_integer<std::int64_t>(value).value_or(1);
   if (snapshot.is(Shape::sides)) {
@@ -135,7 +141,10 @@ void add_holders(Snapshot& snapshot, const Replies& items, Pairs& infos) {
 void add_permit(Snapshot& snapshot, Pairs& infos, const std::string& permit, double end) {
   constexpr auto k_for_ever_ms = static_cast<double>(lua::k_for_ever.count());
   Holder& holder = snapshot.holders.emplace_back();
-  if (const auto info = describe(holder, permit, infos)) holder.kind = info->kind;
+  if (const auto info = describe(holder, permit, infos)) {
+    holder.kind = info->kind;
+    holder.lease = lease_of(*info);
+  }
   // Redisson shows these bytes in hexadecimal.
   if (permit.size() == k_redisson_permit_bytes) holder.owner = to_hex(permit);
   if (end - static_cast<double>(snapshot.time_ms) > k_for_ever_ms) {
@@ -200,6 +209,7 @@ void add_kind(Snapshot& snapshot, const std::string& type) {
 std::optional<bool> is_alive(const Waiter& waiter, const std::optional<OwnerInfo>& info,
                              std::optional<std::int64_t> listeners, bool elsewhere,
                              std::int64_t now) {
+  if (has_ended(waiter)) return false;
   if (info && info->due_ms) return now <= *info->due_ms;
   if (listeners && *listeners > 0) return true;
   if (!waiter.deadline_ms || *waiter.deadline_ms <= now) return false;
@@ -290,6 +300,14 @@ Snapshot read_snapshot(const std::string& name, redis::Reply reply, Ears ears) {
 const char* mode_name(Holder::Mode mode) {
   if (mode == Holder::Mode::exclusive) return "exclusive";
   return mode == Holder::Mode::read ? "read" : "write";
+}
+
+bool has_ended(const Party& party) {
+  return is_running(party.about.pid, party.about.process) == false;
+}
+
+std::size_t Snapshot::dead_waiters() const {
+  return static_cast<std::size_t>(std::ranges::count(waiters, false, &Waiter::alive));
 }
 
 std::optional<std::size_t> Snapshot::waiting() const {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "lock/inspection/listening_clients.hpp"
 #include "lock/inspection/problem.hpp"
 #include "lock/words/kind.hpp"
 #include "lock/words/owner.hpp"
@@ -23,6 +24,9 @@ struct Party {
   bool is_told = false;  // the side key has an entry
 };
 
+// Returns whether the party is a process of this host that has ended.
+[[nodiscard]] bool has_ended(const Party& party);
+
 struct Holder : Party {
   enum class Mode { exclusive, read, write };
   std::int64_t count = 1;
@@ -30,6 +34,7 @@ struct Holder : Party {
   std::optional<Kind> kind;             // the kind of lock that the holder uses
   std::optional<std::int64_t> token;    // the fencing token that the holder has drawn
   std::optional<std::int64_t> ends_ms;  // end of a permit; nothing: never, or not a permit
+  std::optional<Milliseconds> lease;    // of the last grant or renewal
 };
 
 struct Waiter : Party {
@@ -63,6 +68,9 @@ struct Snapshot {
   // How many other clients listen for a release, because they wait or watch. A Redisson process
   // listens once for all its threads. Nothing: the user may not ask.
   std::optional<std::size_t> listening;
+  // Clients of rlock that listen, perhaps to another lock. Nothing: the caller did not ask, or may
+  // not.
+  std::optional<std::vector<ListeningClient>> listening_clients{};
   std::vector<std::pair<std::string, std::string>> hash;
   std::vector<std::string> queue;
   std::vector<std::pair<std::string, double>> scores;
@@ -73,6 +81,8 @@ struct Snapshot {
   // Returns whether there is a lock whose key has this shape.
   [[nodiscard]] bool is(Shape shape) const { return kind && traits_of(*kind).shape == shape; }
 
+  // Returns how many waiters of the queue are known to be dead.
+  [[nodiscard]] std::size_t dead_waiters() const;
   // Returns how many clients are known to queue or listen. Nothing: not known.
   [[nodiscard]] std::optional<std::size_t> waiting() const;
 };

@@ -4,7 +4,6 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "base/process_identity.hpp"
 #include "lua_limits.hpp"
 
 namespace rlock::lock {
@@ -47,22 +46,44 @@ std::vector<std::string> lasting_permits(const Snapshot& snapshot) {
   return owners;
 }
 
+DeadHolder::Of what_is_held(const Snapshot& snapshot, const Holder& holder) {
+  using Of = DeadHolder::Of;
+  if (snapshot.is(Shape::string)) return Of::string;
+  const bool is_shared = snapshot.kind && traits_of(*snapshot.kind).is_shared;
+  return is_shared && holder.mode != Holder::Mode::write ? Of::shared : Of::lock;
+}
+
+// A renewal sets the expiry to the whole lease at least. So a lock with less left was not renewed
+// since then.
+std::optional<RenewalOverdue> overdue(const Snapshot& snapshot, const Holder& holder,
+                                      Milliseconds left) {
+  // A holder that is busy, or asks a slow server, is a little late.
+  constexpr Milliseconds k_grace{1000};
+  if (!holder.about.renews || !holder.lease || holder.about.kept_until_ms != 0) return std::nullopt;
+  const Milliseconds period = *holder.lease / 3;
+  const Milliseconds since = *holder.lease - left;
+  if (since <= period + period / 3 + k_grace) return std::nullopt;
+  return RenewalOverdue{holder.owner, holder.about, since,
+                        period,       left,         what_is_held(snapshot, holder)};
+}
+
 void find_lasting_hold(std::vector<Problem>& problems, const Snapshot& snapshot) {
   if (snapshot.is_unknown) return;
   if (snapshot.held && snapshot.ttl_ms == -1) {
     problems.push_back(NoExpiry{what_lasts(snapshot), several(lasting_permits(snapshot))});
   }
-  using Of = DeadHolder::Of;
-  const bool is_shared = snapshot.kind && traits_of(*snapshot.kind).is_shared;
   for (const Holder& holder : snapshot.holders) {
-    if (!holder.is_told || is_running(holder.about.pid, holder.about.process) != false) continue;
-    const std::int64_t left =
-        holder.ends_ms ? *holder.ends_ms - snapshot.time_ms : snapshot.ttl_ms.value_or(-1);
-    DeadHolder dead{holder.owner, holder.about.pid, std::nullopt, Of::lock};
-    if (snapshot.is(Shape::string)) dead.of = Of::string;
-    if (is_shared && holder.mode != Holder::Mode::write) dead.of = Of::shared;
-    if (left >= 0) dead.left = Milliseconds(left);
-    problems.push_back(std::move(dead));
+    if (!holder.is_told) continue;
+    std::optional<Milliseconds> left;
+    if (holder.ends_ms) left = Milliseconds(*holder.ends_ms - snapshot.time_ms);
+    if (!holder.ends_ms && snapshot.ttl_ms) left = Milliseconds(*snapshot.ttl_ms);
+    if (left && *left < Milliseconds(0)) left.reset();
+    if (has_ended(holder)) {
+      problems.push_back(
+          DeadHolder{holder.owner, holder.about.pid, left, what_is_held(snapshot, holder)});
+    } else if (left) {
+      if (auto late = overdue(snapshot, holder, *left)) problems.push_back(std::move(*late));
+    }
   }
 }
 
@@ -143,7 +164,10 @@ void find_dead_head(std::vector<Problem>& problems, const Snapshot& snapshot, bo
   if (snapshot.waiters.empty()) return;
   const Waiter& head = snapshot.waiters.front();
   if (head.alive != false) return;
-  DeadHead dead{.owner = head.owner, .can_be_evicted = can_be_evicted};
+  DeadHead dead{.owner = head.owner,
+                .can_be_evicted = can_be_evicted,
+                .dead = snapshot.dead_waiters(),
+                .waiters = snapshot.waiters.size()};
   if (head.deadline_ms && *head.deadline_ms > snapshot.time_ms) {
     dead.left = Milliseconds(*head.deadline_ms - snapshot.time_ms);
   }

@@ -48,6 +48,7 @@ struct About {
   // since 1970); 0: the run goes on.
   std::int64_t kept_until_ms = 0;
   bool listens = false;  // whether a process that keeps the lock listens for releases of it
+  bool renews = false;   // whether the hold is renewed every third of its lease
 };
 
 // Returns what to say of this process. `command`, which it runs, may be a path.

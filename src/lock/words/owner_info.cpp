@@ -41,6 +41,8 @@ void set(OwnerInfo& info, std::string_view name, const Scalar& value) {
     const double number = std::get<double>(value);
     if (name == "outlived") info.about.kept_until_ms = std::max<std::int64_t>(to_ms(number), 0);
     if (name == "listens") info.about.listens = number != 0;
+    if (name == "renews") info.about.renews = number != 0;
+    if (name == "lease") info.lease_ms = to_ms(number);
     if (name == "pid") info.about.pid = to_pid(number);
     if (name == "since") info.since_ms = to_ms(number);
     if (name == "due") info.due_ms = to_ms(number);
@@ -154,6 +156,7 @@ std::string to_json(const About& about) {
   add("process", about.process);
   if (about.pid != 0) json["pid"] = about.pid;
   if (about.listens) json["listens"] = 1;
+  if (about.renews) json["renews"] = 1;
   return json.empty() ? "" : json.dump();
 }
 

@@ -17,6 +17,7 @@ struct OwnerInfo {
   std::optional<Kind> kind;              // of the lock, as the owner uses it
   std::optional<std::int64_t> since_ms;  // when it began to hold the lock, or to wait for it
   std::optional<std::int64_t> due_ms;    // of a waiter: by when it will have shown that it lives
+  std::optional<std::int64_t> lease_ms;  // of the last request, a grant or a renewal
   std::optional<std::int64_t> token;     // of a holder: the fencing token that it has drawn
 };
 

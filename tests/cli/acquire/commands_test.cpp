@@ -127,7 +127,7 @@ TEST_CASE("unlock --force breaks anybody's lock and says whose it was, but for -
   CHECK(server.keys().empty());
 }
 
-TEST_CASE("unlock without an owner is a question, and unlock takes one of --owner and --force") {
+TEST_CASE("unlock needs an owner or --force, and asks before it breaks a lock") {
   Server server;
   for (const Words& words :
        {Words{"unlock", "job"}, Words{"unlock", "--owner", "x", "--force", "job"},

@@ -63,11 +63,11 @@ TEST_CASE("list shows locks of every kind, sorted and aligned") {
   const Words lines = list(server, {"--simple", "lock:*"});
   REQUIRE(lines.size() == 6);
   CHECK(lines[0] ==
-        "NAME     KIND        STATE     TTL  HOLDER" + std::string(43, ' ') + "WAITERS  PROBLEMS");
+        "NAME     KIND        STATE     TTL  HOLDER" + std::string(48, ' ') + "WAITERS  PROBLEMS");
   CHECK(names_in(lines) == Words{"Fair", "forever", "lock:s", "pair", "plain"});
   CHECK(lines[1].starts_with("Fair     fair        held   59m5"));
   CHECK(lines[1].ends_with("s  " + k_foreign_owner +
-                           "                2  dead_head,deadline_far_ahead"));
+                           "          2 (all dead)  dead_head,deadline_far_ahead"));
   CHECK(lines[2].starts_with("forever  reentrant   held    never  " + k_foreign_owner));
   CHECK(lines[2].ends_with("0  no_expiry"));
   CHECK(lines[3].starts_with("lock:s   simple?     held   59m5"));
@@ -115,10 +115,10 @@ TEST_CASE("list shows free locks that somebody waits for") {
   server.command({"SET", "redisson_lock_queue:{wrong}", "text"});
   server.command({"HSET", "rlock_info:{gone}", k_foreign_owner, "{}"});  // until it expires
   CHECK(list(server) ==
-        Words{"NAME    KIND  STATE  TTL  HOLDER  WAITERS  PROBLEMS",
-              "orphan  fair  free     -  -             0  score_without_member",
-              "queue   fair  free     -  -             2  dead_head,member_without_score",
-              "wrong   -     free     -  -             0  wrong_kind"});
+        Words{"NAME    KIND  STATE  TTL  HOLDER       WAITERS  PROBLEMS",
+              "orphan  fair  free     -  -                  0  score_without_member",
+              "queue   fair  free     -  -       2 (all dead)  dead_head,member_without_score",
+              "wrong   -     free     -  -                  0  wrong_kind"});
 }
 
 TEST_CASE("list --json prints an object a line") {

@@ -32,9 +32,9 @@ inline Words commands_in(const std::string& out, const std::string& mark) {
 // Runs a printed command as a person does who has confirmed it and types the password if asked, in
 // a shell that knows of another server. It must end with `status`.
 inline void paste(std::string command, EnvChanges env, int status = 0) {
-  const std::string force = "unlock --force";
-  if (const std::size_t at = command.find(force); at != std::string::npos) {
-    command.insert(at + force.size(), " -y");
+  for (const std::string asking : {"unlock --force", "evict --dead"}) {
+    const std::size_t at = command.find(asking);
+    if (at != std::string::npos) command.insert(at + asking.size(), " -y");
   }
   if (!env.contains("RLOCK_REDIS")) env["RLOCK_REDIS"] = "redis://127.0.0.1:1";
   const std::string script =

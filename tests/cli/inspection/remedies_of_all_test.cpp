@@ -128,6 +128,23 @@ void try_dead_head() {
   ward.command({"RPUSH", k_queue, "a:1"});
   ward.command({"ZADD", k_scores, "1000", "a:1"});
   ward.mend("dead_head");
+  ward.command({"RPUSH", k_queue, "a:1", "b:1"});
+  ward.command({"ZADD", k_scores, "1000", "a:1", "2000", "b:1"});
+  CHECK(has(ward.hint("dead_head"), " evict --dead job"));
+  ward.mend("dead_head");
+}
+
+void try_renewal_overdue() {
+  Ward ward;
+  const std::string told = R"({"host":"web1","pid":7,"lease":600000,"renews":1})";
+  ward.command({"HSET", "job", "a:1", "1"});
+  ward.command({"HSET", k_info, "a:1", told, "value", told});
+  ward.command({"PEXPIRE", "job", "300000"});
+  CHECK(has(ward.hint("renewal_overdue"), "look at web1 first"));
+  ward.mend("renewal_overdue");
+  CHECK(ward.command({"EXISTS", "job"}) == "0");
+  ward.command({"SET", "job", "value", "PX", "300000"});
+  ward.mend("renewal_overdue");
 }
 
 void try_dead_reader() {
@@ -318,6 +335,7 @@ const std::map<std::string, void (*)()> k_trials = {
     {"wrong_kind", try_wrong_kind},
     {"mixed_kinds", try_mixed_kinds},
     {"dead_head", try_dead_head},
+    {"renewal_overdue", try_renewal_overdue},
     {"dead_reader", try_dead_reader},
     {"member_without_score", try_member_without_score},
     {"score_without_member", try_score_without_member},

@@ -319,3 +319,74 @@ TEST_CASE("unlock --force: what others wrote cannot touch the terminal") {
   CHECK(force(server, {"--kind", "simple"}).err ==
         "rlock: job: taken from \\x1b]0;x\\x07 (" + server.unix_url() + ")\n");
 }
+
+TEST_CASE("unlock --force --owner breaks the lock only if that owner still holds it") {
+  struct Case {
+    Words make;
+    std::string owner;
+    Words options;
+  };
+  const std::vector<Case> cases = {
+      {{"HSET", "job", "u:1", "1"}, "u:1", {}},
+      {{"HSET", "job", "mode", "write", "u:1:write", "2", "u:1", "1"}, "u:1", {}},
+      {{"HSET", "job", "mode", "read", "u:1", "2"}, "u:1", {}},
+      {{"SET", "job", "u:1"}, "u:1", {"--kind", "simple"}}};
+  for (const Case& each : cases) {
+    CAPTURE(each.make);
+    Server server;
+    server.command(each.make);
+    server.command({"PEXPIRE", "job", "600000"});
+    const std::string before = server.command({"DUMP", "job"});
+    const auto force_of = [&](const std::string& owner) {
+      Words options = each.options;
+      options.insert(options.end(), {"--owner", owner});
+      return force(server, options);
+    };
+    const Result other = force_of("u:2");
+    CHECK(other.status == 1);
+    CHECK(other.err.starts_with("rlock: job: held by u:1"));
+    CHECK(has(other.err, ", not by u:2 alone; left as it is ("));
+    CHECK(server.command({"DUMP", "job"}) == before);
+    const Result done = force_of(each.owner);
+    CHECK(done.status == 0);
+    CHECK(done.err.starts_with("rlock: job: taken from u:1"));
+    CHECK(server.command({"EXISTS", "job"}) == "0");
+    const Result again = force_of(each.owner);
+    CHECK(again.status == 1);
+    CHECK(again.err.starts_with("rlock: job: not held by anybody; "));
+  }
+}
+
+TEST_CASE("unlock --force --owner takes a lock or a semaphore from no other holder") {
+  Server server;
+  server.command({"HSET", "job", "mode", "read", "u:1", "1", "u:2", "1"});
+  server.command({"PEXPIRE", "job", "600000"});
+  const Result result = force(server, {"--owner", "u:1"});
+  CHECK(result.status == 1);
+  CHECK(has(result.err, ", not by u:1 alone; left as it is"));
+  CHECK(server.command({"HLEN", "job"}) == "3");
+  server.command({"DEL", "job"});
+  Process first(rlock_argv("exec", "-r", server.unix_url(), "--permits", "2", "job", "--", "sh",
+                           "-c", "echo \"$RLOCK_OWNER\"; cat"),
+                {.hold_stdin = true});
+  first.wait_for_stdout("\n");
+  const std::string owner = first.out().substr(0, first.out().size() - 1);
+  CHECK(force(server, {"--owner", "u:1"}).status == 1);
+  CHECK(first.running());
+  CHECK(force(server, {"--owner", owner}).status == 0);
+  CHECK(server.command({"EXISTS", "{job}:timeout"}) == "0");
+}
+
+TEST_CASE("unlock --force --owner asks of each server only what it can break") {
+  Server one;
+  Server other;
+  for (const Server* server : {&one, &other}) {
+    server->command({"HSET", "job", server == &one ? "u:1" : "u:2", "1"});
+    server->command({"PEXPIRE", "job", "600000"});
+  }
+  const Result result = run(rlock_argv("unlock", "--force", "-y", "--owner", "u:1", "-r",
+                                       one.unix_url(), "-r", other.unix_url(), "job"));
+  CHECK(result.status == 0);
+  CHECK(one.command({"EXISTS", "job"}) == "0");
+  CHECK(other.command({"EXISTS", "job"}) == "1");
+}

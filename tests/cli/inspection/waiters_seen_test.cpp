@@ -1,5 +1,6 @@
 // Waiters that have no place in a queue: list, watch and inspect-queue tell how many there are.
 #include <deque>
+#include <memory>
 #include <string>
 #include <unistd.h>
 #include <vector>
@@ -133,4 +134,37 @@ TEST_CASE("semaphore: list and watch tell how many permits are free") {
   CHECK(has(crowd.invoke({"list", "--json"}).out, json));
   CHECK(has(crowd.invoke({"watch", "--for", "0", "job"}).out, ", 2 of 3 permits available"));
   CHECK(has(crowd.invoke({"watch", "--for", "0", "--json", "job"}).out, json));
+}
+
+TEST_CASE("inspect-queue names the rlock processes that listen, and guesses no lock for them") {
+  Server server;
+  const auto hold_and_wait = [&](const char* name) {
+    server.command({"HSET", name, "other:1", "1"});
+    server.command({"PEXPIRE", name, "600000"});
+    auto waiter =
+        std::make_unique<Process>(rlock_argv("exec", "-r", server.unix_url(), name, "--", "true"));
+    REQUIRE(comes_to_wait(server, name));
+    return waiter;
+  };
+  const auto waiter = hold_and_wait("job");
+  const auto other = hold_and_wait("another");
+  RespClient stranger = server.connect();
+  stranger.call({"SUBSCRIBE", "news"});
+  const auto inspect = [&](const Words& options) {
+    return run(rlock_argv("inspect-queue", "-r", server.unix_url(), options, "job")).out;
+  };
+  const std::string text = inspect({});
+  CAPTURE(text);
+  CHECK(has(text,
+            "1 listener: waiting without a queue, or watching\n"
+            "    rlock processes that listen, to this lock or to another: "));
+  for (const pid_t pid : {waiter->pid(), other->pid()}) {
+    CHECK(has(text, " pid " + std::to_string(pid)));
+    CHECK(has(inspect({"--json"}), R"("pid":)" + std::to_string(pid) + "}"));
+  }
+  CHECK_FALSE(has(inspect({"--json"}), "news"));
+  // Without the right, only their number is known.
+  server.command({"ACL", "SETUSER", "default", "-client|list"});
+  CHECK(has(inspect({}), "1 listener"));
+  CHECK_FALSE(has(inspect({}), "rlock processes"));
 }

@@ -83,7 +83,7 @@ TEST_CASE("bad command lines are refused with a hint") {
   CHECK(has(complaint({"inspect-queue"}), "NAME"));
   CHECK(has(complaint({"inspect-queue", "job", "--nonsense"}), "(see rlock inspect-queue"));
   CHECK(has(complaint({"exec", "--on-lost", "panic", "job", "--", "true"}), "--on-lost"));
-  CHECK_FALSE(complaint({"unlock", "--force", "--owner", "x", "job"}).empty());
+  CHECK_FALSE(complaint({"unlock", "--yes", "--owner", "x", "job"}).empty());
   CHECK_FALSE(complaint({"--color", "pink", "inspect-queue", "job"}).empty());
 }
 
