@@ -96,6 +96,13 @@ std::optional<TextFile> read_text_file(const std::string& path, Extent extent,
   return TextFile{path, read_all(fd.get(), path, extent, patience), status.st_uid, status.st_mode};
 }
 
+void refuse_if_shared(const TextFile& file) {
+  if (!S_ISREG(file.mode) || (file.mode & (S_IWGRP | S_IWOTH)) == 0) return;
+  refuse_file(file.path, std::string("names a server, and ") +
+                             ((file.mode & S_IWOTH) != 0 ? "everybody" : "its group") +
+                             " may change it: chmod go-w " + shell_quote(file.path));
+}
+
 void refuse_if_exposed(const TextFile& file) {
   if (!S_ISREG(file.mode)) return;
   const bool is_ours = file.owner == ::geteuid();

@@ -148,6 +148,28 @@ TEST_CASE("a file that cannot be used is told by status 78 and one line, and no 
   CHECK(server.keys().empty());
 }
 
+TEST_CASE("a file that names a server is refused if others may write it") {
+  Server server;
+  const Home home;
+  const std::string named = home.write("rlock.toml", setting(server.unix_url()));
+  const std::string other = home.write("other.toml", "timeout = 5\n");
+  for (const mode_t mode : {0660, 0606, 0666, 0620}) {
+    for (const std::string& file : {named, other}) REQUIRE(::chmod(file.c_str(), mode) == 0);
+    for (const EnvChanges& env :
+         {EnvChanges{{"RLOCK_CONFIG", named}}, EnvChanges{{"XDG_CONFIG_HOME", home.path()}}}) {
+      const Result result = invoke({"exec", "job", "--", "true"}, env);
+      CAPTURE(result.err);
+      CHECK(result.status == 78);
+      CHECK(is_one_message(result.err));
+      CHECK(has(result.err, "chmod go-w " + named));
+    }
+    CHECK(invoke({"--config", other, "-r", server.unix_url(), "exec", "job", "--", "true"}, {})
+              .status == 0);
+  }
+  REQUIRE(::chmod(named.c_str(), 0644) == 0);
+  CHECK(invoke({"--config", named, "exec", "job", "--", "true"}, {}).status == 0);
+}
+
 TEST_CASE("a password and settings may come out of a pipe") {
   Server server({.args = {"--requirepass", k_secret}});
   const std::string line = "exec \"$0\" --config <(echo 'redis = \"" + server.tcp_url() +
