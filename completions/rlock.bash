@@ -5,7 +5,7 @@ _rlock_options() {
   local global="-r --redis --timeout --user --password-file --tls-ca --tls-cert
     --tls-key --config --json -q --quiet -v --verbose
     --color -h --help"
-  local taking="--kind --fair -s --shared -x --exclusive --fair-wait --key-format --token --permits -w --wait -n --no-wait --lease --no-watchdog --fence --note --no-info --sync-replicas --restart-delay -E --conflict-exit-code"
+  local taking="--kind --fair -s --shared -x --exclusive --fair-wait --key-format --token --permits -w --wait -n --no-wait --wait-server --lease --no-watchdog --fence --note --no-info --sync-replicas --restart-delay -E --conflict-exit-code"
   case $1 in
     exec) _rlock_opts="$taking -c --on-lost --kill-after --at-least --at-most $global" ;;
     acquire) _rlock_opts="$taking --pid --export $global" ;;
@@ -41,7 +41,7 @@ _rlock_takes_value() {
   case $1 in
     -r | --redis | --timeout | --user | --password-file | --tls-ca | --tls-cert | --tls-key | \
       --config | --color | --kind | --fair-wait | --key-format | --token | -w | --wait | --lease | \
-      --note | --sync-replicas | --restart-delay | -E | --conflict-exit-code | -c | --on-lost | \
+      --note | --sync-replicas | --restart-delay | --wait-server | -E | --conflict-exit-code | -c | --on-lost | \
       --permits | --kill-after | --at-least | --at-most | --pid | --owner | --simple | --until | --for) return 0 ;;
   esac
   return 1

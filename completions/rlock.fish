@@ -78,7 +78,7 @@ end
 function __rlock_takes_value
     contains -- "$argv[1]" -r --redis --timeout --user --password-file --tls-ca --tls-cert --tls-key \
         --config --color --kind --fair-wait --key-format --token -w --wait --lease --note \
-        --sync-replicas --restart-delay -E --conflict-exit-code -c --on-lost --permits --kill-after --at-least \
+        --sync-replicas --restart-delay --wait-server -E --conflict-exit-code -c --on-lost --permits --kill-after --at-least \
         --at-most --pid --owner --simple --until --for
 end
 
@@ -197,6 +197,8 @@ complete -c rlock -n '__rlock_in exec acquire' -l sync-replicas -x -d 'Give the 
 complete -c rlock -n '__rlock_in exec acquire' -l restart-delay -x -d 'With several servers, how long after its start a server grants no lock'
 complete -c rlock -n '__rlock_in exec acquire' -l note -x -d 'Text that others see beside the owner'
 complete -c rlock -n '__rlock_in exec acquire' -l no-info -d 'Do not store host, process ID, user and program'
+complete -c rlock -n '__rlock_in exec acquire' -l wait-server -x \
+    -d 'How long to try to reach a server that is away at the start'
 complete -c rlock -n '__rlock_in exec acquire' -s E -l conflict-exit-code -x \
     -d 'Exit status when the lock was not acquired in time, 0 to 255'
 complete -c rlock -n '__rlock_in exec' -s c -x -d 'Run /bin/sh -c STRING instead of CMD'

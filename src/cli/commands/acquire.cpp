@@ -101,6 +101,7 @@ int acquire(const Globals& globals, const AcquireOptions& options) {
   about.listens = caller && lock::traits_of(options.take.lock_kind()).holder_listens;
   Request request = make_request(options.take, about);
   request.wish.name = name;
+  request.server_wait = globals.server_wait(options.take.wait_server);
   lock::SessionOptions session_options = servers_for(globals, options.take, request.wish.terms);
   process::Signals signals;
   session_options.client.wake_fd = signals.fd();
@@ -118,8 +119,16 @@ int acquire(const Globals& globals, const AcquireOptions& options) {
     held.lock->release(session, Milliseconds(0));
   };
   try {
-    const std::string others = options.exports() ? held_to_export(request.wish, session) : "";
-    const auto held = take(request, globals, session);
+    std::string others;
+    std::optional<HeldLock> held;
+    const auto renew_owner = [&] {
+      if (options.take.token) return;
+      request.wish.owner = lock::with_fresh_uuid(request.wish.owner);
+    };
+    wait_for_server(request, globals, session, renew_owner, [&] {
+      if (options.exports()) others = held_to_export(request.wish, session);
+      held = take(request, globals, session);
+    });
     if (!held) return static_cast<int>(request.conflict);
     if (const auto signal = signal_to_end(signals)) {
       give_back(*held);

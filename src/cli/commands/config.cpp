@@ -74,6 +74,7 @@ int run_config(const Globals& globals) {
   Globals checked = globals;
   checked.quiet = true;
   (void)checked.session_options();  // says what is wrong with them
+  (void)checked.server_wait();
   std::string text;
   if (!globals.json) {
     for (const std::string& file : settings.files().read) {

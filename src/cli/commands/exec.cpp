@@ -209,6 +209,7 @@ int run_command(const ExecPlan& plan, HeldLocks& locks, lock::Session& session,
 
 int run_exec(const Globals& globals, const ExecOptions& options, ExecPlan plan) {
   plan.is_quiet = globals.quiet;
+  plan.request.server_wait = globals.server_wait(options.take.wait_server);
   lock::SessionOptions session_options =
       servers_for(globals, options.take, plan.request.wish.terms, plan.at_least);
   process::Signals signals;

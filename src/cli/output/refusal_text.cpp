@@ -1,5 +1,6 @@
 #include "cli/output/refusal_text.hpp"
 
+#include <algorithm>
 #include <set>
 
 #include "base/duration.hpp"
@@ -141,18 +142,39 @@ std::string describe(lock::Purpose purpose) {
   return "listen";
 }
 
-// Returns the end of a message: each failure's sentence once.
-std::string reasons(const std::vector<std::exception_ptr>& failures) {
+// Returns the end of a message: each failure's sentence once, and one for all servers that have
+// just started. If these have enough votes, of which `missing` are missing, it says when to try
+// again.
+std::string reasons(const std::vector<std::exception_ptr>& failures, std::size_t missing) {
   std::set<std::string> texts;
+  std::vector<std::string> started;
+  std::vector<Milliseconds> waits;
+  Milliseconds delay{0};
   for (const std::exception_ptr& failure : failures) {
     try {
       std::rethrow_exception(failure);
     } catch (const Error& error) {
-      texts.insert(sentence_of(error));
+      const auto* failed = dynamic_cast<const lock::Failed*>(&error);
+      const auto* why = failed ? std::get_if<lock::JustStarted>(&failed->why()) : nullptr;
+      if (why == nullptr) {
+        texts.insert(sentence_of(error));
+        continue;
+      }
+      started.push_back(failed->subject());
+      waits.push_back(std::max(why->delay - why->up, Milliseconds(1000)));
+      delay = why->delay;
     } catch (const redis::Interrupted&) {  // the session ends
     }
   }
-  return texts.empty() ? "" : ": " + join({texts.begin(), texts.end()}, "; ");
+  std::ranges::sort(waits);
+  if (!started.empty()) {
+    texts.insert(join(started, ", ") +
+                 ": just started and may have forgotten a lock: no vote before it is up for " +
+                 format_duration(delay));
+  }
+  const std::string text = texts.empty() ? "" : ": " + join({texts.begin(), texts.end()}, "; ");
+  if (missing == 0 || waits.size() < missing) return text;
+  return text + "; try again in " + format_duration(waits[missing - 1]);
 }
 
 // The words of each failure.
@@ -162,13 +184,13 @@ struct FailureWording {
   std::string operator()(const lock::TooFew& it) const {
     return "too few of the " + std::to_string(it.servers) + " servers answered, " +
            std::to_string(it.needed) + " are needed to " + describe(it.purpose) +
-           reasons(it.failures) +
+           reasons(it.failures, it.needed + it.failures.size() + it.silent - it.servers) +
            (it.silent > 0 ? "; " + std::to_string(it.silent) + " did not answer in time" : "");
   }
 
   std::string operator()(const lock::NoOwner& it) const {
     return "no owner is known to have a majority of the " + std::to_string(it.servers) +
-           " servers, and some of them fail" + reasons(it.failures);
+           " servers, and some of them fail" + reasons(it.failures, 1);
   }
 
   std::string operator()(const lock::LostCounters& it) const {

@@ -37,16 +37,17 @@ std::string complaint(const TomlEntry& entry) {
     return what + "there are " + join({known.begin(), known.end()}, ", ");
   }
   using Type = TomlEntry::Type;
-  if (entry.type == Type::text || (entry.type == Type::number && entry.key == "timeout") ||
+  const bool is_time = entry.key == "timeout" || entry.key == "wait-server";
+  if (entry.type == Type::text || (entry.type == Type::number && is_time) ||
       (entry.type == Type::list && entry.key == "redis")) {
     return "";
   }
   const std::string found = entry.type == Type::number ? "a number"
                             : entry.type == Type::list ? "a list"
                                                        : entry.values.front();
-  const std::string other = entry.key == "redis"     ? ", or a list of such texts"
-                            : entry.key == "timeout" ? ", or a number of seconds"
-                                                     : "";
+  const std::string other = entry.key == "redis" ? ", or a list of such texts"
+                            : is_time            ? ", or a number of seconds"
+                                                 : "";
   return entry.key + ": expected text in quotes" + other + ", not " + found;
 }
 

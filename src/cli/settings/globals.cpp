@@ -210,6 +210,12 @@ lock::SessionOptions Globals::session_options() const {
   return options;
 }
 
+Milliseconds Globals::server_wait(const std::optional<std::string>& flag) const {
+  if (flag) return parse_duration_option("--wait-server", *flag);
+  const Setting& setting = settings().get("wait-server");
+  return parse_duration_option(setting.label(), setting.value, setting.blame());
+}
+
 std::vector<redis::ClientOptions> Globals::clients_options() const {
   const lock::SessionOptions options = session_options();
   std::vector<redis::ClientOptions> clients;

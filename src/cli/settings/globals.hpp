@@ -47,6 +47,10 @@ struct Globals {
   // unless -q. Throws Error (usage, config).
   [[nodiscard]] lock::SessionOptions session_options() const;
 
+  // Returns how long to try to reach a server that is away: `flag`, the --wait-server of a command,
+  // or what a file says. Throws Error (usage, config).
+  [[nodiscard]] Milliseconds server_wait(const std::optional<std::string>& flag = {}) const;
+
   // Returns how to reach each server, for a command that looks at one server after the other. What
   // such a command asks for may be large. Throws as session_options.
   [[nodiscard]] std::vector<redis::ClientOptions> clients_options() const;
@@ -60,13 +64,14 @@ struct Globals {
 struct KnownSetting {
   std::string_view name;
   const char* variable;                       // nullptr: none has its value
-  std::optional<std::string> Globals::*flag;  // nullptr: it is `redis`
+  std::optional<std::string> Globals::*flag;  // nullptr: `redis`, or an option of some commands
   const char* fallback;
 };
 
 inline constexpr std::array k_known_settings = {
     KnownSetting{"redis", "RLOCK_REDIS", nullptr, "redis://127.0.0.1:6379"},
     KnownSetting{"timeout", "RLOCK_TIMEOUT", &Globals::timeout, "3s"},
+    KnownSetting{"wait-server", nullptr, nullptr, "0s"},
     KnownSetting{"user", "RLOCK_USER", &Globals::user, ""},
     KnownSetting{"password-file", nullptr, &Globals::password_file, ""},
     KnownSetting{"tls-ca", "RLOCK_TLS_CA", &Globals::tls_ca, ""},

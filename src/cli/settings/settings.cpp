@@ -14,7 +14,7 @@ using From = Setting::From;
 
 std::optional<std::string> given(const Globals& globals, const KnownSetting& option) {
   if (option.flag != nullptr) return globals.*option.flag;
-  if (globals.redis.empty()) return std::nullopt;
+  if (option.name != "redis" || globals.redis.empty()) return std::nullopt;
   return join(globals.redis, " ");
 }
 

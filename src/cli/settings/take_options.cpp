@@ -46,6 +46,8 @@ void TakeOptions::add_to(OptionSet command) {
   command.set_group("Waiting");
   command.add_value("-w,--wait", &wait, "DUR", "Give up after this time [wait for ever]");
   command.add_flag("-n,--no-wait", no_wait, "Do not wait (--wait 0)");
+  command.add_value("--wait-server", &wait_server, "DUR",
+                    "How long to try to reach a server that is away at the start [0s]");
   command.add_value("-E,--conflict-exit-code", &conflict_status, "STATUS",
                     "Exit status when the lock was not acquired in time, 0 to 255");
 

@@ -28,6 +28,7 @@ struct TakeOptions {
   std::string fair_wait = "15s";
   std::optional<std::string> wait;
   bool no_wait = false;
+  std::optional<std::string> wait_server;  // see Globals::server_wait
   std::string lease = "30s";
   bool no_watchdog = false;
   bool fence = false;

@@ -41,11 +41,14 @@ bool take_all(std::vector<Request> requests, const Globals& globals, lock::Sessi
   bool has_waited_long = false;
   bool is_one_left = false;  // of our own: who waits then may wait for that
   int vain = 0;
+  const auto renew_owner = [&] {
+    set_owner(requests, lock::with_fresh_uuid(requests.front().wish.owner));
+  };
   const auto let_go = [&] {
     is_one_left = !locks.let_go();
     has_waited_long = false;
     // By another owner, whose locks no release that is still on its way can free.
-    set_owner(requests, lock::with_fresh_uuid(requests.front().wish.owner));
+    renew_owner();
   };
   if (requests.size() > 1) set_owner(requests, requests.front().wish.owner);
   for (Request& request : requests) {
@@ -67,7 +70,14 @@ bool take_all(std::vector<Request> requests, const Globals& globals, lock::Sessi
     has_waited = false;
     const TimePoint asked = BootClock::now();
     try {
-      held = take(*next, globals, session);
+      const TimePoint deadline = next->deadline;
+      wait_for_server(*next, globals, session, renew_owner,
+                      [&] { held = take(*next, globals, session); });
+      // The wait for the server is over for all of them.
+      const TimePoint moved = next->deadline;
+      if (moved != deadline) {
+        for (Request& request : requests) request.deadline = moved;
+      }
     } catch (const Error& error) {
       // The node of this lock hangs: it is waited for without the others.
       const TimePoint now = BootClock::now();

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <signal.h>
 
+#include "base/duration.hpp"
 #include "base/environment.hpp"
+#include "cli/output/error_text.hpp"
 #include "cli/taking/own_hold.hpp"
 #include "cli/taking/wait_report.hpp"
 #include "cli/terminal/message.hpp"
@@ -68,14 +70,14 @@ Request make_request(const TakeOptions& options, const lock::About& about) {
   return {wish, options.wait_deadline(), options.conflict_exit_status()};
 }
 
-std::optional<HeldLock> take(const Request& request, const Globals& globals,
-                             lock::Session& session) {
+std::optional<HeldLock> take(Request& request, const Globals& globals, lock::Session& session) {
   WaitReport report(request, globals);
   const auto on_outage = [&](const Error& error) {
     request.on_wait();
     report.tell_outage(error);
   };
   if (auto held = reenter(request, session, on_outage)) {
+    request.server_was_there = true;
     report.tell_absentees();
     return held;
   }
@@ -83,6 +85,7 @@ std::optional<HeldLock> take(const Request& request, const Globals& globals,
   lock::WaitOptions options{request.deadline, request.patience, request.outage_end,
                             request.server_was_there};
   options.on_wait = [&](const lock::Busy& busy) {
+    request.server_was_there = true;
     request.on_wait();
     report.tell_wait(*lock, busy);
   };
@@ -90,10 +93,39 @@ std::optional<HeldLock> take(const Request& request, const Globals& globals,
   options.on_refusal = [&](const lock::Busy& busy) { report.tell_refusal(*lock, busy); };
   options.on_outage = on_outage;
   auto hold = lock::wait_for_lock(*lock, session, options);
+  request.server_was_there = true;
   report.tell_absentees();
   if (!hold) return std::nullopt;
   report.tell_grant(*lock);
   return HeldLock{std::move(lock), std::move(*hold)};
+}
+
+void wait_for_server(Request& request, const Globals& globals, lock::Session& session,
+                     const std::function<void()>& renew_owner, const std::function<void()>& ask) {
+  const auto tell = [&](const Error& error) {
+    request.on_wait();
+    if (globals.quiet) return;
+    say(describe_error(error, globals, {request.wish.name}) + "; trying again for up to " +
+        format_duration(request.server_wait) + " (--wait-server)");
+  };
+  const TimePoint begun = BootClock::now();
+  const TimePoint deadline = request.deadline;
+  const int wake_fd = session.wake_fd();
+  const Milliseconds timeout = session.client().options().timeout;
+  lock::Outage outage(after(begun, request.server_wait), tell, request.server_wait);
+  while (true) {
+    try {
+      return ask();
+    } catch (const Error& error) {
+      if (request.server_was_there || request.server_wait <= Milliseconds(0)) throw;
+      outage.bear(error, wake_fd);
+      // What gave up the attempt may have changed these.
+      session.set_wake_fd(wake_fd);
+      session.client().set_timeout(timeout);
+      renew_owner();
+      request.deadline = after(deadline, std::chrono::ceil<Milliseconds>(BootClock::now() - begun));
+    }
+  }
 }
 
 lock::SessionOptions servers_for(const Globals& globals, const TakeOptions& options,

@@ -29,15 +29,24 @@ struct Request {
   TimePoint patience = TimePoint::max();    // as in lock::WaitOptions. Its end is not reported
   TimePoint outage_end = TimePoint::max();  // as in lock::WaitOptions
   bool server_was_there = false;            // as in lock::WaitOptions
+  Milliseconds server_wait{0};              // see wait_for_server
 };
 
 // Returns the request that the options make, without the lock's name. Throws Error (usage).
 [[nodiscard]] Request make_request(const TakeOptions& options, const lock::About& about);
 
 // Takes one lock. Returns nothing if it was not free in time. A message then names its holder, see
-// `conflict`. Throws as lock::wait_for_lock.
-[[nodiscard]] std::optional<HeldLock> take(const Request& request, const Globals& globals,
+// `conflict`. Sets `server_was_there` when the server has answered. Throws as lock::wait_for_lock.
+[[nodiscard]] std::optional<HeldLock> take(Request& request, const Globals& globals,
                                            lock::Session& session);
+
+// Calls `ask`, which asks the server. Until the server has answered, a temporary failure is not
+// thrown, but told once, unless -q. Then `renew_owner` and `ask` are called again for up to
+// `server_wait`. `renew_owner` must set another owner: a late release of a failed attempt frees the
+// locks of the owner before. The wait for the server does not count as a wait for the lock: it
+// moves the request's deadline. Throws as `ask`, and redis::Interrupted.
+void wait_for_server(Request& request, const Globals& globals, lock::Session& session,
+                     const std::function<void()>& renew_owner, const std::function<void()>& ask);
 
 // Returns how to reach the servers that are to keep a lock on these `terms`, and fits the terms to
 // them, see TakeOptions::fit_to_servers. Warns of an even number of servers, which survives no more

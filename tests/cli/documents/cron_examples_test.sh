@@ -138,7 +138,7 @@ while IFS= read -r line; do
   esac
   settings_of_mailing=("${settings[@]+"${settings[@]}"}")
 done < <(blocks crontab)
-((lines == 7)) || fail "$lines lines of crontabs instead of 7"
+((lines == 8)) || fail "$lines lines of crontabs instead of 8"
 
 # What is mailed.
 input=

@@ -35,8 +35,8 @@ for part in help pages completions; do
   source "$parts/$part.bash"
 done
 
-# The settings of rlock config are the global options that have a value: each has the default of --help, and
-# comes from the variables that --help names.
+# The settings of rlock config are the global options that have a value, and --wait-server: each has the default of
+# --help, and comes from the variables that --help names.
 check_settings() {
   local variable value
   settings() { # VARIABLE=VALUE...: prints NAME|VALUE|SOURCE
@@ -47,7 +47,7 @@ check_settings() {
     "$(awk -F '|' '$2 != "" && $1 != "--config" {
       sub(/.*--/, "", $1)
       print $1 "|" ($5 == "" || $5 == "the system\047s" ? "null" : $5)
-    }' "$dir/rlock.rows" | sort)" \
+    }' "$dir/rlock.rows" <(grep -e '--wait-server' "$dir/rlock-exec.rows") | sort)" \
     "$(settings | cut -d '|' -f 1,2 | sort)"
   expect_same "rlock.1, FILES: settings" "$(settings | cut -d '|' -f 1)" \
     "$(section "$source_dir/man/rlock.1" FILES | sed -n '/^It can set these/,/^\.Bd/s/^\.Li //p' | tr -d .)"

@@ -195,13 +195,13 @@ TEST_CASE("config shows each setting and where it comes from, asks no server and
   CHECK(text.status == 0);
   CHECK(text.err.empty());
   const std::string from_file = "  # " + file + "\n";
-  CHECK(text.out.ends_with("\nredis = [\"redis://joe:***@a:6379\", \"unix:///b\"]" + from_file +
-                           "timeout = \"5\"" + from_file + "user = 'say \"hi\"'" + from_file +
-                           "# password = \"***\"  # RLOCK_PASSWORD\n" + "tls-ca = \"/ca.pem\"" +
-                           from_file +
-                           "tls-cert = \"/cert\"  # RLOCK_TLS_CERT\n"
-                           "tls-key = \"/key\"  # flag\n"
-                           "color = \"never\"  # NO_COLOR\n"));
+  CHECK(text.out.ends_with(
+      "\nredis = [\"redis://joe:***@a:6379\", \"unix:///b\"]" + from_file + "timeout = \"5\"" +
+      from_file + "wait-server = \"0s\"  # default\nuser = 'say \"hi\"'" + from_file +
+      "# password = \"***\"  # RLOCK_PASSWORD\n" + "tls-ca = \"/ca.pem\"" + from_file +
+      "tls-cert = \"/cert\"  # RLOCK_TLS_CERT\n"
+      "tls-key = \"/key\"  # flag\n"
+      "color = \"never\"  # NO_COLOR\n"));
   CHECK(has(text.out, "# read: " + file + "\n"));
   CHECK_FALSE(has(text.out, k_secret));
 
@@ -212,7 +212,7 @@ TEST_CASE("config shows each setting and where it comes from, asks no server and
                            "unix:///b\",\"source\":\"" +
                            file + "\"}\n{\"name\":\"timeout\",\"value\":\"5\","));
   CHECK(has(json.out, "{\"name\":\"password\",\"value\":\"***\",\"source\":\"RLOCK_PASSWORD\"}\n"));
-  CHECK(std::count(json.out.begin(), json.out.end(), '\n') == 8);
+  CHECK(std::count(json.out.begin(), json.out.end(), '\n') == 9);
   CHECK_FALSE(has(json.out, k_secret));
 }
 
@@ -234,7 +234,8 @@ TEST_CASE("what config prints is a configuration file that means the same") {
   const Result first = invoke({"config", "--config", file}, {});
   REQUIRE(first.status == 0);
   CHECK(lines(first.out) ==
-        "redis = \"redis-sentinel://s1:26379,s2:26379#main\"\ntimeout = \"3s\"\n"
+        "redis = \"redis-sentinel://s1:26379,s2:26379#main\"\ntimeout = \"3s\"\nwait-server = "
+        "\"0s\"\n"
         "user = \"it's \\\"\xc3\xa9\\\"\"\n"
         "tls-ca = \"/a\\u0009b\\u202e\\u007f\"\ncolor = \"always\"\n");
   const Result second = invoke({"config", "--config", home.write("b.toml", first.out)}, {});

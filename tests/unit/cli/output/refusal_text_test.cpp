@@ -113,14 +113,28 @@ TEST_CASE("of a majority that did not answer, each reason is told once") {
       pointer(redis::Unavailable("redis://a: away")), pointer(redis::Interrupted()),
       pointer(Refused("job", lock::InUse{"list"}))};
   const std::string reasons =
-      ": job: a list, not a lock; redis://a: away; redis://b: it started 2s ago and may have "
+      ": job: a list, not a lock; redis://a: away; redis://b: just started and may have "
       "forgotten a lock: no vote before it is up for 30s";
   CHECK(told("", lock::TooFew{5, 3, Purpose::renew, failures, 0}) ==
         "too few of the 5 servers answered, 3 are needed to renew the lock" + reasons);
   CHECK(told("", lock::TooFew{5, 3, Purpose::listen, {}, 2}) ==
         "too few of the 5 servers answered, 3 are needed to listen; 2 did not answer in time");
   CHECK(told("", lock::NoOwner{5, failures}) ==
-        "no owner is known to have a majority of the 5 servers, and some of them fail" + reasons);
+        "no owner is known to have a majority of the 5 servers, and some of them fail" + reasons +
+            "; try again in 28s");
+}
+
+TEST_CASE("servers that have just started are told once, and when enough of them have a vote") {
+  const auto started = [](const char* url, int up) {
+    return pointer(lock::Restarted(url, lock::JustStarted{Milliseconds(up), Milliseconds(30'000)}));
+  };
+  const std::vector<std::exception_ptr> all = {started("redis://a", 2000),
+                                               started("redis://b", 5000), started("redis://c", 0)};
+  const std::string text =
+      ": redis://a, redis://b, redis://c: just started and may have forgotten a lock: no vote "
+      "before it is up for 30s; try again in 28s";
+  CHECK(told("", lock::TooFew{3, 2, Purpose::take, all, 0}) ==
+        "too few of the 3 servers answered, 2 are needed to take the lock" + text);
 }
 
 TEST_CASE("other failures are told with the server, or with the lock") {
