@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "redis/local_server.hpp"
 #include "redis/sentinel.hpp"
 #include "redis/server_error.hpp"
 
@@ -35,7 +36,16 @@ void Links::connect(Link& link, const Patience& patience) {
     link.epoch = master.epoch;
   } else {
     link.connection = std::make_unique<Connection>(options_, patience);
+    if (options_.endpoint.transport == Endpoint::Transport::local) {
+      link.socket = socket_identity(options_.endpoint.path);
+    }
   }
+}
+
+// A new server would grant what the server of this connection has granted.
+bool Links::is_abandoned(const Link& link) const {
+  return options_.endpoint.transport == Endpoint::Transport::local &&
+         (link.socket.empty() || link.socket != socket_identity(options_.endpoint.path));
 }
 
 bool Links::is_of_old(const Link& link) const {
@@ -78,8 +88,13 @@ Connection& Links::open(int slot, const Patience& patience) {
     return link->node == node && !(is_out_of_step_ && link.get() == last_);
   });
   if (found != links_.end()) {
-    if (!is_of_old(**found)) return use(found->get());
-    drop_last();  // the only one
+    if (is_abandoned(**found)) {
+      set_aside(found);
+    } else if (is_of_old(**found)) {
+      drop_last();  // the only one
+    } else {
+      return use(found->get());
+    }
   }
   auto link = std::make_unique<Link>(Link{node, nullptr, 0});
   try {
@@ -89,7 +104,17 @@ Connection& Links::open(int slot, const Patience& patience) {
     throw;
   }
   has_been_there_ = true;
+  abandoned_.reset();
   return use(links_.emplace_back(std::move(link)).get());
+}
+
+// Keeps the connection open, though unused: as long as there is one, no other server is started in
+// the place of this one, whose locks this process may hold.
+void Links::set_aside(std::vector<std::unique_ptr<Link>>::iterator link) {
+  abandoned_ = std::move(*link);
+  links_.erase(link);
+  last_ = nullptr;
+  is_out_of_step_ = false;
 }
 
 // Makes `link` the last connection. Closes the previous one if it is out of step.
@@ -150,6 +175,7 @@ void Links::drop_last() noexcept {
 
 void Links::close() noexcept {
   links_.clear();
+  abandoned_.reset();
   last_ = nullptr;
   is_out_of_step_ = false;
   if (cluster_) cluster_->doubt();

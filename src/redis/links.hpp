@@ -68,16 +68,20 @@ class Links {
     HostAndPort node;  // empty if there is no cluster
     std::unique_ptr<Connection> connection;
     std::int64_t epoch = 0;  // with sentinels: of the failover that made it the master
+    std::string socket{};    // of local: its identity
   };
 
   void connect(Link& link, const Patience& patience);
   [[nodiscard]] bool is_of_old(const Link& link) const;
+  [[nodiscard]] bool is_abandoned(const Link& link) const;
+  void set_aside(std::vector<std::unique_ptr<Link>>::iterator link);
   Connection& use(Link* link) noexcept;
   void drop_last() noexcept;
 
   ConnectionOptions options_;
   std::optional<Cluster> cluster_;
   std::vector<std::unique_ptr<Link>> links_;
+  std::unique_ptr<Link> abandoned_;  // to a server of local: that others do not use any more
   Link* last_ = nullptr;
   TimePoint sentinels_asked_;
   std::exception_ptr silence_;            // of the sentinels, when they were asked last

@@ -6,8 +6,10 @@
 #include <csignal>
 #include <fcntl.h>
 #include <filesystem>
+#include <fstream>
 #include <string_view>
 #include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -20,26 +22,35 @@
 #include "base/private_server.hpp"
 #include "base/words.hpp"
 #include "redis/server_error.hpp"
+#include "redis/server_processes.hpp"
 
 namespace rlock::redis {
 namespace {
 
-// Starting a server takes longer than a command: fifty processes on a slow machine wait for one.
-constexpr Milliseconds k_start_bound{20'000};
 constexpr Milliseconds k_poll{10};
+constexpr Milliseconds k_between_looks{200};  // at the processes of this machine
+// A server may have ended just now, so the flock may be free more than once, but not for ever.
+constexpr int k_most_starts = 3;
 
 [[noreturn]] void refuse(const std::string& directory, const std::string& why) {
   throw Error(ExitStatus::config, "local:" + escape_for_terminal(directory) + ": " + why);
 }
 
-void check_privacy(const std::string& directory) {
+std::string socket_in(const std::string& directory) { return directory + "/redis.sock"; }
+
+// Returns why the directory is not private, or nothing.
+std::string complaint(const std::string& directory) {
   struct stat status {};
-  if (::lstat(directory.c_str(), &status) != 0) refuse(directory, errno_text(errno));
-  if (!S_ISDIR(status.st_mode)) refuse(directory, "not a directory");
-  if (status.st_uid != ::geteuid()) refuse(directory, "the directory belongs to another user");
-  if ((status.st_mode & 07777) != 0700) {
-    refuse(directory, "the directory must be private (mode 0700); name one that is rlock's own");
-  }
+  if (::lstat(directory.c_str(), &status) != 0) return errno_text(errno);
+  if (!S_ISDIR(status.st_mode)) return "not a directory";
+  if (status.st_uid != ::geteuid()) return "the directory belongs to another user";
+  if ((status.st_mode & 07777) == 0700) return "";
+  return "the directory must be private (mode 0700); name one that is rlock's own";
+}
+
+void check_privacy(const std::string& directory) {
+  const std::string wrong = complaint(directory);
+  if (!wrong.empty()) refuse(directory, wrong);
 }
 
 // Refuses a directory of something else: the server would put its files among those that are there.
@@ -54,26 +65,95 @@ void check_use(const std::string& directory) {
   if (!is_empty) refuse(directory, "it has files of something else; name an empty directory");
 }
 
-// The default does not depend on the environment: cron and a shell must meet.
-std::string place_of(const std::string& directory) {
-  return directory.empty() ? "/tmp/rlock-" + std::to_string(::geteuid()) : directory;
+// The default for users other than root. Root's was here, too, before it was in /run.
+std::string place_in_tmp() { return "/tmp/rlock-" + std::to_string(::geteuid()); }
+
+// The default does not depend on the environment, nor on whether the user is logged in: cron, a
+// service and a shell must meet. $XDG_RUNTIME_DIR would not do: cron often does not have it, and it
+// vanishes when the user logs out, while a command may go on.
+std::string place_of(std::string directory) {
+  // The system would follow a symbolic link.
+  while (directory.size() > 1 && (directory.ends_with('/') || directory.ends_with("/."))) {
+    directory.pop_back();
+  }
+  if (!directory.empty()) return directory;
+  // A service may have a /tmp of its own.
+  std::error_code none;
+  const bool has_run = ::geteuid() == 0 && std::filesystem::is_directory("/run", none);
+  return has_run ? "/run/rlock" : place_in_tmp();
 }
 
-// Returns a descriptor that holds the directory's flock, or an invalid one if a server has it.
-// The server inherits the descriptor, so the lock is held exactly as long as the server lives, and
-// the program that cleans /tmp leaves a locked directory alone.
+// As place_of. But where an older rlock has started the default server, that one goes on.
+std::string place_in_use(const std::string& directory) {
+  const std::string place = place_of(directory);
+  const auto has_socket = [](const std::string& where) {
+    return ::access(socket_in(where).c_str(), F_OK) == 0;
+  };
+  if (!directory.empty() || has_socket(place)) return place;
+  const std::string old = place_in_tmp();
+  return complaint(old).empty() && has_socket(old) ? old : place;
+}
+
+// Makes the directory if it is not there. Returns a descriptor that holds its flock, or an invalid
+// one if a server has it. The server inherits the descriptor, so the lock is held exactly as long
+// as the server lives, and the program that cleans /tmp leaves a locked directory alone.
 Fd try_lock_directory(const std::string& directory) {
+  if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
+    refuse(directory, errno_text(errno));
+  }
+  check_privacy(directory);
   Fd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
   if (!fd.valid()) refuse(directory, errno_text(errno));
-  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) fd.reset();
+  struct stat locked {};
+  struct stat present {};
+  // The directory of that name may be another one by now.
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0 || ::fstat(fd.get(), &locked) != 0 ||
+      ::lstat(directory.c_str(), &present) != 0 || locked.st_dev != present.st_dev ||
+      locked.st_ino != present.st_ino) {
+    fd.reset();
+  }
   return fd;
+}
+
+// Returns the name of a file that the server's log of changes lacks, or nothing. Without its list,
+// a server would begin with no locks.
+std::string missing_file(const std::string& directory) {
+  const std::string log = directory + "/appendonlydir";
+  std::error_code none;
+  if (std::filesystem::is_empty(log, none) || none) return "";
+  const std::string list = "appendonly.aof.manifest";
+  std::ifstream manifest(log + "/" + list);
+  if (!manifest) return list;
+  for (std::string line; std::getline(manifest, line);) {
+    const std::vector<std::string> parts = words(line);  // file NAME seq N type T
+    if (parts.size() < 2 || parts[0] != "file") continue;
+    if (::access((log + "/" + parts[1]).c_str(), F_OK) != 0) return parts[1];
+  }
+  return "";
+}
+
+// Returns whether a server that is started now would have the locks of the server before it.
+bool has_whole_log(const std::string& directory) {
+  std::error_code none;
+  const bool has_log = std::filesystem::exists(directory + "/appendonlydir", none) ||
+                       std::filesystem::exists(directory + "/appendonly.aof", none);  // Redis 6
+  return has_log && missing_file(directory).empty();
+}
+
+void check_log(const std::string& directory) {
+  const std::string missing = missing_file(directory);
+  if (missing.empty()) return;
+  throw Unavailable("the server's log of changes lacks " + escape_for_terminal(missing) +
+                    ", so locks may be forgotten: when no command runs under a lock of this "
+                    "server, remove " +
+                    escape_for_terminal(directory) + "/appendonlydir");
 }
 
 // Returns the words of the server's command line.
 std::vector<std::string> server_command(const std::string& directory) {
   const std::pair<const char*, std::string> options[] = {
       {"--port", "0"},
-      {"--unixsocket", directory + "/redis.sock"},
+      {"--unixsocket", socket_in(directory)},
       {"--unixsocketperm", "700"},
       {"--dir", directory},
       {"--pidfile", directory + "/" + k_private_server_pid},
@@ -127,6 +207,7 @@ std::vector<std::string> find_programs() {
 
 void start_server(const std::string& directory, const Fd& lock) {
   check_use(directory);
+  check_log(directory);
   const std::vector<std::string> words = server_command(directory);
   std::vector<const char*> argv;  // made before the fork, like all that takes memory
   argv.reserve(words.size() + 1);
@@ -136,7 +217,7 @@ void start_server(const std::string& directory, const Fd& lock) {
   if (programs.empty()) {
     throw Unavailable("no server program is installed: install redis-server or valkey-server");
   }
-  ::unlink((directory + "/redis.sock").c_str());  // of a server that was killed
+  ::unlink(socket_in(directory).c_str());  // of a server that was killed
   const pid_t child = ::fork();
   if (child < 0) throw Unavailable("cannot start the server: " + errno_text(errno));
   if (child == 0) exec_server(programs, argv, lock.get());
@@ -144,39 +225,114 @@ void start_server(const std::string& directory, const Fd& lock) {
   }
 }
 
+// Returns whether nothing listens at the socket. A server that is slow does.
+bool is_abandoned(const std::string& socket) {
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  socket.copy(name.sun_path, sizeof name.sun_path - 1);
+  const Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  return fd.valid() &&
+         ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name) != 0 &&
+         (errno == ENOENT || errno == ECONNREFUSED);
+}
+
+std::string describe_used(const ServerProcess& server) {
+  return "the files of its server (process " + std::to_string(server.pid) +
+         ") were removed while programs use it: another one is started when they have ended";
+}
+
+// Ends a server whose socket was removed or replaced. One that is started again has its locks. If
+// the locks would be lost, the server goes on until nobody can rely on them: then returns why.
+// `suspect`: the server that was found before, for one that is about to listen gets a second look.
+std::string end_abandoned(const std::string& directory, pid_t& suspect) {
+  const std::vector<ServerProcess> servers = find_server_processes(directory);
+  if (!is_abandoned(socket_in(directory))) return "";
+  for (const ServerProcess& server : servers) {
+    if (server.where != ServerProcess::Where::here || server.sockets == 0) continue;
+    if (std::exchange(suspect, server.pid) != server.pid) continue;
+    if (server.sockets > 1 && !has_whole_log(directory)) return describe_used(server);
+    server.end();
+  }
+  return "";
+}
+
+// Returns why no server may be started yet: one whose directory was removed still has locks. Ends
+// it when no program uses it any more.
+std::string end_removed(const std::string& directory) {
+  for (const ServerProcess& server : find_server_processes(directory)) {
+    if (server.where == ServerProcess::Where::elsewhere) {
+      refuse(directory,
+             "process " + std::to_string(server.pid) +
+                 " is a server for another directory of that path: it was renamed, or a service "
+                 "has its own (PrivateTmp=); name a directory that all runs see");
+    }
+    if (server.where == ServerProcess::Where::here) continue;
+    if (server.sockets > 1) return describe_used(server);
+    server.end();
+    return "the server before it (process " + std::to_string(server.pid) + ") does not end";
+  }
+  return "";
+}
+
+// Starts a server, and connects as soon as it accepts connections.
+Fd start_and_connect(const std::string& directory, const Patience& patience) {
+  std::string obstacle;
+  pid_t suspect = 0;
+  TimePoint next_look = after(BootClock::now(), k_between_looks);
+  for (int starts = 0;;) {
+    Milliseconds wait = k_poll;
+    if (const Fd lock = try_lock_directory(directory); lock.valid()) {
+      obstacle = end_removed(directory);
+      if (!obstacle.empty()) {
+        wait = k_between_looks;
+      } else if (starts++ < k_most_starts) {
+        start_server(directory, lock);
+      } else {
+        throw Unavailable("the server does not start: see " + escape_for_terminal(directory) +
+                          "/server.log");
+      }
+    } else if (BootClock::now() >= next_look) {
+      obstacle = end_abandoned(directory, suspect);
+      next_look = after(BootClock::now(), k_between_looks);
+    }
+    pause({std::min(after(BootClock::now(), wait), patience.deadline), patience.wake_fd});
+    try {
+      return connect_unix(socket_in(directory), patience);
+    } catch (const Unavailable&) {  // not yet
+    }
+    if (BootClock::now() < patience.deadline) continue;
+    throw Unavailable(obstacle.empty()
+                          ? "the server does not start " + in_time(patience) + ": see " +
+                                escape_for_terminal(directory) + "/server.log"
+                          : obstacle);
+  }
+}
+
 }  // namespace
 
 Fd connect_local(const std::string& directory, const Patience& patience) {
   const std::string place = place_of(directory);
-  const std::string socket = place + "/redis.sock";
-  if (socket.size() >= sizeof(sockaddr_un::sun_path))
+  if (socket_in(place).size() >= sizeof(sockaddr_un::sun_path)) {
     refuse(place, "the path is too long for a socket");
-  if (::mkdir(place.c_str(), 0700) != 0 && errno != EEXIST) refuse(place, errno_text(errno));
-  check_privacy(place);
+  }
   try {
-    return connect_unix(socket, patience);
-  } catch (const Unavailable&) {  // none runs: start one
+    return connect_unix(local_socket(directory), patience);
+  } catch (const Error&) {
+    if (BootClock::now() >= patience.deadline) throw;
   }
-  const Patience longer{std::max(patience.deadline, after(BootClock::now(), k_start_bound)),
-                        patience.wake_fd};
-  // A server may have ended just now, so the flock may be free more than once, but not for ever.
-  for (int starts = 0; starts < 3 && BootClock::now() < longer.deadline;) {
-    if (const Fd lock = try_lock_directory(place); lock.valid()) {
-      start_server(place, lock);
-      ++starts;
-    }
-    pause({std::min(after(BootClock::now(), k_poll), longer.deadline), longer.wake_fd});
-    try {
-      return connect_unix(socket, longer);
-    } catch (const Unavailable&) {  // not yet
-    }
-  }
-  throw Unavailable("the server does not start: see " + place + "/server.log");
+  return start_and_connect(place, patience);
 }
 
 std::string local_socket(const std::string& directory) {
-  check_privacy(place_of(directory));
-  return place_of(directory) + "/redis.sock";
+  const std::string place = place_in_use(directory);
+  check_privacy(place);
+  return socket_in(place);
+}
+
+std::string socket_identity(const std::string& directory) {
+  struct stat status {};
+  if (::stat(socket_in(place_in_use(directory)).c_str(), &status) != 0) return "";
+  return std::to_string(status.st_dev) + " " + std::to_string(status.st_ino);
 }
 
 }  // namespace rlock::redis

@@ -95,9 +95,19 @@ class Wait {
         outage_.over();
         return answer;
       } catch (const Error& error) {
-        listener_.reset();
+        disconnect();
         outage_.bear(error, session_.wake_fd());
       }
+    }
+  }
+
+  // A private server whose files were removed goes on as long as a program is connected to it. A
+  // waiter holds nothing there, and must not keep the next server from being started.
+  void disconnect() {
+    listener_.reset();
+    redis::Client& client = session_.client();
+    if (client.options().endpoint.transport == redis::Endpoint::Transport::local) {
+      client.disconnect();
     }
   }
 

@@ -12,6 +12,7 @@
 
 #include <doctest/doctest.h>
 
+#include "cli/servers/local_server_fixture.hpp"
 #include "support/contents.hpp"
 #include "support/net.hpp"
 #include "support/process.hpp"
@@ -22,57 +23,11 @@
 #include "support/words.hpp"
 
 using namespace rlock::test;
+using namespace rlock::test::local;
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
 namespace {
-
-// The processes whose command line names `directory`: its servers (their environment is empty).
-std::vector<pid_t> servers_in(const std::string& directory) {
-  std::vector<pid_t> found;
-  for (const pid_t pid : processes_with(directory + "/redis.sock")) {
-    std::ifstream file("/proc/" + std::to_string(pid) + "/comm");
-    std::string name;
-    std::getline(file, name);
-    if (has(name, "server")) found.push_back(pid);
-  }
-  return found;
-}
-
-// A directory of this test, gone at its end with the servers in it.
-class Place {
- public:
-  Place() {
-    std::string path = "/tmp/rlock-local-XXXXXX";
-    REQUIRE(::mkdtemp(path.data()) != nullptr);
-    root_ = path;
-  }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
-  ~Place() {
-    kill_processes_with(root_);
-    std::error_code ignored;
-    fs::remove_all(root_, ignored);
-  }
-  // Not there yet.
-  [[nodiscard]] std::string directory() const { return root_ + "/server"; }
-  [[nodiscard]] std::string url() const { return "local:" + directory(); }
-  [[nodiscard]] const std::string& root() const { return root_; }
-
- private:
-  std::string root_;
-};
-
-Words echo_argv(const std::string& url) {
-  return rlock_argv("exec", "-r", url, "job", "--", "echo", "ran");
-}
-
-void check_ran(const Result& result) {
-  CAPTURE(result.err);
-  CHECK(result.status == 0);
-  CHECK(result.out == "ran\n");
-  CHECK(result.err.empty());
-}
 
 void check_config_error(const std::string& url) {
   const Result result = run(echo_argv(url));
@@ -251,7 +206,7 @@ TEST_CASE("local: a directory that is not private is refused with status 78") {
     fs::create_directory(place.root() + "/real");
     ::chmod((place.root() + "/real").c_str(), 0700);
     fs::create_symlink(place.root() + "/real", place.directory());
-    check_config_error(place.url());
+    for (const char* end : {"", "/", "//", "/.", "/./"}) check_config_error(place.url() + end);
     CHECK(fs::is_empty(place.root() + "/real"));
   }
   SUBCASE("a file") {
