@@ -93,7 +93,7 @@ std::optional<Signal> Signals::next() noexcept {
 
 void Signals::restore_in_child() const noexcept {
   if (::sigismember(&callers_ignored_, SIGCHLD) == 1) ::signal(SIGCHLD, SIG_IGN);
-  ::sigprocmask(SIG_SETMASK, &callers_mask_, nullptr);
+  restore_callers_mask();
 }
 
 }  // namespace rlock::process

@@ -41,6 +41,11 @@ class Signals {
   // Returns the next signal, or nothing. Does not wait.
   [[nodiscard]] std::optional<Signal> next() noexcept;
 
+  // Restores the signal mask of rlock's caller: what was pending acts now.
+  void restore_callers_mask() const noexcept {
+    ::sigprocmask(SIG_SETMASK, &callers_mask_, nullptr);
+  }
+
   // Call it in a forked child before exec. Restores the signal mask and dispositions of rlock's
   // caller.
   void restore_in_child() const noexcept;

@@ -146,12 +146,14 @@ int acquire(const Globals& globals, const AcquireOptions& options) {
       if (caller && find_caller(options)->pid != caller->pid) {
         throw Error(ExitStatus::usage, "acquire: the process that needs the lock has changed");
       }
-      print_or_throw(result(*held, globals, options, others));
+      print_or_throw(result(*held, globals, options, others),
+                     wake.valid() ? wake.get() : signals.fd());
       // A nested hold is nothing of its own that could be renewed or given back.
       if (watchdog && held->hold.standing != Standing::nested) watchdog->hand_over(held->hold);
       if (!watchdog) session.settle();
     } catch (const Error&) {  // nobody would know whose lock it is, or nobody would keep it
       give_back(*held);
+      if (const auto signal = signal_to_end(signals)) return end_by_signal(*signal);
       throw;
     }
     return 0;

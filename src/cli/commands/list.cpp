@@ -127,9 +127,11 @@ int run_list(const Globals& globals, const ListOptions& options) {
   } catch (const redis::Interrupted&) {
     return end_by_signal(signal_to_end(signals).value_or(process::Signal{SIGTERM}));
   } catch (const Error&) {
+    signals.restore_callers_mask();
     list.print_all();
     throw;
   }
+  signals.restore_callers_mask();  // a signal ends rlock also while nobody reads what it writes
   list.print_all();
   list.tell_what_is_missing();
   return 0;

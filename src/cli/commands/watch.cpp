@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits.h>
 #include <memory>
 #include <optional>
 #include <poll.h>
@@ -140,9 +139,7 @@ class Watch {
       last_frame_ = now;
       next_frame_ = after(now, k_tick);
     } else {
-      // A pipe that is ready takes so much without blocking.
-      print(lines_.substr(written_, PIPE_BUF));
-      written_ += PIPE_BUF;
+      written_ += print_some(std::string_view(lines_).substr(written_));
       if (written_ < lines_.size()) return;
       lines_.clear();
       written_ = 0;

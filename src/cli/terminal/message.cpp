@@ -4,12 +4,15 @@
 #include <cerrno>
 #include <csignal>
 #include <initializer_list>
+#include <limits.h>
 #include <poll.h>
+#include <span>
 #include <sys/uio.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include "base/error.hpp"
+#include "base/fd.hpp"
 
 namespace rlock::cli {
 
@@ -48,38 +51,69 @@ class OwnSignals {
   sigset_t before_{};
 };
 
-// Returns 0, or an errno.
-int write_out(std::string_view text) noexcept {
+// Waits until stdout accepts more. It is non-blocking where another process has made the open file
+// so, which both share. Returns false if `cancel_fd`, unless negative, is readable first.
+bool wait_for_stdout(int cancel_fd) noexcept {
+  std::array<pollfd, 2> polled = {{{STDOUT_FILENO, POLLOUT, 0}, {cancel_fd, POLLIN, 0}}};
+  (void)poll_until(polled, TimePoint::max());
+  return polled[1].revents == 0;
+}
+
+// Returns what one write has written; 0 if stdout is non-blocking and full; -1 and errno.
+ssize_t write_some(std::string_view text) noexcept {
+  ssize_t written = 0;
+  do {
+    written = ::write(STDOUT_FILENO, text.data(), text.size());
+  } while (written < 0 && errno == EINTR);
+  return written < 0 && errno == EAGAIN ? 0 : written;
+}
+
+// Returns 0, or an errno. With a `cancel_fd`, writes only what does not block.
+int write_out(std::string_view text, int cancel_fd = -1) noexcept {
   while (!text.empty()) {
-    const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
-    if (written >= 0) {
-      text.remove_prefix(static_cast<std::size_t>(written));
-    } else if (errno != EINTR) {
-      return errno;
-    }
+    if (cancel_fd >= 0 && !wait_for_stdout(cancel_fd)) return ECANCELED;
+    // A pipe that is ready takes PIPE_BUF bytes without blocking.
+    const ssize_t written = write_some(cancel_fd >= 0 ? text.substr(0, PIPE_BUF) : text);
+    if (written < 0) return errno;
+    if (written == 0) wait_for_stdout(cancel_fd);
+    text.remove_prefix(static_cast<std::size_t>(written));
   }
   return 0;
 }
 
-// In one write, which takes no memory. A message that nobody can read changes nothing else.
+// Writes in one write if stderr takes it so, and takes no memory. A message that nobody can read
+// changes nothing else. `patience` begins again when a part has been written.
 void write_parts(std::initializer_list<std::string_view> texts, Milliseconds patience) noexcept {
   std::array<iovec, 3> parts{};
-  int count = 0;
+  std::size_t count = 0;
   for (const std::string_view text : texts) {
-    parts[static_cast<std::size_t>(count++)] = {const_cast<char*>(text.data()), text.size()};
+    parts[count++] = {const_cast<char*>(text.data()), text.size()};
   }
   const OwnSignals own;
-  pollfd polled{STDERR_FILENO, POLLOUT, 0};
-  if (::poll(&polled, 1, static_cast<int>(patience.count())) == 0) return;
-  ssize_t written = 0;
-  do {
-    written = ::writev(STDERR_FILENO, parts.data(), count);
-  } while (written < 0 && errno == EINTR);
-  if (written < 0) OwnSignals::take(errno);
+  std::span<iovec> rest(parts.data(), count);
+  while (!rest.empty()) {
+    pollfd polled{STDERR_FILENO, POLLOUT, 0};
+    if (::poll(&polled, 1, static_cast<int>(patience.count())) == 0) return;
+    const ssize_t written = ::writev(STDERR_FILENO, rest.data(), static_cast<int>(rest.size()));
+    if (written < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (written < 0) return OwnSignals::take(errno);
+    auto done = static_cast<std::size_t>(written);
+    while (!rest.empty() && done >= rest.front().iov_len) {
+      done -= rest.front().iov_len;
+      rest = rest.subspan(1);
+    }
+    if (rest.empty()) return;
+    rest.front() = {static_cast<char*>(rest.front().iov_base) + done, rest.front().iov_len - done};
+  }
 }
 
 [[noreturn]] void refuse_stdout(int error) {
   throw Error(ExitStatus::unavailable, "stdout: " + errno_text(error));
+}
+
+[[noreturn]] void refuse_print(int error) {
+  if (error == EPIPE) ::_exit(static_cast<int>(ExitStatus::signal_base) + SIGPIPE);
+  refuse_stdout(error);
 }
 
 constexpr std::size_t k_longest_answer = 4096;
@@ -91,6 +125,11 @@ std::string read_line() {
   while (line.size() < k_longest_answer) {
     const ssize_t count = ::read(STDIN_FILENO, &c, 1);
     if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EAGAIN) {
+      pollfd polled{STDIN_FILENO, POLLIN, 0};
+      (void)poll_until({&polled, 1}, TimePoint::max());
+      continue;
+    }
     if (count != 1) {
       write_stderr("\n");
       return "";  // a line that was not finished is no answer
@@ -119,15 +158,19 @@ void end_if_unread() noexcept {
   }
 }
 
-void print(const std::string& text) {
-  const int error = write_out(text);
-  if (error == EPIPE) ::_exit(static_cast<int>(ExitStatus::signal_base) + SIGPIPE);
-  if (error != 0) refuse_stdout(error);
+void print(std::string_view text) {
+  if (const int error = write_out(text)) refuse_print(error);
 }
 
-void print_or_throw(const std::string& text) {
+std::size_t print_some(std::string_view text) {
+  const ssize_t written = write_some(text.substr(0, PIPE_BUF));
+  if (written < 0) refuse_print(errno);
+  return static_cast<std::size_t>(written);
+}
+
+void print_or_throw(std::string_view text, int cancel_fd) {
   const OwnSignals own;
-  if (const int error = write_out(text)) {
+  if (const int error = write_out(text, cancel_fd)) {
     OwnSignals::take(error);
     refuse_stdout(error);
   }

@@ -17,15 +17,22 @@ inline constexpr Milliseconds k_message_patience{100};
 // lost, and no signal acts.
 void say(std::string_view text) noexcept;
 
-// Writes `text` to stderr unchanged, in one write. Failures have no effect, as with `say`.
+// Writes `text` to stderr unchanged, in one write if stderr takes it so. Failures have no effect,
+// as with `say`.
 void write_stderr(std::string_view text, Milliseconds patience = k_message_patience) noexcept;
 
-// Writes `text` to stdout. Throws Error if that fails. A closed pipe is not a failure: it ends the
-// process without a message, with status 141, as a shell reports SIGPIPE.
-void print(const std::string& text);
+// Writes `text` to stdout, and waits as long as stdout takes nothing. Throws Error if that fails. A
+// closed pipe is not a failure: it ends the process without a message, with status 141, as a shell
+// reports SIGPIPE.
+void print(std::string_view text);
 
-// Writes `text` to stdout. Throws Error if that fails, even for a closed pipe. Raises no signal.
-void print_or_throw(const std::string& text);
+// Writes the start of `text` to stdout: what stdout takes now, if poll() has said that it takes
+// some. Returns how many bytes that is. Fails as `print` does.
+[[nodiscard]] std::size_t print_some(std::string_view text);
+
+// Writes `text` to stdout. Throws Error if that fails, even for a closed pipe, or if `cancel_fd`
+// gets readable before stdout has taken everything. Raises no signal.
+void print_or_throw(std::string_view text, int cancel_fd);
 
 // Ends the process like `print` if nobody can read stdout any more. So `rlock watch job | head -1`
 // does not wait for the next event.
