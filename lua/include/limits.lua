@@ -15,4 +15,5 @@ local k_far = 3600000                  --#ms  longer than any real wait; beyond 
 local k_longest_sleep = 5000           --#ms  the longest sleep of a waiter near the head, plus up to 1 s
 local k_idle = 86400000                --#ms  the longest time that rlock's semaphore outlives its last permit
 local k_for_ever = 100000000000000     --#ms  a permit that ends later has no lease in Redisson
+local k_highest_token = 9000000000000000000  --#count  no run draws a higher one: tokens begin at the clock (us)
 local k_furthest = 9000000000000000    --#ms  beyond every moment and every span

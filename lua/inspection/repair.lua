@@ -6,18 +6,21 @@
 --#key scores
 --#keys latches  that had no expiry
 --#arg task look|repair
+--#arg token key  the counter; the user may have no right to it
 --#arg permits key  of a semaphore
 --#arg semaphore_channel key
 --#parts code count first
 -- Returns these parts for each sort of garbage: its code, how many there are, the first of them. It removes
 -- dead_waiter, member_without_score and score_without_member. It sets an expiry for leaked_latch and lasting_info. It
--- gives ended_permit back.
+-- gives ended_permit back. It sets the counter of tokens to the server's clock for bad_token and token_at_end, and to
+-- the highest token of a holder for token_behind.
 local repairs = task == 'repair'
 --#include now.lua
 --#include info.lua
 --#include publish.lua
 --#include alone.lua
 --#include queue.lua
+--#include token_counter.lua
 
 local k_time_to_forget = 60000  -- longer than any request is under way
 local k_most_inside = 1000      -- waiters to remove from between others, because each takes time
@@ -32,13 +35,16 @@ local function note(what, subject)
 end
 
 -- Returns why this waiter is garbage, or nil. By Redisson's rule, a Redisson waiter is dead when its deadline has
--- passed. But a listening waiter is alive. After an outage every rlock waiter is late. A server that evicted the
--- deadlines has left no waiter a deadline.
+-- passed. But a listening waiter is alive. After an outage every rlock waiter is late, and after the clock was set
+-- back it is too early. A server that evicted the deadlines has left no waiter a deadline.
 local elsewhere  -- whether there may be listeners that this server cannot see
 local function garbage(waiter, score, text)
   local entry = as_waiter(decode(text))
-  local late = entry and now - entry.due > k_longest_silence
-  if entry then return late and not listens(waiter) and 'dead_waiter' or nil end
+  if entry then
+    local left = entry.due - now
+    local is_late = left < -k_longest_silence or left > math.max(wait_of(entry), k_longest_silence)
+    return is_late and not listens(waiter) and 'dead_waiter' or nil
+  end
   score = score and tonumber(score)
   if score and score > now or listens(waiter) then return nil end
   if not score then return 'member_without_score' end
@@ -119,6 +125,29 @@ local function end_lasting(what, key, expected)
 end
 end_lasting('lasting_info', info, 'hash')
 for _, latch in ipairs(latches) do end_lasting('leaked_latch', latch, 'string') end
+
+-- Mends the counter of tokens, so that one can be drawn, and none is accepted that is older than a holder's.
+local function mend_counter()
+  local there = redis.pcall('type', token).ok
+  if there ~= 'string' and there ~= 'none' then return end
+  local value = read_counter()
+  local what = not value and 'bad_token' or is_lower(('%.0f'):format(k_highest_token), value) and 'token_too_high'
+  local mended = what and clock() or value
+  if not what then
+    local kind = redis.call('type', lock).ok
+    local count = kind == 'hash' and redis.call('hlen', lock) or 0
+    local owners = kind == 'string' and {redis.call('get', lock)} or count <= k_most_holders and count > 0 and redis.call('hkeys', lock) or {}
+    for _, owner in ipairs(owners) do
+      local drawn = (known(owner) or {}).token
+      drawn = type(drawn) == 'string' and drawn:match('^[1-9]%d*$')
+      if drawn and is_lower(mended, drawn) then what, mended = 'token_behind', drawn end
+    end
+  end
+  if not what then return end
+  note(what, token)
+  if repairs then redis.call('set', token, mended) end
+end
+mend_counter()
 
 -- The new head may have missed its call. Its remaining time to come goes on.
 if repairs and #fixes > 0 and redis.call('exists', lock) == 0 and is_list() then

@@ -309,6 +309,7 @@ Sent Layout::repair() {
                                 .scores = k_scores,
                                 .latches = {},
                                 .task = "repair",
+                                .token = k_token,
                                 .permits = k_permits,
                                 .semaphore_channel = k_semaphore_channel});
 }

@@ -325,6 +325,10 @@ TEST_CASE("snapshot: what is wrong with the counter of fencing tokens") {
     server.command({"SET", counter, value});
     CHECK(codes() == Codes{"bad_token"});
   }
+  server.command({"SET", counter, "9000000000000000000"});
+  CHECK(codes().empty());
+  server.command({"SET", counter, "9000000000000000001"});
+  CHECK(codes() == Codes{"token_too_high"});
   server.command({"DEL", counter});
   server.command({"RPUSH", counter, "7"});
   CHECK(codes() == Codes{"wrong_kind"});

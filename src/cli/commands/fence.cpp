@@ -18,6 +18,33 @@ struct FenceOptions {
   std::string token;
 };
 
+const char* code_of(lock::TokenCheck::Verdict verdict) {
+  using Verdict = lock::TokenCheck::Verdict;
+  switch (verdict) {
+    case Verdict::accepted:
+      return "accepted";
+    case Verdict::stale:
+      return "stale";
+    case Verdict::not_drawn:
+      return "not_drawn";
+    case Verdict::no_counter:
+      break;
+  }
+  return "no_counter";
+}
+
+// Returns why the token does not count.
+std::string describe(const lock::TokenCheck& check) {
+  using Verdict = lock::TokenCheck::Verdict;
+  const std::string highest = escape_for_terminal(check.highest);
+  if (check.verdict == Verdict::stale) return "is stale: the highest so far is " + highest;
+  if (check.verdict == Verdict::not_drawn) {
+    return "was never drawn: the highest so far is " + highest +
+           ", unless the server has lost newer data";
+  }
+  return "is unknown: no token was drawn for this lock, or the server has lost its data since";
+}
+
 int run_fence(const Globals& globals, const FenceOptions& options) {
   const std::string name = options.key_format.key_of(options.name);
   const auto token = lock::parse_token(options.token);
@@ -27,17 +54,17 @@ int run_fence(const Globals& globals, const FenceOptions& options) {
   }
   lock::Session session(globals.session_options());
   const lock::TokenCheck check = lock::check_token(session, name, *token);
-  const bool is_stale = check.verdict == lock::TokenCheck::Verdict::stale;
+  const bool is_refused = check.verdict != lock::TokenCheck::Verdict::accepted;
   if (globals.json) {
     print(to_line({{"name", to_utf8(name)},
                    {"token", *token},
                    {"highest", lock::parse_token(check.highest).value_or(0)},
-                   {"stale", is_stale}}));
-  } else if (is_stale && !globals.quiet) {
-    say(escape_for_terminal(name) + ": token " + std::to_string(*token) +
-        " is stale: the highest so far is " + escape_for_terminal(check.highest));
+                   {"stale", is_refused},
+                   {"verdict", code_of(check.verdict)}}));
+  } else if (is_refused && !globals.quiet) {
+    say(escape_for_terminal(name) + ": token " + std::to_string(*token) + " " + describe(check));
   }
-  return is_stale ? static_cast<int>(ExitStatus::stale) : 0;
+  return is_refused ? static_cast<int>(ExitStatus::stale) : 0;
 }
 
 }  // namespace

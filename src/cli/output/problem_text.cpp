@@ -13,6 +13,9 @@ std::string named(const lock::Several& several) { return first_of(several.first,
 
 Hint advice(const std::string& text) { return {Hint::Kind::advice, text}; }
 
+constexpr const char* k_from_clock =
+    "tokens then go on from the server's clock; a resource must forget a higher one";
+
 // The words of each problem of one lock, without its code.
 struct LockWording {
   const std::string& name;
@@ -116,8 +119,13 @@ struct LockWording {
 
   ProblemText operator()(const lock::BadToken& it) const {
     return {it.key + " is not a number: the lock cannot be taken with a fencing token",
-            remedies.redis_cli("DEL " + shell_quote(it.key),
-                               "tokens then go on from the server's clock")};
+            repair(k_from_clock)};
+  }
+
+  ProblemText operator()(const lock::TokenTooHigh& it) const {
+    return {"the counter of fencing tokens is " + std::to_string(it.counter) +
+                ", which no run can have drawn: the next tokens, if any are left, are as high",
+            repair(k_from_clock)};
   }
 
   ProblemText operator()(const lock::TokenExpires& it) const {
@@ -131,7 +139,7 @@ struct LockWording {
     return {"the counter of fencing tokens (" + std::to_string(it.counter) +
                 ") is behind the token of the holder " + it.owner + " (" + token +
                 "): an older token would be accepted",
-            rlock("fence " + shell_operands({name}) + " " + token)};
+            repair()};
   }
 
   ProblemText operator()(const lock::EndedPermits& it) const {
@@ -218,7 +226,9 @@ struct LockWording {
   [[nodiscard]] Hint evict(const std::string& owner, const std::string& comment = "") const {
     return rlock("evict " + shell_operands({name, owner}), comment);
   }
-  [[nodiscard]] Hint repair() const { return rlock("doctor --repair " + shell_operands({name})); }
+  [[nodiscard]] Hint repair(const std::string& comment = "") const {
+    return rlock("doctor --repair " + shell_operands({name}), comment);
+  }
 };
 
 }  // namespace
@@ -255,6 +265,10 @@ std::string describe_fix(const lock::Fix& fix) {
   }
   if (fix.code == lock::ScoresWithoutMember::k_code) {
     return "deleted, a deadline whose waiter is not in the queue: " + which;
+  }
+  if (fix.code == lock::TokenBehind::k_code) return "raised to the token of a holder: " + which;
+  if (fix.code == lock::BadToken::k_code || fix.code == lock::TokenTooHigh::k_code) {
+    return "set to the server's clock, from which tokens go on: " + which;
   }
   return "given an expiry: " + which;
 }

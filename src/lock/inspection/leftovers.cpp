@@ -14,6 +14,7 @@ constexpr std::int64_t k_keys_at_once = 1000;
 constexpr std::string_view k_latch = "redisson_unlock_latch:";
 constexpr std::string_view k_info_prefix = "rlock_info:";
 constexpr std::string_view k_braced_info_prefix = "rlock_info_braced:";
+constexpr std::string_view k_token_prefix = "redisson_lock_token:";
 
 }  // namespace
 
@@ -44,7 +45,8 @@ Leftovers find_leftovers(redis::Client& client, const std::optional<std::string>
     const KeyNames keys(*name);
     walks = {literal_glob(keys.latch_prefix) + "*", "0", literal_glob(keys.info), "0"};
   } else {
-    for (const std::string_view start : {k_latch, k_info_prefix, k_braced_info_prefix}) {
+    for (const std::string_view start :
+         {k_latch, k_info_prefix, k_braced_info_prefix, k_token_prefix}) {
       walks.insert(walks.end(), {std::string(start) + "*", "0"});
     }
   }
@@ -59,6 +61,7 @@ Leftovers find_leftovers(redis::Client& client, const std::optional<std::string>
       const std::string lock = lock_of_leftover(key.as_text());
       // An application's key can start in the same way.
       const KeyNames names(lock);
+      if (key.as_text() == names.token) leftovers[lock];  // its snapshot has the problem
       if (key.as_text() != names.info && !key.as_text().starts_with(names.latch_prefix)) continue;
       if (seen.insert(key.as_text()).second) leftovers[lock].push_back(key.as_text());
     }

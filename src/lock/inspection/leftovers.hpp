@@ -1,4 +1,5 @@
-// Leftovers: latches and side keys without an expiry. Nothing else would ever delete them.
+// Leftovers: latches and side keys without an expiry. Nothing else would ever delete them. Also
+// counters of tokens that give no token: nothing else would find them while the lock is free.
 #pragma once
 
 #include <map>
@@ -11,7 +12,7 @@
 
 namespace rlock::lock {
 
-// Keys by the name of their lock.
+// Keys by the name of their lock. A bad counter has its name, but is not among the keys.
 using Leftovers = std::map<std::string, std::vector<std::string>>;
 
 // Searches all keys of the server for the leftovers of one lock, or of all locks. Blocks the server

@@ -106,6 +106,12 @@ struct BadToken {
   std::string key;
 };
 
+// No counting leads that far: a client has written the counter. Tokens end at 2^63-1.
+struct TokenTooHigh {
+  static constexpr const char* k_code = "token_too_high";
+  std::int64_t counter = 0;
+};
+
 struct TokenExpires {
   static constexpr const char* k_code = "token_expires";
   std::string key;
@@ -152,9 +158,10 @@ struct SleepingWaiter {
   std::int64_t permits = 0;  // the semaphore's total; 0: not known
 };
 
-using Problem = std::variant<NoExpiry, DeadHolder, RenewalOverdue, WrongKind, MixedKinds, DeadHead,
-                             DeadReaders, MembersWithoutScore, ScoresWithoutMember,
-                             DeadlinesFarAhead, BadToken, TokenExpires, TokenBehind, EndedPermits,
-                             PermitsDiffer, LeakedLatches, LastingInfo, SleepingWaiter>;
+using Problem =
+    std::variant<NoExpiry, DeadHolder, RenewalOverdue, WrongKind, MixedKinds, DeadHead, DeadReaders,
+                 MembersWithoutScore, ScoresWithoutMember, DeadlinesFarAhead, BadToken,
+                 TokenTooHigh, TokenExpires, TokenBehind, EndedPermits, PermitsDiffer,
+                 LeakedLatches, LastingInfo, SleepingWaiter>;
 
 }  // namespace rlock::lock

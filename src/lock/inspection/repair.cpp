@@ -15,9 +15,10 @@ namespace {
 constexpr std::size_t k_latches_at_once = 1000;  // a script must not block the server for long
 
 // The codes of repair.lua.
-constexpr const char* k_codes[] = {Fix::k_dead_waiter,          MembersWithoutScore::k_code,
-                                   ScoresWithoutMember::k_code, LeakedLatches::k_code,
-                                   LastingInfo::k_code,         EndedPermits::k_code};
+constexpr const char* k_codes[] = {
+    Fix::k_dead_waiter,    MembersWithoutScore::k_code, ScoresWithoutMember::k_code,
+    LeakedLatches::k_code, LastingInfo::k_code,         EndedPermits::k_code,
+    BadToken::k_code,      TokenTooHigh::k_code,        TokenBehind::k_code};
 
 // Does the work of repair() for some of the latches.
 std::vector<Fix> repair_some(redis::Client& client, const KeyNames& keys,
@@ -31,6 +32,7 @@ std::vector<Fix> repair_some(redis::Client& client, const KeyNames& keys,
                                    .scores = keys.scores,
                                    .latches = std::move(latches),
                                    .task = mode == Repair::repair ? RepairTask("repair") : "look",
+                                   .token = keys.token,
                                    .permits = keys.permits,
                                    .semaphore_channel = keys.semaphore_channel});
   std::vector<Fix> fixes;

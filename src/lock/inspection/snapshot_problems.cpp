@@ -212,6 +212,9 @@ void find_token_problems(std::vector<Problem>& problems, const Snapshot& snapsho
     return;
   }
   if (counter.type != "string" && counter.type != "none") return;
+  if (snapshot.token.value_or(0) > lua::k_highest_token) {
+    problems.push_back(TokenTooHigh{*snapshot.token});
+  }
   if (ttl_ms >= 0) problems.push_back(TokenExpires{counter.key, Milliseconds(ttl_ms)});
   const std::int64_t highest = snapshot.token.value_or(0);
   for (const Holder& holder : snapshot.holders) {

@@ -11,26 +11,24 @@
 namespace rlock::lock {
 
 struct TokenCheck {
-  enum class Verdict { accepted, stale, unknown };
+  // not_drawn: higher than any token that was drawn. no_counter: no token was drawn, or the server
+  // has lost its data.
+  enum class Verdict { accepted, stale, not_drawn, no_counter };
   Verdict verdict = Verdict::accepted;
-  std::string highest;  // the highest token that was granted or accepted so far
+  std::string highest;  // the highest token that was drawn; empty without a counter
 };
-
-// What a server without a counter does. One of several servers may have lost its counter.
-enum class Missing { accepts, abstains };
 
 // check_token and raise_token may be sent again: they count once. They throw as redis::Client::run,
 // and Refused if the counter key is not a counter.
 
-// Accepts `token` for the lock `name` unless a higher one was granted or accepted before. If a
-// server without a counter abstains, the verdict is `unknown`, and nothing changes.
+// Accepts `token` if it is the highest that was drawn for the lock `name`. Changes nothing.
 [[nodiscard]] TokenCheck check_token(redis::Client& client, const std::string& name,
-                                     std::int64_t token, Missing missing = Missing::accepts);
+                                     std::int64_t token);
 
-// Asks the only server, or several. The verdict is never `unknown`. Several servers accept a token
-// if a majority, each with a counter, accepts it, or if all servers answered and none knows a
-// higher one. It is stale if that has become impossible and a server knows a higher one. Throws
-// Refused (usage) if two of the servers are twins.
+// Asks the only server, or several. Several servers accept a token if one of them has it as its
+// highest, and a majority, or all that there are, knows of no higher one. It is stale if that has
+// become impossible and a server knows a higher one. Throws Refused (usage) if two of the servers
+// are twins.
 [[nodiscard]] TokenCheck check_token(Session& session, const std::string& name, std::int64_t token);
 
 // Raises the counter of this server to `token`, which `owner` has drawn with a majority of servers.

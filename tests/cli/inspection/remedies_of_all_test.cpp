@@ -186,6 +186,13 @@ void try_bad_token() {
   ward.mend("bad_token");
 }
 
+void try_token_too_high() {
+  Ward ward;
+  ward.command({"SET", k_token, "9223372036854775807"});
+  ward.mend("token_too_high");
+  CHECK(ward.command({"GET", k_token}).size() == 16);  // microseconds
+}
+
 void try_token_expires() {
   Ward ward;
   ward.command({"SET", k_token, "7", "PX", "600000"});
@@ -341,6 +348,7 @@ const std::map<std::string, void (*)()> k_trials = {
     {"score_without_member", try_score_without_member},
     {"deadline_far_ahead", try_deadline_far_ahead},
     {"bad_token", try_bad_token},
+    {"token_too_high", try_token_too_high},
     {"token_expires", try_token_expires},
     {"token_behind", try_token_behind},
     {"ended_permit", try_ended_permit},

@@ -38,6 +38,7 @@ std::string print_under(const Server& server, Words options, const std::string& 
   return result.out;
 }
 
+const std::string k_longest = "9223372036854775807";
 const char* const k_show = "echo \"${RLOCK_TOKEN-none}\"";
 
 std::string draw(const Server& server, const Words& options = {"--fence", "job"}) {
@@ -88,6 +89,41 @@ TEST_CASE("fence: a token goes stale with the next grant") {
   CHECK(quiet.status == 1);
   CHECK(quiet.err.empty());
   CHECK(server.keys() == Words{k_counter});
+}
+
+TEST_CASE("fence: a check changes nothing, and refuses a token that was never drawn") {
+  Server server;
+  const Result unknown = invoke(server, {"fence", "job", "5"});
+  CHECK(unknown.status == 1);
+  CHECK(unknown.err ==
+        "rlock: job: token 5 is unknown: no token was drawn for this lock, or the server has lost "
+        "its data since\n");
+  CHECK(server.keys().empty());
+  const std::string token = draw(server);
+  for (const std::string& other : {std::to_string(std::stoll(token) + 1), k_longest}) {
+    const Result result = invoke(server, {"fence", "job", other});
+    CHECK(result.status == 1);
+    CHECK(result.err == "rlock: job: token " + other + " was never drawn: the highest so far is " +
+                            token + ", unless the server has lost newer data\n");
+  }
+  CHECK(server.command({"GET", k_counter}) == token);
+  CHECK(invoke(server, {"fence", "job", token}).status == 0);
+  CHECK(draw(server) > token);
+}
+
+TEST_CASE("fence: doctor --repair mends a counter that gives no token any more") {
+  Server server;
+  for (const std::string& value : {k_longest, std::string("nonsense")}) {
+    server.command({"SET", k_counter, value});
+    CHECK(invoke(server, {"exec", "--fence", "job", "--", "true"}).status == 76);
+    const Result found = invoke(server, {"doctor", "job"});
+    CHECK(found.status == 1);
+    CHECK(has(found.out, value == k_longest ? "token_too_high" : "bad_token"));
+    CHECK(has(invoke(server, {"doctor"}).out, value == k_longest ? "token_too_high" : "bad_token"));
+    CHECK(has(invoke(server, {"doctor", "--repair"}).out, "from which tokens go on"));
+    const std::string token = draw(server);
+    CHECK(invoke(server, {"fence", "job", token}).status == 0);
+  }
 }
 
 TEST_CASE("fence: --key-format finds the tokens of the lock that was taken with it") {
@@ -149,13 +185,21 @@ TEST_CASE("fence: repairs leave the counter alone") {
 
 TEST_CASE("fence --json: what was checked, and the highest, to the last digit") {
   Server server;
+  const Result none = invoke(server, {"fence", "--json", "a \xff", "5"});
+  CHECK(none.status == 1);
+  CHECK(none.out ==
+        "{\"name\":\"a \\\\xff\",\"token\":5,\"highest\":0,\"stale\":true,"
+        "\"verdict\":\"no_counter\"}\n");
+  server.command({"SET", "redisson_lock_token:{a \xff}", k_huge});
   CHECK(invoke(server, {"fence", "--json", "a \xff", k_huge}).out ==
         "{\"name\":\"a \\\\xff\",\"token\":" + k_huge + ",\"highest\":" + k_huge +
-            ",\"stale\":false}\n");
+            ",\"stale\":false,\"verdict\":\"accepted\"}\n");
+  CHECK(has(invoke(server, {"fence", "--json", "a \xff", "9223372036854775807"}).out,
+            "\"stale\":true,\"verdict\":\"not_drawn\"}"));
   const Result stale = invoke(server, {"--json", "fence", "a \xff", "5"});
   CHECK(stale.status == 1);
-  CHECK(stale.out ==
-        "{\"name\":\"a \\\\xff\",\"token\":5,\"highest\":" + k_huge + ",\"stale\":true}\n");
+  CHECK(stale.out == "{\"name\":\"a \\\\xff\",\"token\":5,\"highest\":" + k_huge +
+                         ",\"stale\":true,\"verdict\":\"stale\"}\n");
   CHECK(stale.err.empty());
 }
 

@@ -107,7 +107,7 @@ TEST_CASE("R3: fencing tokens work for a user with the right documented for them
   REQUIRE(server.command(blocks[0]) == "OK");
   const Words fenced = {"exec", "--fence", "job", "--", "true"};
   CHECK(invoke(server, fenced).status == 77);
-  CHECK(invoke(server, {"fence", "job", "5"}).status == 0);
+  CHECK(invoke(server, {"fence", "job", "5"}).status == 1);
   Words more = {"ACL", "SETUSER", "locker"};
   more.insert(more.end(), blocks[2].begin(), blocks[2].end());
   REQUIRE(server.command(more) == "OK");

@@ -137,7 +137,7 @@ class Maker : StoreMaker {
     switch (which) {
       case 10:
         return script("check_token", {n.token},
-                      {r_.chance(50) ? token() : number(r_.between(0, 20)), shared()});
+                      {r_.chance(50) ? token() : number(r_.between(0, 20))});
       case 11:
       case 12:
         return script("evict", {n.lock, n.channel, n.info, latch(), n.queue, n.scores},
@@ -205,7 +205,7 @@ class Maker : StoreMaker {
       if (r_.chance(50)) keys.push_back(n.latch(hold));
     }
     return script("repair", keys,
-                  {r_.chance(75) ? "repair" : "look", n.permits, n.semaphore_channel}, true);
+                  {r_.chance(75) ? "repair" : "look", n.token, n.permits, n.semaphore_channel}, true);
   }
 
   void renew() {

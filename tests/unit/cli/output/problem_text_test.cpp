@@ -119,16 +119,23 @@ TEST_CASE("keys of the wrong kind, and two kinds under one name") {
 TEST_CASE("the counter of fencing tokens") {
   Told told;
   const std::string key = "redisson_lock_token:{job}";
+  const std::string repair =
+      " | " + k_rlock +
+      "doctor --repair job  # tokens then go on from the server's clock; a resource must forget a "
+      "higher one";
   CHECK(told(BadToken{key}) ==
-        key + " is not a number: the lock cannot be taken with a fencing token | " + k_redis_cli +
-            "DEL '" + key + "'  # tokens then go on from the server's clock");
+        key + " is not a number: the lock cannot be taken with a fencing token" + repair);
+  CHECK(told(TokenTooHigh{9'223'372'036'854'775'807}) ==
+        "the counter of fencing tokens is 9223372036854775807, which no run can have drawn: the "
+        "next tokens, if any are left, are as high" +
+            repair);
   CHECK(told(TokenExpires{key, k_left}) ==
         "the counter of fencing tokens expires in 1m30s, and should never expire | " + k_redis_cli +
             "PERSIST '" + key + "'");
   CHECK(told(TokenBehind{7, "u:1", 9}) ==
         "the counter of fencing tokens (7) is behind the token of the holder u:1 (9): an older "
         "token would be accepted | " +
-            k_rlock + "fence job 9");
+            k_rlock + "doctor --repair job");
 }
 
 TEST_CASE("a semaphore") {
