@@ -25,6 +25,7 @@ local function tell(of, about, span) return put(of, cjson.encode(about), span) e
 local function note_outlived(of, span)
   local about = known(of) or {}
   about.process, about.outlived = nil, now + span
+  about.keep = math.max(tonumber(about.keep) or 0, span)
   return not tell(of, about, span)
 end
 
@@ -81,14 +82,17 @@ end
 local function note_kept(of, span)
   local about = known(of) or {}
   about.kept = math.max(tonumber(about.kept) or 0, now + span)
+  about.keep = math.max(tonumber(about.keep) or 0, span)
   tell(of, about, span)
 end
 
 -- Returns for how long (ms) the lock must still be kept. `outlived` counts, too: a late request may have
--- taken the lock again after the last hold.
+-- taken the lock again after the last hold. `keep`, the longest time that was asked for, limits both: the clock
+-- may have been set back.
 local function left_to_keep(of)
   local about = known(of) or {}
-  return math.max((tonumber(about.kept) or 0) - now, (tonumber(about.outlived) or 0) - now, 0)
+  local left = math.max(tonumber(about.kept) or 0, tonumber(about.outlived) or 0) - now
+  return math.max(math.min(left, tonumber(about.keep) or left), 0)
 end
 
 -- Deletes the entry of an owner that no longer holds the lock, unless it is now the entry of a waiter.

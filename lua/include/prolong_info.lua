@@ -1,9 +1,16 @@
--- Notes the `span` (ms) of a renewal as the lease in the owner's entry `of`, and extends the side key to it. Needs the
--- local info.
+-- Notes the `span` (ms) of a renewal as the lease in the owner's entry `of`, and as its longest one, if it is. Extends
+-- the side key to it. Needs the local info.
 local function prolong_info(of, span)
+  span = tonumber(span)
   local told = redis.pcall('hget', info, of)
-  local now_told = type(told) == 'string' and told:gsub('"lease":[%w.+]+', '"lease":' .. span, 1) or told
-  if now_told ~= told then redis.pcall('hset', info, of, now_told) end
+  local lease = type(told) == 'string' and tonumber(told:match('"lease":([%w.+]+)'))
+  if lease and lease ~= span then
+    local before = told:match('"longest":([%w.+]+)')
+    local longest = ('"longest":%.0f'):format(math.max(span, lease, tonumber(before) or 0))
+    local text = ('"lease":%.0f'):format(span)
+    if before then told = told:gsub('"longest":[%w.+]+', longest, 1) else text = text .. ',' .. longest end
+    redis.pcall('hset', info, of, (told:gsub('"lease":[%w.+]+', text, 1)))
+  end
   local left = redis.pcall('pttl', info)
-  if type(left) == 'number' and left >= 0 and left < tonumber(span) then redis.pcall('pexpire', info, span) end
+  if type(left) == 'number' and left >= 0 and left < span then redis.pcall('pexpire', info, span) end
 end

@@ -1,5 +1,5 @@
--- Extends the lease of an owner that still holds the lock. Never shortens it, and never sets an expiry if there
--- is none.
+-- Extends the lease of an owner that still holds the lock. Shortens it only if it is longer than any of the owner's
+-- holds has asked for. Never sets an expiry if there is none.
 --#key lock  the only one: while a slot of a cluster moves, a node refuses scripts with several keys (TRYAGAIN),
 --   and the lock must still be renewed
 --#arg lease span  0 only asks
@@ -26,6 +26,12 @@ if lease == '0' then return k_renewed end
 -- may be set, deleting a field that cannot exist does the same.
 local left = redis.call('pttl', lock)
 local span = left < tonumber(lease) and lease or left
+if left > tonumber(lease) then
+  --#include now.lua
+  --#include info.lua
+  --#include longest.lua
+  span = math.min(left, longest_of(owner, tonumber(lease), not is_string and tonumber(count) or nil))
+end
 if left ~= -1 then
   redis.call('pexpire', lock, span)
 elseif latch ~= '' and not is_string then

@@ -1,4 +1,5 @@
--- Extends the lease of an owner that still has its permit. Never shortens it.
+-- Extends the lease of an owner that still has its permit. Shortens it only if it is longer than any of the owner's
+-- holds has asked for.
 --#key permits  the only one, see renew.lua
 --#arg lease ms  0 only asks
 --#arg owner text
@@ -12,12 +13,20 @@ local channel = ''
 --#include publish.lua
 --#include twin.lua
 --#include semaphore.lua
+--#include longest.lua
 if not has_permit(owner) then
   --#include replica.lua
   return refusal or k_not_held
 end
 if lease > 0 then
   extend(owner, lease)
+  local left = redis.call('zscore', permits, owner) - now
+  if left > lease then
+    -- A hold is counted in the owner's entry. If another client made the semaphore, that entry may have been lost.
+    local count = known(owner) and (count_holds(owner) or 1) or made_here() and 1 or nil
+    local longest = longest_of(owner, lease, count)
+    if longest < left then redis.call('zadd', permits, 'xx', now + longest, owner) end
+  end
   prolong_info(owner, lease)
   keep_alive()
 end

@@ -17,7 +17,7 @@ bool keeps(const Client& client) { return !client.is_redisson && !client.is_acqu
 int faults_of(const Action& action) {
   const bool is_fault = action.fate != Fate::answered || action.what == What::crash ||
                         action.what == What::force || action.what == What::evict ||
-                        action.what == What::persist;
+                        action.what == What::persist || action.what == What::set_back;
   return (is_fault ? 1 : 0) + (action.keep_ms > 0 ? 1 : 0);
 }
 
@@ -119,6 +119,7 @@ std::vector<Action> Rules::actions(const World& world) const {
         all.push_back({.what = What::persist, .target = name});
     }
   }
+  if (layout_.is_set_back && world.faults > 0) all.push_back({.what = What::set_back});
   for (int i = 0; i < static_cast<int>(world.flights.size()); ++i) {
     if (world.flights[static_cast<std::size_t>(i)].is_there())
       all.push_back({.what = What::arrive, .client = i});

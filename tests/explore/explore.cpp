@@ -24,7 +24,8 @@ struct Options {
   std::size_t states = 1'000'000;
   double seconds = 600;
   int faults = 3;
-  bool has_families = false, lacks_memory = false, loses_ends = false, draws_tokens = true;
+  bool has_families = false, lacks_memory = false, loses_ends = false, is_set_back = false,
+       draws_tokens = true;
   std::string lacks;
   std::string lua;
 };
@@ -33,6 +34,7 @@ Layout layout_of(const Options& options) {
   Layout layout(options.kind, options.permits, options.has_families);
   layout.lacks_memory = options.lacks_memory;
   layout.loses_ends = options.loses_ends;
+  layout.is_set_back = options.is_set_back;
   layout.draws_tokens = options.draws_tokens;
   layout.lacks = options.lacks;
   return layout;
@@ -177,6 +179,9 @@ int main(int argc, char** argv) {
       --i;
     } else if (name == "--no-memory") {
       options.lacks_memory = true;
+      --i;
+    } else if (name == "--set-back") {
+      options.is_set_back = true;
       --i;
     } else if (name == "--persist") {
       options.loses_ends = true;

@@ -95,7 +95,7 @@ void check_grant_beside_kept(const Layout& layout, const World& world, const Cli
 
 void check_kept_end(const Layout& layout, const World& world, const std::string& owner) {
   // Another process of the same owner may have re-entered it.
-  if (layout.is_family || world.lost_end) return;
+  if (layout.is_family || world.lost_end || world.was_set_back) return;
   std::int64_t last = 0;
   for (const Kept& kept : world.kept) {
     if (kept.owner == owner) last = std::max(last, kept.left_ms);

@@ -104,6 +104,7 @@ class Layout {
   const bool is_family;       // nested runs are processes of their own
   bool draws_tokens = true;   // where the kind can
   bool lacks_memory = false;  // the server, at times
+  bool is_set_back = false;   // the server's clock, at times
   bool loses_ends = false;    // somebody takes a key's expiry away, at times
   std::string lacks{};        // a command that every second client has no right to
 

@@ -89,7 +89,6 @@ void rank_tokens(World& world) {
     if (about.contains("token")) tokens.insert(longer_last(about["token"].get<std::string>()));
     if (about.contains("came")) cames.insert(longer_last(about["came"].get<std::string>()));
     about.erase("seen");  // for people only
-    about.erase("lease");
     if (about.contains("since")) about["since"] = 0;
   });
   const auto rank = [&](const std::set<std::string>& all, const std::string& text) {
@@ -217,6 +216,19 @@ std::int64_t pass(World& world) {
   return next;
 }
 
+void set_back(World& world) {
+  constexpr std::int64_t k_back_ms = 3'600'000;
+  world.was_set_back = true;
+  for (auto& [name, value] : world.store.keys) {
+    if (value.end_ms > k_now_ms + 1) value.end_ms += k_back_ms;  // what is over stays so
+  }
+  shift_scores(world.store, k_scores, -k_back_ms, 1'000);
+  shift_scores(world.store, k_permits, -k_back_ms, 1);
+  change_info(world.store, [&](json& about) {
+    for (const char* name : {"due", "at", "kept", "outlived"}) shift(about, name, -k_back_ms);
+  });
+}
+
 std::string normalise(World& world) {
   rank_tokens(world);
   rank_arrivals(world);
@@ -243,7 +255,8 @@ std::string normalise(World& world) {
     add("kept " + kept.owner + (kept.writes ? "w" : "") + (kept.is_counted ? "c" : "") +
         (kept.is_sure ? "s" : "") + (kept.was_reentered ? "r" : "") + std::to_string(kept.left_ms));
   add(std::to_string(world.last_token) + " " + std::to_string(world.faults) +
-      (world.looked_foreign ? "f" : "") + (world.lost_end ? "e" : ""));
+      (world.looked_foreign ? "f" : "") + (world.lost_end ? "e" : "") +
+      (world.was_set_back ? "b" : ""));
   return text;
 }
 

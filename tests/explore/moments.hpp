@@ -11,6 +11,9 @@ namespace rlock::explore {
 // Lets time pass until something may be different. Returns how long (ms).
 std::int64_t pass(World& world);
 
+// Sets the server's clock back by an hour: whatever is compared with it ends that much later.
+void set_back(World& world);
+
 // Makes worlds equal that differ in nothing that matters; returns a text of all that matters.
 std::string normalise(World& world);
 

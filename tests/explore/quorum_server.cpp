@@ -32,7 +32,6 @@ void forget_moments(Store& store) {
     json about = json::parse(text, nullptr, false);
     if (!about.is_object()) continue;
     about.erase("seen");
-    about.erase("lease");
     if (about.contains("since")) about["since"] = 0;
     text = about.dump();
   }

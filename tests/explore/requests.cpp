@@ -131,6 +131,17 @@ void Rules::take_anew(World& world, Client& client, const Reply& reply) {
   client.left_ms = k_lease_ms;
 }
 
+// Also after the clock was set back. Who has no other holds knows what it has asked for.
+void Rules::check_renewed(const World& world, const Client& client, const Hold& hold) const {
+  if (!world.was_set_back || client.holds.size() > 1 || !is_alone(layout_, world, client)) return;
+  std::int64_t most = k_lease_ms;
+  for (const Kept& kept : world.kept) {
+    if (kept.owner == client.owner) most = std::max(most, kept.left_ms);
+  }
+  if (layout_.left(world.store, client.owner, hold) > most)
+    throw Violation{"a renewal leaves a lock for longer than was asked"};
+}
+
 void Rules::renew(World& world, Client& client, int hold, Fate fate) {
   const Sent request = layout_.renew(client.owner, hold_of(client, hold), k_lease_ms);
   if (fate == Fate::late) return depart(world, client, Pending::renew, hold, request);
@@ -141,6 +152,7 @@ void Rules::renew(World& world, Client& client, int hold, Fate fate) {
   } else if (reply.integer == 1) {
     if (!layout_.has(world.store, client.owner, hold_of(client, hold)))
       throw Violation{"who does not hold the lock has renewed it"};
+    check_renewed(world, client, hold_of(client, hold));
     extend(client);
   } else {
     if (client.believes()) throw Violation{"a holder is told that it has lost the lock"};

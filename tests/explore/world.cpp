@@ -30,6 +30,7 @@ const char* name_of(What what) {
                                       "evict",
                                       "doctor --repair",
                                       "PERSIST",
+                                      "the clock is set back",
                                       "late request arrives",
                                       "time passes"};
   return names[static_cast<int>(what)];
@@ -146,6 +147,7 @@ std::string Rules::apply(World& world, const Action& action) {
     if (action.what == What::evict) evict(world, action.target, action.fate);
     if (action.what == What::repair) repair(world);
     if (action.what == What::persist) persist(world, action.target);
+    if (action.what == What::set_back) set_back(world);
     if (action.what == What::pass) {
       passed_ms_ = pass(world);
       drop_kept(layout_, world);

@@ -106,6 +106,7 @@ struct Action {
     evict,
     repair,
     persist,
+    set_back,
     arrive,
     pass
   };
@@ -132,6 +133,7 @@ struct World {
   std::int64_t last_token = 0;
   int arrivals = 0;
   bool looked_foreign = false;  // see there
+  bool was_set_back = false;    // the server's clock
   bool lost_end = false;        // a key of it has lost its expiry, and others may have none for it
   int faults = 0;  // that may still happen: lost replies, late requests, crashes, interference
 };
@@ -190,6 +192,7 @@ class Rules {
   void evict(World& world, const std::string& owner, Fate fate);
   void repair(World& world);
   static void persist(World& world, const std::string& key);
+  void check_renewed(const World& world, const Client& client, const Hold& hold) const;
   void forced(World& world, const Sent& sent);
   void evicted(World& world, const Sent& sent);
   // A request of this hold's is on its way, for longer than the client waits.
