@@ -218,7 +218,9 @@ end
 local me = about_owner('fair')
 local before = as_waiter(known(owner))
 local head, has_more = nil, false
-if is_free then head, has_more = live_head(before and before.due >= now, k_most_swept) end
+-- A time too far ahead proves nothing: the clock was set back.
+local in_time = before and before.due >= now and before.due - now <= math.max(wait, k_longest_silence)
+if is_free then head, has_more = live_head(in_time, k_most_swept) end
 local holds = not is_free and redis.call('hexists', lock, owner) == 1
 if (is_free and (head or owner) == owner) or holds then
   extend_lock(left)

@@ -46,18 +46,20 @@ end
 
 local function listens(waiter) return listening({waiter})[waiter] or false end
 
--- Returns the last call, or nil: the called owner, the time, and the deaf waiters (a set, see deaf_from).
+-- Returns the last call, or nil: the called owner, the time, and the deaf waiters (a set, see deaf_from). A call in
+-- the future proves nothing: the clock was set back since.
 local function last_call()
   local called = known('called')
-  if not called then return nil end
+  local at = called and tonumber(called.at)
+  if not at or at > now then return nil end
   local deaf = {}
   for _, waiter in ipairs(type(called.deaf) == 'table' and called.deaf or {}) do deaf[waiter] = true end
-  return {owner = called.owner, at = tonumber(called.at) or 0, deaf = deaf}
+  return {owner = called.owner, at = at, deaf = deaf}
 end
 
 -- Returns whether this waiter was the last to be called.
 local function was_called(waiter)
-  local called = known('called')
+  local called = last_call()
   return called ~= nil and called.owner == waiter
 end
 
@@ -96,15 +98,12 @@ local function count_ours()
   return count
 end
 
--- Sets the expiry of queue and deadlines. If all waiters are rlock's, the keys expire, because these waiters
--- extend them. Otherwise the keys have no expiry, as Redisson expects.
+-- Sets the expiry of queue and deadlines. If all waiters are rlock's, it is short, because these waiters extend it.
+-- Redisson waiters do not, so then it is far longer than any real wait. A waiter without an entry in info may also be
+-- a dead rlock waiter whose entry was evicted.
 local function set_queue_end(all_ours)
   for _, key in ipairs({queue, scores}) do
-    if all_ours then
-      redis.pcall('pexpire', key, k_queue_ttl)
-    else
-      redis.pcall('persist', key)
-    end
+    redis.pcall('pexpire', key, all_ours and k_queue_ttl or k_idle)
   end
 end
 
