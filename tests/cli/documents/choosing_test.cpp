@@ -225,6 +225,11 @@ TEST_CASE("choosing: a server whose clock was set back since its start counts as
   CAPTURE(refused.err);
   CHECK(refused.status == 69);
   CHECK(has(refused.err, "may have forgotten a lock"));
+  // Its uptime tells nothing for an hour, but it has been met.
+  CHECK(exec("2s").status == 69);
+  CHECK(wait_until([&] { return exec("2s").status == 0; }));
+  clock.set(-7200);
+  CHECK(wait_until([&] { return exec("2s").status == 0; }));
 }
 
 TEST_CASE("choosing: what happens to the keys of a minority does the lock no harm") {
