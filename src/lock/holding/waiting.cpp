@@ -16,6 +16,8 @@ constexpr Milliseconds k_shortest_sleep{50};
 // A waiter that only heard messages asks after this time: the holder and the number of listeners
 // change.
 constexpr Milliseconds k_longest_hearsay{30000};
+// A called waiter has its time to come. At the end of this time, it is asked about once more.
+constexpr Milliseconds k_longest_decision = lua::k_time_to_come + Milliseconds(500);
 constexpr int k_most_late = 3;
 constexpr int k_most_deaf = 3;
 // A waiter reacts at once to this many messages. Each k_between_messages restores one of them.
@@ -63,7 +65,7 @@ class Wait {
         } else if (++late_ == k_most_late) {
           give_up_late();
         }
-      } else if (BootClock::now() >= end()) {
+      } else if (BootClock::now() >= end() && !is_being_decided(std::get<Busy>(answer))) {
         const Busy& busy = std::get<Busy>(answer);
         if (busy.failure && BootClock::now() >= options_.deadline) {
           std::rethrow_exception(busy.failure);
@@ -84,6 +86,18 @@ class Wait {
 
  private:
   [[nodiscard]] TimePoint end() const { return std::min(options_.deadline, options_.patience); }
+
+  // Returns whether to wait on, although the time is up: the lock is free, but it is the turn of a
+  // waiter that has not come yet. Only a waiter that asks in time can tell that another one is
+  // dead. Decides it soon, so that a run that does not wait is not refused as long as nobody asks.
+  bool is_being_decided(const Busy& busy) {
+    if (!does_not_wait_ || !traits_of(lock_.kind()).queues || !busy.is_free()) return false;
+    if (!decided_by_) decided_by_ = after(BootClock::now(), k_longest_decision);
+    return BootClock::now() < *decided_by_;
+  }
+  [[nodiscard]] TimePoint end_of_sleep() const {
+    return std::max(end(), decided_by_.value_or(end()));
+  }
 
   // Asks until the server answers.
   std::variant<Hold, Busy> ask_through_outages(Join join) {
@@ -157,7 +171,7 @@ class Wait {
   Join sleep(const Busy& busy) {
     options_.on_wait(busy);
     const TimePoint asleep = BootClock::now();
-    TimePoint until = std::min(after(asleep, sleep_length(busy)), end());
+    TimePoint until = std::min(after(asleep, sleep_length(busy)), end_of_sleep());
     try {
       if (!listener_) {
         listener_.emplace(session_, lock_.channel());
@@ -196,7 +210,7 @@ class Wait {
   [[nodiscard]] TimePoint hearsay_end(TimePoint asleep) const {
     const Milliseconds usual = sleep_bound(std::nullopt, random_below(1000));
     return std::min(
-        {after(listener_->last_taken(), usual), after(asleep, k_longest_hearsay), end()});
+        {after(listener_->last_taken(), usual), after(asleep, k_longest_hearsay), end_of_sleep()});
   }
 
   // Returns a random moment to ask, for one of so many `waiters` that hear at the same moment that
@@ -228,6 +242,8 @@ class Wait {
   int late_ = 0;
   int deaf_ = 0;  // how often in a row it could not listen
   bool has_doubted_ = false;
+  const bool does_not_wait_ = BootClock::now() >= options_.deadline;
+  std::optional<TimePoint> decided_by_;  // see is_being_decided
   std::optional<Listener> listener_;
 };
 

@@ -16,6 +16,7 @@
 #include "support/cluster.hpp"
 #include "support/process.hpp"
 #include "support/quorum.hpp"
+#include "support/resp.hpp"
 #include "support/sentinels.hpp"
 #include "support/server.hpp"
 #include "support/words.hpp"
@@ -225,6 +226,8 @@ TEST_CASE("remedies: of a run that waits for its turn") {
   server.command({"RPUSH", "redisson_lock_queue:{it's}", "uuid:57"});
   server.command({"ZADD", "redisson_lock_timeout:{it's}",
                   std::to_string((std::time(nullptr) + 600) * 1000), "uuid:57"});
+  RespClient listener = server.connect();  // it lives
+  listener.call({"SUBSCRIBE", "redisson_lock__channel:{it's}:uuid:57"});
   const Result refused =
       invoke({"exec", "-n", "--fair", "it's", "--", "true"}, {{"RLOCK_REDIS", server.tcp_url()}});
   CAPTURE(refused.err);

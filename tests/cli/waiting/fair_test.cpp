@@ -68,11 +68,13 @@ TEST_CASE("W4: those who have waited go before those who come") {
   holder.close_stdin();
   CHECK(holder.wait().status == 0);
   CHECK(server.command({"EXISTS", "job"}) == "0");
-  const Result other = run(fair_argv(server, {"-n"}, {"echo", "ran"}));
-  CHECK(other.status == 75);
-  CHECK(other.out.empty());
+  Process other(fair_argv(server, {"-n"}, {"echo", "ran"}));
+  REQUIRE(comes_to_queue(server, 2));  // to see whether the head comes
   waiter.signal(SIGCONT);
   waiter.wait_for_stdout("held");
+  const Result refused = other.wait();
+  CHECK(refused.status == 75);
+  CHECK(refused.out.empty());
   waiter.close_stdin();
   CHECK(waiter.wait().status == 0);
   CHECK(run(fair_argv(server, {"-n"}, {"true"})).status == 0);

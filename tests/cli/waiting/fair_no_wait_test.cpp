@@ -1,0 +1,66 @@
+// Runs that do not wait (-n), and a free fair lock whose first waiter is dead.
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "support/fair_lock.hpp"
+#include "support/process.hpp"
+#include "support/server.hpp"
+#include "support/wait_until.hpp"
+#include "support/words.hpp"
+
+using namespace rlock::test;
+
+namespace {
+
+// Leaves the lock free, and at the head of its queue a waiter that was killed.
+void leave_dead_head(const Server& server) {
+  hold_by_other(server);
+  Process waiter(fair_argv(server, {}, {"true"}));
+  REQUIRE(comes_to_queue(server, 1));
+  waiter.signal(SIGKILL);
+  waiter.wait();
+  server.command({"DEL", "job"});
+}
+
+std::vector<std::string> acquire_argv(const Server& server) {
+  return rlock_argv("acquire", "-r", server.unix_url(), "-n", "--fair", "--no-watchdog", "job");
+}
+
+// As if the head had been called so long ago that it is dead.
+void let_time_pass(const Server& server) {
+  REQUIRE(wait_until([&] { return server.command({"HEXISTS", k_info, "called"}) == "1"; }));
+  date_back_call(server, std::chrono::seconds(8));
+}
+
+}  // namespace
+
+TEST_CASE("W5: -n decides whether the head of a free fair lock is dead, and takes the lock") {
+  Server server;
+  leave_dead_head(server);
+  std::vector<std::string> argv;
+  SUBCASE("exec") { argv = fair_argv(server, {"-n"}, {"echo", "ran"}); }
+  SUBCASE("exec -E 0") { argv = fair_argv(server, {"-n", "-E", "0"}, {"echo", "ran"}); }
+  SUBCASE("exec -w 0") { argv = fair_argv(server, {"-w", "0"}, {"echo", "ran"}); }
+  SUBCASE("acquire") { argv = acquire_argv(server); }
+  Process run(argv);
+  let_time_pass(server);
+  const Result result = run.wait();
+  CHECK(result.status == 0);
+  CHECK_FALSE(result.out.empty());
+  CHECK(result.err.empty());
+}
+
+TEST_CASE("W5: -n gives up at once if somebody takes the lock meanwhile, and leaves no trace") {
+  Server server;
+  leave_dead_head(server);
+  Process run(fair_argv(server, {"-n"}, {"echo", "ran"}));
+  REQUIRE(comes_to_queue(server, 2));
+  hold_by_other(server);
+  const Result result = run.wait();
+  CHECK(result.status == 75);
+  CHECK(result.out.empty());
+  CHECK(queue(server).size() == 1);
+}
