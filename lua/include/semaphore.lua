@@ -17,15 +17,18 @@ local function twin_use()
 end
 
 -- Returns what uses the name instead of a semaphore, or nil. A number with an expiry, and no other key
--- beside it, counts as a string lock.
-local function other_use()
+-- beside it, counts as a string lock, unless it is the total that was asked for (`most`, or nil): then it is a
+-- semaphore whose side key was evicted. A string lock with the value 1 is usual, but never lasts that long.
+local function other_use(most)
   local kind, set = redis.call('type', lock).ok, redis.call('type', permits).ok
   if kind ~= 'none' and kind ~= 'string' then return kind end
   if set ~= 'none' and set ~= 'zset' then return set .. ' in place of its permits' end
   if kind == 'none' then return set == 'zset' and twin_use() or nil end
   local value = redis.call('get', lock)
   if #value > 15 or not value:find('^%-?%d+$') then return kind end
-  return set == 'none' and redis.call('pttl', lock) >= 0 and not made_here() and kind or nil
+  local left = set == 'none' and redis.call('pttl', lock) or -1
+  local is_total = tonumber(value) == most and (most > 1 or left > k_far)
+  return left >= 0 and not is_total and not made_here() and kind or nil
 end
 
 local function available() return tonumber(redis.call('get', lock)) or 0 end

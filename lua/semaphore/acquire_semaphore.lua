@@ -40,7 +40,7 @@ if redis.call('exists', latch) == 1 then return {k_ended} end
 --#include semaphore.lua
 --#include crowd.lua
 local is_new = redis.call('exists', lock) == 0
-local kind = other_use() or not is_new and count_out() > 0 and twin_use()
+local kind = other_use(most) or not is_new and count_out() > 0 and twin_use()
 if kind then return {k_in_use, kind} end
 
 local k_most_shown = 16  -- holders, among whom the one to tell of is looked for
@@ -95,7 +95,9 @@ else
   redis.call('set', lock, most - out, 'keepttl')
 end
 redis.call('zadd', permits, 'gt', now + lease, owner)
-if is_ours and out == 1 then redis.call('pexpire', permits, lease + k_idle) end
+-- If the number ends, so does the set: the side key of a semaphore of rlock's own may have been evicted.
+local ends = is_ours or redis.call('pttl', lock) >= 0
+if ends and out == 1 then redis.call('pexpire', permits, lease + k_idle) end
 if holds then
   prolong_info(owner, lease)
 elseif about_json ~= '' then
