@@ -22,6 +22,7 @@ int run_renew(const Globals& globals, const RenewOptions& options) {
   const std::string name = options.take.key_format.key_of(options.name);
   const OwnHold own = find_own_hold(name, options.owner);
   lock::Session session(globals.session_options());
+  if (const auto kept = describe_kept_hold(name, own, session)) return not_held(globals, *kept);
   const lock::Wish wish = wish_for_own(name, own, options.take.terms(), session);
   const auto renews = [&](const lock::Wish& one) {
     return lock::make_lock(one, session)->renew(session, nullptr) == lock::Renewal::renewed;

@@ -198,6 +198,9 @@ int run_unlock(const Globals& globals, UnlockOptions options) {
   if (options.force) return break_everywhere(globals, options);
   const OwnHold own = find_own_hold(options.name, options.owner, ", or --force to break the lock");
   lock::Session session(globals.session_options());
+  if (const auto kept = describe_kept_hold(options.name, own, session)) {
+    return not_held(globals, *kept);
+  }
   const lock::Wish wish = wish_for_own(options.name, own, lock::k_default_lease, session);
   const auto answer = own.holds.empty()
                           ? lock::make_lock(wish, session)->release(session, Milliseconds(0))

@@ -6,6 +6,8 @@
 #include "base/error.hpp"
 #include "base/escape.hpp"
 #include "base/words.hpp"
+#include "cli/output/holder_text.hpp"
+#include "lock/servers/kept_hold.hpp"
 
 namespace rlock::cli {
 
@@ -40,6 +42,15 @@ lock::Wish wish_for_own(const std::string& name, const OwnHold& own, const lock:
     wish.kind = lock::Kind::semaphore;
   }
   return wish;
+}
+
+std::optional<std::string> describe_kept_hold(const std::string& name, const OwnHold& own,
+                                              lock::Session& session) {
+  if (!own.holds.empty()) return std::nullopt;
+  const auto about = lock::kept_after_end(session, name, own.owner);
+  if (!about) return std::nullopt;
+  return escape_for_terminal(name) + ": " + describe_kept(own.owner, *about).value_or("") +
+         "; unlock --force breaks it";
 }
 
 lock::Wish wish_for(lock::Wish wish, const lock::Hold& hold) {

@@ -31,6 +31,12 @@ struct OwnHold {
 [[nodiscard]] lock::Wish wish_for_own(const std::string& name, const OwnHold& own,
                                       const lock::Terms& terms, lock::Session& session);
 
+// Returns why `own` can neither be renewed nor be given back, if its run has ended and only
+// --at-least still keeps the lock. Throws as lock::kept_after_end.
+[[nodiscard]] std::optional<std::string> describe_kept_hold(const std::string& name,
+                                                            const OwnHold& own,
+                                                            lock::Session& session);
+
 // Returns `wish` for the lock of `hold`, to go on with it.
 [[nodiscard]] lock::Wish wish_for(lock::Wish wish, const lock::Hold& hold);
 

@@ -84,6 +84,27 @@ TEST_CASE("--at-least: who asks is told that the run has ended, of every kind of
   CHECK(check_json(invoke(server, {"list", "--json"}).out) == until);
 }
 
+TEST_CASE("--at-least: nobody can renew or release the lock of a run that has ended") {
+  Server server;
+  keep(server, each_kind());
+  const std::string shown = invoke(server, {"inspect-queue", "--json", "job"}).out;
+  const std::string key = "\"owner\":\"";
+  const std::size_t at = shown.find(key) + key.size();
+  const std::string owner = shown.substr(at, shown.find('"', at) - at);
+  const std::vector<std::string> before = server.keys();
+  for (const Words& words : {Words{"unlock", "--owner", owner, "job"},
+                             Words{"renew", "--owner", owner, "--lease", "24h", "job"}}) {
+    CAPTURE(words[0]);
+    const Result result = invoke(server, words);
+    CHECK(result.status == 1);
+    CHECK(is_one_message(result.err));
+    check_told(result.err);
+    CHECK(has(result.err, "; unlock --force breaks it"));
+    CHECK(server.keys() == before);
+    if (server.command({"TYPE", "job"}) == "hash") CHECK(pttl(server) <= 3'600'000);
+  }
+}
+
 TEST_CASE("--at-least: of a lock whose run goes on, nothing is kept yet") {
   Server server;
   Process holder(argv_for(server, {"exec", "--at-least", "1h", "job", "--", "cat"}),

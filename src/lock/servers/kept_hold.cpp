@@ -1,0 +1,54 @@
+#include "lock/servers/kept_hold.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "lock/servers/ballot.hpp"
+#include "lock/servers/tally.hpp"
+#include "lock/words/key_names.hpp"
+#include "lock/words/owner_info.hpp"
+#include "redis/server_error.hpp"
+
+namespace rlock::lock {
+namespace {
+
+// Returns what this server tells for kept_after_end.
+About kept_on(redis::Client& client, const KeyNames& keys, const std::string& owner) {
+  About kept;
+  // An owner has one entry as a reader and one as the writer. Both sides must have ended.
+  for (const std::string& of : {owner, owner + ":write"}) {
+    const redis::Reply told = client.command({"HGET", keys.info, of}, keys.lock);
+    if (told.is_error()) throw redis::ServerError(client.options().endpoint.display(), told.text);
+    if (told.is_nil()) continue;
+    About about = parse_owner_info(told.as_optional_text().value_or("")).about;
+    if (about.kept_until_ms == 0) return {};
+    if (about.kept_until_ms > kept.kept_until_ms) kept = std::move(about);
+  }
+  // The entry can outlast the lock.
+  const bool is_left = client.command({"EXISTS", keys.lock}, keys.lock).as_integer() == 1;
+  return is_left ? kept : About{};
+}
+
+}  // namespace
+
+std::optional<About> kept_after_end(Session& session, const std::string& name,
+                                    const std::string& owner) {
+  const KeyNames keys(name);
+  About kept;
+  if (session.nodes().empty()) {
+    kept = kept_on(session.client(), keys, owner);
+  } else {
+    Ballot<About> ballot(
+        session, [=](std::size_t, redis::Client& client) { return kept_on(client, keys, owner); });
+    const Majority majority{session.nodes().size()};
+    const auto is_kept = [](const Vote<About>& vote) {
+      return vote.answer && vote.answer->kept_until_ms != 0;
+    };
+    const auto votes = ballot.wait({TimePoint::max(), session.wake_fd()}, k_for_all);
+    if (count_votes(votes, is_kept) < majority.needed()) return std::nullopt;
+    kept = *std::ranges::find_if(votes, is_kept)->answer;
+  }
+  return kept.kept_until_ms == 0 ? std::nullopt : std::optional(kept);
+}
+
+}  // namespace rlock::lock
