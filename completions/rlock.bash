@@ -212,7 +212,7 @@ _rlock() {
     --on-lost) values="term kill ignore" ;;
     --kind)
       values="reentrant fair simple read write semaphore"
-      if [[ $command == unlock ]]; then values=simple; fi
+      if [[ $command == unlock ]]; then values="simple hash"; fi
       ;;
     --until) values="held free" ;;
     --color) values="auto always never" ;;

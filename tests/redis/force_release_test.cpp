@@ -182,7 +182,7 @@ TEST_CASE("force_release: breaks a string only where it is said to be a lock") {
   f.server.command({"SET", "job", "token-1"});
   const auto refusal = test::refusal_of<lock::NotALock>([&] { return breaks(f.client); });
   CHECK(refusal.found == "string");
-  CHECK(refusal.is_breakable_as_simple);
+  CHECK(refusal.breakable == lock::NotALock::If::simple);
   CHECK(f.server.command({"GET", "job"}) == "token-1");
   CHECK(breaks(f.client, Breakable::simple) == Words{"token-1"});
   CHECK(f.is_empty());
@@ -196,7 +196,7 @@ TEST_CASE("force_release: tells whose a string of rlock's is") {
   REQUIRE(found.holders.size() == 1);
   REQUIRE(found.holders[0].is_told);
   CHECK(found.holders[0].about.host == "web1");
-  CHECK_FALSE(found.is_any_string);
+  CHECK(found.ambiguity == lock::Ambiguity::none);
 }
 
 TEST_CASE("force_release: of a long string it tells the start") {

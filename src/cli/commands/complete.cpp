@@ -70,7 +70,7 @@ class Offers {
   }
 
   void add(const lock::Snapshot& snapshot) {
-    if (snapshot.is_any_string) return;  // only a part of the value is known here
+    if (snapshot.ambiguity != lock::Ambiguity::none) return;  // it may be no owner
     if (options_.what == "holders") {
       for (const lock::Holder& holder : snapshot.holders) add(holder.owner);
     } else {

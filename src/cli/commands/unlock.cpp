@@ -39,13 +39,14 @@ std::optional<std::string> held_for(const FoundLock& found, const Holder& holder
 }
 
 std::string describe(const FoundLock& found, const Holder& holder) {
-  return describe_holder(found.is_any_string ? lock::start_of(holder.owner) : holder.owner,
-                         holder.about);
+  return describe_holder(
+      found.ambiguity == lock::Ambiguity::string ? lock::start_of(holder.owner) : holder.owner,
+      holder.about);
 }
 
 // Returns the first holders, such as "held by web1 pid 4242 (backup) for 3m and web2 pid 7 (cat)".
 std::string name_holders(const FoundLock& found) {
-  std::string text = found.is_any_string ? k_if_lock : "";
+  std::string text = if_lock(found.ambiguity);
   std::string verb = "held by ";
   for (std::size_t i = 0; i < std::min(found.holders.size(), k_most_named); ++i) {
     const Holder& holder = found.holders[i];
@@ -108,7 +109,8 @@ struct Leave {
 };
 
 lock::Breakable what_to_break(const UnlockOptions& options) {
-  return options.kind == "simple" ? lock::Breakable::simple : lock::Breakable::lock;
+  if (options.kind == "simple") return lock::Breakable::simple;
+  return options.kind == "hash" ? lock::Breakable::hash : lock::Breakable::lock;
 }
 
 Leave ask_leave(const redis::ClientOptions& server, const UnlockOptions& options) {
@@ -226,8 +228,9 @@ Action set_up_unlock(OptionSet command, const Invocation& invocation) {
       "Break the lock and wake the waiters. With --owner, only if that owner holds it");
   command.add_flag("-y,--yes", options->yes, "Break the lock without asking");
   command.require("--yes", "--force");
-  command.add_value("--kind", &options->kind, "KIND", "Break a string, which may not be a lock",
-                    {"simple"});
+  command.add_value("--kind", &options->kind, "KIND",
+                    "Break a string (simple) or a hash (hash) that may not be a lock",
+                    {"simple", "hash"});
   command.require("--kind", "--force");
   options->key_format.add_to(command);
   return [&invocation, options] { return run_unlock(invocation.globals, *options); };

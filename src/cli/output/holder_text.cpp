@@ -31,6 +31,12 @@ std::string describe_dead(std::size_t dead, std::size_t waiters) {
   return std::to_string(dead) + " of " + all + (dead == 1 ? " is dead" : " are dead");
 }
 
+std::string if_lock(lock::Ambiguity ambiguity) {
+  if (ambiguity == lock::Ambiguity::none) return "";
+  return std::string(ambiguity == lock::Ambiguity::string ? "a string" : "a hash") +
+         "; if it is a lock, it is ";
+}
+
 std::string describe_expiry(std::int64_t ttl_ms) {
   return ttl_ms < 0 ? "without an expiry" : "expires in " + format_duration(Milliseconds(ttl_ms));
 }

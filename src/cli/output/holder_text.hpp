@@ -23,8 +23,13 @@ namespace rlock::cli {
 // Returns "all 3 waiters are dead", or "1 of 3 waiters is dead".
 [[nodiscard]] std::string describe_dead(std::size_t dead, std::size_t waiters);
 
-// What stands before a statement on a string of which nothing tells that it is a lock.
-inline constexpr const char* k_if_lock = "a string; if it is a lock, it is ";
+// Returns the start of a statement about what may be no lock: "a string; if it is a lock, it is ".
+// Returns an empty text for a lock.
+[[nodiscard]] std::string if_lock(lock::Ambiguity ambiguity);
+
+// Returns what to do about a hash that may be no lock, whose holder holds it without an expiry.
+inline constexpr const char* k_break_any_hash =
+    "find out what wrote it; if it is a lock, and its holder is gone: unlock --force --kind hash";
 
 // Returns "expires in 29s", or "without an expiry" if `ttl_ms` is negative.
 [[nodiscard]] std::string describe_expiry(std::int64_t ttl_ms);

@@ -15,7 +15,7 @@ using lock::Snapshot;
 
 std::string describe_kind(const Snapshot& snapshot) {
   const std::string kind = kind_name(snapshot);
-  return kind.empty() ? "-" : kind + (snapshot.is_any_string ? "?" : "");
+  return kind.empty() ? "-" : kind + (snapshot.ambiguity != lock::Ambiguity::none ? "?" : "");
 }
 
 std::string state_cell(const Snapshot& snapshot) {
@@ -103,6 +103,7 @@ std::string list_json(const Snapshot& snapshot) {
   json["listening"] = value_or_null(snapshot.listening);
   if (snapshot.permits) json["permits"] = permits_json(*snapshot.permits);
   json["problems"] = codes_of(snapshot.problems);
+  json["certain"] = snapshot.ambiguity == lock::Ambiguity::none;
   return to_line(json);
 }
 

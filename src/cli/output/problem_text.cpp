@@ -28,6 +28,10 @@ struct LockWording {
               release(it.permits->first, "if its holder is gone")};
     }
     const bool is_any = it.of == Of::any_string || it.of == Of::any_number;
+    if (it.of == Of::any_hash) {
+      return {"a hash; if it is a lock, it has no expiry and will never end by itself",
+              advice(k_break_any_hash)};
+    }
     const bool is_number = it.of == Of::number || it.of == Of::any_number;
     return {std::string(is_any ? "a string; if it is a lock, it" : "the lock") +
                 " has no expiry and will never end by itself" +

@@ -61,9 +61,14 @@ struct RefusalWording {
   }
 
   RefusalText operator()(const lock::NotALock& it) const {
+    using If = lock::NotALock::If;
+    if (it.breakable == If::hash) {
+      return {name() + ": a hash that may not be a lock: its owners are not UUID:NUMBER",
+              "if it is a lock, --kind hash breaks it"};
+    }
     return {
         name() + ": the name is in use by something else (" + escape_for_terminal(it.found) + ")",
-        it.is_breakable_as_simple
+        it.breakable == If::simple
             ? "if it is a lock, and no semaphore that nobody holds, --kind simple breaks it"
             : ""};
   }

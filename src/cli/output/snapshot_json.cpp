@@ -144,6 +144,7 @@ std::string to_json(const Snapshot& snapshot, const std::string& server,
     json.member("detail", problem.detail);
     json.member("hint", problem.hint.text);
   });
+  json.member("certain", snapshot.ambiguity == lock::Ambiguity::none);
   json.end('}');
   return json.take();
 }

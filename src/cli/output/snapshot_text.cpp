@@ -146,9 +146,8 @@ std::string describe_state(const Snapshot& snapshot) {
   if (const auto type = other_than_lock(snapshot)) return "not a lock, but a " + *type;
   const std::string permits = snapshot.permits ? describe_permits(*snapshot.permits) : "";
   if (!snapshot.held) return permits.empty() ? "free" : "free (semaphore), " + permits;
-  return (snapshot.is_any_string ? k_if_lock : std::string()) + "held (" + kind_name(snapshot) +
-         "), " + (permits.empty() ? "" : permits + ", ") +
-         describe_expiry(snapshot.ttl_ms.value_or(-1));
+  return if_lock(snapshot.ambiguity) + "held (" + kind_name(snapshot) + "), " +
+         (permits.empty() ? "" : permits + ", ") + describe_expiry(snapshot.ttl_ms.value_or(-1));
 }
 
 // The state must be seen, so it is the name that is cut.

@@ -51,7 +51,7 @@ std::string describe_wait(const lock::Busy& busy, Milliseconds waited, TimePoint
 // Returns why the lock was not acquired.
 std::string describe_refusal(const lock::Busy& busy) {
   const int permits = busy.permits.value_or(1);
-  std::string text = std::string("not acquired: ") + (busy.is_any_string ? k_if_lock : "");
+  std::string text = "not acquired: " + if_lock(busy.ambiguity);
   const auto kept = describe_kept(busy.owner, busy.holder);
   if (permits > 1) text += "all " + std::to_string(permits) + " permits are ";
   if (kept) return text + (permits > 1 ? "taken, one of them " : "") + *kept;
@@ -75,9 +75,8 @@ bool is_lasting(const lock::Busy& busy) { return !busy.is_free() && !busy.ttl &&
 
 // Returns what to say of a lock that will not end by itself.
 std::string describe_lasting(const lock::Busy& busy) {
-  return std::string(busy.is_any_string ? k_if_lock : "") + "held without an expiry by " +
-         describe_holder(busy.owner, busy.holder) +
-         ": it will not end by itself; if its holder is gone: ";
+  return if_lock(busy.ambiguity) + "held without an expiry by " +
+         describe_holder(busy.owner, busy.holder) + ": it will not end by itself; ";
 }
 
 }  // namespace
@@ -141,7 +140,7 @@ void WaitReport::tell_refusal(const lock::Lock& lock, const lock::Busy& busy) {
     warn("not acquired: the lock is free, but others in its queue are first: " +
          rlock_for_all("inspect-queue " + shell_operands({request_.wish.name}), globals_));
   } else if (is_lasting(busy) && !warned_of_lasting_) {
-    warn("not acquired: " + describe_lasting(busy) + remedy());
+    warn("not acquired: " + describe_lasting(busy) + lasting_remedy(busy));
   } else {
     warn(describe_refusal(busy));
   }
@@ -156,7 +155,7 @@ void WaitReport::tell_grant(const lock::Lock& lock) {
 
 void WaitReport::warn_of_lasting(const lock::Busy& busy) {
   if (!is_lasting(busy) || std::exchange(warned_of_lasting_, true)) return;
-  warn(describe_lasting(busy) + remedy());
+  warn(describe_lasting(busy) + lasting_remedy(busy));
 }
 
 void WaitReport::warn_of_mix(const lock::Lock& lock) {
@@ -196,6 +195,11 @@ std::string WaitReport::remedy(const lock::Busy& busy) const {
   return rlock_for_all(
       "unlock --owner " + shell_quote(busy.owner) + " " + shell_operands({request_.wish.name}),
       globals_);
+}
+
+std::string WaitReport::lasting_remedy(const lock::Busy& busy) const {
+  if (busy.ambiguity == lock::Ambiguity::hash) return k_break_any_hash;
+  return "if its holder is gone: " + remedy();
 }
 
 std::string WaitReport::remedy() const {

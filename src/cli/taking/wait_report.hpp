@@ -35,6 +35,7 @@ class WaitReport {
   void warn_of_ancestor(const lock::Busy& busy);
   [[nodiscard]] std::string remedy() const;
   [[nodiscard]] std::string remedy(const lock::Busy& busy) const;
+  [[nodiscard]] std::string lasting_remedy(const lock::Busy& busy) const;
 
   const Request& request_;
   const Globals& globals_;

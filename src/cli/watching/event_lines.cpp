@@ -29,7 +29,7 @@ std::string describe_event(const LockEvent& event, const Snapshot& snapshot, con
   const std::string& what = event.what;
   const bool is_of_queue = what == "queued" || what == "left";
   std::string text = what != "state" ? what : snapshot.held ? "is held" : "is free";
-  if (what == "state" && snapshot.is_any_string) text = std::string("is ") + k_if_lock + "held";
+  if (what == "state" && snapshot.held) text = "is " + if_lock(snapshot.ambiguity) + "held";
   const lock::About& about = event.party.about;
   const bool is_past = what == "expired" || what == "released";
   if (const auto kept = describe_kept(event.party.owner, about)) {

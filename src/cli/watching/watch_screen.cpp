@@ -80,7 +80,7 @@ std::string LockView::title(std::size_t columns) const {
 }
 
 std::string LockView::state() const {
-  std::string text = snapshot_.is_any_string ? k_if_lock : "";
+  std::string text = if_lock(snapshot_.ambiguity);
   text += snapshot_.held ? "held (" + kind_name(snapshot_) + ")" : "free";
   if (snapshot_.held) {
     const std::int64_t ttl = snapshot_.ttl_ms.value_or(-1);

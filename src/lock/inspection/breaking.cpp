@@ -1,5 +1,7 @@
 #include "lock/inspection/breaking.hpp"
 
+#include <algorithm>
+
 #include "base/integer.hpp"
 #include "base/random.hpp"
 #include "lock/servers/question.hpp"
@@ -27,6 +29,16 @@ redis::Reply run_once(redis::Client& client, const redis::ScriptCall& call, cons
   // All requests are answered, so the latch need not stop a late one.
   if (unanswered == 0) client.send_behind({"DEL", latch});
   return reply;
+}
+
+// Throws Refused if a lock that was found, and not broken, may be an application's hash.
+void check_hash(const Key& lock, const lua::breaking::Found& found) {
+  if (found.outcome == "broken") return;
+  for (std::size_t i = 0; i + 2 < found.holders.size(); i += 3) {
+    const bool is_told = !found.holders[i + 2].as_text().empty();
+    if (is_told || looks_like_field_owner(found.holders[i].as_text())) continue;
+    throw Refused(lock, NotALock{"hash", NotALock::If::hash});
+  }
 }
 
 using Task = decltype(lua::force_release::Call::task);
@@ -89,7 +101,9 @@ lua::breaking::Answer break_lock_or_semaphore(redis::Client& client, const KeyNa
     if (other->kind != "string") return answer;
     return break_semaphore(client, keys, task, expected, unanswered);
   }
-  if (std::get<lua::breaking::Found>(answer).outcome != "free") return answer;
+  const auto& hash = std::get<lua::breaking::Found>(answer);
+  check_hash(keys.lock, hash);
+  if (hash.outcome != "free") return answer;
   int more = 0;
   try {
     auto permits = break_semaphore(client, keys, task, expected, more);
@@ -112,7 +126,9 @@ Breaking request(redis::Client& client, const std::string& name, Breakable what,
                           ? break_lock_or_semaphore(client, keys, task, expected, unanswered)
                           : break_it(client, keys, what, task, expected, unanswered);
   if (const auto* other = std::get_if<lua::breaking::InUse>(&answer)) {
-    throw Refused(name, NotALock{other->kind, what == Breakable::lock && other->kind == "string"});
+    const bool is_string = what != Breakable::simple && other->kind == "string";
+    throw Refused(name,
+                  NotALock{other->kind, is_string ? NotALock::If::simple : NotALock::If::never});
   }
   const auto& reply = std::get<lua::breaking::Found>(answer);
   Breaking breaking;
@@ -133,7 +149,12 @@ Breaking request(redis::Client& client, const std::string& name, Breakable what,
   }
   if (what == Breakable::simple && !found.holders.empty()) {
     const Holder& holder = found.holders.front();
-    found.is_any_string = !holder.is_told && !looks_like_owner(holder.owner);
+    if (!holder.is_told && !looks_like_owner(holder.owner)) found.ambiguity = Ambiguity::string;
+  }
+  if (what == Breakable::hash && std::ranges::any_of(found.holders, [](const Holder& holder) {
+        return !holder.is_told && !looks_like_field_owner(holder.owner);
+      })) {
+    found.ambiguity = Ambiguity::hash;
   }
   return breaking;
 }
@@ -154,7 +175,12 @@ FoundLock look_at(redis::Client& client, const std::string& name, Breakable what
 Breaking break_lock(redis::Client& client, const std::string& name, Breakable what,
                     const std::optional<Words>& expected) {
   int unanswered = 0;
-  if (expected) return request(client, name, what, "only", *expected, unanswered);
+  if (expected) {
+    if (what == Breakable::lock && !std::ranges::all_of(*expected, looks_like_field_owner)) {
+      (void)look_at(client, name, what);
+    }
+    return request(client, name, what, "only", *expected, unanswered);
+  }
   // Name the holders here, too: a request that the server runs twice, however late, must not break
   // the lock of the next holder. If a request got no answer, do not send one with other names.
   Breaking breaking{Breaking::Outcome::held_by_others, look_at(client, name, what)};
@@ -181,7 +207,7 @@ std::optional<Eviction> evict(redis::Client& client, const std::string& name,
                               .waiter = waiter};
   const auto answer = lua::evict::read(run_once(client, call, latch, unanswered));
   if (const auto* other = std::get_if<lua::evict::InUse>(&answer)) {
-    throw Refused(name, NotALock{other->kind, false});
+    throw Refused(name, NotALock{other->kind});
   }
   const auto* evicted = std::get_if<lua::evict::Evicted>(&answer);
   if (evicted == nullptr) return std::nullopt;

@@ -11,17 +11,17 @@
 
 namespace rlock::lock {
 
-// What to break under a name. Any application may keep a string there, so a string is a lock only
-// if the user says so.
-enum class Breakable { lock, simple };
+// What to break under a name. Any application may keep a string or a hash there. So a string, or a
+// hash whose owners do not look like owners, is a lock only if the user says so (simple, hash).
+enum class Breakable { lock, simple, hash };
 
 // A lock as a request found it. Times are milliseconds of the server's clock since 1970.
 struct FoundLock {
   std::int64_t time_ms = 0;
-  std::int64_t ttl_ms = -1;     // -1: no expiry
-  std::vector<Holder> holders;  // none: it is free
-  bool is_any_string = false;   // as in Snapshot, but the owner is the whole value
-  std::int64_t queued = 0;      // waiters in its queue
+  std::int64_t ttl_ms = -1;               // -1: no expiry
+  std::vector<Holder> holders;            // none: it is free
+  Ambiguity ambiguity = Ambiguity::none;  // as in Snapshot, but the owner is the whole value
+  std::int64_t queued = 0;                // waiters in its queue
   // Subscriptions of waiters that do not queue, and of `rlock watch`. Nothing: the user may not
   // ask.
   std::optional<std::int64_t> listening{};

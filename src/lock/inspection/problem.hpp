@@ -23,8 +23,8 @@ struct Several {
 struct NoExpiry {
   static constexpr const char* k_code = "no_expiry";
   // holders: several owners hold the lock at once. number: may also be a semaphore of another
-  // client. any_string, any_number: nothing shows that the string is a lock.
-  enum class Of { lock, holders, string, number, any_string, any_number };
+  // client. any_string, any_number, any_hash: nothing shows that the string or hash is a lock.
+  enum class Of { lock, holders, string, number, any_string, any_number, any_hash };
   Of of = Of::lock;
   std::optional<Several> permits{};  // the owners of a semaphore's permits that never end
 };

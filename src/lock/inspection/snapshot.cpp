@@ -120,8 +120,9 @@ void add_holders(Snapshot& snapshot, const Replies& items, Pairs& infos) {
     if (content.empty()) return;
     add_holder(snapshot, infos, content[0].as_text(), "1");
     Holder& holder = snapshot.holders.back();
-    snapshot.is_any_string = !holder.is_told && !looks_like_owner(holder.owner);
-    if (snapshot.is_any_string) holder.owner = start_of(holder.owner);
+    if (holder.is_told || looks_like_owner(holder.owner)) return;
+    snapshot.ambiguity = Ambiguity::string;
+    holder.owner = start_of(holder.owner);
   }
   if (items[k_type].as_text() != "hash") return;
   for (std::size_t i = 0; i + 1 < content.size(); i += 2) {
@@ -188,6 +189,15 @@ bool add_permits(Snapshot& snapshot, const Replies& items, Pairs& infos) {
   permits.available = number.value_or(0) + permits.ended;
   snapshot.held = !snapshot.holders.empty();
   return true;
+}
+
+// Returns whether a hash, of which each field fits a lock, has an owner that may be an
+// application's.
+bool is_any_hash(const Snapshot& snapshot) {
+  if (!snapshot.is(Shape::hash) && !snapshot.is(Shape::sides)) return false;
+  return std::ranges::any_of(snapshot.holders, [](const Holder& holder) {
+    return !holder.is_told && !looks_like_field_owner(holder.owner);
+  });
 }
 
 // Sets the kind if the lock's key alone does not show it.
@@ -285,6 +295,7 @@ Snapshot read_snapshot(const std::string& name, redis::Reply reply, Ears ears) {
   snapshot.listening = count_listening(snapshot, items[k_listening], ears);
   add_raw_queue(snapshot, reply.items[k_queue], reply.items[k_scores]);
   add_kind(snapshot, type);
+  if (is_any_hash(snapshot)) snapshot.ambiguity = Ambiguity::hash;
   snapshot.problems = find_problems(snapshot,
                                     {{keys.lock, type},
                                      {keys.queue, items[k_queue_type].as_text()},

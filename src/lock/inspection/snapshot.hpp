@@ -56,8 +56,8 @@ struct Snapshot {
   std::string name;
   std::int64_t time_ms = 0;
   bool held = false;
-  // A string, and nothing shows that it is a lock. The owner is the start of its value.
-  bool is_any_string = false;
+  // Whether it may be no lock. Of a string, the owner is then the start of its value.
+  Ambiguity ambiguity = Ambiguity::none;
   std::optional<Kind> kind;  // `read` stands for both sides of a read/write lock
   bool is_unknown = false;   // what is there is no lock, so it has no kind
   // Nothing: free. -1: no expiry. For a semaphore: until the last permit in use ends.

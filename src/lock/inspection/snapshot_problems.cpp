@@ -28,12 +28,13 @@ std::vector<std::string> orphans(const Snapshot& snapshot) {
 
 NoExpiry::Of what_lasts(const Snapshot& snapshot) {
   using Of = NoExpiry::Of;
+  if (snapshot.ambiguity == Ambiguity::hash) return Of::any_hash;
   if (!snapshot.is(Shape::string)) {
     return snapshot.holders.size() > 1 ? Of::holders : Of::lock;
   }
   const bool is_number = !snapshot.holders.empty() && snapshot.holders[0].owner.find_first_not_of(
                                                           "0123456789") == std::string::npos;
-  if (snapshot.is_any_string) return is_number ? Of::any_number : Of::any_string;
+  if (snapshot.ambiguity == Ambiguity::string) return is_number ? Of::any_number : Of::any_string;
   return is_number ? Of::number : Of::string;
 }
 
@@ -113,6 +114,7 @@ std::vector<std::string> no_readers(const Snapshot& snapshot) {
 }
 
 void find_dead_readers(std::vector<Problem>& problems, const Snapshot& snapshot) {
+  if (snapshot.ambiguity != Ambiguity::none) return;
   std::vector<std::string> dead = snapshot.dead_readers;
   const std::vector<std::string> others = no_readers(snapshot);
   std::erase_if(dead, [&](const std::string& reader) {

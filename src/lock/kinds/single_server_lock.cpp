@@ -124,9 +124,14 @@ Busy SingleServerLock::explain(const lua::taking::Busy& reply) const {
     if (reply.ask_after) busy.ask_after = Milliseconds(*reply.ask_after);
     if (*reply.place >= 0) busy.place = static_cast<int>(*reply.place);
   }
-  if (is_string()) {
-    busy.is_any_string = !busy.held_for && !looks_like_owner(busy.owner);
-    if (busy.is_any_string) busy.owner = start_of(busy.owner);
+  if (!busy.held_for && !busy.owner.empty()) {  // nothing is told of the owner
+    if (is_string() && !looks_like_owner(busy.owner)) {
+      busy.ambiguity = Ambiguity::string;
+      busy.owner = start_of(busy.owner);
+    } else if (traits().shape != Shape::permits && !is_string() &&
+               !looks_like_field_owner(busy.owner)) {
+      busy.ambiguity = Ambiguity::hash;
+    }
   }
   busy.waiters =
       static_cast<int>(std::clamp<std::int64_t>(reply.waiters.value_or(0), 0, k_most_waiters));

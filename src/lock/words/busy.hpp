@@ -15,7 +15,7 @@ struct Busy {
   std::optional<Milliseconds> ttl;  // nothing: it has no expiry; 0 where it is free
   std::string owner;                // empty where unknown, and so are the fields of `holder`
   About holder;
-  bool is_any_string = false;  // as in Snapshot
+  Ambiguity ambiguity = Ambiguity::none;  // as in Snapshot
   std::optional<Milliseconds> held_for;
   std::optional<int> place;               // in the queue of a fair lock, where 0 is the head
   std::optional<Milliseconds> ask_after;  // if so, when to ask again although nobody calls

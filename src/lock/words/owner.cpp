@@ -39,6 +39,15 @@ About about_this_host() {
   return {.host = host.data(), .user = user_name()};
 }
 
+constexpr std::string_view k_uuid = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+
+bool is_hex(char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; }
+
+bool starts_with_uuid(std::string_view text) {
+  const auto fits = [](char shape, char c) { return shape == 'x' ? is_hex(c) : c == '-'; };
+  return std::ranges::equal(k_uuid, text.substr(0, k_uuid.size()), fits);
+}
+
 }  // namespace
 
 std::string fresh_owner() { return random_uuid() + ":" + std::to_string(::getpid()); }
@@ -54,8 +63,6 @@ std::string anonymous_owner() {
 }
 
 bool looks_like_owner(std::string_view value) {
-  constexpr std::string_view k_shape = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
-  const auto is_hex = [](char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; };
   const auto is_base64 = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '+' || c == '/';
   };
@@ -65,12 +72,25 @@ bool looks_like_owner(std::string_view value) {
       std::all_of(value.begin(), value.end() - 2, is_base64)) {
     return true;
   }
-  const auto fits = [&](char shape, char c) { return shape == 'x' ? is_hex(c) : c == '-'; };
-  if (!std::ranges::equal(k_shape, value.substr(0, k_shape.size()), fits)) return false;
-  value.remove_prefix(k_shape.size());
+  if (!starts_with_uuid(value)) return false;
+  value.remove_prefix(k_uuid.size());
   if (value.empty()) return true;
   return value.size() > 1 && value[0] == ':' &&
          value.find_first_not_of("0123456789", 1) == std::string_view::npos;
+}
+
+bool looks_like_field_owner(std::string_view field) {
+  if (!starts_with_uuid(field)) return false;
+  field.remove_prefix(k_uuid.size());
+  if (!field.starts_with(':')) return false;
+  field.remove_prefix(field.starts_with(":-") ? 2 : 1);  // a Java long can be negative
+  const std::size_t digits = std::min(field.find_first_not_of("0123456789"), field.size());
+  field.remove_prefix(digits);
+  const auto is_of_name = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == ':';
+  };
+  return digits > 0 && (field.empty() || (field.size() > 1 && field[0] == ':' &&
+                                          std::ranges::all_of(field, is_of_name)));
 }
 
 std::string start_of(std::string_view value) {

@@ -31,6 +31,13 @@ inline constexpr std::size_t k_longest_value = lua::k_longest_value;
 // and secret.
 [[nodiscard]] bool looks_like_owner(std::string_view value);
 
+// Returns whether the field of a hash looks like an owner of rlock or Redisson: UUID:NUMBER, also
+// with ":write" or the identifier of a transaction after it. Other fields may be an application's.
+[[nodiscard]] bool looks_like_field_owner(std::string_view field);
+
+// What may be no lock: a string, or a hash, of which nothing shows that it is a lock.
+enum class Ambiguity { none, string, hash };
+
 // Returns the first 8 bytes of a value, without a character that is cut, and "..." where that is
 // not all.
 [[nodiscard]] std::string start_of(std::string_view value);

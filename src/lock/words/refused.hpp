@@ -32,8 +32,11 @@ struct InUse {
 // There is no lock to be broken, and no queue.
 struct NotALock {
   static constexpr const char* k_code = "not_a_lock";
-  std::string found;            // as in InUse
-  bool is_breakable_as_simple;  // a string, which is a lock if the user says so
+  // Whether it is a lock if the user says so: a string, or a hash with owners like an
+  // application's.
+  enum class If { never, simple, hash };
+  std::string found;  // as in InUse
+  If breakable = If::never;
 };
 
 // The counter of fencing tokens is not a counter.

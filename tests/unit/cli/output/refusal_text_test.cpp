@@ -71,8 +71,8 @@ TEST_CASE("a name that is in use is told with the option that takes it") {
 
 TEST_CASE("what is not a lock, or not a counter, is told as what it is") {
   const std::string text = "job: the name is in use by something else (string)";
-  CHECK(told("job", lock::NotALock{"string", false}, ExitStatus::wrong_kind) == text);
-  CHECK(told("job", lock::NotALock{"string", true}, ExitStatus::wrong_kind) ==
+  CHECK(told("job", lock::NotALock{"string"}, ExitStatus::wrong_kind) == text);
+  CHECK(told("job", lock::NotALock{"string", lock::NotALock::If::simple}, ExitStatus::wrong_kind) ==
         text + ": if it is a lock, and no semaphore that nobody holds, --kind simple breaks it");
   CHECK(told("job", lock::NoCounter{"it is\na list"}, ExitStatus::wrong_kind) ==
         "job: no fencing token from redisson_lock_token:{job}: it is\\na list");

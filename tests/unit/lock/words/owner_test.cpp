@@ -70,3 +70,17 @@ TEST_CASE("what looks like an owner: a UUID, and what redis-py, node-redlock and
     CHECK_FALSE(looks_like_owner(value));
   }
 }
+
+TEST_CASE("what looks like an owner in a hash: what rlock and Redisson write") {
+  const std::string uuid = "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a7";
+  for (const char* end : {":42", ":-42", ":42:write", ":42:0a1b", ":42:0a1b:write"}) {
+    CAPTURE(end);
+    CHECK(looks_like_field_owner(uuid + end));
+  }
+  for (const std::string& field : {std::string(), std::string("2026:11"), uuid, uuid + ":",
+                                   uuid + ":-", uuid + ":x", uuid + ":42x", uuid + ":42:",
+                                   uuid + ":42:a b", uuid.substr(1) + ":42", "x" + uuid + ":42"}) {
+    CAPTURE(field);
+    CHECK_FALSE(looks_like_field_owner(field));
+  }
+}
