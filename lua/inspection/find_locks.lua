@@ -4,12 +4,15 @@
 --#arg count count
 --#arg pattern text  a glob for lock names
 --#arg simple text  a glob for the names of string locks; empty: none
+--#arg counts flag  whether to look for strings that look like locks, if there is no such glob
 --#args cursors  from the step before; none at first
---#parts cursors matching beside unread total run
+--#parts cursors matching beside unread total run alike replication keyspace
 -- Returns these parts. cursors: the cursor of each walk ('': ended). matching: names that match their pattern.
 -- beside: names found by other keys of a lock (queue, side key, permits), whatever the name. unread: how many keys
 -- it could not look at. total: how many keys the server has. run: of the server. total and run are nil if the user
--- may not ask. A name may come more than once, and may not be a lock.
+-- may not ask. A name may come more than once, and may not be a lock. alike: strings whose names match `pattern` and
+-- whose values look like those of locks. replication, keyspace: these parts of INFO at the first step; nil if the user
+-- may not ask. keyspace also only if the database is empty.
 --#read-only
 local k_longest_count = 10     -- digits of a hold count
 local k_braced = 'rlock_info_braced:'  -- the side keys of names such as {a}
@@ -55,12 +58,15 @@ local function is_lock(key)
   return not is_huge(key)
 end
 
+-- Returns whether a string belongs to another lock.
+local function is_of_other(key)
+  return starts_with(key, 'redisson_unlock_latch:') or starts_with(key, 'redisson_lock_token:') or
+    key:find(':rwlock_timeout:%d+$') ~= nil
+end
+
 -- Returns whether a string counts as a lock: every string does, unless it belongs to another lock.
 local function is_string_lock(key)
-  if starts_with(key, 'redisson_unlock_latch:') or starts_with(key, 'redisson_lock_token:') or
-     key:find(':rwlock_timeout:%d+$') then
-    return false
-  end
+  if is_of_other(key) then return false end
   local length = redis.pcall('strlen', key)
   return type(length) == 'number' and length <= k_longest_value or skip()
 end
@@ -74,7 +80,19 @@ local function lock_beside(rest)
   return inner
 end
 
-local matching, beside = {}, {}
+-- Returns whether a string has an expiry, and a value like those of redis-py, node-redlock and redsync, or a UUID.
+local function is_alike(key)
+  if is_of_other(key) then return false end
+  local length = redis.pcall('strlen', key)
+  if length ~= 32 and length ~= 24 and length ~= 36 or redis.pcall('pttl', key) == -1 then return false end
+  local value = redis.pcall('get', key)
+  if type(value) ~= 'string' then return false end
+  if length == 32 then return value:find('^%x+$') ~= nil end
+  if length == 24 then return value:find('^[%w+/]+==$') ~= nil end
+  return value:find('^' .. k_uuid .. '$') ~= nil
+end
+
+local matching, beside, alike = {}, {}, {}
 local function add(to, name)
   if #name > 0 and #name <= k_longest_name then to[#to + 1] = name end
 end
@@ -104,7 +122,14 @@ end
 local walks = {{look = is_lock, match = pattern, 'type', 'hash'},
                {look = look_beside, match = 'r*'},
                {look = look_at_permits, match = '*:timeout', 'type', 'zset'}}
-if simple ~= '' then walks[4] = {look = is_string_lock, match = simple, 'type', 'string'} end
+if simple ~= '' then
+  walks[4] = {look = is_string_lock, match = simple, 'type', 'string'}
+elseif counts then
+  local function look_alike(key)
+    if is_alike(key) then add(alike, key) end
+  end
+  walks[4] = {look = look_alike, match = pattern, 'type', 'string'}
+end
 
 local next_cursors = {}
 for i, walk in ipairs(walks) do
@@ -122,4 +147,11 @@ end
 local size = redis.pcall('dbsize')
 local about = redis.pcall('info', 'server')
 local run = type(about) == 'string' and about:match('run_id:(%x+)')
-return {next_cursors, matching, beside, unread, type(size) == 'number' and size, run or false}
+local function ask_server(part)
+  local text = redis.pcall('info', part)
+  return type(text) == 'string' and text
+end
+local replication = not cursors[1] and ask_server('replication')
+local keyspace = not cursors[1] and size == 0 and ask_server('keyspace')
+return {next_cursors, matching, beside, unread, type(size) == 'number' and size, run or false, alike, replication,
+        keyspace}

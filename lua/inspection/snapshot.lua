@@ -13,13 +13,14 @@
 --#arg semaphore_channel key
 --#arg is_cluster flag
 --#parts now type ttl content queue scores token queue_type scores_type info_type info listeners
---#parts elsewhere dead_readers token_type token_ttl permits permits_out has_permits listening
+--#parts elsewhere dead_readers token_type token_ttl permits permits_out has_permits listening replication keyspace
 -- Returns these parts, or 'LONG' if there are more entries than `most`. now: ms. content: {field, value...}, or
 -- {value} of a string. queue: {member...}. scores: {member, score...}. token: may be nil. info: {owner, JSON...}.
 -- listeners: how many listen on the channel of each of the first waiters (empty: unknown). elsewhere: 1 if there may
 -- be listeners that this server does not see. dead_readers: readers whose keys are all gone. permits: {permit, its
 -- end...} of a semaphore, at most k_most_holders. permits_out: their number. has_permits: 1 if the key of the permits
--- exists. listening: how many listen on each of the three channels; nil if the user may not ask.
+-- exists. listening: how many listen on each of the three channels; nil if the user may not ask. replication,
+-- keyspace: these parts of INFO, or nil if the user may not ask. keyspace also only if the database is empty.
 --#read-only
 local function type_of(key) return redis.call('type', key).ok end
 --#include now.lua
@@ -102,7 +103,16 @@ end
 local listeners, elsewhere = {}, false
 if type_of(queue) == 'list' then listeners, elsewhere = count_listeners() end
 
+local function ask_server(part)
+  local text = redis.pcall('info', part)
+  return type(text) == 'string' and text
+end
+local replication = ask_server('replication')
+-- Clients listen at the master of a replica.
+if replication and replication:find('role:slave', 1, true) then elsewhere = true end
+local keyspace = kind == 'none' and redis.pcall('dbsize') == 0 and ask_server('keyspace')
+
 return {string.format('%.0f', now), kind, ttl, content, members, deadlines,
         ask('string', 'get', token), type_of(queue), type_of(scores), type_of(info), known, listeners,
         elsewhere and 1 or 0, dead, type_of(token), redis.call('pttl', token),
-        ends, count_out, has_out and 1 or 0, count_listening()}
+        ends, count_out, has_out and 1 or 0, count_listening(), replication, keyspace}

@@ -22,6 +22,7 @@ Reply info(Store& store, const Words& words) {
                        std::to_string(Store::k_up_s + (store.now_ms - k_now_ms) / 1000) + "\r\n");
   }
   if (section == "replication") return Reply::bulk("# Replication\r\nconnected_slaves:0\r\n");
+  if (section == "keyspace") return Reply::bulk("# Keyspace\r\n");
   if (section == "cluster") return Reply::bulk("# Cluster\r\ncluster_enabled:0\r\n");
   refuse(words);
 }

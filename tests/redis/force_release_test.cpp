@@ -63,7 +63,7 @@ class Listener {
 TEST_CASE("force_release: a hold count that does not fit counts as one") {
   Fixture f;
   f.server.command({"HSET", "job", "u:1", "99999999999999999999"});
-  CHECK(lock::look_at(f.client, "job", Breakable::lock).holders.at(0).count == 1);
+  CHECK(lock::look_at(f.client, "job", Breakable::hash).holders.at(0).count == 1);
 }
 
 TEST_CASE("force_release: breaks the lock, tells the waiters, and who held it and since when") {
@@ -97,7 +97,7 @@ TEST_CASE("force_release: only looks") {
   f.server.command({"PEXPIRE", "job", "60000"});
   f.server.command({"RPUSH", test::k_queue, "r:1", "r:2"});
   const std::string before = f.server.command({"DUMP", "job"});
-  const lock::FoundLock found = lock::look_at(f.client, "job", Breakable::lock);
+  const lock::FoundLock found = lock::look_at(f.client, "job", Breakable::hash);
   CHECK(found.holders.size() == 1);
   CHECK(found.queued == 2);
   CHECK(found.ttl_ms > 0);
@@ -145,7 +145,7 @@ TEST_CASE("force_release: breaks a read/write lock, its readers' timeouts, and w
                             "{job}:b:1:rwlock_timeout:1"}) {
       f.server.command({"SET", key, "1"});
     }
-    const Breaking result = lock::break_lock(f.client, "job", Breakable::lock);
+    const Breaking result = lock::break_lock(f.client, "job", Breakable::hash);
     REQUIRE(result.found.holders.size() == 2);
     for (const lock::Holder& holder : result.found.holders) {
       CHECK(holder.mode == lock::Holder::Mode::read);
@@ -154,12 +154,12 @@ TEST_CASE("force_release: breaks a read/write lock, its readers' timeouts, and w
   SUBCASE("held a thousand times") {
     f.server.command({"HSET", "job", "mode", "read", "a:1", "1000"});
     f.server.command({"SET", "{job}:a:1:rwlock_timeout:1000", "1"});
-    CHECK(breaks(f.client) == Words{"a:1"});
+    CHECK(breaks(f.client, Breakable::hash) == Words{"a:1"});
   }
   SUBCASE("held by a writer, who reads, too") {
     f.server.command({"HSET", "job", "mode", "write", "a:1:write", "1", "a:1", "1"});
     f.server.command({"SET", "{job}:a:1:rwlock_timeout:1", "1"});
-    const Breaking result = lock::break_lock(f.client, "job", Breakable::lock);
+    const Breaking result = lock::break_lock(f.client, "job", Breakable::hash);
     REQUIRE(result.found.holders.size() == 2);
     CHECK(result.found.holders[0].mode == lock::Holder::Mode::write);
   }
@@ -172,7 +172,7 @@ TEST_CASE("force_release: a name with a brace has its readers' timeouts under Re
   Fixture f;
   f.server.command({"HSET", "{t}:job", "mode", "read", "a:1", "1"});
   f.server.command({"SET", "{t}:job:a:1:rwlock_timeout:1", "1"});
-  CHECK(lock::break_lock(f.client, "{t}:job", Breakable::lock).outcome ==
+  CHECK(lock::break_lock(f.client, "{t}:job", Breakable::hash).outcome ==
         Breaking::Outcome::broken);
   CHECK(f.is_empty());
 }
@@ -225,11 +225,25 @@ TEST_CASE("force_release: leaves alone what is no lock") {
   CHECK(f.server.keys() == Words{"job"});
 }
 
+TEST_CASE("force_release: breaks a hash without owners of rlock or Redisson only as a hash") {
+  Fixture f;
+  f.server.command({"HSET", "job", "2026:11", "4711"});
+  const auto refusal = test::refusal_of<lock::NotALock>([&] { return breaks(f.client); });
+  CHECK(refusal.breakable == lock::NotALock::If::hash);
+  // Also if somebody names the owner.
+  CHECK_THROWS_AS((void)lock::break_lock(f.client, "job", Breakable::lock, Words{"2026:11"}),
+                  Error);
+  CHECK_THROWS_AS((void)lock::look_at(f.client, "job", Breakable::lock), Error);
+  CHECK(f.server.command({"HGET", "job", "2026:11"}) == "4711");
+  CHECK(breaks(f.client, Breakable::hash) == Words{"2026:11"});
+  CHECK(f.is_empty());
+}
+
 TEST_CASE("force_release: breaks only what was expected") {
   Fixture f;
   f.server.command({"HSET", "job", "mode", "read", "a:1", "1", "b:1", "1"});
   const auto outcome = [&](const Words& expected) {
-    return lock::break_lock(f.client, "job", Breakable::lock, expected).outcome;
+    return lock::break_lock(f.client, "job", Breakable::hash, expected).outcome;
   };
   CHECK(outcome({"a:1"}) == Breaking::Outcome::held_by_others);
   CHECK(outcome({}) == Breaking::Outcome::held_by_others);
@@ -243,8 +257,8 @@ TEST_CASE("force_release: works when the server is out of memory") {
   Fixture f;
   f.server.command({"HSET", "job", "u:1", "1"});
   f.server.command({"CONFIG", "SET", "maxmemory", "1"});
-  CHECK(breaks(f.client) == Words{"u:1"});
-  CHECK(breaks(f.client).empty());
+  CHECK(breaks(f.client, Breakable::hash) == Words{"u:1"});
+  CHECK(breaks(f.client, Breakable::hash).empty());
   CHECK(f.is_empty());
 }
 

@@ -13,6 +13,7 @@
 #include "redis/server_error.hpp"
 #include "redis/url.hpp"
 #include "support/fair_lock.hpp"
+#include "support/foreign_owner.hpp"
 #include "support/server.hpp"
 #include "support/wait_until.hpp"
 #include "support/words.hpp"
@@ -220,16 +221,19 @@ TEST_CASE("snapshot: a long queue of another kind of lock, and beside keys of th
 TEST_CASE("snapshot: a reader whose keys are all gone is dead") {
   test::Server server;
   redis::Client client = client_of(server);
-  server.command({"HSET", "job", "mode", "read", "a:1", "1", "b:2", "3", "c:3", "2"});
+  const std::string a = test::k_foreign_client + ":1";
+  const std::string b = test::k_foreign_client + ":2";
+  const std::string c = test::k_foreign_client + ":3";
+  server.command({"HSET", "job", "mode", "read", a, "1", b, "3", c, "2"});
   server.command({"PEXPIRE", "job", "60000"});
-  server.command({"SET", "{job}:a:1:rwlock_timeout:1", "1"});
-  server.command({"SET", "{job}:b:2:rwlock_timeout:3", "1"});
+  server.command({"SET", "{job}:" + a + ":rwlock_timeout:1", "1"});
+  server.command({"SET", "{job}:" + b + ":rwlock_timeout:3", "1"});
   Snapshot snapshot = lock::take_snapshot(client, "job");
-  CHECK(snapshot.dead_readers == std::vector<std::string>{"c:3"});
+  CHECK(snapshot.dead_readers == std::vector<std::string>{c});
   CHECK(codes_of(snapshot) == Codes{"dead_reader"});
-  CHECK(std::get<lock::DeadReaders>(snapshot.problems[0]).readers.first == "c:3");
+  CHECK(std::get<lock::DeadReaders>(snapshot.problems[0]).readers.first == c);
 
-  server.command({"SET", "{job}:c:3:rwlock_timeout:2", "1"});
+  server.command({"SET", "{job}:" + c + ":rwlock_timeout:2", "1"});
   CHECK(lock::take_snapshot(client, "job").problems.empty());
 }
 

@@ -15,6 +15,7 @@
 #include "cli/output/json.hpp"
 #include "cli/output/paint.hpp"
 #include "cli/output/problem_text.hpp"
+#include "cli/output/view_text.hpp"
 #include "cli/terminal/terminal_size.hpp"
 #include "lock/inspection/leftovers.hpp"
 #include "lock/inspection/listened.hpp"
@@ -66,13 +67,20 @@ class Report {
   void end(std::size_t locks, bool is_part) const {
     if (json_) return;
     std::string text = "looked at the server and " + plural(locks, "lock") + ": ";
-    if (is_healthy()) text += is_part ? "no problem found there" : paint_(Tone::good, "healthy");
+    if (is_healthy()) {
+      text += is_part      ? "no problem found there"
+              : is_unsure_ ? "no problem found, but not everything is known"
+                           : paint_(Tone::good, "healthy");
+    }
     for (const auto& [level, count] : counts_) {
       text += (text.ends_with(": ") ? "" : ", ") + std::to_string(count) + " " + level +
               (count != 1 && (level == "problem" || level == "note") ? "s" : "");
     }
     print(text + "\n");
   }
+
+  // Notes that what was found does not show whether all is well.
+  void doubt() { is_unsure_ = true; }
 
   [[nodiscard]] bool is_healthy() const { return !counts_.contains("problem"); }
 
@@ -83,6 +91,7 @@ class Report {
   bool json_;
   Paint paint_;
   std::map<std::string, std::size_t> counts_;
+  bool is_unsure_ = false;
 };
 
 class Doctor {
@@ -129,7 +138,10 @@ class Doctor {
 
   // Both return how many locks were examined.
   std::size_t examine_named() {
-    examine(lock::take_snapshot(client_, *options_.name));
+    const lock::Snapshot snapshot = lock::take_snapshot(client_, *options_.name);
+    const auto pattern = describe_pattern(snapshot, Remedies(globals_, client_));
+    if (pattern && !globals_.quiet) say(*pattern);
+    examine(snapshot);
     return 1;
   }
   std::size_t examine_all() {
@@ -159,6 +171,7 @@ class Doctor {
       if (client_.is_cluster()) {
         problem.detail = server.options().endpoint.display() + ": " + problem.detail;
       }
+      if (std::holds_alternative<lock::EmptyDatabase>(finding.problem)) report_.doubt();
       const bool is_problem = finding.level == lock::Level::problem;
       report_.add(std::nullopt, is_problem ? "problem" : "note", problem);
     }
@@ -196,6 +209,10 @@ class Doctor {
     const Remedies remedies(globals_, client_);
     for (const ProblemText& problem : describe_problems(problems, name, remedies)) {
       report_.add(name, "problem", problem);
+    }
+    if (snapshot.unknown_waiters) {
+      report_.doubt();
+      report_.add(name, "note", describe_problem(*snapshot.unknown_waiters, name, remedies));
     }
     if (const auto sleepers = lock::find_sleepers(snapshot, listened_)) {
       report_.add(name, "note", describe_problem(*sleepers, name, remedies));

@@ -9,6 +9,7 @@
 #include "cli/output/remedy.hpp"
 #include "cli/output/snapshot_json.hpp"
 #include "cli/output/snapshot_text.hpp"
+#include "cli/output/view_text.hpp"
 #include "cli/settings/key_format.hpp"
 #include "cli/terminal/terminal_size.hpp"
 #include "lock/inspection/snapshot.hpp"
@@ -22,12 +23,20 @@ void inspect(const Globals& globals, const redis::ClientOptions& options, const 
   if (snapshot.listening.value_or(0) > 0) {
     snapshot.listening_clients = lock::listening_clients(client, name);
   }
-  const auto problems = describe_problems(snapshot.problems, name, Remedies(globals, client));
+  const Remedies remedies(globals, client);
+  const auto problems = describe_problems(snapshot.problems, name, remedies);
+  std::vector<ProblemText> notes;
+  if (const auto& unknown = snapshot.unknown_waiters) {
+    notes.push_back(describe_problem(*unknown, name, remedies));
+  }
+  if (!globals.quiet) {
+    for (const std::string& line : describe_view(snapshot, remedies)) say(line);
+  }
   if (globals.json) {
-    print(to_json(snapshot, options.endpoint.display(), problems) + "\n");
+    print(to_json(snapshot, options.endpoint.display(), problems, notes) + "\n");
   } else {
     print(to_text(snapshot, problems, terminal_columns(STDOUT_FILENO),
-                  globals.verbose ? Detail::raw : Detail::people));
+                  globals.verbose ? Detail::raw : Detail::people, notes));
   }
 }
 

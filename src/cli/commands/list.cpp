@@ -6,9 +6,12 @@
 #include <unistd.h>
 
 #include "base/escape.hpp"
+#include "base/shell_quote.hpp"
+#include "base/wording.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/output/list_row.hpp"
 #include "cli/output/problem_text.hpp"
+#include "cli/output/view_text.hpp"
 #include "cli/taking/taking.hpp"
 #include "cli/terminal/terminal_size.hpp"
 #include "cli/terminal/transient_line.hpp"
@@ -41,7 +44,7 @@ class List {
     masters_.emplace(client_);
     masters_->for_each([&](redis::Client& master) {
       lock::LockScan& scan =
-          scans_.emplace_back(master, lock::LockPatterns{options_.pattern, options_.simple});
+          scans_.emplace_back(master, lock::LockPatterns{options_.pattern, options_.simple, true});
       while (!scan.is_done()) {
         const std::vector<std::string> names = scan.next();
         show(progress);
@@ -69,6 +72,12 @@ class List {
     std::int64_t unread = refused_;
     for (const lock::LockScan& scan : scans_) unread += scan.unread();
     if (unread > 0) say("list: " + describe_left_out(unread));
+    tell_of_servers();
+    tell_of_strings();
+    if (unknown_waiters_ > 0) {
+      say("list: it is unknown whether " + plural(unknown_waiters_, "waiter") +
+          (unknown_waiters_ == 1 ? " is" : " are") + " alive; rlock doctor says what would tell");
+    }
     if (!rows_.empty()) return;
     const std::string what = options_.stuck ? "no lock has a problem" : "no locks";
     say("list: " + what + " on " + client_.options().endpoint.display() +
@@ -76,7 +85,34 @@ class List {
   }
 
  private:
+  void tell_of_servers() const {
+    const Remedies remedies(globals_, client_);
+    for (const lock::LockScan& scan : scans_) {
+      for (const std::string& line :
+           describe_view(scan.replication(), scan.other_databases(), remedies, "list")) {
+        say("list: " + line);
+      }
+    }
+  }
+
+  // Applications keep such strings for other purposes, too, so they are not shown unasked.
+  void tell_of_strings() const {
+    std::size_t count = 0;
+    bool may_be_more = false;
+    for (const lock::LockScan& scan : scans_) {
+      count += scan.alike();
+      may_be_more = may_be_more || scan.alike() == lock::LockScan::k_most_alike;
+    }
+    if (count == 0) return;
+    say("list: " + (may_be_more ? "at least " : std::string()) + plural(count, "string") +
+        (count == 1 ? " looks like a lock" : " look like locks") + "; --simple " +
+        shell_quote(options_.pattern) + (count == 1 ? " shows it" : " shows them"));
+  }
+
   void add(const std::optional<Snapshot>& snapshot) {
+    if (snapshot && snapshot->unknown_waiters) {
+      unknown_waiters_ += snapshot->unknown_waiters->waiters.count;
+    }
     if (!snapshot) {
       ++refused_;
     } else if (!snapshot->problems.empty() ||
@@ -114,6 +150,7 @@ class List {
   // or the cells of its row: a queue can be long, and the locks many.
   ListRows rows_;
   std::int64_t refused_ = 0;
+  std::size_t unknown_waiters_ = 0;
 };
 
 int run_list(const Globals& globals, const ListOptions& options) {

@@ -229,8 +229,7 @@ Action set_up_unlock(OptionSet command, const Invocation& invocation) {
   command.add_flag("-y,--yes", options->yes, "Break the lock without asking");
   command.require("--yes", "--force");
   command.add_value("--kind", &options->kind, "KIND",
-                    "Break a string (simple) or a hash (hash) that may not be a lock",
-                    {"simple", "hash"});
+                    "Break a string or a hash that may not be a lock", {"simple", "hash"});
   command.require("--kind", "--force");
   options->key_format.add_to(command);
   return [&invocation, options] { return run_unlock(invocation.globals, *options); };

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <poll.h>
+#include <set>
 #include <signal.h>
 #include <unistd.h>
 
@@ -39,9 +40,10 @@ struct WatchPlan {
   TimePoint end = TimePoint::max();
   bool json = false;
   bool on_screen = false;
+  bool quiet = false;
 };
 
-WatchPlan make_plan(const WatchOptions& options, bool json) {
+WatchPlan make_plan(const WatchOptions& options, const Globals& globals) {
   WatchPlan plan;
   for (const std::string& name : options.key_format.keys_of(options.names)) {
     if (std::ranges::find(plan.names, name) == plan.names.end()) plan.names.push_back(name);
@@ -50,8 +52,9 @@ WatchPlan make_plan(const WatchOptions& options, bool json) {
   if (options.span) {
     plan.end = after(BootClock::now(), parse_duration_option("--for", *options.span));
   }
-  plan.json = json;
-  plan.on_screen = !json && FullScreen::is_possible();
+  plan.json = globals.json;
+  plan.quiet = globals.quiet;
+  plan.on_screen = !plan.json && FullScreen::is_possible();
   return plan;
 }
 
@@ -167,6 +170,7 @@ class Watch {
     states_[looked.lock] = looked.snapshot->held;
     was_seen_ = true;
     screen_.show(looked);
+    warn(looked);
     const lock::Snapshot& snapshot = *looked.snapshot;
     for (const LockEvent& event : looked.events) {
       if (plan_.json) {
@@ -180,6 +184,18 @@ class Watch {
         const bool is_one = plan_.names.size() == 1;
         screen_.add_event(snapshot.time_ms,
                           (is_one ? "" : escape_for_terminal(snapshot.name) + " ") + text);
+      }
+    }
+  }
+
+  // All locks are on one server, so that a warning about it comes once.
+  void warn(const Looked& looked) {
+    for (const std::string& warning : looked.warnings) {
+      if (!warned_.insert(warning).second) continue;
+      if (plan_.on_screen) {
+        screen_.add_event(looked.snapshot->time_ms, warning);
+      } else if (!plan_.quiet) {
+        say(warning);
       }
     }
   }
@@ -210,6 +226,7 @@ class Watch {
   bool was_seen_ = false;                    // whether every lock was seen once
   std::string lines_;                        // to be written
   std::size_t written_ = 0;                  // of them
+  std::set<std::string> warned_;
   WatchScreen screen_;
   TimePoint last_frame_{};
   TimePoint next_frame_ = TimePoint::max();
@@ -217,7 +234,7 @@ class Watch {
 };
 
 int run_watch(const Globals& globals, const WatchOptions& options) {
-  const WatchPlan plan = make_plan(options, globals.json);
+  const WatchPlan plan = make_plan(options, globals);
   const redis::ClientOptions client = globals.client_options("watch");
   process::Signals signals;
   return Watch(plan, globals, client, signals).run();

@@ -1,6 +1,7 @@
 #include "cli/output/json.hpp"
 
 #include "base/escape.hpp"
+#include "cli/output/view_text.hpp"
 
 namespace rlock::cli {
 
@@ -14,6 +15,14 @@ std::string to_line(const Json& json) { return escape_as_codes(json.dump()) + "\
 
 Json permits_json(const lock::Snapshot::Permits& permits) {
   return {{"total", permits.total}, {"available", permits.available}};
+}
+
+void add_role(Json& json, const std::optional<lock::Replication>& replication) {
+  const bool is_replica = replication && replication->master;
+  json["role"] = replication ? Json(is_replica ? "replica" : "master") : Json(nullptr);
+  json["replica_of"] = text_or_null(is_replica ? describe_address(*replication->master) : "");
+  json["data_age_ms"] =
+      is_replica && replication->age ? Json(replication->age->count()) : Json(nullptr);
 }
 
 void add_party(Json& json, const lock::Party& party) {

@@ -32,6 +32,9 @@ template <typename Value>
 // Returns how many permits there are, and how many are available.
 [[nodiscard]] Json permits_json(const lock::Snapshot::Permits& permits);
 
+// Adds the members role, replica_of and data_age_ms: of the server, each null if it is not known.
+void add_role(Json& json, const std::optional<lock::Replication>& replication);
+
 // Adds the members owner, host, pid, command and user, each null if it is not known.
 void add_party(Json& json, const lock::Party& party);
 

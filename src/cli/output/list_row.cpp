@@ -7,6 +7,7 @@
 #include "cli/output/json.hpp"
 #include "cli/output/snapshot_json.hpp"
 #include "cli/output/table.hpp"
+#include "cli/output/view_text.hpp"
 
 namespace rlock::cli {
 namespace {
@@ -19,8 +20,8 @@ std::string describe_kind(const Snapshot& snapshot) {
 }
 
 std::string state_cell(const Snapshot& snapshot) {
-  std::string state = snapshot.held ? "held" : "free";
-  if (!snapshot.permits) return state;
+  std::string state = state_name(snapshot);
+  if (!snapshot.permits || snapshot.is_stale()) return state;
   // In few words: names and holders need the room.
   return state + ", " + std::to_string(snapshot.permits->available) + " of " +
          std::to_string(snapshot.permits->total) + " left";
@@ -62,7 +63,10 @@ std::vector<std::string> codes_of(const std::vector<lock::Problem>& problems) {
 std::vector<std::string> list_cells(const Snapshot& snapshot, const Paint& paint) {
   return {escape_for_terminal(snapshot.name),
           describe_kind(snapshot),
-          paint(snapshot.held ? Tone::busy : Tone::good, state_cell(snapshot)),
+          paint(snapshot.held         ? Tone::busy
+                : snapshot.is_stale() ? Tone::bad
+                                      : Tone::good,
+                state_cell(snapshot)),
           describe_ttl(snapshot),
           describe_holders(snapshot),
           describe_waiters(snapshot),
@@ -92,7 +96,7 @@ std::string list_json(const Snapshot& snapshot) {
   Json json;
   json["name"] = to_utf8(snapshot.name);
   json["kind"] = text_or_null(kind_name(snapshot));
-  json["state"] = snapshot.held ? "held" : "free";
+  json["state"] = state_name(snapshot);
   json["ttl_ms"] = value_or_null(snapshot.ttl_ms);
   json["holders"] = snapshot.holders.size();
   json["waiters"] = snapshot.waiting().value_or(0);
@@ -103,6 +107,8 @@ std::string list_json(const Snapshot& snapshot) {
   json["listening"] = value_or_null(snapshot.listening);
   if (snapshot.permits) json["permits"] = permits_json(*snapshot.permits);
   json["problems"] = codes_of(snapshot.problems);
+  json["unknown_waiters"] = snapshot.unknown_waiters ? snapshot.unknown_waiters->waiters.count : 0;
+  add_role(json, snapshot.replication);
   json["certain"] = snapshot.ambiguity == lock::Ambiguity::none;
   return to_line(json);
 }

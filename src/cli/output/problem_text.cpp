@@ -187,6 +187,34 @@ struct LockWording {
                            : "wakes the waiter; N: how many permits there should be")};
   }
 
+  ProblemText operator()(const lock::UnknownWaiters& it) const {
+    using Because = lock::UnknownWaiters::Because;
+    const std::string text = "it is unknown whether " + plural(it.waiters.count, "waiter") +
+                             (it.waiters.count == 1 ? " is" : " are") +
+                             " alive: " + named(it.waiters) + "; ";
+    if (it.because == Because::not_permitted) {
+      return {text + "this user may not ask who listens",
+              remedies.as_administrator("ACL SETUSER " + remedies.user() + " +pubsub")};
+    }
+    if (it.because == Because::beyond) {
+      return {text + "rlock looks only at the first 1000 waiters of a queue",
+              advice("look again when the queue is shorter")};
+    }
+    const std::string here = text + "nobody listens for " +
+                             (it.waiters.count == 1 ? "it" : "them") + " at this server, but " +
+                             (it.waiters.count == 1 ? "it" : "they") + " may listen at ";
+    if (it.servers.empty()) {
+      const std::string channel = lock::KeyNames(name).waiter_channel(it.waiters.first);
+      return {here + "another one",
+              remedies.redis_cli("PUBSUB NUMSUB " + shell_quote(channel),
+                                 "at each replica and node: 0 at all of them means dead")};
+    }
+    const lock::Replication::Address& first = it.servers.front();
+    return {here + first_of(first.host + ":" + std::to_string(first.port), it.servers.size()),
+            remedies.rlock_at(first.host, first.port, "inspect-queue " + shell_operands({name}),
+                              "and at each other: a waiter that is alive at none of them is dead")};
+  }
+
  private:
   static std::string describe(const lock::MixedKinds& it) {
     using Mix = lock::MixedKinds::Mix;

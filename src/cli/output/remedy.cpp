@@ -134,14 +134,21 @@ Hint Remedies::rlock(const std::string& words, const std::string& comment) const
   return pasteable(rlock_for(globals_, {server_}, words, comment));
 }
 
-Hint Remedies::rlock_at(const std::string& host, std::uint16_t port,
-                        const std::string& words) const {
+Hint Remedies::rlock_at(const std::string& host, std::uint16_t port, const std::string& words,
+                        const std::string& comment) const {
   Endpoint there = node_.options().endpoint;
   if (there.transport != Transport::tls) there.transport = Transport::tcp;
   there.host = host;
   there.port = port;
-  return {Hint::Kind::command, rlock_for(globals_, {server_}, option("-r", there.display()) + words,
-                                         "", Url::elsewhere)};
+  return pasteable(rlock_for(globals_, {server_}, option("-r", there.display()) + words, comment,
+                             Url::elsewhere));
+}
+
+Hint Remedies::rlock_in(int database, const std::string& words) const {
+  Endpoint there = server_;
+  there.database = database;
+  return pasteable(
+      rlock_for(globals_, {server_}, option("-r", there.display()) + words, "", Url::elsewhere));
 }
 
 Hint Remedies::redis_cli(const std::string& words, const std::string& comment) const {

@@ -27,12 +27,16 @@ class Remedies {
   Remedies(const Globals& globals, redis::Client& client)
       : Remedies(globals, client.options().endpoint, client) {}
 
+  [[nodiscard]] const redis::Endpoint& server() const { return server_; }
+
   // Returns the command "rlock WORDS" with the options that lead to the server, and "# COMMENT"
   // behind it. `words` must be quoted for a shell.
   [[nodiscard]] Hint rlock(const std::string& words, const std::string& comment = "") const;
   // The same for another server, at that host and port, that is asked as the node is.
-  [[nodiscard]] Hint rlock_at(const std::string& host, std::uint16_t port,
-                              const std::string& words) const;
+  [[nodiscard]] Hint rlock_at(const std::string& host, std::uint16_t port, const std::string& words,
+                              const std::string& comment = "") const;
+  // The same for another database of the server.
+  [[nodiscard]] Hint rlock_in(int database, const std::string& words) const;
   // The same for "redis-cli WORDS". Throws as redis::Client::find_masters, which may ask sentinels.
   [[nodiscard]] Hint redis_cli(const std::string& words, const std::string& comment = "") const;
   // The same for what only an administrator may do.

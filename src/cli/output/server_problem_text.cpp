@@ -5,6 +5,7 @@
 #include "base/duration.hpp"
 #include "base/words.hpp"
 #include "cli/output/problem_text.hpp"
+#include "cli/output/view_text.hpp"
 
 namespace rlock::cli {
 namespace {
@@ -20,9 +21,13 @@ struct ServerWording {
   }
 
   ProblemText operator()(const lock::Replica& it) const {
-    return {"the server is a replica of " + it.master_host + ":" + std::to_string(it.master_port) +
-                ": it grants no locks, and what it shows may be out of date",
-            remedies.rlock_at(it.master_host, it.master_port, "doctor")};
+    return {"the server grants no locks: it is " + describe_replica(it.replication),
+            remedies.rlock_at(it.replication.master->host, it.replication.master->port, "doctor")};
+  }
+
+  ProblemText operator()(const lock::EmptyDatabase& it) const {
+    return {describe_databases(it.number, it.others) + ": the locks may be there",
+            remedies.rlock_in(static_cast<int>(it.others.front().number), "doctor")};
   }
 
   ProblemText operator()(const lock::OutOfMemory& it) const {

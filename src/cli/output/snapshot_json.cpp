@@ -7,6 +7,7 @@
 
 #include "base/escape.hpp"
 #include "cli/output/json_writer.hpp"
+#include "cli/output/view_text.hpp"
 
 namespace rlock::cli {
 namespace {
@@ -102,6 +103,14 @@ void write_raw(JsonWriter& json, const Snapshot& snapshot) {
   json.end('}');
 }
 
+void write_problems(JsonWriter& json, const char* key, const std::vector<ProblemText>& problems) {
+  json.objects(key, problems, [&](const ProblemText& problem) {
+    json.member("code", problem.code);
+    json.member("detail", problem.detail);
+    json.member("hint", problem.hint.text);
+  });
+}
+
 }  // namespace
 
 std::string kind_name(const Snapshot& snapshot) {
@@ -111,14 +120,15 @@ std::string kind_name(const Snapshot& snapshot) {
 }
 
 std::string to_json(const Snapshot& snapshot, const std::string& server,
-                    const std::vector<ProblemText>& problems) {
+                    const std::vector<ProblemText>& problems,
+                    const std::vector<ProblemText>& notes) {
   JsonWriter json;
   json.reserve(1024 + 400 * snapshot.waiters.size());
   json.begin('{');
   json.member("name", snapshot.name);
   json.member("server", server);
   json.member("time_ms", snapshot.time_ms);
-  json.member("state", snapshot.held ? "held" : "free");
+  json.member("state", state_name(snapshot));
   json.member("kind", known(kind_name(snapshot)));
   json.member("ttl_ms", snapshot.ttl_ms);
   json.member("token", snapshot.token);
@@ -139,12 +149,16 @@ std::string to_json(const Snapshot& snapshot, const std::string& server,
     json.end('}');
   }
   write_raw(json, snapshot);
-  json.objects("problems", problems, [&](const ProblemText& problem) {
-    json.member("code", problem.code);
-    json.member("detail", problem.detail);
-    json.member("hint", problem.hint.text);
-  });
+  write_problems(json, "problems", problems);
   json.member("certain", snapshot.ambiguity == lock::Ambiguity::none);
+  write_problems(json, "notes", notes);
+  const auto& replication = snapshot.replication;
+  const bool is_replica = replication && replication->master;
+  json.member("role", known(!replication ? "" : is_replica ? "replica" : "master"));
+  json.member("replica_of", known(is_replica ? describe_address(*replication->master) : ""));
+  json.member("data_age_ms", is_replica && replication->age
+                                 ? std::optional(replication->age->count())
+                                 : std::nullopt);
   json.end('}');
   return json.take();
 }

@@ -16,6 +16,7 @@
 #include "cli/output/json_writer.hpp"
 #include "cli/output/snapshot_json.hpp"
 #include "cli/output/table.hpp"
+#include "cli/output/view_text.hpp"
 
 namespace rlock::cli {
 namespace {
@@ -144,6 +145,7 @@ std::optional<std::string> other_than_lock(const Snapshot& snapshot) {
 
 std::string describe_state(const Snapshot& snapshot) {
   if (const auto type = other_than_lock(snapshot)) return "not a lock, but a " + *type;
+  if (state_name(snapshot) == "unknown") return "unknown, because this replica's data is old";
   const std::string permits = snapshot.permits ? describe_permits(*snapshot.permits) : "";
   if (!snapshot.held) return permits.empty() ? "free" : "free (semaphore), " + permits;
   return if_lock(snapshot.ambiguity) + "held (" + kind_name(snapshot) + "), " +
@@ -161,10 +163,12 @@ std::string first_line(const Snapshot& snapshot, Room room) {
 std::string describe_waiters(const Snapshot& snapshot) {
   const std::size_t count = snapshot.waiters.size();
   const std::size_t dead = snapshot.dead_waiters();
+  const auto unknown =
+      std::ranges::count_if(snapshot.waiters, [](const Waiter& waiter) { return !waiter.alive; });
   const std::string all = plural(count, "waiter");
-  if (dead == 0) return all;
-  if (dead == count) return all + (count == 1 ? ", dead" : ", all dead");
-  return all + ", " + std::to_string(dead) + " of them dead";
+  if (dead > 0 && dead == count) return all + (count == 1 ? ", dead" : ", all dead");
+  return all + (dead > 0 ? ", " + std::to_string(dead) + " of them dead" : "") +
+         (unknown > 0 ? ", " + std::to_string(unknown) + " of them alive or dead" : "");
 }
 
 std::string describe_score(double score) {
@@ -190,6 +194,14 @@ std::string raw_lines(const Snapshot& snapshot, Room room) {
     add("permit    ", escape_for_terminal(member) + " " + describe_score(score));
   }
   return text;
+}
+
+std::string describe(const ProblemText& problem, Room room) {
+  const std::string detail = problem.code + ": " + escape_for_terminal(problem.detail);
+  // A command must stay whole where it is copied from: the terminal breaks it where it ends.
+  const bool is_command = problem.hint.kind == Hint::Kind::command;
+  const std::string hint = "hint: " + escape_for_terminal(problem.hint.text);
+  return wrap(detail, 2, room) + wrap(hint, 4, is_command ? std::nullopt : room);
 }
 
 // Returns what to say of clients that wait without a queue, or nothing if there are none.
@@ -224,7 +236,7 @@ std::string describe_permits(const Snapshot::Permits& permits) {
 }
 
 std::string to_text(const Snapshot& snapshot, const std::vector<ProblemText>& problems, Room room,
-                    Detail detail) {
+                    Detail detail, const std::vector<ProblemText>& notes) {
   std::string text = first_line(snapshot, room);
   const auto add_title = [&](const std::string& title) {
     text += '\n';
@@ -247,13 +259,9 @@ std::string to_text(const Snapshot& snapshot, const std::vector<ProblemText>& pr
   const std::string clients = describe_listening_clients(snapshot);
   if (!clients.empty()) text += wrap(clients, 4, room);
   if (snapshot.token) add_title("fencing token " + std::to_string(*snapshot.token));
-  if (!problems.empty()) add_title(plural(problems.size(), "problem"));
-  for (const ProblemText& problem : problems) {
-    text += wrap(problem.code + ": " + escape_for_terminal(problem.detail), 2, room);
-    // A command must stay whole where it is copied from: the terminal breaks it where it ends.
-    const bool is_command = problem.hint.kind == Hint::Kind::command;
-    const std::string hint = "hint: " + escape_for_terminal(problem.hint.text);
-    text += wrap(hint, 4, is_command ? std::nullopt : room);
+  for (const auto& [title, texts] : {std::pair("problem", &problems), {"note", &notes}}) {
+    if (!texts->empty()) add_title(plural(texts->size(), title));
+    for (const ProblemText& problem : *texts) text += describe(problem, room);
   }
   const std::string raw = detail == Detail::raw ? raw_lines(snapshot, room) : "";
   if (!raw.empty()) add_title("raw");

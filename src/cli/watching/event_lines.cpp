@@ -5,6 +5,7 @@
 #include "cli/output/holder_text.hpp"
 #include "cli/output/json.hpp"
 #include "cli/output/snapshot_text.hpp"
+#include "cli/output/view_text.hpp"
 
 namespace rlock::cli {
 namespace {
@@ -71,7 +72,7 @@ std::string json_line(const LockEvent& event, const Snapshot& snapshot) {
   const std::string& what = event.what;
   const lock::Party& party = event.party;
   Json json = start(snapshot.time_ms, snapshot.name, what);
-  if (what == "state") json["state"] = snapshot.held ? "held" : "free";
+  if (what == "state") json["state"] = state_name(snapshot);
   add_party(json, party);
   json["note"] = text_or_null(party.about.note);
   json["kept_until_ms"] = number_or_null(party.about.kept_until_ms);
@@ -81,6 +82,7 @@ std::string json_line(const LockEvent& event, const Snapshot& snapshot) {
   json["listening"] = value_or_null(snapshot.listening);
   if (snapshot.permits) json["permits"] = permits_json(*snapshot.permits);
   if (!event.message.empty()) json["message"] = event.message;
+  if (what == "state") add_role(json, snapshot.replication);
   return to_line(json);
 }
 

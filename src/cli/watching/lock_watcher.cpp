@@ -8,8 +8,10 @@
 
 #include "base/duration.hpp"
 #include "base/quiet_thread.hpp"
+#include "base/shell_quote.hpp"
 #include "cli/output/refusal_text.hpp"
 #include "cli/output/remedy.hpp"
+#include "cli/output/view_text.hpp"
 #include "lock/words/key_names.hpp"
 #include "redis/server_error.hpp"
 
@@ -43,6 +45,19 @@ std::string describe_return(TimePoint since, const std::string& before, const st
                      : ", and has restarted";
   }
   return text;
+}
+
+// Throws Error (unavailable) if the snapshot comes from a replica without news from its master:
+// what happens to a lock cannot be followed there.
+void check_view(const lock::Snapshot& snapshot, const Remedies& remedies) {
+  if (!snapshot.is_stale()) return;
+  const lock::Replication::Address& master = *snapshot.replication->master;
+  throw Error(
+      ExitStatus::unavailable,
+      remedies.server().display() + ": " + describe_replica(*snapshot.replication) +
+          "; ask the master: " +
+          remedies.rlock_at(master.host, master.port, "watch " + shell_operands({snapshot.name}))
+              .text);
 }
 
 }  // namespace
@@ -212,8 +227,11 @@ Looked LockWatcher::look(std::size_t index, const std::string& message) {
   lock.follower.begin_look();
   auto snapshot =
       std::make_shared<const lock::Snapshot>(lock::take_snapshot(client_, lock.name, ears_));
-  auto problems =
-      describe_problems(snapshot->problems, lock.name, Remedies(options_.globals, client_));
+  const Remedies remedies(options_.globals, client_);
+  check_view(*snapshot, remedies);
+  auto problems = describe_problems(snapshot->problems, lock.name, remedies);
+  std::vector<std::string> warnings;
+  if (lock.looked == TimePoint{}) warnings = describe_view(*snapshot, remedies);
   const TimePoint now = BootClock::now();
   // What had been said before the snapshot was taken belongs to what it shows.
   listen();
@@ -221,7 +239,8 @@ Looked LockWatcher::look(std::size_t index, const std::string& message) {
   const std::int64_t ttl = snapshot->ttl_ms.value_or(-1);
   lock.lease_end = ttl < 0 ? TimePoint::max() : after(now, Milliseconds(ttl + 1));
   auto events = lock.follower.look(snapshot, message);
-  return {index, std::move(snapshot), std::move(problems), now, std::move(events)};
+  return {index, std::move(snapshot), std::move(problems),
+          now,   std::move(events),   std::move(warnings)};
 }
 
 TimePoint LockWatcher::due(const Followed& lock) const {

@@ -25,6 +25,7 @@ struct Looked {
   std::vector<ProblemText> problems;  // of the snapshot
   TimePoint at{};                     // when the snapshot came
   std::vector<LockEvent> events;
+  std::vector<std::string> warnings;  // about the server and the name, with the first snapshot
 };
 
 struct Away {

@@ -43,7 +43,7 @@ void add_all(Listened& listened, redis::Client& client, const char* command) {
 
 // rlock waiters ask again by themselves. Redisson waiters do not.
 bool has_sleepers(const Snapshot& snapshot, const Listened& listened) {
-  if (snapshot.held) return false;
+  if (snapshot.held || snapshot.is_stale()) return false;
   if (snapshot.waiters.empty()) return listened.locks.contains(snapshot.name);
   const Waiter& head = snapshot.waiters.front();
   return head.alive != false && !head.is_told;
@@ -52,7 +52,7 @@ bool has_sleepers(const Snapshot& snapshot, const Listened& listened) {
 // Redisson waiters wait for a message even if a permit is available, or if there is no semaphore.
 bool has_semaphore_sleepers(const Snapshot& snapshot, const Listened& listened) {
   const bool is_full = snapshot.permits ? snapshot.permits->available <= 0 : snapshot.held;
-  return !is_full && listened.semaphores.contains(snapshot.name);
+  return !is_full && !snapshot.is_stale() && listened.semaphores.contains(snapshot.name);
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ std::vector<std::string> LockScan::next() {
   const redis::Reply reply = client_.run(lua::find_locks::Call{.count = k_keys_a_step,
                                                                .pattern = patterns_.names,
                                                                .simple = patterns_.simple,
+                                                               .counts = patterns_.counts_alike,
                                                                .cursors = cursors_});
   using enum lua::find_locks::Part;
   const std::vector<redis::Reply>& items = reply.as_array(k_parts);
@@ -42,6 +43,16 @@ std::vector<std::string> LockScan::next() {
   unread_ += items[k_unread].as_integer();
   if (!items[k_total].is_nil()) total_ = items[k_total].as_integer();
 
+  for (const redis::Reply& name : items[k_alike].as_array()) {
+    if (alike_.size() < k_most_alike) alike_.insert(name.as_text());
+  }
+  if (!items[k_replication].is_nil()) {
+    replication_ = replication_of(parse_info(items[k_replication].as_text()));
+  }
+  if (!items[k_keyspace].is_nil()) {
+    others_ = databases_of(parse_info(items[k_keyspace].as_text()));
+  }
+
   std::vector<std::string> found;
   const auto add = [&](const std::string& name) {
     if (seen_.insert(name).second) found.push_back(name);
@@ -51,6 +62,12 @@ std::vector<std::string> LockScan::next() {
     if (matches_glob(patterns_.names, name.as_text())) add(name.as_text());
   }
   return found;
+}
+
+// rlock's own are found by their side keys.
+std::size_t LockScan::alike() const {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      alike_, [this](const std::string& name) { return !seen_.contains(name); }));
 }
 
 std::int64_t LockScan::looked_at() const noexcept {

@@ -7,14 +7,16 @@
 #include <unordered_set>
 #include <vector>
 
+#include "lock/inspection/server_info.hpp"
 #include "redis/client.hpp"
 
 namespace rlock::lock {
 
 // Globs, as for the server's MATCH.
 struct LockPatterns {
-  std::string names = "*";  // which locks to find
-  std::string simple;       // which strings count as locks; empty: none
+  std::string names = "*";    // which locks to find
+  std::string simple;         // which strings count as locks; empty: none
+  bool counts_alike = false;  // whether to count strings that look like locks; not with `simple`
 };
 
 // Searches all keys of one server, or of one master of a cluster. Keeps only the names of locks in
@@ -38,6 +40,14 @@ class LockScan {
   // Returns how many keys may be locks but were not read: the user has no right, or they are too
   // large.
   [[nodiscard]] std::int64_t unread() const noexcept { return unread_; }
+  // Returns how many strings look like locks, but are not among those that were found.
+  // k_most_alike: there may be more.
+  static constexpr std::size_t k_most_alike = 1000;
+  [[nodiscard]] std::size_t alike() const;
+  // What the server said of itself at the first step: nothing if the user may not ask.
+  [[nodiscard]] const std::optional<Replication>& replication() const { return replication_; }
+  // Returns the databases that have keys, if this one has none. Otherwise returns nothing.
+  [[nodiscard]] const std::vector<Database>& other_databases() const { return others_; }
 
  private:
   redis::Client& client_;
@@ -48,6 +58,9 @@ class LockScan {
   std::int64_t steps_ = 0;
   std::optional<std::int64_t> total_;
   std::int64_t unread_ = 0;
+  std::unordered_set<std::string> alike_;
+  std::optional<Replication> replication_;
+  std::vector<Database> others_;
   bool is_done_ = false;
 };
 

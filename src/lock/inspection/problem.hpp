@@ -7,8 +7,10 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "base/clock.hpp"
+#include "lock/inspection/server_info.hpp"
 #include "lock/words/code_of.hpp"
 #include "lock/words/owner.hpp"
 
@@ -158,10 +160,23 @@ struct SleepingWaiter {
   std::int64_t permits = 0;  // the semaphore's total; 0: not known
 };
 
+// Waiters that may be alive or dead. They ask for the lock only when somebody calls them, and their
+// deadlines have not passed.
+struct UnknownWaiters {
+  static constexpr const char* k_code = "unknown_waiters";
+  // Why it is not known who listens for them. elsewhere: clients may listen at other servers.
+  // beyond: they stand too far back in the queue. not_permitted: the user may not ask.
+  enum class Because { elsewhere, beyond, not_permitted };
+  Several waiters;
+  Because because = Because::elsewhere;
+  // Where they may listen, if that is known: the master, or the replicas, of the server.
+  std::vector<Replication::Address> servers{};
+};
+
 using Problem =
     std::variant<NoExpiry, DeadHolder, RenewalOverdue, WrongKind, MixedKinds, DeadHead, DeadReaders,
                  MembersWithoutScore, ScoresWithoutMember, DeadlinesFarAhead, BadToken,
                  TokenTooHigh, TokenExpires, TokenBehind, EndedPermits, PermitsDiffer,
-                 LeakedLatches, LastingInfo, SleepingWaiter>;
+                 LeakedLatches, LastingInfo, SleepingWaiter, UnknownWaiters>;
 
 }  // namespace rlock::lock

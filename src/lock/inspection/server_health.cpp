@@ -20,19 +20,6 @@ constexpr std::int64_t k_fresh_s = 60;
 // An answer about the clock that took longer is useless.
 constexpr Milliseconds k_longest_question{1000};
 
-using Info = std::map<std::string, std::string>;
-
-Info parse_info(const std::string& text) {
-  Info info;
-  for (std::string_view line : split(text, '\n')) {
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    const std::size_t colon = line.find(':');
-    if (colon == std::string::npos) continue;
-    info[std::string(line.substr(0, colon))] = line.substr(colon + 1);
-  }
-  return info;
-}
-
 // Returns the server's clock minus this host's, or nothing if the answer took too long.
 std::optional<Milliseconds> compare_clocks(redis::Client& client) {
   using std::chrono::system_clock;
@@ -48,13 +35,13 @@ std::optional<Milliseconds> compare_clocks(redis::Client& client) {
   return std::chrono::round<Milliseconds>(server - (before + spent / 2).time_since_epoch());
 }
 
-std::string text_of(const Info& info, const char* name) {
+std::string text_of(const ServerInfo& info, const char* name) {
   const auto found = info.find(name);
   return found == info.end() ? "" : found->second;
 }
 
 template <typename Number = std::int64_t>
-Number number_of(const Info& info, const char* name, Number otherwise = 0) {
+Number number_of(const ServerInfo& info, const char* name, Number otherwise = 0) {
   return parse_integer<Number>(text_of(info, name)).value_or(otherwise);
 }
 
@@ -74,7 +61,7 @@ bool is_before(const std::string& version, int major, int minor) {
   return std::pair(part(0), part(1)) < std::pair(major, minor);
 }
 
-void check_version(Findings& findings, const Info& info) {
+void check_version(Findings& findings, const ServerInfo& info) {
   using Product = OldVersion::Product;
   const std::string valkey = text_of(info, "valkey_version");
   const std::string redis = text_of(info, "redis_version");
@@ -85,13 +72,23 @@ void check_version(Findings& findings, const Info& info) {
       valkey.empty() ? OldVersion{Product::redis, redis} : OldVersion{Product::valkey, valkey});
 }
 
-void check_role(Findings& findings, const Info& info) {
-  if (text_of(info, "role") != "slave") return;
-  add(findings, Level::problem,
-      Replica{text_of(info, "master_host"), number_of<std::uint16_t>(info, "master_port")});
+void check_role(Findings& findings, const ServerInfo& info) {
+  auto replication = replication_of(info);
+  if (replication && replication->master) {
+    add(findings, Level::problem, Replica{*std::move(replication)});
+  }
 }
 
-void check_memory(Findings& findings, const Info& info) {
+void check_database(Findings& findings, const ServerFacts& facts) {
+  std::vector<Database> databases = databases_of(facts.info);
+  if (databases.empty() ||
+      std::ranges::find(databases, facts.database, &Database::number) != databases.end()) {
+    return;
+  }
+  add(findings, Level::note, EmptyDatabase{facts.database, std::move(databases)});
+}
+
+void check_memory(Findings& findings, const ServerInfo& info) {
   const std::string policy = text_of(info, "maxmemory_policy");
   const std::int64_t limit = number_of(info, "maxmemory");
   if (policy.empty() || policy == "noeviction") {
@@ -104,7 +101,7 @@ void check_memory(Findings& findings, const Info& info) {
       Evicts{policy, limit, number_of(info, "evicted_keys")});
 }
 
-void check_persistence(Findings& findings, const Info& info) {
+void check_persistence(Findings& findings, const ServerInfo& info) {
   for (const char* state :
        {"aof_last_write_status", "aof_last_bgrewrite_status", "rdb_last_bgsave_status"}) {
     if (text_of(info, state) != "err") continue;
@@ -116,7 +113,7 @@ void check_persistence(Findings& findings, const Info& info) {
   if (uptime < k_fresh_s) add(findings, Level::note, FreshRestart{uptime});
 }
 
-void check_topology(Findings& findings, const Info& info) {
+void check_topology(Findings& findings, const ServerInfo& info) {
   if (text_of(info, "cluster_enabled") == "1") {
     if (text_of(info, "cluster_state") == "fail") {
       add(findings, Level::problem, ClusterDown{});
@@ -168,6 +165,7 @@ LacksRights::Use use_of(const std::string& word) {
 ServerFacts read_server_facts(redis::Client& client, const std::optional<std::string>& name) {
   const KeyNames keys(name.value_or("rlock"));
   ServerFacts facts;
+  facts.database = client.options().endpoint.database;
   const redis::Reply rights = client.run(
       lua::rights::Call{.channel = keys.channel,
                         .read_write_channel = keys.read_write_channel,
@@ -194,9 +192,10 @@ ServerFacts read_server_facts(redis::Client& client, const std::optional<std::st
 
 std::vector<Finding> find_server_problems(const ServerFacts& facts) {
   Findings findings;
-  const Info& info = facts.info;
+  const ServerInfo& info = facts.info;
   check_version(findings, info);
   check_role(findings, info);
+  check_database(findings, facts);
   check_memory(findings, info);
   check_persistence(findings, info);
   check_topology(findings, info);

@@ -11,6 +11,7 @@
 
 #include "base/clock.hpp"
 #include "lock/inspection/problem.hpp"
+#include "lock/inspection/server_info.hpp"
 #include "redis/client.hpp"
 
 namespace rlock::lock {
@@ -24,8 +25,14 @@ struct OldVersion {
 
 struct Replica {
   static constexpr const char* k_code = "replica";
-  std::string master_host;
-  std::uint16_t master_port = 0;
+  Replication replication;
+};
+
+// The database that was asked for has no keys, but others have.
+struct EmptyDatabase {
+  static constexpr const char* k_code = "empty_database";
+  std::int64_t number = 0;
+  std::vector<Database> others;
 };
 
 struct OutOfMemory {
@@ -88,9 +95,9 @@ struct NotPermitted {
   static constexpr const char* k_code = "not_permitted";
 };
 
-using ServerProblem = std::variant<OldVersion, Replica, OutOfMemory, Evicts, PersistenceFails,
-                                   NoPersistence, FreshRestart, ClusterDown, OneOfCluster, Failover,
-                                   ClockDiffers, LacksRights, NotPermitted>;
+using ServerProblem = std::variant<OldVersion, Replica, EmptyDatabase, OutOfMemory, Evicts,
+                                   PersistenceFails, NoPersistence, FreshRestart, ClusterDown,
+                                   OneOfCluster, Failover, ClockDiffers, LacksRights, NotPermitted>;
 
 // A problem needs somebody to act. A note is only good to know.
 enum class Level { problem, note };
@@ -102,7 +109,8 @@ struct Finding {
 
 // What locks depend on, as the server reports it.
 struct ServerFacts {
-  std::map<std::string, std::string> info;       // from INFO; empty: not permitted
+  ServerInfo info;                               // empty: not permitted
+  std::int64_t database = 0;                     // that was asked for
   std::optional<Milliseconds> clock_difference;  // the server's clock minus this host's
   std::map<LacksRights::Use, std::vector<std::string>> lacking;  // rights
 };

@@ -227,6 +227,23 @@ std::optional<bool> is_alive(const Waiter& waiter, const std::optional<OwnerInfo
   return std::nullopt;
 }
 
+// Counts one more waiter that may be alive or dead.
+void add_unknown(Snapshot& snapshot, const Waiter& waiter, bool may_ask, bool is_counted) {
+  using Because = UnknownWaiters::Because;
+  if (snapshot.unknown_waiters) {
+    ++snapshot.unknown_waiters->waiters.count;
+    return;
+  }
+  UnknownWaiters& unknown = snapshot.unknown_waiters.emplace();
+  unknown.waiters.first = waiter.owner;
+  unknown.because = !may_ask      ? Because::not_permitted
+                    : !is_counted ? Because::beyond
+                                  : Because::elsewhere;
+  if (!snapshot.replication) return;
+  unknown.servers = snapshot.replication->replicas;
+  if (snapshot.replication->master) unknown.servers = {*snapshot.replication->master};
+}
+
 void add_waiters(Snapshot& snapshot, const Replies& items, Pairs& infos) {
   Pairs scores(items[k_scores].as_array());
   const Replies& members = items[k_queue].as_array();
@@ -242,7 +259,9 @@ void add_waiters(Snapshot& snapshot, const Replies& items, Pairs& infos) {
     }
     std::optional<std::int64_t> count;
     if (place < listeners.size()) count = listeners[place].as_integer();
+    if (snapshot.is_stale()) continue;
     waiter.alive = is_alive(waiter, info, count, elsewhere, snapshot.time_ms);
+    if (!waiter.alive) add_unknown(snapshot, waiter, !listeners.empty(), count.has_value());
   }
 }
 
@@ -288,6 +307,12 @@ Snapshot read_snapshot(const std::string& name, redis::Reply reply, Ears ears) {
   if (snapshot.held) snapshot.ttl_ms = items[k_ttl].as_integer();
   if (!items[k_token].is_nil())
     snapshot.token = parse_integer<std::int64_t>(items[k_token].as_text());
+
+  const auto parse = [](const redis::Reply& part) {
+    return part.is_nil() ? ServerInfo() : parse_info(part.as_text());
+  };
+  snapshot.replication = replication_of(parse(items[k_replication]));
+  snapshot.other_databases = databases_of(parse(items[k_keyspace]));
 
   Pairs infos(items[k_info].as_array());
   if (!add_permits(snapshot, items, infos)) add_holders(snapshot, items, infos);

@@ -11,6 +11,7 @@
 
 #include "lock/inspection/listening_clients.hpp"
 #include "lock/inspection/problem.hpp"
+#include "lock/inspection/server_info.hpp"
 #include "lock/words/kind.hpp"
 #include "lock/words/owner.hpp"
 #include "redis/client.hpp"
@@ -65,6 +66,7 @@ struct Snapshot {
   std::optional<std::int64_t> token;
   std::vector<Holder> holders;
   std::vector<Waiter> waiters;  // in the queue of a fair lock
+  std::optional<UnknownWaiters> unknown_waiters;
   // How many other clients listen for a release, because they wait or watch. A Redisson process
   // listens once for all its threads. Nothing: the user may not ask.
   std::optional<std::size_t> listening;
@@ -74,8 +76,10 @@ struct Snapshot {
   std::vector<std::pair<std::string, std::string>> hash;
   std::vector<std::string> queue;
   std::vector<std::pair<std::string, double>> scores;
-  std::vector<std::string> dead_readers;  // of a read/write lock
-  std::optional<Permits> permits;         // of a semaphore
+  std::vector<std::string> dead_readers;   // of a read/write lock
+  std::optional<Permits> permits;          // of a semaphore
+  std::optional<Replication> replication;  // of the server; nothing: the user may not ask
+  std::vector<Database> other_databases;   // that have keys, if this one has none
   std::vector<Problem> problems;
 
   // Returns whether there is a lock whose key has this shape.
@@ -83,6 +87,10 @@ struct Snapshot {
 
   // Returns how many waiters of the queue are known to be dead.
   [[nodiscard]] std::size_t dead_waiters() const;
+  // Returns whether it comes from a replica that no longer hears from its master. A lock that seems
+  // free may then be held, and waiters that seem dead may live.
+  [[nodiscard]] bool is_stale() const { return replication && replication->is_stale(); }
+
   // Returns how many clients are known to queue or listen. Nothing: not known.
   [[nodiscard]] std::optional<std::size_t> waiting() const;
 };

@@ -114,7 +114,7 @@ std::vector<std::string> no_readers(const Snapshot& snapshot) {
 }
 
 void find_dead_readers(std::vector<Problem>& problems, const Snapshot& snapshot) {
-  if (snapshot.ambiguity != Ambiguity::none) return;
+  if (snapshot.ambiguity != Ambiguity::none || snapshot.is_stale()) return;
   std::vector<std::string> dead = snapshot.dead_readers;
   const std::vector<std::string> others = no_readers(snapshot);
   std::erase_if(dead, [&](const std::string& reader) {
@@ -229,7 +229,7 @@ void find_permit_problems(std::vector<Problem>& problems, const Snapshot& snapsh
   constexpr std::int64_t k_longest_unnoticed_ms = 60'000;
   if (!snapshot.permits) return;
   const Snapshot::Permits& permits = *snapshot.permits;
-  if (permits.ended > 0) {
+  if (permits.ended > 0 && !snapshot.is_stale()) {
     const auto ago = snapshot.time_ms - static_cast<std::int64_t>(permits.ends.front().second);
     if (ago > k_longest_unnoticed_ms) {
       problems.push_back(EndedPermits{static_cast<std::size_t>(permits.ended), Milliseconds(ago)});

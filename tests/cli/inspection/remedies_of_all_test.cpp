@@ -48,7 +48,7 @@ void try_no_expiry() {
     ward.advise("no_expiry");
   }
   ward.command({"DEL", "job"});
-  ward.command({"HSET", "job", "mode", "read", "a:1", "1", "b:1", "1"});
+  ward.command({"HSET", "job", "mode", "read", k_foreign_owner, "1", k_thief, "1"});
   CHECK(has(ward.hint("no_expiry"), "only if all its holders are gone"));
   ward.mend("no_expiry");
   // Of several permits only those that never end, whoever took them.
@@ -149,9 +149,9 @@ void try_renewal_overdue() {
 
 void try_dead_reader() {
   Ward ward;
-  ward.command({"HSET", "job", "mode", "read", "a:1", "1", "b:1", "1"});
+  ward.command({"HSET", "job", "mode", "read", k_foreign_owner, "1", k_thief, "1"});
   ward.command({"PEXPIRE", "job", "600000"});
-  const std::string living = "{job}:b:1:rwlock_timeout:1";
+  const std::string living = "{job}:" + k_thief + ":rwlock_timeout:1";
   ward.command({"SET", living, "1", "PX", "600000"});
   ward.advise("dead_reader");
   ward.command({"DEL", living});
@@ -275,6 +275,27 @@ void try_replica() {
         "");
 }
 
+void try_unknown_waiters() {
+  Ward ward;
+  Server replica({.args = {"--masteruser", "bob", "--masterauth", k_password, "--replicaof",
+                           "127.0.0.1 " + std::to_string(ward.server.port())}});
+  replica.command({"ACL", "SETUSER", "bob", "on", ">" + k_password, "~*", "&*", "+@all"});
+  REQUIRE(wait_until([&] {
+    return has(ward.server.command({"INFO", "replication"}), "state=online");
+  }));
+  ward.command({"RPUSH", k_queue, k_foreign_owner});
+  ward.command({"ZADD", k_scores, "9999999999999", k_foreign_owner});
+  const std::string there = "redis://127.0.0.1:" + std::to_string(replica.port()) + "/3";
+  CHECK(has(ward.hint("unknown_waiters"), "-r " + there + " inspect-queue job  # and at each "));
+  ward.paste_hint("unknown_waiters");
+}
+
+void try_empty_database() {
+  Ward ward;
+  ward.server.command({"SET", "other", "x"});
+  ward.paste_hint("empty_database");
+}
+
 void try_out_of_memory() {
   Ward ward;
   ward.command({"CONFIG", "SET", "maxmemory", "1"});
@@ -359,6 +380,8 @@ const std::map<std::string, void (*)()> k_trials = {
     {"old_version", try_old_version},
     {"replica", try_replica},
     {"failover", try_replica},
+    {"unknown_waiters", try_unknown_waiters},
+    {"empty_database", try_empty_database},
     {"out_of_memory", try_out_of_memory},
     {"eviction", try_eviction},
     {"persistence_fails", try_persistence_fails},

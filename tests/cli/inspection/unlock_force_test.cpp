@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "support/fair_lock.hpp"
+#include "support/foreign_owner.hpp"
 #include "support/process.hpp"
 #include "support/pty.hpp"
 #include "support/resp.hpp"
@@ -21,6 +22,10 @@ namespace {
 
 const std::string k_rw_channel = "redisson_rwlock:{job}";
 const std::string k_question = "[y/N] ";
+const std::string k_a = k_foreign_client + ":1";
+const std::string k_b = k_foreign_client + ":2";
+const std::string k_c = k_foreign_client + ":3";
+const std::string k_d = k_foreign_client + ":4";
 
 Words force_argv(const Server& server, const Words& options = {}) {
   return rlock_argv("unlock", "--force", "-r", server.unix_url(), options, "job");
@@ -225,10 +230,10 @@ TEST_CASE("unlock --force without a terminal to ask on breaks nothing, unless -y
 
 TEST_CASE("unlock --force asks also with -q, and names a few of many holders") {
   Server server;
-  server.command({"HSET", "job", "mode", "read", "a:1", "1", "b:1", "1", "c:1", "1", "d:1", "1"});
-  Pty pty(force_argv(server, {"-q"}), {.columns = 200});
-  pty.expect("rlock: job: held by a:1 and b:1 and c:1 and 1 more, without an expiry (" +
-             server.unix_url() + "). Break it?");
+  server.command({"HSET", "job", "mode", "read", k_a, "1", k_b, "1", k_c, "1", k_d, "1"});
+  Pty pty(force_argv(server, {"-q"}), {.columns = 300});
+  pty.expect("rlock: job: held by " + k_a + " and " + k_b + " and " + k_c +
+             " and 1 more, without an expiry (" + server.unix_url() + "). Break it?");
   pty.type("y\r");
   CHECK(pty.wait().status == 0);
   CHECK(server.command({"EXISTS", "job"}) == "0");
@@ -236,13 +241,13 @@ TEST_CASE("unlock --force asks also with -q, and names a few of many holders") {
 
 TEST_CASE("unlock --force breaks a read/write lock and wakes its waiters") {
   Server server;
-  server.command({"HSET", "job", "mode", "read", "a:1", "1"});
-  server.command({"SET", "{job}:a:1:rwlock_timeout:1", "1", "PX", "600000"});
+  server.command({"HSET", "job", "mode", "read", k_a, "1"});
+  server.command({"SET", "{job}:" + k_a + ":rwlock_timeout:1", "1", "PX", "600000"});
   RespClient waiter = server.connect();
   waiter.call({"SUBSCRIBE", k_rw_channel});
   const Result result = force(server);
   CHECK(result.status == 0);
-  CHECK(result.err == "rlock: job: taken from a:1, a reader (" + server.unix_url() + ")\n");
+  CHECK(result.err == "rlock: job: taken from " + k_a + ", a reader (" + server.unix_url() + ")\n");
   CHECK(waiter.call({"PING"}) == Words{"message", k_rw_channel, "1"});
   CHECK(waiter.call({"PING"}) == Words{"message", k_rw_channel, "0"});
   CHECK(comes_to_be_empty(server));

@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 
+#include "cli/foreign_lock.hpp"
 #include "support/fair_lock.hpp"
 #include "support/looks.hpp"
 #include "support/process.hpp"
@@ -139,9 +140,9 @@ TEST_CASE("the screen of watch fits a terminal of any size, and no name can touc
 
 TEST_CASE("the screen of watch shows what happens, and counts down without asking") {
   Server server;
-  hold_by_other(server);
+  hold(server);
   Screen screen(server, {"job"}, 80, 24);
-  screen.expect({"job  held (reentrant), expires in ", "  holder    other:1"});
+  screen.expect({"job  held (reentrant), expires in ", "  holder    " + k_foreign_owner});
   Peer waiter(server, "w:1");
   waiter.acquire();
   screen.expect({"job  held (fair)", "1 waiting", "  waiter 1  w:1", "deadline in 1",
@@ -157,7 +158,7 @@ TEST_CASE("the screen of watch shows what happens, and counts down without askin
   screen.expect({"the server is back after ", "Z  connected to "});
   CHECK_FALSE(has(screen.read().text(), "restarted"));
   server.command({"DEL", "job"});
-  screen.expect({"job  free", "released by other:1"});
+  screen.expect({"job  free", "released by " + k_foreign_owner});
   CHECK(screen.read().faults().empty());
 }
 

@@ -44,8 +44,8 @@ TEST_CASE("R3: plain locks work for a user with the documented rights") {
   CHECK(invoke(server, {"acquire", "--no-watchdog", "-q", "job"}).status == 0);
   CHECK(invoke(server, {"unlock", "--force", "-y", "job"}).status == 0);
   // Of Redisson's read/write locks, only that they can be broken.
-  server.command({"HSET", "job", "mode", "read", "a:1", "1"});
-  server.command({"SET", "{job}:a:1:rwlock_timeout:1", "1"});
+  server.command({"HSET", "job", "mode", "read", k_foreign_owner, "1"});
+  server.command({"SET", "{job}:" + k_foreign_owner + ":rwlock_timeout:1", "1"});
   RespClient waiter = server.connect();
   waiter.call({"SUBSCRIBE", "redisson_rwlock:{job}"});
   CHECK(invoke(server, {"unlock", "--force", "-y", "job"}).status == 0);

@@ -163,7 +163,10 @@ TEST_CASE("fair: who does not want to wait does not queue") {
     const Result result = run(fair_argv(server, options, {"echo", "ran"}));
     CHECK(result.status == status);
     CHECK(result.out.empty());
-    CHECK(result.err == (status == 0 ? "" : "rlock: job: not acquired: held by other:1\n"));
+    CHECK(result.err ==
+          (status == 0
+               ? ""
+               : "rlock: job: not acquired: a hash; if it is a lock, it is held by other:1\n"));
     CHECK(wait_until([&] { return server.keys() == Words{"job"}; }));
   };
   refuse({"-n"}, 75);

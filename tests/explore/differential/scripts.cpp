@@ -148,7 +148,7 @@ class Maker : StoreMaker {
                        "redisson_unlock_latch:*", "0"});
       case 14: {
         Words args{k_all, r_.pick(Words{"*", "L", "?", "[{]*", "x*"}),
-                   r_.pick(Words{"", "*", "L*"})};
+                   r_.pick(Words{"", "*", "L*"}), r_.chance(50) ? "1" : "0"};
         if (r_.chance(20)) args.insert(args.end(), {"0", "", "0", ""});
         return script("find_locks", {}, args);
       }
