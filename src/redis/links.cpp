@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "redis/local_server.hpp"
-#include "redis/sentinel.hpp"
 #include "redis/server_error.hpp"
 
 namespace rlock::redis {
@@ -33,7 +32,7 @@ void Links::connect(Link& link, const Patience& patience) {
     silence_ = nullptr;
     Master master = connect_master(options_, patience);
     link.connection = std::move(master.connection);
-    link.epoch = master.epoch;
+    link.master = std::move(master.address);
   } else {
     link.connection = std::make_unique<Connection>(options_, patience);
     if (options_.endpoint.transport == Endpoint::Transport::local) {
@@ -50,7 +49,7 @@ bool Links::is_abandoned(const Link& link) const {
 
 bool Links::is_of_old(const Link& link) const {
   return options_.endpoint.transport == Endpoint::Transport::sentinel &&
-         is_outdated(options_.endpoint, link.epoch);
+         is_outdated(options_.endpoint, link.master);
 }
 
 bool Links::confirm_master(int slot, Milliseconds age, const Patience& patience) {
@@ -96,7 +95,7 @@ Connection& Links::open(int slot, const Patience& patience) {
       return use(found->get());
     }
   }
-  auto link = std::make_unique<Link>(Link{node, nullptr, 0});
+  auto link = std::make_unique<Link>(Link{node, nullptr, {}});
   try {
     connect(*link, patience);
   } catch (const Unavailable&) {
@@ -193,7 +192,7 @@ std::string Links::owner(int slot, const Patience& patience) {
 std::vector<Endpoint> Links::masters(const Patience& patience) {
   const Endpoint& whole = options_.endpoint;
   if (whole.transport == Endpoint::Transport::sentinel) {
-    return {whole.of(connect_master(options_, patience).node)};
+    return {whole.of(connect_master(options_, patience).address.node)};
   }
   if (!cluster_) return {whole};
   std::vector<Endpoint> masters;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "redis/cluster.hpp"
+#include "redis/sentinel.hpp"
 
 namespace rlock::redis {
 
@@ -67,8 +68,8 @@ class Links {
   struct Link {
     HostAndPort node;  // empty if there is no cluster
     std::unique_ptr<Connection> connection;
-    std::int64_t epoch = 0;  // with sentinels: of the failover that made it the master
-    std::string socket{};    // of local: its identity
+    MasterAddress master;  // as sentinels named it
+    std::string socket{};  // of local: its identity
   };
 
   void connect(Link& link, const Patience& patience);

@@ -20,15 +20,22 @@ namespace {
 constexpr Milliseconds k_for_the_others{100};
 constexpr Milliseconds k_pause_between_rounds{100};
 
-// Whom a sentinel calls the master, and as of which failover.
+// The master that a sentinel names, and the failover that made it the master.
 struct Appointment {
-  HostAndPort node;
+  MasterAddress master;
   std::int64_t epoch = 0;
-  bool operator==(const Appointment&) const = default;
 };
 
 // The answer of one sentinel. Nothing means that it does not know the name.
 using Opinion = std::optional<Appointment>;
+
+bool is_same(const MasterAddress& one, const MasterAddress& other) {
+  if (one.node.port != other.node.port) return false;
+  return one.node.host == other.node.host ||
+         std::ranges::any_of(one.numbers, [&](const std::string& number) {
+           return std::ranges::find(other.numbers, number) != other.numbers.end();
+         });
+}
 
 Opinion ask_as(const ConnectionOptions& options, const HostAndPort& sentinel,
                const Patience& patience) {
@@ -50,7 +57,11 @@ Opinion ask_as(const ConnectionOptions& options, const HostAndPort& sentinel,
   const auto& parts = address.as_array(2);
   const auto port = parse_integer<std::uint16_t>(parts[1].as_text());
   if (port.value_or(0) == 0) throw ProtocolError("a master without a port");
-  Appointment said{{parts[0].as_text(), *port}};
+  Appointment said{{{parts[0].as_text(), *port}, {}}};
+  try {  // one sentinel may name the host, and another its address
+    said.master.numbers = addresses_of(options.endpoint.of(said.master.node), patience);
+  } catch (const Unavailable&) {  // then the name alone counts
+  }
   for (std::size_t i = 0; i + 1 < details.items.size(); i += 2) {
     if (details.items[i].text != "config-epoch") continue;
     said.epoch = parse_integer<std::int64_t>(details.items[i + 1].text).value_or(0);
@@ -71,39 +82,64 @@ Opinion ask(const ConnectionOptions& options, const HostAndPort& sentinel,
   return ask_as(options, sentinel, patience);
 }
 
-// Returns the highest epoch of a group that this process has heard of, `heard` now.
-std::int64_t newest_epoch(const Endpoint& whole, const std::vector<Appointment>& heard) {
-  static std::mutex mutex;
-  static std::map<std::string, std::int64_t> newest;
-  const std::lock_guard guard(mutex);
-  std::int64_t& epoch = newest[whole.display()];
-  for (const Appointment& one : heard) epoch = std::max(epoch, one.epoch);
-  return epoch;
+// The answers of sentinels, by their addresses.
+using Said = std::map<std::string, Appointment>;
+
+// The master that most of the answers name (null: there is no answer), and how many do.
+struct Winner {
+  const Appointment* appointment = nullptr;
+  std::size_t votes = 0;
+};
+
+Winner count(const Said& said) {
+  Winner winner;
+  for (const auto& [sentinel, one] : said) {
+    const auto votes = static_cast<std::size_t>(std::ranges::count_if(
+        said, [&](const auto& other) { return is_same(other.second.master, one.master); }));
+    if (votes > winner.votes) winner = {&one, votes};
+  }
+  return winner;
 }
 
-// Returns the master that most sentinels name, among the sentinels that know the last failover. A
-// sentinel that was cut off names a deposed master. That may still run, and grant locks that the
-// new master has granted.
-std::optional<Appointment> choose(const std::vector<Appointment>& said, std::int64_t epoch,
-                                  std::string& why) {
-  const Appointment* chosen = nullptr;
-  std::ptrdiff_t most = 0;
-  bool is_tie = false;
-  for (const Appointment& one : said) {
-    if (one.epoch != epoch) continue;
-    const auto votes = std::ranges::count(said, one);
-    if (votes > most) {
-      chosen = &one;
-      most = votes;
-      is_tie = false;
-    } else if (votes == most && one != *chosen) {
-      is_tie = true;
-    }
+// What this process knows of a group.
+struct Known {
+  std::optional<MasterAddress> master;
+  TimePoint asked;                             // when those who named it were asked
+  bool is_of_majority = false;                 // that named it, or the master before it
+  std::map<std::string, std::int64_t> epochs;  // of the sentinels that have named it
+};
+
+// Calls `use` with what this process knows of a group. Returns as `use`.
+bool with_known(const Endpoint& whole, const std::function<bool(Known&)>& use) {
+  static std::mutex mutex;
+  static std::map<std::string, Known> groups;
+  const std::lock_guard guard(mutex);
+  return use(groups[whole.display()]);
+}
+
+// Notes that the sentinels have named `winner`, a majority of them or too few. Returns whether that
+// counts. A deposed master may still run, and grant locks that the new master has granted. So older
+// answers, and sentinels that may have been cut off, change nothing.
+bool note(Known& known, const Winner& winner, const Said& said, TimePoint asked, bool are_most) {
+  const MasterAddress& named = winner.appointment->master;
+  const bool is_known = known.master && is_same(*known.master, named);
+  if (known.master && !is_known) {
+    const auto has_moved_on = [&](const auto& answer) {
+      const auto before = known.epochs.find(answer.first);
+      return is_same(answer.second.master, named) && before != known.epochs.end() &&
+             before->second < answer.second.epoch;
+    };
+    if (asked < known.asked) return false;
+    if (!are_most && known.is_of_majority && std::ranges::none_of(said, has_moved_on)) return false;
+    known.epochs.clear();
   }
-  if (chosen != nullptr && !is_tie) return *chosen;
-  why = is_tie ? "the sentinels do not agree on a master"
-               : "no sentinel that answered knows of the last failover";
-  return std::nullopt;
+  known.master = named;
+  known.asked = std::max(known.asked, asked);
+  known.is_of_majority = known.is_of_majority || are_most;
+  for (const auto& [sentinel, one] : said) {
+    if (is_same(one.master, named)) known.epochs[sentinel] = one.epoch;
+  }
+  return true;
 }
 
 // True for the answer of a server that takes no writes, for now at least.
@@ -113,19 +149,24 @@ bool is_replica(const Reply& role) {
 
 // What became of the question for the master.
 struct Answers {
-  std::vector<Appointment> said;
+  TimePoint asked;
+  Said said;
   bool is_unknown = false;             // to some sentinel
   bool are_all = false;                // no sentinel is still silent
   std::optional<std::string> silence;  // of the first that is unavailable
   std::exception_ptr refusal;          // of the first that fails otherwise
 };
 
-// Asks all sentinels, until all have answered or failed, or a majority has answered. From
-// `any_counts` on, a single answer is enough.
+bool are_majority(std::size_t votes, std::size_t sentinels) { return votes > sentinels / 2; }
+
+// Asks all sentinels, until a majority names the same master, or all have answered or failed. If a
+// majority has answered, or from `any_counts` on, does not wait long for the others.
 Answers ask_all(const ConnectionOptions& options, const Patience& patience, TimePoint any_counts) {
+  const std::size_t sentinels = options.endpoint.seeds.size();
   Survey<Opinion> survey(std::bind_front(ask, options), patience);
-  for (const HostAndPort& sentinel : options.endpoint.seeds) survey.ask(sentinel);
   Answers answers;
+  answers.asked = BootClock::now();
+  for (const HostAndPort& sentinel : options.endpoint.seeds) survey.ask(sentinel);
   TimePoint until = patience.deadline;
   while (auto result = survey.next(until)) {
     if (result->silence) {
@@ -135,9 +176,10 @@ Answers ask_all(const ConnectionOptions& options, const Patience& patience, Time
     } else if (!*result->answer) {
       answers.is_unknown = true;
     } else {
-      answers.said.push_back(**result->answer);
-      const bool are_most = answers.said.size() > options.endpoint.seeds.size() / 2;
+      answers.said.emplace(result->server.display(), **result->answer);
+      if (are_majority(count(answers.said).votes, sentinels)) break;
       const TimePoint soon = after(BootClock::now(), k_for_the_others);
+      const bool are_most = are_majority(answers.said.size(), sentinels);
       until = std::min(until, are_most ? soon : std::max(soon, any_counts));
     }
   }
@@ -146,21 +188,40 @@ Answers ask_all(const ConnectionOptions& options, const Patience& patience, Time
 }
 
 // Returns where the sentinels say the master is, or nothing, and why, if that is not clear now.
-std::optional<Appointment> find_master(const ConnectionOptions& options, const Patience& patience,
-                                       TimePoint any_counts, std::string& why) {
-  const auto [said, is_unknown, are_all, silence, refusal] = ask_all(options, patience, any_counts);
-  if (!said.empty()) return choose(said, newest_epoch(options.endpoint, said), why);
+std::optional<MasterAddress> find_master(const ConnectionOptions& options, const Patience& patience,
+                                         TimePoint any_counts, std::string& why) {
+  const Answers answers = ask_all(options, patience, any_counts);
   const std::string whole = options.endpoint.display();
-  const bool all_answered = !silence && are_all;
-  if (refusal && (all_answered || !is_unknown)) std::rethrow_exception(refusal);
-  if (is_unknown) {
+  if (const Winner winner = count(answers.said); winner.appointment != nullptr) {
+    const bool are_most = are_majority(winner.votes, options.endpoint.seeds.size());
+    const bool any_count = answers.are_all || BootClock::now() >= any_counts;
+    if (!are_most && !(any_count && are_majority(winner.votes, answers.said.size()))) {
+      why = "the sentinels do not agree on a master";
+      return std::nullopt;
+    }
+    const auto note_it = [&](Known& known) {
+      return note(known, winner, answers.said, answers.asked, are_most);
+    };
+    if (with_known(options.endpoint, note_it)) return winner.appointment->master;
+    why = "too few sentinels answer, and they name another master than the majority before";
+    return std::nullopt;
+  }
+  const bool all_answered = !answers.silence && answers.are_all;
+  if (answers.refusal && (all_answered || !answers.is_unknown)) {
+    std::rethrow_exception(answers.refusal);
+  }
+  if (answers.is_unknown) {
     const std::string unknown = whole + ": no sentinel knows a master called " +
                                 escape_for_terminal(options.endpoint.master);
-    if (all_answered) throw Error(ExitStatus::config, unknown);
-    throw Unavailable(unknown + ", and some do not answer");
+    // Sentinels that are set up anew do not know it for a moment.
+    const auto is_new = [](const Known& known) { return !known.master; };
+    if (all_answered && with_known(options.endpoint, is_new)) {
+      throw Error(ExitStatus::config, unknown);
+    }
+    throw Unavailable(unknown + (all_answered ? " any more" : ", and some do not answer"));
   }
   throw Unavailable(whole + ": no sentinel answers" +
-                    (silence ? ": " + *silence : " " + in_time(patience)));
+                    (answers.silence ? ": " + *answers.silence : " " + in_time(patience)));
 }
 
 }  // namespace
@@ -171,7 +232,7 @@ Master connect_master(const ConnectionOptions& options, const Patience& patience
   std::string why;
   const auto give_up = [&] { throw Unavailable(options.endpoint.display() + ": " + why); };
   while (true) {
-    std::optional<Appointment> named;
+    std::optional<MasterAddress> named;
     try {
       named = find_master(options, patience, any_counts, why);
     } catch (const Unavailable&) {
@@ -184,7 +245,7 @@ Master connect_master(const ConnectionOptions& options, const Patience& patience
         const Patience half = half_of(patience);
         auto connection = connect_node(options, named->node, half);
         const Reply role = connection->command({"ROLE"}, half);
-        if (!is_replica(role)) return {named->node, named->epoch, std::move(connection)};
+        if (!is_replica(role)) return {std::move(*named), std::move(connection)};
         why = "the master is down: " + options.endpoint.of(named->node).display() + " is a replica";
       } catch (const Unavailable& error) {
         // What a server has answered tells more.
@@ -197,21 +258,20 @@ Master connect_master(const ConnectionOptions& options, const Patience& patience
 }
 
 void hear_of_failovers(const ConnectionOptions& options, const Patience& patience) {
-  const Answers answers = ask_all(options, patience, half_of(patience).deadline);
-  newest_epoch(options.endpoint, answers.said);
-  if (!answers.said.empty()) return;
-  const std::string whole = options.endpoint.display();
-  if (answers.silence) throw Unavailable(whole + ": no sentinel answers: " + *answers.silence);
+  std::string why;
   try {
-    if (answers.refusal) std::rethrow_exception(answers.refusal);
+    if (find_master(options, patience, half_of(patience).deadline, why)) return;
+  } catch (const Unavailable&) {
+    throw;
   } catch (const Error& error) {
-    throw Unavailable(whole + ": no sentinel answers: " + error.what());
+    why = std::string("no sentinel answers: ") + error.what();
   }
-  throw Unavailable(whole + ": no sentinel names the master " + in_time(patience));
+  throw Unavailable(options.endpoint.display() + ": " + why);
 }
 
-bool is_outdated(const Endpoint& whole, std::int64_t epoch) {
-  return newest_epoch(whole, {}) > epoch;
+bool is_outdated(const Endpoint& whole, const MasterAddress& master) {
+  return with_known(
+      whole, [&](const Known& known) { return known.master && !is_same(*known.master, master); });
 }
 
 }  // namespace rlock::redis

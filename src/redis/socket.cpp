@@ -189,6 +189,24 @@ Fd connect_tcp(const Endpoint& endpoint, const Patience& patience) {
   }
 }
 
+std::vector<std::string> addresses_of(const Endpoint& endpoint, const Patience& patience) {
+  constexpr std::string_view k_mapped = "::ffff:";  // an IPv4 address, as IPv6 has it
+  const Addresses addresses = resolve(endpoint, patience);
+  std::vector<std::string> numbers;
+  for (const addrinfo* one = addresses.get(); one != nullptr; one = one->ai_next) {
+    std::array<char, NI_MAXHOST> text{};
+    if (::getnameinfo(one->ai_addr, one->ai_addrlen, text.data(), text.size(), nullptr, 0,
+                      NI_NUMERICHOST) != 0) {
+      continue;
+    }
+    const std::string_view number = text.data();
+    const bool is_mapped =
+        number.starts_with(k_mapped) && number.find('.') != std::string_view::npos;
+    numbers.emplace_back(is_mapped ? number.substr(k_mapped.size()) : number);
+  }
+  return numbers;
+}
+
 Fd connect_unix(const std::string& path, const Patience& patience) {
   sockaddr_un name{};
   name.sun_family = AF_UNIX;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/fd.hpp"
@@ -36,6 +37,11 @@ void pause(const Patience& patience);
 // Connects to a tcp endpoint. Tries every address of the name, each a moment after the previous
 // one, and keeps the first connection that succeeds. Throws Unavailable, Interrupted.
 [[nodiscard]] Fd connect_tcp(const Endpoint& endpoint, const Patience& patience);
+
+// Returns all addresses of the host of a tcp endpoint, each as a number in one spelling. Throws
+// Unavailable, Interrupted.
+[[nodiscard]] std::vector<std::string> addresses_of(const Endpoint& endpoint,
+                                                    const Patience& patience);
 
 // Connects to a Unix socket. Throws Unavailable, Interrupted.
 [[nodiscard]] Fd connect_unix(const std::string& path, const Patience& patience);

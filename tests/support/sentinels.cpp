@@ -20,15 +20,29 @@ std::string password_in(const std::vector<std::string>& args) {
 
 }  // namespace
 
-std::unique_ptr<Server> lone_sentinel(const Server& server, int epoch) {
+std::unique_ptr<Server> lone_sentinel(const Server& server, int epoch, const std::string& host) {
   const std::string name = Sentinels::k_master;
   const std::string count = std::to_string(epoch);
   ServerOptions options{.args = {"--sentinel"}};
-  options.config = "sentinel monitor " + name + " 127.0.0.1 " + std::to_string(server.port()) +
-                   " 2\nsentinel down-after-milliseconds " + name + " 600000\n" +
-                   "sentinel config-epoch " + name + " " + count + "\nsentinel current-epoch " +
-                   count + "\n";
+  options.config =
+      "sentinel resolve-hostnames yes\nsentinel announce-hostnames yes\n"
+      "sentinel monitor " +
+      name + " " + host + " " + std::to_string(server.port()) +
+      " 2\nsentinel down-after-milliseconds " + name + " 600000\n" + "sentinel config-epoch " +
+      name + " " + count + "\nsentinel current-epoch " + count + "\n";
   return std::make_unique<Server>(options);
+}
+
+bool tell_of_failover(const Server& sentinel, const Server& old, const Server& fresh, int epoch) {
+  const std::string port = std::to_string(fresh.port());
+  const std::string count = std::to_string(epoch);
+  const std::string hello = "127.0.0.1,1," + std::string(40, 'a') + "," + count + "," +
+                            Sentinels::k_master + ",127.0.0.1," + port + "," + count;
+  return wait_until([&] {
+    old.command({"PUBLISH", "__sentinel__:hello", hello});
+    return sentinel.list({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", Sentinels::k_master}).at(1) ==
+           port;
+  });
 }
 
 Sentinels::Sentinels(const SentinelOptions& options) {

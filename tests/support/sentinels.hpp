@@ -21,8 +21,14 @@ struct SentinelOptions {
 };
 
 // A sentinel by itself, which was told that a failover, the `epoch`-th, has made `server` the
-// master. It calls nobody dead.
-[[nodiscard]] std::unique_ptr<Server> lone_sentinel(const Server& server, int epoch);
+// master. It calls nobody dead. `host`: under which it knows the server.
+[[nodiscard]] std::unique_ptr<Server> lone_sentinel(const Server& server, int epoch,
+                                                    const std::string& host = "127.0.0.1");
+
+// Tells a sentinel that watches `old`, as another sentinel would, that the `epoch`-th failover has
+// made `fresh` the master. Returns whether it names that server then.
+[[nodiscard]] bool tell_of_failover(const Server& sentinel, const Server& old, const Server& fresh,
+                                    int epoch);
 
 // Two of the sentinels agree on a failover.
 class Sentinels {

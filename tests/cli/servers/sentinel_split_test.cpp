@@ -3,6 +3,7 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -39,37 +40,46 @@ bool comes_to_be_paused(const Server& server) {
   });
 }
 
-// One sentinel was cut off before a failover, another was not; both masters run.
+// Of three sentinels, one names a master of old, and both masters run. `stale_epoch`: 1 if it was
+// cut off before a failover, 9 if the others were set up anew.
 struct Split {
+  explicit Split(int stale_epoch) : stale(lone_sentinel(old, stale_epoch)) {}
+
   Server old;
   Server fresh;
-  std::unique_ptr<Server> stale = lone_sentinel(old, 1);
+  std::unique_ptr<Server> stale;
   std::unique_ptr<Server> sentinel = lone_sentinel(fresh, 5);
-  std::string url = Sentinels::url_of({stale->port(), sentinel->port()});
+  std::unique_ptr<Server> other_sentinel = lone_sentinel(fresh, 5);
+  std::string url = Sentinels::url_of({stale->port(), sentinel->port(), other_sentinel->port()});
 };
 
 }  // namespace
 
 TEST_CASE("sentinel: while the new master hangs, the old one is not taken for it") {
-  Split split;
-  Process holder(cat(split.url, "job", "60s"), {.hold_stdin = true});
-  holder.wait_for_stdout("got");
-  CHECK(has_key(split.fresh, "job"));
-  split.fresh.pause();
-  const Result other = invoke(split.url, {"--timeout", "3s", "exec", "-n", "job", "--", "true"});
-  CAPTURE(other.err);
-  CHECK(other.status == 69);
-  CHECK(split.old.keys().empty());
-  split.fresh.resume();
-  holder.close_stdin();
-  CHECK(holder.wait().status == 0);
+  for (const int stale_epoch : {1, 9}) {
+    CAPTURE(stale_epoch);
+    Split split(stale_epoch);
+    Process holder(cat(split.url, "job", "60s"), {.hold_stdin = true});
+    holder.wait_for_stdout("got");
+    CHECK(has_key(split.fresh, "job"));
+    split.fresh.pause();
+    const Result other = invoke(split.url, {"--timeout", "3s", "exec", "-n", "job", "--", "true"});
+    CAPTURE(other.err);
+    CHECK(other.status == 69);
+    CHECK(split.old.keys().empty());
+    split.fresh.resume();
+    holder.close_stdin();
+    CHECK(holder.wait().status == 0);
+  }
 }
 
-TEST_CASE("sentinel: one that is slow is waited for, where no majority has answered") {
-  Split split;
+TEST_CASE("sentinel: those that are slow are waited for, where no majority has answered") {
+  Split split(9);
   Proxy slow(split.sentinel->port());
+  Proxy other_slow(split.other_sentinel->port());
   slow.set_delay(400ms);
-  const std::string url = Sentinels::url_of({split.stale->port(), slow.port()});
+  other_slow.set_delay(400ms);
+  const std::string url = Sentinels::url_of({split.stale->port(), slow.port(), other_slow.port()});
   Process holder(cat(url, "job", "60s"), {.hold_stdin = true});
   holder.wait_for_stdout("got");
   CHECK(has_key(split.fresh, "job"));
@@ -97,6 +107,46 @@ TEST_CASE("sentinel: a holder leaves a master of old that lives on, and is ended
   holder.close_stdin();
   CHECK(holder.wait().status == 0);
   CHECK(!has_key(split.fresh, "job"));
+}
+
+TEST_CASE("sentinel: sentinels set up anew, whose epochs begin again, name the master") {
+  Server old;
+  Server fresh({.args = {"--replicaof", "127.0.0.1 " + std::to_string(old.port()),
+                         "--repl-diskless-sync-delay", "0"}});
+  std::vector<std::unique_ptr<Server>> sentinels;
+  for (int i = 0; i < 3; ++i) sentinels.push_back(lone_sentinel(old, 9));
+  const std::string url =
+      Sentinels::url_of({sentinels[0]->port(), sentinels[1]->port(), sentinels[2]->port()});
+  Process holder(cat(url, "job", "9s"), {.hold_stdin = true});
+  holder.wait_for_stdout("got");
+  Process loser(cat(url, "other", "9s"), {.hold_stdin = true});
+  loser.wait_for_stdout("got");
+  Process waiter(argv_for(url, {"exec", "job", "--", "echo", "got"}));
+  REQUIRE(comes_to_wait(old));
+  REQUIRE(wait_until([&] { return has_key(fresh, "other"); }));
+  REQUIRE(fresh.command({"REPLICAOF", "NO", "ONE"}) == "OK");  // and the old one runs on
+  REQUIRE(fresh.command({"DEL", "other"}) == "1");
+  for (const auto& sentinel : sentinels) {
+    CHECK(sentinel->command({"SENTINEL", "REMOVE", Sentinels::k_master}) == "OK");
+    CHECK(sentinel->command({"SENTINEL", "MONITOR", Sentinels::k_master, "127.0.0.1",
+                             std::to_string(fresh.port()), "2"}) == "OK");
+  }
+  CHECK(loser.wait().status == 79);
+  for (int renewal = 0; renewal < 4; ++renewal) {
+    long before = pttl(fresh);
+    REQUIRE(wait_until([&] {
+      const long now = pttl(fresh);
+      return now > std::exchange(before, now);
+    }));
+  }
+  CHECK(holder.running());
+  CHECK(waiter.running());
+  holder.close_stdin();
+  CHECK(holder.wait().status == 0);
+  const Result waited = waiter.wait();
+  CAPTURE(waited.err);
+  CHECK(waited.status == 0);
+  CHECK(waited.out == "got\n");
 }
 
 TEST_CASE("sentinel: what a master of old grants to one who waits is none") {
