@@ -11,7 +11,8 @@
 #                        of its own
 #   --#include FILE      stands for lua/include/FILE
 #   --#read-only         the script changes nothing
-#   --#publishes         it publishes; the local is_sharded says whether this is a cluster
+#   --#publishes         it publishes; the local is_sharded says whether this is a cluster, and is_asking
+#                        whether the slot is moving to this node, where keys may still be missing
 # What follows two spaces explains. Types of arguments: ms and count (numbers), span and digits (ms and
 # a number, as texts: where nothing is computed, to convert them would take a tenth of a script's time),
 # text, flag, key (the name of a key or a channel), and a|b|c (one of these words). Types of
@@ -132,7 +133,7 @@ function(rlock_read_lua_call text)
   set(members "")
   set(end "#ARGV")
   if(text MATCHES "\n--#publishes\n")
-    set(locals "local is_sharded=ARGV[#ARGV]=='sharded' ")
+    set(locals "local is_asking=ARGV[#ARGV]=='asking' local is_sharded=is_asking or ARGV[#ARGV]=='sharded' ")
     set(end "#ARGV-(is_sharded and 1 or 0)")
   endif()
   foreach(sort key arg)

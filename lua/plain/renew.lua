@@ -9,12 +9,17 @@
 --   the same value. One of several servers may have forgotten this hold, and then got another hold of the
 --   owner: it counts this one again.
 --#include renewing.lua
+-- It publishes nothing, but needs the local is_asking:
+--#publishes
 local count = redis.pcall('hget', lock, owner)
 local is_string = type(count) == 'table' and count.err:find('WRONGTYPE', 1, true)
 if type(count) == 'table' and not is_string then return count end
 -- A field without a colon, or with a value that is not a number, is an application's.
 local owns = not is_string and owner:find(':', 1, true) and count and count:find('^%d+$')
 if is_string then owns = redis.call('type', lock).ok == 'string' and redis.call('get', lock) == owner end
+if owns and latch ~= '' and is_asking and redis.call('exists', latch) == 0 then
+  return redis.error_reply('TRYAGAIN the latch of a hold is missing')
+end
 if owns and is_string and latch ~= '' then owns = redis.call('get', latch) == 'entered' end
 if not owns then
   --#include replica.lua

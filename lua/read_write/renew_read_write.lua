@@ -7,7 +7,7 @@
 --#arg prefix text  the start of the names of the readers' keys
 --#arg side read|write
 --#include renewing.lua
--- It publishes nothing, but needs the local is_sharded:
+-- It publishes nothing, but needs the local is_asking:
 --#publishes
 --#include read_write.lua
 local field = side == 'read' and owner or writer
@@ -44,9 +44,9 @@ for hold = 1, holds do
 end
 if field == owner and not lives then
   -- All keys of this reader are gone, but its field is there. So there was no other writer since: a writer that
-  -- takes the lock of dead readers removes their fields. The reader may make its key again. In a cluster, the key
-  -- may be moving to this node, where it must not meet a new one.
-  if is_sharded then return redis.error_reply('TRYAGAIN the key of a hold is missing') end
+  -- takes the lock of dead readers removes their fields. The reader may make its key again. If the
+  -- slot is moving to this node, the key may still come, and must not meet a new one.
+  if is_asking then return redis.error_reply('TRYAGAIN the key of a hold is missing') end
   redis.call('set', hold_key(owner, holds), '1', 'px', lease)
 end
 

@@ -113,17 +113,16 @@ void Client::refuse_slot(const std::string& error) const {
 ScriptCall Client::complete(const ScriptCall& call) const {
   ScriptCall whole = call;
   if (links_.is_cluster() && call.script.voice == Script::Voice::publishes) {
-    whole.args.emplace_back("sharded");
+    whole.args.emplace_back(links_.is_asking() ? "asking" : "sharded");
   }
   return whole;
 }
 
 Reply Client::run(const ScriptCall& call, int* unanswered, TimePoint deadline) {
   if (links_.is_cluster()) check_slots(call);
-  const ScriptCall whole = complete(call);
   const Patience patience = options_.patience(deadline);
   const auto action = [&](Connection& connection) -> std::optional<Reply> {
-    Reply reply = run_script(connection, whole, patience, links_.is_asking());
+    Reply reply = run_script(connection, complete(call), patience, links_.is_asking());
     if (is_to_be_made_again(reply, patience.deadline)) return std::nullopt;
     return reply;
   };

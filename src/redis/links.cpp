@@ -125,7 +125,9 @@ Connection& Links::use(Link* link) noexcept {
 
 bool Links::is_about_slot(const std::string& error) {
   return error.starts_with("MOVED ") || error.starts_with("ASK ") ||
-         is_one_of(error, {"TRYAGAIN", "CLUSTERDOWN"});
+  // The last one: a script looked for a key that has moved, which it need not have declared.
+         is_one_of(error, {"TRYAGAIN", "CLUSTERDOWN"}) ||
+         error.find("a non local key in a cluster node") != std::string::npos;
 }
 
 bool Links::is_turned_away(const std::string& error) {
@@ -140,9 +142,8 @@ bool Links::is_turned_away(const std::string& error) {
     is_redirected_ = true;
     return true;
   }
-  if (cluster_ && is_error(error, "TRYAGAIN")) return true;
-  if (cluster_ && is_error(error, "CLUSTERDOWN")) {
-    cluster_->doubt();
+  if (cluster_ && is_about_slot(error)) {
+    if (is_error(error, "CLUSTERDOWN")) cluster_->doubt();
     return true;
   }
   if (cluster_ || options_.endpoint.transport == Endpoint::Transport::sentinel) {
