@@ -257,6 +257,8 @@ if wait > 0 and not has_more then
   place = take_place(me, before)
   ask_after, overheard = refresh(me, place, before, is_free)
 end
+--#include replica.lua
+if refusal then return refusal end
 local answer, holders_kind = busy()
 answer[k_busy_marks], answer[k_busy_waiters] = (holders_kind == 'reentrant' and 1 or 0) + twin_mark(), 0
 answer[k_busy_place], answer[k_busy_ask_after], answer[k_busy_overheard] = place, ask_after, overheard

@@ -32,6 +32,8 @@ if (found == 1 or found == 2) and restart_delay == '' and redis.pcall('hlen', lo
   local told = redis.pcall('hget', info, holder)
   local is_lock = holder ~= owner and holder:find(':', 1, true) and count:find('^%d+$')
   if is_lock and type(told) ~= 'table' and found == (told and 2 or 1) then
+    --#include replica.lua
+    if refusal then return refusal end
     local marks = told and told:find('"kind":"fair"', 1, true) and 1 or 0
     local left, waiters = redis.call('pttl', lock), 0
     if channel ~= '' then
@@ -69,6 +71,8 @@ end
 -- An earlier sending of this request may have taken the lock. Then do not count it again.
 local holds = not is_free and redis.call('hexists', lock, owner) == 1
 if not is_free and not holds then
+  --#include replica.lua
+  if refusal then return refusal end
   local answer, holders_kind = busy()
   answer[k_busy_marks], answer[k_busy_waiters] = (holders_kind == 'fair' and 1 or mixed) + of_twin, count_waiters()
   tell_taken(left)

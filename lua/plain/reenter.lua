@@ -16,7 +16,10 @@
 --#include fence.lua
 --#include prolong_info.lua
 --#include string_lock.lua
-if not is_string and not count_holds() then return {k_not_held} end
+if not is_string and not count_holds() then
+  --#include replica.lua
+  return refusal or {k_not_held}
+end
 if is_others(outer) then return {k_not_held} end
 -- A read/write lock has its own script.
 if kind == 'hash' and redis.call('hexists', lock, 'mode') == 1 then return {k_not_held} end

@@ -21,11 +21,10 @@ if owns and latch ~= '' and is_asking and redis.call('exists', latch) == 0 then
   return redis.error_reply('TRYAGAIN the latch of a hold is missing')
 end
 if owns and is_string and latch ~= '' then owns = redis.call('get', latch) == 'entered' end
-if not owns then
+if not owns or lease == '0' then
   --#include replica.lua
-  return refusal or k_not_held
+  return refusal or (owns and k_renewed or k_not_held)
 end
-if lease == '0' then return k_renewed end
 
 -- PEXPIRE comes first: it works even when the server is out of memory, and lets the script write. If no expiry
 -- may be set, deleting a field that cannot exist does the same.

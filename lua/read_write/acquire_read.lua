@@ -27,7 +27,8 @@ local other = other_kind()
 if other then return {k_in_use, other} end
 
 if mode == 'write' and redis.call('hexists', lock, writer) == 0 then
-  return (held_by(first_holder(), twin_mark()))
+  --#include replica.lua
+  return refusal or (held_by(first_holder(), twin_mark()))
 end
 -- An earlier sending of this request may have taken the lock. Then do not count it again. First set the hold's own
 -- key, and try whether an expiry can be set: a user without these rights must not leave a lock without an expiry.

@@ -32,7 +32,8 @@ local is_ours = mode and redis.call('hexists', lock, writer) == 1
 -- If all readers are dead, they keep nobody out, although the hash is still there.
 local is_left = mode == 'read' and span_of_readers() == 0
 if mode and not is_ours and not is_left then
-  return (held_by(first_holder(), twin_mark()))
+  --#include replica.lua
+  return refusal or (held_by(first_holder(), twin_mark()))
 end
 if not is_ours then ask_for_memory() end
 last_for(lease)

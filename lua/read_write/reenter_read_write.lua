@@ -20,7 +20,10 @@ local reads = side == 'read'
 --#include read_write.lua
 local is_writer = mode == 'write' and holds_of(writer) and not outlived(writer)
 local is_reader = holds_of(owner) and not outlived(owner)
-if not is_writer and not is_reader then return {k_not_held} end
+if not is_writer and not is_reader then
+  --#include replica.lua
+  return refusal or {k_not_held}
+end
 if not is_writer and not reads then return {k_reads} end
 
 local field = reads and owner or writer

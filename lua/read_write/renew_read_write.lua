@@ -11,11 +11,11 @@
 --#publishes
 --#include read_write.lua
 local field = side == 'read' and owner or writer
-if not holds_of(field) then
+local is_held = holds_of(field)
+if not is_held or lease == 0 then
   --#include replica.lua
-  return refusal or k_not_held
+  return refusal or (is_held and k_renewed or k_not_held)
 end
-if lease == 0 then return k_renewed end
 --#include prolong_info.lua
 
 -- This comes first: it works even when the server is out of memory, and lets the script write.

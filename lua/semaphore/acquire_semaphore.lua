@@ -75,7 +75,10 @@ if not is_ours and total ~= most then
 end
 -- An earlier sending of this request may have taken a permit. Then do not count it again.
 local holds = redis.call('zscore', permits, owner)
-if not holds and out >= most then return busy(out) end
+if not holds and out >= most then
+  --#include replica.lua
+  return refusal or busy(out)
+end
 
 -- If a step fails, no key may stay for ever. Try ZADD first: it changes nothing here, but fails without memory, too.
 -- Then note the total in the side key: without it, rlock's own semaphore would never end.

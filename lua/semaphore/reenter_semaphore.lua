@@ -17,7 +17,10 @@ local channel = ''
 --#include twin.lua
 --#include semaphore.lua
 -- An ended permit may still be in the set after its hold count was lost.
-if not has_permit(owner) then return {k_not_held} end
+if not has_permit(owner) then
+  --#include replica.lua
+  return refusal or {k_not_held}
+end
 local seen, noted = redis.call('get', latch), note_of(owner, hold)
 if seen and seen ~= 'entered' or noted == 'ended' or outlived(owner) then return {k_not_held} end
 

@@ -14,20 +14,19 @@ local channel = ''
 --#include twin.lua
 --#include semaphore.lua
 --#include longest.lua
-if not has_permit(owner) then
+local is_held = has_permit(owner)
+if not is_held or lease == 0 then
   --#include replica.lua
-  return refusal or k_not_held
+  return refusal or (is_held and k_renewed or k_not_held)
 end
-if lease > 0 then
-  extend(owner, lease)
-  local left = redis.call('zscore', permits, owner) - now
-  if left > lease then
-    -- A hold is counted in the owner's entry. If another client made the semaphore, that entry may have been lost.
-    local count = known(owner) and (count_holds(owner) or 1) or made_here() and 1 or nil
-    local longest = longest_of(owner, lease, count)
-    if longest < left then redis.call('zadd', permits, 'xx', now + longest, owner) end
-  end
-  prolong_info(owner, lease)
-  keep_alive()
+extend(owner, lease)
+local left = redis.call('zscore', permits, owner) - now
+if left > lease then
+  -- A hold is counted in the owner's entry. If another client made the semaphore, that entry may have been lost.
+  local count = known(owner) and (count_holds(owner) or 1) or made_here() and 1 or nil
+  local longest = longest_of(owner, lease, count)
+  if longest < left then redis.call('zadd', permits, 'xx', now + longest, owner) end
 end
+prolong_info(owner, lease)
+keep_alive()
 return k_renewed

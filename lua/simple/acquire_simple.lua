@@ -40,6 +40,8 @@ end
 -- An earlier sending of this request may have taken the lock. If other runs may have the value, too, only the
 -- latch proves that.
 if value and (value ~= owner or not is_unique and not entered) then
+  --#include replica.lua
+  if refusal then return refusal end
   local answer = held_by(value, twin_mark())
   answer[k_busy_owner], answer[k_busy_waiters] = value:sub(1, k_longest_value), count_waiters()
   tell_taken(answer[k_busy_pttl])

@@ -51,6 +51,7 @@ auto Client::insist(int slot, Action action, int* unanswered, const Patience& pa
   // The process may have been stopped since it last looked at the clock, in a pause say.
   const auto check_time = [&] {
     if (BootClock::now() < deadline) return;
+    if (!turned_away_.empty()) refuse(turned_away_);
     if (failure) std::rethrow_exception(failure);
     throw Unavailable("no answer from redis at " + links_.display() + " " + in_time(patience));
   };
@@ -74,12 +75,20 @@ auto Client::insist(int slot, Action action, int* unanswered, const Patience& pa
       // Before the deadline it is the connection that broke: nothing can be sent behind on it. But
       // that another node of a cluster cannot be reached says nothing of it.
       if (now < deadline && (is_sent || !links_.is_cluster())) links_.break_last();
+      const bool is_short = after(begun, k_fair_try) > deadline;
+      // What the sentinels say tells more than the refusal of a server.
+      if (options_.endpoint.transport == Endpoint::Transport::sentinel) turned_away_.clear();
       // Where a connection once was, one that breaks or is refused may be a restart: try again.
       if (!links_.has_been_there() || after(now, k_pause_before_retry) >= deadline) {
-        if (!turned_away_.empty()) refuse_slot(turned_away_);  // and that was why time ran out
-        if (after(begun, k_fair_try) > deadline && failure) std::rethrow_exception(failure);
+        if (!turned_away_.empty()) refuse(turned_away_);  // and that was why time ran out
+        if (is_short && failure) std::rethrow_exception(failure);
         throw;
       }
+      failure = std::current_exception();
+    } catch (const ServerError& error) {
+      // A server that is BUSY or LOADING refuses SELECT, too.
+      const bool is_late = after(BootClock::now(), k_pause_before_retry) >= deadline;
+      if (links_.is_cluster() || is_late || !links_.is_turned_away(error.code())) throw;
       failure = std::current_exception();
     } catch (const Interrupted&) {
       if (is_sent && unanswered != nullptr) ++*unanswered;
@@ -99,17 +108,20 @@ bool Client::is_to_be_made_again(const Reply& reply, TimePoint deadline) {
       after(BootClock::now(), k_pause_before_retry) >= deadline) {
     return false;
   }
-  if (links_.is_cluster() && Links::is_about_slot(reply.text)) turned_away_ = reply.text;
+  turned_away_ = reply.text;
   return true;
 }
 
-void Client::refuse_slot(const std::string& error) const {
+void Client::refuse(const std::string& error) const {
+  if (!links_.is_cluster() || !Links::is_about_slot(error)) {
+    throw ServerError(links_.display(), error);
+  }
   throw Unavailable(links_.display() + ": a slot is being moved, or its master is away (" +
                     escape_for_terminal(error) + ")");
 }
 
 // In a cluster, a script publishes in both ways (PUBLISH and SPUBLISH), because Redisson listens in
-// one of them.
+// one of them. It also learns whether keys may still be on their way to this node.
 ScriptCall Client::complete(const ScriptCall& call) const {
   ScriptCall whole = call;
   if (links_.is_cluster() && call.script.voice == Script::Voice::publishes) {
@@ -127,10 +139,8 @@ Reply Client::run(const ScriptCall& call, int* unanswered, TimePoint deadline) {
     return reply;
   };
   Reply reply = insist(slot_of_call(call), action, unanswered, patience);
-  if (!reply.is_error()) return reply;
-  // No time was left to follow it, or to wait.
-  if (links_.is_cluster() && Links::is_about_slot(reply.text)) refuse_slot(reply.text);
-  throw ServerError(links_.display(), reply.text);
+  if (reply.is_error()) refuse(reply.text);  // or no time was left to send it again
+  return reply;
 }
 
 void Client::connect() {
@@ -156,8 +166,13 @@ void Client::run_some(const std::vector<ScriptCall>& calls, const std::vector<st
   some.reserve(which.size());
   for (const std::size_t i : which) some.push_back(calls[i]);
   const Patience patience = options_.patience();
-  const auto action = [&](Connection& connection) {
-    return std::optional(run_scripts(connection, some, patience));
+  const auto action = [&](Connection& connection) -> std::optional<std::vector<Reply>> {
+    auto answers = run_scripts(connection, some, patience);
+    for (const Reply& reply : answers) {
+      if (Links::is_about_slot(reply.text)) continue;  // see below
+      if (is_to_be_made_again(reply, patience.deadline)) return std::nullopt;
+    }
+    return answers;
   };
   std::vector<Reply> answers = insist(slot_of_call(some[0]), action, nullptr, patience);
   for (std::size_t i = 0; i < which.size(); ++i) {

@@ -34,12 +34,13 @@ class Client {
  public:
   explicit Client(ClientOptions options);
 
-  // Runs a script and returns its reply. If the connection breaks, the request is sent again on a
-  // new connection, so the script must bear being sent again. Nothing is sent after `deadline`, or
-  // after the client's timeout, even if the process was stopped. In a cluster, the request goes to
-  // the node of the first key. With sentinels, it goes to the master. `unanswered`, if given,
-  // counts the requests that were sent and got no answer. Throws Unavailable, ServerError,
-  // ProtocolError, Interrupted, and Error (usage) if the keys lie in several slots of a cluster.
+  // Runs a script and returns its reply. If the connection breaks, or the server cannot carry out
+  // the request now (READONLY, BUSY, for example), the request is sent again on a new connection,
+  // so the script must bear being sent again. Nothing is sent after `deadline`, or after the
+  // client's timeout, even if the process was stopped. In a cluster, the request goes to the node
+  // of the first key. With sentinels, it goes to the master. `unanswered`, if given, counts the
+  // requests that were sent and got no answer. Throws Unavailable, ServerError, ProtocolError,
+  // Interrupted, and Error (usage) if the keys lie in several slots of a cluster.
   Reply run(const ScriptCall& call, int* unanswered = nullptr,
             TimePoint deadline = TimePoint::max());
 
@@ -57,6 +58,8 @@ class Client {
   std::vector<Reply> commands(const std::vector<Args>& requests, std::string_view key = "");
 
   [[nodiscard]] bool is_cluster() const noexcept { return links_.is_cluster(); }
+  // Returns how many connections were opened so far. It changes when another server answers now.
+  [[nodiscard]] int opened() const noexcept { return links_.opened(); }
   // Returns the node of a cluster that keeps `key`, and "" for other servers. Throws as `command`.
   [[nodiscard]] std::string node_of(std::string_view key) {
     return links_.owner(slot_of(key), options_.patience());
@@ -110,7 +113,7 @@ class Client {
   template <typename Action>
   auto insist(int slot, Action action, int* unanswered, const Patience& patience);
   [[nodiscard]] bool is_to_be_made_again(const Reply& reply, TimePoint deadline);
-  [[noreturn]] void refuse_slot(const std::string& error) const;
+  [[noreturn]] void refuse(const std::string& error) const;
   [[nodiscard]] ScriptCall complete(const ScriptCall& call) const;
   void run_some(const std::vector<ScriptCall>& calls, const std::vector<std::size_t>& which,
                 std::vector<Reply>& replies);
@@ -120,7 +123,7 @@ class Client {
   ClientOptions options_;
   Links links_;
   std::function<void()> meanwhile_;
-  std::string turned_away_;  // the error about a slot that the present request got, or empty
+  std::string turned_away_;  // the error for which the present request is sent again, or empty
 };
 
 }  // namespace rlock::redis

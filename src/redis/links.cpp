@@ -104,6 +104,7 @@ Connection& Links::open(int slot, const Patience& patience) {
   }
   has_been_there_ = true;
   abandoned_.reset();
+  ++opened_;
   return use(links_.emplace_back(std::move(link)).get());
 }
 
@@ -124,8 +125,8 @@ Connection& Links::use(Link* link) noexcept {
 }
 
 bool Links::is_about_slot(const std::string& error) {
-  return error.starts_with("MOVED ") || error.starts_with("ASK ") ||
   // The last one: a script looked for a key that has moved, which it need not have declared.
+  return error.starts_with("MOVED ") || error.starts_with("ASK ") ||
          is_one_of(error, {"TRYAGAIN", "CLUSTERDOWN"}) ||
          error.find("a non local key in a cluster node") != std::string::npos;
 }
@@ -146,15 +147,13 @@ bool Links::is_turned_away(const std::string& error) {
     if (is_error(error, "CLUSTERDOWN")) cluster_->doubt();
     return true;
   }
-  if (cluster_ || options_.endpoint.transport == Endpoint::Transport::sentinel) {
-    // A master no longer, or not yet.
-    if (is_one_of(error, {"READONLY", "LOADING", "MASTERDOWN"})) {
-      break_last();
-      return true;
-    }
+  // The master may be elsewhere now, so look its address up again. A private server has no other
+  // address: it is still reading its log of changes.
+  if (is_one_of(error, {"READONLY", "LOADING", "MASTERDOWN", "NOREPLICAS", "MISCONF"})) {
+    if (options_.endpoint.transport != Endpoint::Transport::local) break_last();
+    return true;
   }
-  // A private server that was just started reads its log of changes first: that is no fault.
-  return options_.endpoint.transport == Endpoint::Transport::local && is_error(error, "LOADING");
+  return is_error(error, "BUSY");  // until the script of another client ends, or is killed
 }
 
 void Links::break_last() noexcept {

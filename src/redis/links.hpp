@@ -32,7 +32,8 @@ class Links {
   [[nodiscard]] bool is_out_of_step() const noexcept { return is_out_of_step_; }
 
   // Returns whether the last request, which got this error, was not carried out and may be sent
-  // again. `open` then returns the right connection. Throws ProtocolError.
+  // again. `open` then returns the right connection: to another node, or to the server to which the
+  // address leads now. Throws ProtocolError.
   [[nodiscard]] bool is_turned_away(const std::string& error);
   // Returns whether the error named another node. The request can then be sent again at once.
   [[nodiscard]] bool is_redirected() const noexcept { return is_redirected_; }
@@ -52,6 +53,8 @@ class Links {
   // Returns whether a server has been reached at least once.
   [[nodiscard]] bool has_been_there() const noexcept { return has_been_there_; }
   [[nodiscard]] bool is_cluster() const noexcept { return cluster_.has_value(); }
+  // Returns how many connections were opened so far.
+  [[nodiscard]] int opened() const noexcept { return opened_; }
 
   // Returns whether the last connection is to the present master of a slot, as far as the
   // sentinels, or another node of the cluster, know. Asks them unless they were asked within `age`.
@@ -91,6 +94,7 @@ class Links {
   bool is_redirected_ = false;
   bool is_out_of_step_ = false;  // a reply is outstanding on the last connection
   bool has_been_there_ = false;
+  int opened_ = 0;
 };
 
 }  // namespace rlock::redis

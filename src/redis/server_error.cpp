@@ -8,6 +8,26 @@
 namespace rlock::redis {
 namespace {
 
+// Returns the server's text without the position in rlock's script, which does not help the user.
+std::string without_script(std::string text) {
+  text = text.substr(0, text.find(" script: "));
+  // "ERR Error running script (call to f_...): @user_script:7: @user_script: 7: -OOM command ..."
+  constexpr std::string_view k_place = "user_script:";
+  while (true) {
+    const std::size_t place = text.find(k_place);
+    if (place == std::string::npos) return text;
+    const std::size_t end = text.find(": ", place + k_place.size() + 1);
+    if (end == std::string::npos) return text.substr(0, text.find(" (call to"));
+    text.erase(0, end + 2);
+    if (text.starts_with('-')) text.erase(0, 1);
+  }
+}
+
+std::string code_of(const std::string& text) {
+  const std::string bare = without_script(text);
+  return bare.substr(0, bare.find(' '));
+}
+
 struct Rule {
   std::string_view code;
   ExitStatus status;
@@ -96,28 +116,13 @@ std::string words_for(const std::string& text) {
   return words.empty() ? missing_right(text) : words;
 }
 
-// Returns the server's text without the position in rlock's script, which does not help the user.
-std::string without_script(std::string text) {
-  text = text.substr(0, text.find(" script: "));
-  // "ERR Error running script (call to f_...): @user_script:7: @user_script: 7: -OOM command ..."
-  constexpr std::string_view k_place = "user_script:";
-  while (true) {
-    const std::size_t place = text.find(k_place);
-    if (place == std::string::npos) return text;
-    const std::size_t end = text.find(": ", place + k_place.size() + 1);
-    if (end == std::string::npos) return text.substr(0, text.find(" (call to"));
-    text.erase(0, end + 2);
-    if (text.starts_with('-')) text.erase(0, 1);
-  }
-}
-
 }  // namespace
 
 ServerError::ServerError(const std::string& server, const std::string& text)
     : Error(find_rule(text).status, server + ": " + words_for(text) + "; the server says: " +
                                         escape_for_terminal(without_script(text))),
       server_(server),
-      code_(text.substr(0, text.find(' '))),
+      code_(code_of(text)),
       words_end_(server.size() + 2 + words_for(text).size()),
       lacks_unnamed_right_(words_for(text) == k_unnamed_right) {}
 
@@ -128,9 +133,8 @@ std::string ServerError::message_with(const std::string& advice) const {
 }
 
 bool is_error(const std::string& text, std::string_view code) {
-  // An error that redis.call raised inside a script arrives wrapped by some versions.
-  return text.starts_with(code) ||
-         (text.starts_with("ERR Error running script") && text.find(code) != std::string::npos);
+  // Redis before 7 puts a position before an error inside a script, also if the script returns it.
+  return text.starts_with(code) || without_script(text).starts_with(code);
 }
 
 }  // namespace rlock::redis

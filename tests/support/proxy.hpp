@@ -32,6 +32,8 @@ class Proxy final : public LoopbackServer {
   ~Proxy() override;
 
   void set_mode(Mode mode);
+  // Leads new connections to another port of 127.0.0.1. Present connections stay where they are.
+  void lead_to(std::uint16_t server_port);
   // Closes all present connections, also those not yet accepted.
   void cut();
   // A lost reply, once (in pass mode): forwards the next request that contains text (any, when it

@@ -17,6 +17,13 @@ void Proxy::set_mode(Mode mode) {
   wake();
 }
 
+void Proxy::lead_to(std::uint16_t server_port) {
+  const std::scoped_lock lock(mutex_);
+  accept_all();
+  serve();  // connects those that were just accepted
+  server_port_ = server_port;
+}
+
 void Proxy::cut() {
   const std::scoped_lock lock(mutex_);
   accept_all();

@@ -105,6 +105,8 @@ class Wait {
       try {
         const TimePoint asked = BootClock::now();
         auto answer = lock_.try_acquire(session_, join);
+        // Another server answers now, so messages come from there, too.
+        if (opened_ != session_.client().opened()) listener_.reset();
         round_trip_ = std::min(round_trip_, BootClock::now() - asked);
         outage_.over();
         return answer;
@@ -174,6 +176,7 @@ class Wait {
     TimePoint until = std::min(after(asleep, sleep_length(busy)), end_of_sleep());
     try {
       if (!listener_) {
+        opened_ = session_.client().opened();
         listener_.emplace(session_, lock_.channel());
         return Join::yes;
       }
@@ -245,6 +248,7 @@ class Wait {
   const bool does_not_wait_ = BootClock::now() >= options_.deadline;
   std::optional<TimePoint> decided_by_;  // see is_being_decided
   std::optional<Listener> listener_;
+  int opened_ = 0;  // Client::opened when listener_ began
 };
 
 }  // namespace

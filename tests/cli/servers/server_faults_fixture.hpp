@@ -65,4 +65,12 @@ inline std::string acquire(const Server& server, const std::string& name) {
   return result.out.substr(0, result.out.find('\n'));
 }
 
+// Returns how often a server has refused a request with an error of this code.
+inline long refusals(const Server& server, const std::string& code) {
+  const std::string stats = server.command({"INFO", "errorstats"});
+  const std::string key = "errorstat_" + code + ":count=";
+  const std::size_t at = stats.find(key);
+  return at == std::string::npos ? 0 : std::stol(stats.substr(at + key.size()));
+}
+
 }  // namespace rlock::test::server_faults
