@@ -123,7 +123,7 @@ func (h *History) outage(act Act, r *Run) int64 {
 
 func isOutage(act Act, r *Run) bool {
 	switch act.Kind {
-	case "stop-server", "pause-clients", "restart", "full-disk", "no-memory", "no-right":
+	case "stop-server", "pause-clients", "restart", "full-disk", "no-memory", "no-right", "refuse":
 		return true
 	case "cut", "swallow", "swallow-answers", "black-hole", "delay", "late-then-away", "lost-release", "lost-reentry":
 		return act.Host == r.Host

@@ -18,7 +18,7 @@ import (
 
 type Setup struct {
 	Name     string
-	Topology string // single, redlock, sentinel, cluster
+	Topology string // single, redlock, sentinel, cluster, name (of a primary, which a replica may become)
 	Servers  int
 	Persists bool
 	Shells   bool
@@ -36,6 +36,7 @@ var (
 		{Name: "redlock5", Topology: "redlock", Servers: 5, Kinds: manyServer},
 		{Name: "sentinel", Topology: "sentinel", Servers: 3, Kinds: oneServer},
 		{Name: "cluster", Topology: "cluster", Servers: 6, Kinds: oneServer},
+		{Name: "name", Topology: "name", Servers: 2, Kinds: oneServer},
 		{Name: "shells", Topology: "single", Servers: 1, Persists: true, Shells: true, Kinds: []string{"plain", "fair", "simple", "rw", "semaphore"}},
 		{Name: "mixed", Topology: "single", Servers: 1, Persists: true, Peers: true, Kinds: oneServer},
 	}
@@ -74,6 +75,9 @@ func (f *Fleet) urls(host int) []string {
 	var urls []string
 	for _, proxy := range f.proxies[host] {
 		urls = append(urls, proxy.url())
+		if f.setup.Topology == "name" {
+			break
+		}
 	}
 	return urls
 }

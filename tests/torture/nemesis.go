@@ -77,6 +77,9 @@ var deeds = map[string]deed{
 	"repair":             {2, (*Nemesis).repair},
 	"failover":           {2, (*Nemesis).failover},
 	"clock":              {1, (*Nemesis).stepClock},
+	"refuse":             {4, (*Nemesis).refuse},
+	"demote":             {6, (*Nemesis).demote},
+	"new-sentinels":      {2, (*Nemesis).renewSentinels},
 	"full-disk":          {1, (*Nemesis).fillDisk},
 }
 

@@ -115,6 +115,9 @@ func (n *Nemesis) stopServer() *Act {
 
 func (n *Nemesis) restart() *Act {
 	away := time.Duration(n.choices.Intn(1500)) * time.Millisecond
+	if n.fleet.setup.Topology == "name" { // it would be what it was at the start: primary or replica
+		return nil
+	}
 	server, key := n.anyServer()
 	if server == nil {
 		return nil

@@ -49,6 +49,13 @@ func newProxy(network, address string, distance time.Duration) (*Proxy, error) {
 	return p, nil
 }
 
+// lead leads new connections to another server.
+func (p *Proxy) lead(address string) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.address = address
+}
+
 func (p *Proxy) url() string { return "redis://" + p.listener.Addr().String() }
 
 func (p *Proxy) close() {
@@ -90,7 +97,10 @@ func (p *Proxy) connect(client net.Conn) {
 		reset(client)
 		return
 	}
-	server, err := net.Dial(p.network, p.address)
+	p.mutex.Lock()
+	address := p.address
+	p.mutex.Unlock()
+	server, err := net.Dial(p.network, address)
 	if err != nil {
 		reset(client)
 		return

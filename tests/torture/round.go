@@ -153,6 +153,9 @@ func (f *Fleet) connect() error {
 			if i == 0 {
 				distance = time.Duration(f.history.Round.Distance)
 			}
+			if f.setup.Topology == "name" {
+				server = f.group.servers[0]
+			}
 			proxy, err := newProxy("unix", server.socket, distance)
 			if err != nil {
 				return err

@@ -181,7 +181,7 @@ func startGroup(setup Setup, dir, shim string) (*Backend, error) {
 	g := &Backend{}
 	var ports []int
 	var err error
-	if setup.Topology == "sentinel" || setup.Topology == "cluster" {
+	if setup.Topology == "sentinel" || setup.Topology == "cluster" || setup.Topology == "name" {
 		if ports, err = freePorts(setup.Servers + 3); err != nil {
 			return g, err
 		}
@@ -193,7 +193,7 @@ func startGroup(setup Setup, dir, shim string) (*Backend, error) {
 		}
 		port := 0
 		switch setup.Topology {
-		case "sentinel":
+		case "sentinel", "name":
 			port = ports[i]
 			if i > 0 {
 				args = append(args, "--replicaof", fmt.Sprintf("127.0.0.1 %d", ports[0]))
@@ -225,6 +225,8 @@ func startGroup(setup Setup, dir, shim string) (*Backend, error) {
 		return g, g.startSentinels(dir, ports)
 	case "cluster":
 		return g, g.joinCluster()
+	case "name":
+		return g, until(30*time.Second, "the replica does not follow", func() bool { return inStep(g.servers[0], g.servers[1]) })
 	}
 	return g, nil
 }
@@ -302,6 +304,18 @@ func (g *Backend) setClock(ahead int64) error {
 func (g *Backend) isMaster(s *Server) bool {
 	role, err := redis.String(s.do("INFO", "replication"))
 	return err == nil && strings.Contains(role, "role:master")
+}
+
+// inStep tells whether a replica has all that its master has written.
+func inStep(master, replica *Server) bool {
+	offset := func(s *Server, name string) string {
+		info, _ := redis.String(s.do("INFO", "replication"))
+		_, after, _ := strings.Cut(info, name+":")
+		value, _, _ := strings.Cut(after, "\r")
+		return value
+	}
+	at := offset(replica, "slave_repl_offset")
+	return offset(replica, "master_link_status") == "up" && at != "" && at == offset(master, "master_repl_offset")
 }
 
 func (g *Backend) masters() []*Server {

@@ -71,6 +71,9 @@ func (j *judge) status(r *Run) {
 		if j.wasDeleted(r) && !strings.Contains(r.Stderr, "not released") {
 			bad("its lock was deleted while the command ran")
 		}
+		if strings.Contains(r.Stderr, "not released") && j.wasRefusedBriefly(r) {
+			bad("the server refused its release for less than --timeout, and it did not try again")
+		}
 	case r.Status == 0:
 		bad("the command has not run to its end")
 	case r.Status == 75:
@@ -149,6 +152,18 @@ func (j *judge) mayFailOver(from, to int64) bool {
 	return false
 }
 
+// wasRefusedBriefly tells whether a server refused the release of a run, and took requests again within --timeout.
+func (j *judge) wasRefusedBriefly(r *Run) bool {
+	left, isRefused := j.Round.Timeout-second/2, false
+	for _, act := range j.Acts {
+		if act.Kind == "refuse" && act.touches(r, r.Last, r.Ended) {
+			left -= act.Until - act.At
+			isRefused = true
+		}
+	}
+	return isRefused && left > 0 && !r.Limited && j.quietBut(r, r.Last-second, r.Ended, "refuse")
+}
+
 // wasDeleted tells whether the lock of a single server was deleted between two signs of life.
 func (j *judge) wasDeleted(r *Run) bool {
 	if j.Round.Servers > 1 || r.Mode != "exclusive" || r.By != "rlock" || len(r.InnerNames) > 0 {
@@ -183,7 +198,7 @@ func (j *judge) bearable(r *Run) bool {
 		}
 		switch act.Kind {
 		case "continue", "kill-guardian", "kill-subscribers":
-		case "stop-server", "pause-clients":
+		case "stop-server", "pause-clients", "refuse":
 			left -= act.Until - act.At
 		default:
 			return false
