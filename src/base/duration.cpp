@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 
 #include "base/integer.hpp"
 
@@ -10,13 +11,41 @@ namespace rlock {
 namespace {
 
 struct Unit {
-  std::string_view suffix;
+  std::string_view name;
   std::uint64_t milliseconds;
 };
 
-// "ms" stands before "s", which it ends with.
-constexpr std::array<Unit, 6> k_units = {
-    {{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}, {"", 1000}}};
+// The largest first: the parts of a duration come in this order.
+constexpr std::array<Unit, 28> k_units = {{
+    {"weeks", 604'800'000},
+    {"week", 604'800'000},
+    {"w", 604'800'000},
+    {"days", 86'400'000},
+    {"day", 86'400'000},
+    {"d", 86'400'000},
+    {"hours", 3'600'000},
+    {"hour", 3'600'000},
+    {"hrs", 3'600'000},
+    {"hr", 3'600'000},
+    {"h", 3'600'000},
+    {"minutes", 60'000},
+    {"minute", 60'000},
+    {"mins", 60'000},
+    {"min", 60'000},
+    {"m", 60'000},
+    {"seconds", 1000},
+    {"second", 1000},
+    {"secs", 1000},
+    {"sec", 1000},
+    {"s", 1000},
+    {"milliseconds", 1},
+    {"millisecond", 1},
+    {"msecs", 1},
+    {"msec", 1},
+    {"millis", 1},
+    {"ms", 1},
+    {"", 1000},
+}};
 constexpr std::uint64_t k_longest = 100ULL * 365 * 24 * 3'600'000;
 
 // Returns the part of a unit that the digits behind the point mean, rounded up.
@@ -27,8 +56,20 @@ std::optional<std::uint64_t> parse_fraction(std::string_view digits, std::uint64
   if (!value) return std::nullopt;
   std::uint64_t scale = 1;
   for (std::size_t i = 0; i < digits.size(); ++i) scale *= 10;
-  // At most 10^11 * 8.64 * 10^7: fits.
+  if (*value > (std::numeric_limits<std::uint64_t>::max() - scale) / unit) return std::nullopt;
   return (*value * unit + scale - 1) / scale;
+}
+
+// Returns `number` units, or nothing if it is no number or too large.
+std::optional<std::uint64_t> parse_part(std::string_view number, std::uint64_t unit) {
+  const std::size_t point = std::min(number.find('.'), number.size());
+  // ".5" is half of one, but "." is nothing.
+  const bool is_fraction = point == 0 && number.size() > 1;
+  const auto whole = parse_integer<std::uint64_t>(is_fraction ? "0" : number.substr(0, point));
+  if (!whole || *whole > k_longest / unit) return std::nullopt;
+  if (point == number.size()) return *whole * unit;
+  const auto part = parse_fraction(number.substr(point + 1), unit);
+  return part ? std::optional(*whole * unit + *part) : std::nullopt;
 }
 
 std::string two_units(long long large, const char* large_unit, long long small,
@@ -40,24 +81,24 @@ std::string two_units(long long large, const char* large_unit, long long small,
 }  // namespace
 
 std::optional<Milliseconds> parse_duration(std::string_view text) {
-  for (const Unit& unit : k_units) {
-    if (!text.ends_with(unit.suffix)) continue;
-    const std::string_view number = text.substr(0, text.size() - unit.suffix.size());
-    const std::size_t point = std::min(number.find('.'), number.size());
-    // ".5" is half of one, but "." is nothing.
-    const bool is_fraction = point == 0 && number.size() > 1;
-    const auto whole = parse_integer<std::uint64_t>(is_fraction ? "0" : number.substr(0, point));
-    if (!whole || *whole > k_longest / unit.milliseconds) return std::nullopt;
-    std::uint64_t milliseconds = *whole * unit.milliseconds;
-    if (point < number.size()) {
-      const auto part = parse_fraction(number.substr(point + 1), unit.milliseconds);
-      if (!part) return std::nullopt;
-      milliseconds += *part;
-    }
-    if (milliseconds > k_longest) return std::nullopt;
-    return Milliseconds(milliseconds);
-  }
-  return std::nullopt;
+  constexpr std::string_view k_number = "0123456789.";
+  std::uint64_t total = 0;
+  std::uint64_t unit_before = k_longest;
+  do {
+    const std::size_t letters = std::min(text.find_first_not_of(k_number), text.size());
+    const std::size_t end = std::min(text.find_first_of(k_number, letters), text.size());
+    const auto* const unit =
+        std::ranges::find(k_units, text.substr(letters, end - letters), &Unit::name);
+    const bool is_bare = letters == text.size();
+    if (unit == k_units.end() || unit->milliseconds >= unit_before) return std::nullopt;
+    if (is_bare && unit_before != k_longest) return std::nullopt;
+    const auto part = parse_part(text.substr(0, letters), unit->milliseconds);
+    if (!part || total + *part > k_longest) return std::nullopt;
+    total += *part;
+    unit_before = unit->milliseconds;
+    text.remove_prefix(end);
+  } while (!text.empty());
+  return Milliseconds(total);
 }
 
 std::string format_duration(Milliseconds span) {

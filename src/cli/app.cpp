@@ -12,6 +12,7 @@
 
 #include "base/escape.hpp"
 #include "base/nearest.hpp"
+#include "base/shell_quote.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/output/error_text.hpp"
 #include "cli/output/refusal_text.hpp"
@@ -61,11 +62,13 @@ std::vector<std::string> locks_of(const CLI::App& command) {
 bool is_option(const std::string& word) { return word.starts_with('-'); }
 
 // Returns the index of the first word that is a command's name, and no global option's value; or
-// the number of words.
+// the number of words. No command follows "--".
 std::size_t find_command(const CLI::App& app, const std::vector<std::string>& words) {
   std::size_t at = 0;
-  while (at < words.size() && !is_command(words[at]))
+  while (at < words.size() && !is_command(words[at])) {
+    if (words[at] == "--") return words.size();
     at += takes_next_word(words[at], app, app) ? 2 : 1;
+  }
   return std::min(at, words.size());
 }
 
@@ -86,20 +89,88 @@ std::string one_line(std::string text) {
   return repeated(text);
 }
 
+// Words that other tools, and other programs for locks, have in the place of a command of rlock.
+struct Synonym {
+  std::string_view word;
+  const char* meant;
+};
+constexpr std::array k_synonyms = {
+    Synonym{"lock", "'exec' or 'acquire'"},
+    Synonym{"run", "'exec'"},
+    Synonym{"with", "'exec'"},
+    Synonym{"hold", "'exec' or 'acquire'"},
+    Synonym{"take", "'exec' or 'acquire'"},
+    Synonym{"get", "'acquire', or 'inspect-queue' to look at a lock"},
+    Synonym{"extend", "'renew'"},
+    Synonym{"refresh", "'renew'"},
+    Synonym{"release", "'unlock'"},
+    Synonym{"free", "'unlock'"},
+    Synonym{"break", "'unlock --force'"},
+    Synonym{"rm", "'unlock --force'"},
+    Synonym{"del", "'unlock --force'"},
+    Synonym{"kick", "'evict'"},
+    Synonym{"ls", "'list'"},
+    Synonym{"locks", "'list'"},
+    Synonym{"ps", "'list'"},
+    Synonym{"status", "'inspect-queue' for one lock, or 'list' for all"},
+    Synonym{"inspect", "'inspect-queue'"},
+    Synonym{"queue", "'inspect-queue'"},
+    Synonym{"show", "'inspect-queue'"},
+    Synonym{"info", "'inspect-queue'"},
+    Synonym{"who", "'inspect-queue'"},
+    Synonym{"tail", "'watch'"},
+    Synonym{"follow", "'watch'"},
+    Synonym{"monitor", "'watch'"},
+    Synonym{"wait", "'watch --until free'"},
+    Synonym{"check", "'doctor'"},
+    Synonym{"repair", "'doctor --repair'"},
+    Synonym{"token", "'fence'"},
+    Synonym{"settings", "'config'"},
+    Synonym{"version", "'--version'"},
+};
+
 // Returns a guess at what `word` means: an option of `command`, a global option, or a command.
-std::string suggestion(const CLI::App& app, const CLI::App& command, const std::string& word) {
+// `words`: the whole command line.
+std::string suggestion(const CLI::App& app, const CLI::App& command, const std::string& word,
+                       const std::vector<std::string>& words) {
+  const auto meant = [](const std::string& text) { return "; did you mean " + text + "?"; };
+  const bool is_command = &app == &command && !is_option(word);
+  if (is_command) {
+    const auto* const synonym = std::ranges::find(k_synonyms, word, &Synonym::word);
+    if (synonym != k_synonyms.end()) return meant(synonym->meant);
+  }
   std::vector<std::string> known;
   for (const CLI::App* of : {&app, &command}) {
     for (const CLI::Option* option : of->get_options()) {
+      if (option->get_group().empty()) continue;
       for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
     }
   }
-  if (&app == &command) {
+  if (is_command) {
     for (const Entry& entry : k_commands) known.emplace_back(entry.name);
   }
   const std::vector<std::string_view> views(known.begin(), known.end());
-  const auto meant = nearest_word(word, views);
-  return meant ? "; is '" + std::string(*meant) + "' meant?" : "";
+  if (const auto near = nearest_word(word, views)) return meant("'" + std::string(*near) + "'");
+  const auto dashes = std::ranges::find(words, "--");
+  if (!is_command || words.end() - dashes < 2) return "";
+  return meant("'rlock exec " + repeated(shell_quote(word) + " -- " + shell_quote(dashes[1])) +
+               (words.end() - dashes > 2 ? " ...'" : "'"));
+}
+
+// Returns what a user of flock(1) should know about this option, which exec and acquire do not
+// have.
+std::string advice_for_flock(const std::string& option) {
+  if (option == "-o" || option == "--close") {
+    return "is not needed: CMD gets no descriptor of the lock, and no process that CMD leaves "
+           "keeps "
+           "the lock";
+  }
+  if (option == "-F" || option == "--no-fork") {
+    return "is not possible: rlock has to run beside CMD, to renew the lock";
+  }
+  if (option == "-e") return "is not needed: a lock without -s is exclusive";
+  if (option == "-u" || option == "--unlock") return "is a command of its own: rlock unlock";
+  return "";
 }
 
 // Returns what the parser says, in plain words where it counts values or lists those that can be.
@@ -132,23 +203,46 @@ std::string in_words(const std::string& text) {
          " is missing";
 }
 
-[[noreturn]] void refuse(const CLI::App& app, const CLI::ParseError& error) {
+// Returns the command that has this option, exec if several have it; or nothing.
+const CLI::App* command_with(const CLI::App& app, const std::string& option) {
+  const auto has_option = [&](const CLI::App* command) {
+    return command->get_option_no_throw(option) != nullptr;
+  };
+  const auto commands = app.get_subcommands(has_option);
+  return commands.empty() ? nullptr : commands.front();
+}
+
+// Returns what is wrong with `extra`, a word that the parser does not know.
+std::string describe_extra(const CLI::App& app, const CLI::App& chosen, const std::string& extra,
+                           const std::vector<std::string>& words) {
+  const std::string name =
+      extra.starts_with("--") ? extra.substr(0, extra.find('=')) : extra.substr(0, 2);
+  const bool is_chosen = &chosen != &app;
+  if (!is_option(extra)) {
+    return "unknown command '" + one_line(extra) + "'" + suggestion(app, chosen, extra, words);
+  }
+  const CLI::App* const owner = is_chosen ? &chosen : command_with(app, name);
+  if (owner != nullptr && owner->get_option_no_throw(name) != nullptr) {
+    return "'" + one_line(name) + "' is an option of " + owner->get_name() + ": put it after '" +
+           owner->get_name() + "'";
+  }
+  const bool takes_lock = chosen.get_name() == "exec" || chosen.get_name() == "acquire";
+  const std::string advice = takes_lock ? advice_for_flock(name) : "";
+  if (!advice.empty()) return chosen.get_name() + ": '" + name + "' " + advice;
+  return "unknown option '" + one_line(extra) + "'" +
+         suggestion(app, chosen, extra.substr(0, extra.find('=')), words);
+}
+
+[[noreturn]] void refuse(const CLI::App& app, const CLI::ParseError& error,
+                         const std::vector<std::string>& words) {
   const auto commands = app.get_subcommands();
   const CLI::App& chosen = commands.empty() ? app : *commands.front();
-  const std::string& command = chosen.get_name();
-  const std::string help = " (see rlock " + (commands.empty() ? "" : command + " ") + "--help)";
+  const std::string help =
+      " (see rlock " + (commands.empty() ? "" : chosen.get_name() + " ") + "--help)";
   const auto extras = app.remaining(true);
   const auto extra = commands.empty() ? extras.begin() : std::ranges::find_if(extras, is_option);
   if (extra != extras.end()) {
-    const std::string name =
-        extra->starts_with("--") ? extra->substr(0, extra->find('=')) : extra->substr(0, 2);
-    if (!commands.empty() && chosen.get_option_no_throw(name) != nullptr) {
-      throw Error(ExitStatus::usage, "'" + one_line(name) + "' is an option of " + command +
-                                         ": write it behind '" + command + "'" + help);
-    }
-    throw Error(ExitStatus::usage,
-                (is_option(*extra) ? "unknown option '" : "unknown command '") + one_line(*extra) +
-                    "'" + suggestion(app, chosen, extra->substr(0, extra->find('='))) + help);
+    throw Error(ExitStatus::usage, describe_extra(app, chosen, *extra, words) + help);
   }
   const bool is_surplus = dynamic_cast<const CLI::ExtrasError*>(&error) && !extras.empty();
   const std::string why = is_surplus
@@ -223,7 +317,7 @@ class CommandLine {
     CLI::App* command = app_.add_subcommand(entry.name, entry.description);
     if (*entry.description == '\0') command->group("");
     if (chosen_ == entry.name) chosen_command_ = command;
-    if (is_mentioned) {
+    if (is_mentioned || given_.has_all()) {
       actions_[entry.name] = entry.set_up(OptionSet(*command, given_), *invocation_);
     }
   }
@@ -276,13 +370,13 @@ std::function<int()> parse(int argc, const char* const* argv) {
   } catch (const CLI::CallForHelp& call) {
     const auto extras = line.app().remaining(true);
     const bool is_unknown = line.app().get_subcommands().empty() && !extras.empty();
-    if (is_unknown && !is_option(extras.front())) refuse(line.app(), call);
+    if (is_unknown && !is_option(extras.front())) refuse(line.app(), call, words);
     return print_later(line.app().help());
   } catch (const CLI::CallForVersion& call) {
     return print_later(std::string(call.what()) + "\n");
   } catch (const CLI::ParseError& error) {
     line.print_failure();
-    refuse(line.app(), error);
+    refuse(line.app(), error, words);
   }
 }
 

@@ -1,6 +1,7 @@
 // rlock exec: holds locks while a command runs.
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <sys/wait.h>
 
@@ -144,6 +145,31 @@ Supervisor::Options supervision(const ExecPlan& plan, HeldLocks& locks,
   return options;
 }
 
+// Returns how to run what the user perhaps took for a shell's command line, or nothing.
+std::string advice_for_shell(const std::string& program) {
+  constexpr std::array k_builtins = {
+      ".",     "[[",    ":",      "alias", "case", "cd",   "command", "declare", "eval",
+      "exec",  "exit",  "export", "for",   "if",   "let",  "local",   "read",    "set",
+      "shift", "shopt", "source", "times", "trap", "type", "typeset", "ulimit",  "umask",
+      "unset", "until", "wait",   "while", "{",    "("};
+  if (std::ranges::find(k_builtins, program) != k_builtins.end()) {
+    return "; it is a word of the shell: give one string to -c in the place of '-- CMD'";
+  }
+  const bool is_line = program.find_first_of(" \t\n;&|<>()$`") != std::string::npos ||
+                       program.find('=') != std::string::npos;
+  return is_line ? "; if it is a command line for a shell, give it to -c in the place of '-- CMD'"
+                 : "";
+}
+
+void start_command(Supervisor& supervisor, const process::Command& command) {
+  try {
+    supervisor.start(command);
+  } catch (const Error& error) {
+    if (error.status() != ExitStatus::not_found) throw;
+    throw Error(error.status(), error.what() + advice_for_shell(command.argv[0]));
+  }
+}
+
 int run_command(const ExecPlan& plan, HeldLocks& locks, lock::Session& session,
                 process::Guardian& guardian, process::Signals& signals) {
   // From here on signals are the command's; none must interrupt a request of ours.
@@ -164,7 +190,7 @@ int run_command(const ExecPlan& plan, HeldLocks& locks, lock::Session& session,
   guardian.arm();
   guardian.set_start_limit(lock::kill_time(locks.end(), plan.lease()));
   Supervisor supervisor(signals, guardian, supervision(plan, locks, guardian));
-  supervisor.start(command);
+  start_command(supervisor, command);
   const TimePoint start = BootClock::now();  // the system may have taken its time
   Supervisor::Result result;
   try {

@@ -92,6 +92,10 @@ void OptionSet::add_flag(std::string_view names, std::string& value, std::string
   if (given_.has_any_of(names)) app_.add_flag(std::string(names), value, std::string(help));
 }
 
+void OptionSet::add_synonyms(std::string_view names, bool& flag) {
+  if (given_.has_any_of(names)) app_.add_flag(std::string(names), flag)->group("");
+}
+
 void OptionSet::exclude(const std::string& option, std::initializer_list<const char*> others) {
   for (const char* other : others) {
     if (CLI::Option* one = find(option), *two = find(other); one != nullptr && two != nullptr) {

@@ -45,6 +45,9 @@ class OptionSet {
   // Sets `value` to "true", or to the value that the flag was given.
   void add_flag(std::string_view names, std::string& value, std::string_view help);
 
+  // Adds other names of a flag, which other tools have. The help does not show them.
+  void add_synonyms(std::string_view names, bool& flag);
+
   // `option` may not be given together with one of `others`. Call it when all have been added.
   void exclude(const std::string& option, std::initializer_list<const char*> others);
   // `option` may only be given together with `other`. Call it when both have been added. Throws

@@ -32,7 +32,7 @@ std::string complaint(const TomlEntry& entry) {
   if (std::ranges::find(known, entry.key) == known.end()) {
     const std::string what = "unknown setting '" + repeated(entry.key) + "'; ";
     if (const auto meant = nearest_word(entry.key, known)) {
-      return what + "is '" + std::string(*meant) + "' meant?";
+      return what + "did you mean '" + std::string(*meant) + "'?";
     }
     return what + "there are " + join({known.begin(), known.end()}, ", ");
   }

@@ -31,10 +31,11 @@ struct Globals {
   bool verbose = false;
   std::shared_ptr<lock::Absentees> absentees = std::make_shared<lock::Absentees>();
 
-  // What is read or found once: a file may be a pipe.
+  // What is read, found or told once: a file may be a pipe.
   struct Known {
     std::shared_ptr<const Settings> settings;
     std::vector<redis::Endpoint> servers;  // of session_options
+    bool has_told_timeout = false;         // that it is no bound on a wait
   };
   std::shared_ptr<Known> known = std::make_shared<Known>();
 

@@ -46,6 +46,7 @@ void TakeOptions::add_to(OptionSet command) {
   command.set_group("Waiting");
   command.add_value("-w,--wait", &wait, "DUR", "Give up after this time [wait for ever]");
   command.add_flag("-n,--no-wait", no_wait, "Do not wait (--wait 0)");
+  command.add_synonyms("--nb,--nonblock,--nonblocking", no_wait);  // of flock(1)
   command.add_value("--wait-server", &wait_server, "DUR",
                     "How long to try to reach a server that is away at the start [0s]");
   command.add_value("-E,--conflict-exit-code", &conflict_status, "STATUS",

@@ -102,6 +102,7 @@ void WaitReport::tell_absentees() {
 }
 
 void WaitReport::tell_wait(const lock::Lock& lock, const lock::Busy& busy) {
+  warn_of_timeout();
   tell_still_waiting(busy);
   warn_of_lasting(busy);
   warn_of_mix(lock);
@@ -151,6 +152,13 @@ void WaitReport::tell_grant(const lock::Lock& lock) {
   if (!begin_) return;
   const auto waited = std::chrono::floor<Milliseconds>(BootClock::now() - *begin_);
   warn("acquired after " + format_duration(waited));
+}
+
+// A user of flock(1) knows an option of this name that ends the wait.
+void WaitReport::warn_of_timeout() {
+  if (!globals_.timeout || request_.deadline != TimePoint::max()) return;
+  if (std::exchange(globals_.known->has_told_timeout, true)) return;
+  warn("waiting without a limit: --timeout limits each request to the server; -w limits the wait");
 }
 
 void WaitReport::warn_of_lasting(const lock::Busy& busy) {

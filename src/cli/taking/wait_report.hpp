@@ -30,6 +30,7 @@ class WaitReport {
  private:
   void warn(const std::string& text);
   void tell_still_waiting(const lock::Busy& busy);
+  void warn_of_timeout();
   void warn_of_lasting(const lock::Busy& busy);
   void warn_of_mix(const lock::Lock& lock);
   void warn_of_ancestor(const lock::Busy& busy);

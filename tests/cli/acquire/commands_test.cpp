@@ -143,10 +143,10 @@ TEST_CASE("unlock needs an owner or --force, and asks before it breaks a lock") 
 
 TEST_CASE("a mistyped word is told with the one that may be meant") {
   for (const auto& [words, meant] : std::vector<std::pair<Words, std::string>>{
-           {{"exce", "job", "--", "true"}, "unknown command 'exce'; is 'exec' meant?"},
-           {{"help", "exce"}, "unknown command 'exce'; is 'exec' meant?"},
-           {{"exec", "--lese", "5s", "job", "--", "true"}, "'--lese'; is '--lease' meant?"},
-           {{"list", "--jsno=yes"}, "unknown option '--jsno=yes'; is '--json' meant?"},
+           {{"exce", "job", "--", "true"}, "unknown command 'exce'; did you mean 'exec'?"},
+           {{"help", "exce"}, "unknown command 'exce'; did you mean 'exec'?"},
+           {{"exec", "--lese", "5s", "job", "--", "true"}, "'--lese'; did you mean '--lease'?"},
+           {{"list", "--jsno=yes"}, "unknown option '--jsno=yes'; did you mean '--json'?"},
            {{"exec", "--lease"}, "--lease: DUR is missing (see"},
            {{"exec", "-w", "1", "-w", "2", "job"}, "--wait: given twice (see"},
            {{"exec", "-w1", "-w2", "-w3", "job"}, "--wait: given 3 times (see"},
@@ -157,7 +157,7 @@ TEST_CASE("a mistyped word is told with the one that may be meant") {
            {{"exec", "--kill-after", "11s", "job", "--", "true"}, "a third of the lease of 30s"},
            {{"inspect-queue", "job", "other"}, "too many arguments: 'other' is one (see"},
            {{"zzz", "--help"}, "unknown command 'zzz' (see"},
-           {{"-q", "exce", "-h"}, "unknown command 'exce'; is 'exec' meant?"},
+           {{"-q", "exce", "-h"}, "unknown command 'exce'; did you mean 'exec'?"},
            {{"zzz"}, "unknown command 'zzz' (see"}}) {
     Words argv{rlock_program()};
     argv.insert(argv.end(), words.begin(), words.end());

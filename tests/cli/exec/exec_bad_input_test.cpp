@@ -50,10 +50,19 @@ Result run_with_held(const Server& server, const std::string& held) {
 
 }  // namespace
 
+TEST_CASE("exec: a line for a shell, and a word of the shell, are told that -c is for them") {
+  const Server server;
+  for (const char* command : {"a && b", "ls -l", "a|b", "X=1", "cd", "source", "if", "ulimit"}) {
+    check_refused(server, {"job", "--", command}, 127, " -c in the place of '-- CMD'");
+  }
+  CHECK_FALSE(has(run(exec(server, {"job", "--", "no-such-program"})).err, "-c"));
+  CHECK_FALSE(has(run(exec(server, {"job", "--", "/no/such/program"})).err, "-c"));
+}
+
 TEST_CASE("exec: --at-least and --at-most that make no sense are told before anything is sent") {
   Server server;
   for (const std::string option : {"--at-least", "--at-most"}) {
-    for (const std::string value : {" ", "x", "-1", "-1s", "1w", "1e9", "nan", "0x10", "1s1",
+    for (const std::string value : {" ", "x", "-1", "-1s", "1y", "1e9", "nan", "0x10", "1s1",
                                     "9999999999h", "99999999999999999999999", "1.5.5s"}) {
       check_refused(server, {option + "=" + value, "job", "--", "true"}, 64, option);
     }

@@ -28,6 +28,34 @@ TEST_CASE("a lock without an expiry is told once") {
   CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 2);
 }
 
+TEST_CASE("a wait without a limit is told to who gives --timeout, as flock(1) names its limit") {
+  const Server server;
+  hold(server, "job");
+  const std::string told =
+      "waiting without a limit: --timeout limits each request to the server; -w limits the wait\n";
+  const auto waits_with = [&](const Words& options, const std::string& end) {
+    Process rlock(rlock_argv("exec", "-r", server.unix_url(), options, "job", "--", "true"));
+    rlock.wait_for_stderr(end);
+    rlock.signal(SIGTERM);
+    return rlock.wait().err;
+  };
+  CHECK(waits_with({"--timeout", "2"}, told) == "rlock: job: " + told);
+  CHECK(waits_with({"--timeout", "2", "other"}, told) == "rlock: job: " + told);
+  CHECK_FALSE(has(waits_with({"-v"}, "waiting for"), told));
+  const Result quiet = run(rlock_argv("exec", "-q", "-r", server.unix_url(), "--timeout", "2", "-w",
+                                      "100ms", "job", "--", "true"));
+  CHECK(quiet.status == 75);
+  CHECK_FALSE(has(quiet.err, told));
+  for (const char* option : {"-n", "--nb", "--nonblock", "--nonblocking", "--wait=0"}) {
+    CAPTURE(option);
+    const Result result = run(
+        rlock_argv("exec", "-r", server.unix_url(), "--timeout", "2", option, "job", "--", "true"));
+    CHECK(result.status == 75);
+    CHECK(is_one_message(result.err));
+    CHECK_FALSE(has(result.err, told));
+  }
+}
+
 TEST_CASE("a lock that never ends is told also to who skips it in silence") {
   Server server;
   hold(server, "job", 0);

@@ -75,9 +75,12 @@ TEST_CASE("a global option's value may be the name of a command") {
 
 TEST_CASE("bad command lines are refused with a hint") {
   CHECK(complaint({"--fair", "exec", "a", "--", "true"}) ==
-        "'--fair' is an option of exec: write it behind 'exec' (see rlock exec --help)");
+        "'--fair' is an option of exec: put it after 'exec' (see rlock exec --help)");
   CHECK(complaint({"-n", "exec", "a", "--", "true"}) ==
-        "'-n' is an option of exec: write it behind 'exec' (see rlock exec --help)");
+        "'-n' is an option of exec: put it after 'exec' (see rlock exec --help)");
+
+  CHECK(complaint({"-n", "job", "--", "true"}) ==
+        "'-n' is an option of exec: put it after 'exec' (see rlock --help)");
 
   CHECK(has(complaint({"frobnicate"}), "(see rlock --help)"));
   CHECK(has(complaint({"inspect-queue"}), "NAME"));
@@ -85,6 +88,40 @@ TEST_CASE("bad command lines are refused with a hint") {
   CHECK(has(complaint({"exec", "--on-lost", "panic", "job", "--", "true"}), "--on-lost"));
   CHECK_FALSE(complaint({"unlock", "--yes", "--owner", "x", "job"}).empty());
   CHECK_FALSE(complaint({"--color", "pink", "inspect-queue", "job"}).empty());
+}
+
+TEST_CASE("words of other tools are told the command of rlock") {
+  for (const auto& [words, meant] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{"lock", "job"}, "'exec' or 'acquire'"},
+           {{"ls"}, "'list'"},
+           {{"status"}, "'inspect-queue' for one lock, or 'list' for all"},
+           {{"inspect", "job"}, "'inspect-queue'"},
+           {{"nightly", "--", "true"}, "'rlock exec nightly -- true'"},
+           {{"nightly", "--", "list"}, "'rlock exec nightly -- list'"},
+           {{"-q", "my job", "--", "a b", "c"}, "'rlock exec 'my job' -- 'a b' ...'"}}) {
+    CAPTURE(words[0]);
+    CHECK(has(complaint(words), "; did you mean " + meant + "? (see rlock --help)"));
+  }
+  CHECK(complaint({"nightly", "--"}) == "unknown command 'nightly' (see rlock --help)");
+}
+
+TEST_CASE("names that flock(1) has for -n mean the same, and help does not show them") {
+  for (const char* name : {"--nb", "--nonblock", "--nonblocking"}) {
+    CAPTURE(name);
+    CHECK(complaint({"exec", name, "job", "--", "true"}).empty());
+    CHECK(complaint({"acquire", name, "job"}).empty());
+    CHECK_FALSE(complaint({"watch", name, "job"}).empty());
+  }
+}
+
+TEST_CASE("options of flock(1) that rlock does not need are told why") {
+  for (const char* command : {"exec", "acquire"}) {
+    for (const char* option : {"-o", "--close"}) {
+      CHECK(has(complaint({command, option, "job", "--", "true"}),
+                std::string(option) + "' is not needed: CMD gets no descriptor of the lock"));
+    }
+    CHECK(has(complaint({command, "-e", "job"}), "a lock without -s is exclusive"));
+  }
 }
 
 TEST_CASE("a refusal is one line without control characters") {

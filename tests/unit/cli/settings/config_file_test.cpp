@@ -100,11 +100,11 @@ TEST_CASE("a list may have several lines, and values what means something outsid
 
 TEST_CASE("unknown settings are refused by their name, with what may have been meant") {
   CHECK(has(complaint("\nretries = 3\n"), "line 2: unknown setting 'retries'; there are redis, "));
-  CHECK(has(complaint("timout = \"3s\"\n"), "'timout'; is 'timeout' meant?"));
-  CHECK(has(complaint("password_file = \"x\"\n"), "is 'password-file' meant?"));
-  CHECK(has(complaint("Redis = \"x\"\n"), "is 'redis' meant?"));
+  CHECK(has(complaint("timout = \"3s\"\n"), "'timout'; did you mean 'timeout'?"));
+  CHECK(has(complaint("password_file = \"x\"\n"), "did you mean 'password-file'?"));
+  CHECK(has(complaint("Redis = \"x\"\n"), "did you mean 'redis'?"));
   CHECK(has(complaint("password = \"x\"\n"), "unknown setting 'password'"));
-  CHECK(has(complaint("tls.ca = \"x\"\n"), "is 'tls-ca' meant?"));
+  CHECK(has(complaint("tls.ca = \"x\"\n"), "did you mean 'tls-ca'?"));
   CHECK(has(complaint("[server]\nredis = \"redis://h\"\n"), "line 1: tables are unknown"));
   CHECK(has(complaint("[[redis]]\n"), "line 1: tables are unknown"));
   CHECK(has(complaint("user = \"a\"\ntimeout = \"1s\"\nuser = \"a\"\n"),
