@@ -38,10 +38,10 @@ TEST_CASE_FIXTURE(Fleet, "rlock list finds the locks that Java holds, and no oth
     CHECK(row["kind"] == (is_fair ? "fair" : "reentrant"));
     CHECK(row["state"] == "held");
     CHECK(row["ttl_ms"] > 0);
-    CHECK(row["holders"] == 1);
+    CHECK(row["holder_count"] == 1);
     CHECK(row["owner"] == holder.thread().owner());
     CHECK(row["host"].is_null());
-    CHECK(row["waiters"] == 1);  // a plain one is known by its subscription
+    CHECK(row["waiter_count"] == 1);  // a plain one is known by its subscription
     holder.release();
     REQUIRE(waiter.gets_it());
     waiter.release();
@@ -64,7 +64,7 @@ TEST_CASE_FIXTURE(Fleet, "rlock list finds the read and write locks that Java ho
   JavaClient another(java(), read);
   REQUIRE(another.gets_it());
   CHECK(only_row(server())["kind"] == "read-write");
-  CHECK(only_row(server())["holders"] == 2);
+  CHECK(only_row(server())["holder_count"] == 2);
   // The strings that keep the readers' leases are no locks.
   const Result simple =
       run(rlock_argv("list", "nothing", "-q", "--simple", "*", "-r", server().unix_url()));

@@ -67,6 +67,8 @@ class List {
     print(text);
   }
 
+  [[nodiscard]] bool has_rows() const noexcept { return !rows_.empty(); }
+
   void tell_what_is_missing() const {
     if (globals_.quiet) return;
     std::int64_t unread = refused_;
@@ -118,8 +120,13 @@ class List {
     } else if (!snapshot->problems.empty() ||
                (!options_.stuck && (snapshot->kind || snapshot->is_unknown))) {
       rows_[snapshot->name] =
-          globals_.json ? std::vector{list_json(*snapshot)} : list_cells(*snapshot, paint_);
+          globals_.json ? std::vector{json(*snapshot)} : list_cells(*snapshot, paint_);
     }
+  }
+
+  [[nodiscard]] std::string json(const Snapshot& snapshot) const {
+    return list_json(
+        snapshot, describe_problems(snapshot.problems, snapshot.name, Remedies(globals_, client_)));
   }
 
   void show(TransientLine& progress) {
@@ -136,7 +143,8 @@ class List {
     }
     std::string text = "list: " + std::to_string(looked_at);
     if (is_known) text += " of " + std::to_string(total);
-    progress.show(text + " keys looked at, " + std::to_string(rows_.size()) + " locks");
+    progress.show(text + ((is_known ? total : looked_at) == 1 ? " key" : " keys") + " looked at, " +
+                  plural(rows_.size(), "lock"));
   }
 
   const Globals& globals_;
@@ -171,7 +179,7 @@ int run_list(const Globals& globals, const ListOptions& options) {
   signals.restore_callers_mask();  // a signal ends rlock also while nobody reads what it writes
   list.print_all();
   list.tell_what_is_missing();
-  return 0;
+  return options.stuck && list.has_rows() ? static_cast<int>(ExitStatus::problems) : 0;
 }
 
 }  // namespace
@@ -181,7 +189,8 @@ Action set_up_list(OptionSet command, const Invocation& invocation) {
   command.set_usage("rlock list [OPTIONS] [PATTERN]");
   command.add_argument("PATTERN", &options->pattern, "Glob pattern of the locks' names [all]",
                        OptionSet::Need::optional);
-  command.add_flag("--stuck", options->stuck, "Show only locks with a problem");
+  command.add_flag("--stuck", options->stuck,
+                   "Show only locks with a problem. With one, the exit status is 1");
   command.add_value("--simple", &options->simple, "PATTERN",
                     "Also show strings whose names match PATTERN, as locks of kind simple");
   return [&invocation, options] { return run_list(invocation.globals, *options); };

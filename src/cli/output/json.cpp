@@ -25,6 +25,16 @@ void add_role(Json& json, const std::optional<lock::Replication>& replication) {
       is_replica && replication->age ? Json(replication->age->count()) : Json(nullptr);
 }
 
+Json problems_json(const std::vector<ProblemText>& problems) {
+  Json list = Json::array();
+  for (const ProblemText& problem : problems) {
+    list.push_back({{"code", problem.code},
+                    {"detail", to_utf8(problem.detail)},
+                    {"hint", to_utf8(problem.hint.text)}});
+  }
+  return list;
+}
+
 void add_party(Json& json, const lock::Party& party) {
   const lock::About& about = party.about;
   json["owner"] = text_or_null(party.owner);

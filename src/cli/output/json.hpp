@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/output/problem_text.hpp"
 #include "lock/inspection/snapshot.hpp"
 
 namespace rlock::cli {
@@ -34,6 +35,9 @@ template <typename Value>
 
 // Adds the members role, replica_of and data_age_ms: of the server, each null if it is not known.
 void add_role(Json& json, const std::optional<lock::Replication>& replication);
+
+// Returns the problems as an array.
+[[nodiscard]] Json problems_json(const std::vector<ProblemText>& problems);
 
 // Adds the members owner, host, pid, command and user, each null if it is not known.
 void add_party(Json& json, const lock::Party& party);

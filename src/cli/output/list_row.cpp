@@ -90,7 +90,7 @@ std::string list_table(const ListRows& rows, std::optional<std::size_t> room) {
   return table.to_text(room);
 }
 
-std::string list_json(const Snapshot& snapshot) {
+std::string list_json(const Snapshot& snapshot, const std::vector<ProblemText>& problems) {
   const lock::Party holder =
       snapshot.holders.empty() ? lock::Party{} : lock::Party(snapshot.holders.front());
   Json json;
@@ -98,15 +98,15 @@ std::string list_json(const Snapshot& snapshot) {
   json["kind"] = text_or_null(kind_name(snapshot));
   json["state"] = state_name(snapshot);
   json["ttl_ms"] = value_or_null(snapshot.ttl_ms);
-  json["holders"] = snapshot.holders.size();
-  json["waiters"] = snapshot.waiting().value_or(0);
+  json["holder_count"] = snapshot.holders.size();
+  json["waiter_count"] = value_or_null(snapshot.waiting());
   add_party(json, holder);
   json["since_ms"] = value_or_null(holder.since_ms);
   json["note"] = text_or_null(holder.about.note);
   json["kept_until_ms"] = number_or_null(holder.about.kept_until_ms);
   json["listening"] = value_or_null(snapshot.listening);
   if (snapshot.permits) json["permits"] = permits_json(*snapshot.permits);
-  json["problems"] = codes_of(snapshot.problems);
+  json["problems"] = problems_json(problems);
   json["unknown_waiters"] = snapshot.unknown_waiters ? snapshot.unknown_waiters->waiters.count : 0;
   add_role(json, snapshot.replication);
   json["certain"] = snapshot.ambiguity == lock::Ambiguity::none;

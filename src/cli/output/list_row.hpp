@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/output/paint.hpp"
+#include "cli/output/problem_text.hpp"
 #include "lock/inspection/snapshot.hpp"
 
 namespace rlock::cli {
@@ -23,7 +24,9 @@ using ListRows = std::map<std::string, std::vector<std::string>>;
 // is given.
 [[nodiscard]] std::string list_table(const ListRows& rows, std::optional<std::size_t> room);
 
-// Returns a lock as a line of JSON, with its newline: a published format (rlock-list(1)).
-[[nodiscard]] std::string list_json(const lock::Snapshot& snapshot);
+// Returns a lock, with its `problems`, as a line of JSON, with its newline: a published format
+// (rlock-list(1)).
+[[nodiscard]] std::string list_json(const lock::Snapshot& snapshot,
+                                    const std::vector<ProblemText>& problems);
 
 }  // namespace rlock::cli

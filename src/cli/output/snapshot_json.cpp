@@ -1,5 +1,6 @@
 #include "cli/output/snapshot_json.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <unordered_map>
@@ -34,10 +35,10 @@ void write_about(JsonWriter& json, const lock::Party& party) {
   json.member("note", known(about.note));
 }
 
-// Writes the rest of `end_ms`, a time of the server's clock.
-void write_expiry(JsonWriter& json, const Snapshot& snapshot,
-                  const std::optional<std::int64_t>& end_ms) {
-  json.member("expires_in_ms", end_ms ? std::optional(*end_ms - snapshot.time_ms) : std::nullopt);
+// Returns how long a permit lasts, 0 if it has ended; as for a lock, -1 means no expiry.
+std::int64_t ttl_of(const Snapshot& snapshot, const Holder& holder) {
+  if (!holder.ends_ms) return -1;
+  return std::max<std::int64_t>(*holder.ends_ms - snapshot.time_ms, 0);
 }
 
 void write_holders(JsonWriter& json, const Snapshot& snapshot) {
@@ -45,7 +46,7 @@ void write_holders(JsonWriter& json, const Snapshot& snapshot) {
     json.member("owner", holder.owner);
     json.member("count", holder.count);
     json.member("mode", lock::mode_name(holder.mode));
-    if (snapshot.permits) write_expiry(json, snapshot, holder.ends_ms);
+    if (snapshot.permits) json.member("ttl_ms", ttl_of(snapshot, holder));
     write_about(json, holder);
     json.member("kept_until_ms", known(holder.about.kept_until_ms));
   });
@@ -57,7 +58,9 @@ void write_waiters(JsonWriter& json, const Snapshot& snapshot) {
     json.member("position", ++position);
     json.member("owner", waiter.owner);
     json.member("deadline_ms", waiter.deadline_ms);
-    write_expiry(json, snapshot, waiter.deadline_ms);
+    json.member("expires_in_ms", waiter.deadline_ms
+                                     ? std::optional(*waiter.deadline_ms - snapshot.time_ms)
+                                     : std::nullopt);
     json.member("alive", waiter.alive);
     write_about(json, waiter);
   });
@@ -99,7 +102,7 @@ void write_raw(JsonWriter& json, const Snapshot& snapshot) {
   for (const std::string& member : snapshot.queue) json.value(member);
   json.end(']');
   write_scores(json, "zset", snapshot.scores);
-  if (snapshot.permits) write_scores(json, "permits", snapshot.permits->ends);
+  if (snapshot.permits) write_scores(json, "permit_zset", snapshot.permits->ends);
   json.end('}');
 }
 

@@ -78,7 +78,7 @@ std::string json_line(const LockEvent& event, const Snapshot& snapshot) {
   json["kept_until_ms"] = number_or_null(party.about.kept_until_ms);
   json["ttl_ms"] = value_or_null(snapshot.ttl_ms);
   if (what == "queued") json["position"] = event.position;
-  json["waiters"] = snapshot.waiting().value_or(0);
+  json["waiter_count"] = value_or_null(snapshot.waiting());
   json["listening"] = value_or_null(snapshot.listening);
   if (snapshot.permits) json["permits"] = permits_json(*snapshot.permits);
   if (!event.message.empty()) json["message"] = event.message;

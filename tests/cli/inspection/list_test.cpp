@@ -104,8 +104,15 @@ TEST_CASE("list of a pattern, and of what is stuck") {
   CHECK(names_in(list(server, {"web:[12]"})) == Words{"web:1", "web:2"});
   CHECK(names_in(list(server, {"\\[x]"})) == Words{"[x]"});
   CHECK(names_in(list(server, {"[[]x]"})) == Words{"[x]"});
-  CHECK(names_in(list(server, {"--stuck"})) == Words{"api", "web:2", "web:free"});
-  CHECK(names_in(list(server, {"--stuck", "web:*"})) == Words{"web:2", "web:free"});
+  const auto stuck = [&](const Words& words) {
+    const Result result = list_with(server.unix_url(), words);
+    CHECK(result.status == 1);
+    CHECK(result.err.empty());
+    return names_in(lines_of(result.out));
+  };
+  CHECK(stuck({"--stuck"}) == Words{"api", "web:2", "web:free"});
+  CHECK(stuck({"--stuck", "web:*"}) == Words{"web:2", "web:free"});
+  CHECK(list(server, {"-q", "--stuck", "web:1"}).empty());
 }
 
 TEST_CASE("list shows free locks that somebody waits for") {
@@ -130,13 +137,16 @@ TEST_CASE("list --json prints an object a line") {
   REQUIRE(lines.size() == 2);
   CHECK(
       lines[0] ==
-      R"({"name":"free","kind":"fair","state":"free","ttl_ms":null,"holders":0,"waiters":1,)"
+      R"({"name":"free","kind":"fair","state":"free","ttl_ms":null,"holder_count":0,"waiter_count":1,)"
       R"("owner":null,"host":null,"pid":null,"command":null,"user":null,"since_ms":null,)"
-      R"("note":null,"kept_until_ms":null,"listening":0,"problems":["dead_head","member_without_score"]})");
+      R"("note":null,"kept_until_ms":null,"listening":0,"problems":[{"code":"dead_head","detail":"the )"
+      R"(first waiter, w:1, is dead: nobody listens on its channel","hint":")" +
+          rlock_program() + "\");")
+
   CHECK(
       lines[1].starts_with(R"({"name":"job\\xff","kind":"reentrant","state":"held","ttl_ms":35)"));
   CHECK(lines[1].ends_with(
-      R"(,"holders":1,"waiters":0,"owner":")" + k_foreign_owner +
+      R"(,"holder_count":1,"waiter_count":0,"owner":")" + k_foreign_owner +
       R"(","host":"web1","pid":4242,"command":null,"user":"ann","since_ms":5,"note":"n\u001b","kept_until_ms":null,"listening":0,"problems":[]})"));
 }
 

@@ -76,12 +76,12 @@ TEST_CASE("waiters that do not queue are counted, of every kind of lock") {
   CHECK(crowd.listed(simple) == "5");
   Words json{"list", "--json"};
   json.insert(json.end(), simple.begin(), simple.end());
-  CHECK(has(crowd.invoke(json).out, "\"waiters\":5"));
+  CHECK(has(crowd.invoke(json).out, "\"waiter_count\":5"));
   CHECK(has(crowd.invoke(json).out, "\"listening\":5"));
   CHECK(has(crowd.invoke({"inspect-queue", "job"}).out, "\n5 listeners: "));
   // The one who looks listens, too.
   CHECK(has(crowd.invoke({"watch", "--for", "0", "job"}).out, ", 5 waiting\n"));
-  CHECK(has(crowd.invoke({"watch", "--for", "0", "--json", "job"}).out, "\"waiters\":5"));
+  CHECK(has(crowd.invoke({"watch", "--for", "0", "--json", "job"}).out, "\"waiter_count\":5"));
 }
 
 TEST_CASE("waiters in a queue and others are counted together") {
@@ -107,7 +107,7 @@ TEST_CASE("who keeps a lock of rlock acquire does not count as a waiter") {
   const Result taken = run(argv_for(url, words));
   REQUIRE(taken.status == 0);
   CHECK(are_kept(server));
-  CHECK(has(run(argv_for(url, {"list", "--json"})).out, "\"waiters\":0"));
+  CHECK(has(run(argv_for(url, {"list", "--json"})).out, "\"waiter_count\":0"));
   CHECK(has(run(argv_for(url, {"inspect-queue", "--json", "job"})).out, "\"listening\":0"));
   server.command({"DEL", "job"});
 }

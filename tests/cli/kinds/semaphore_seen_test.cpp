@@ -22,7 +22,7 @@ TEST_CASE("semaphore: it is shown and found, with who has permits, and ended one
   CHECK(has(state, R"("state":"held","kind":"semaphore")"));
   CHECK(has(state, R"("note":"nightly")"));
   CHECK(has(state, R"("permits":{"total":3,"available":2})"));
-  CHECK(has(state, R"("raw":{"hash":{},"queue":[],"zset":[],"permits":[{"member":")"));
+  CHECK(has(state, R"("raw":{"hash":{},"queue":[],"zset":[],"permit_zset":[{"member":")"));
   CHECK(has(state, R"("problems":[])"));
   CHECK(has(invoke(server, {"inspect-queue", "job"}).out,
             "job: held (semaphore), 2 of 3 permits available, expires in "));

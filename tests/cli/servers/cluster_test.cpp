@@ -346,6 +346,6 @@ TEST_CASE("cluster: waiters that do not queue are counted, and who watches is no
   CHECK(wait_until([] {
     return has(invoke({"inspect-queue", "--json", "counted"}).out, "\"listening\":2");
   }));
-  CHECK(has(invoke({"list", "--json", "counted"}).out, "\"waiters\":2"));
+  CHECK(has(invoke({"list", "--json", "counted"}).out, "\"waiter_count\":2"));
   CHECK(has(invoke({"watch", "--for", "0", "counted"}).out, ", 2 waiting"));
 }
