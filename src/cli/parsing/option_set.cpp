@@ -1,5 +1,6 @@
 #include "cli/parsing/option_set.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -10,11 +11,33 @@
 namespace rlock::cli {
 namespace {
 
+constexpr std::size_t k_columns = 80;
+constexpr std::size_t k_text_column = 34;
+
+// Returns the text in lines of at most `width` columns, if its words are not longer. After a line
+// break come `indent` spaces.
+std::string fold(const std::string& text, std::size_t width, std::size_t indent = 0) {
+  std::string folded;
+  std::size_t column = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    if (column > 0 && column + 1 + (end - at) > width) {
+      folded += '\n' + std::string(indent, ' ');
+      column = 0;
+    }
+    if (column > 0) folded += ' ';
+    column += (column > 0 ? 1 : 0) + (end - at);
+    folded.append(text, at, end - at);
+    at = end + 1;
+  }
+  return folded;
+}
+
 // CLI11's own usage does not mention `--`, and its help lists for each option the options that
 // exclude it. This formatter leaves that out.
 class Help : public CLI::Formatter {
  public:
-  explicit Help(std::string usage) : usage_(std::move(usage)) { column_width(34); }
+  explicit Help(std::string usage) : usage_(std::move(usage)) { column_width(k_text_column); }
 
   std::string make_help(const CLI::App* app, std::string name,
                         CLI::AppFormatMode mode) const override {
@@ -25,7 +48,27 @@ class Help : public CLI::Formatter {
   }
 
   std::string make_usage(const CLI::App* /*app*/, std::string /*name*/) const override {
-    return "\nUsage: " + usage_ + "\n";
+    constexpr std::string_view k_usage = "Usage: ";
+    constexpr char k_kept_blank = '\x01';  // inside brackets
+    std::string usage = usage_;
+    int depth = 0;
+    for (char& c : usage) {
+      depth += c == '[' ? 1 : c == ']' ? -1 : 0;
+      if (c == ' ' && depth > 0) c = k_kept_blank;
+    }
+    usage = fold(usage, k_columns - k_usage.size(), k_usage.size());
+    std::ranges::replace(usage, k_kept_blank, ' ');
+    return "\n" + std::string(k_usage) + usage + "\n";
+  }
+
+  std::string make_option_desc(const CLI::Option* option) const override {
+    return fold(CLI::Formatter::make_option_desc(option), k_columns - k_text_column);
+  }
+
+  std::string make_subcommand(const CLI::App* command) const override {
+    std::string text = "  " + command->get_name();
+    text.resize(std::max(k_text_column, text.size() + 1), ' ');
+    return text + fold(command->get_description(), k_columns - k_text_column, k_text_column) + "\n";
   }
 
   std::string make_option_opts(const CLI::Option* option) const override {

@@ -122,6 +122,7 @@ if command -v mandoc >/dev/null; then
     page=$source_dir/man/rlock${command:+-$command}.1
     check_option_list "$page" "$dir/rlock${command:+-$command}.rows"
     [[ -z $command ]] || check_synopsis "$command"
+    check_lines "$page"
     if ! output=$(timeout 20 mandoc -T lint -W warning "$page" 2>&1) || [[ -n $output ]]; then
       fail "mandoc: $output"
     fi

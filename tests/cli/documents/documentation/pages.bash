@@ -175,7 +175,17 @@ check_synopsis() {
   while read -r option argument; do
     help_text "$command" | grep -qE -- "^  ([^ ]+,)?$option(,[^ ]+)? ${argument:- }" ||
       fail "rlock $command --help: usage: $option $argument is not in the list of options"
-  done < <(help_text "$command" | sed -nE 's/^Usage: rlock [a-z-]+ //p' | grep -oE -- "$pattern( [A-Z]+)?")
+  done < <(help_text "$command" | sed -n '/^Usage: /,/^$/p' | tr -s '\n ' ' ' |
+    sed -E 's/^Usage: rlock [a-z-]+ //' | grep -oE -- "$pattern( [A-Z]+)?")
+}
+
+# A command, and what rlock says, stay one line on a terminal of 80 columns: people paste a crontab's line.
+check_lines() {
+  local page=$1 lines shown
+  lines=$(grep '^\.Dl' "$page") || return 0
+  shown=$({ printf '.Dd x\n.Dt X 1\n.Os\n.Sh X\n'; printf '%s\n' "$lines"; } |
+    timeout 20 mandoc -T ascii -O width=78 | grep -c '^ ')
+  [[ $shown == $(wc -l <<<"$lines") ]] || fail "${page##*/}: a line of .Dl is broken in two: use .Bd -literal"
 }
 
 # NAME and rlock(1) describe each command with the words of --help.
