@@ -47,16 +47,22 @@ _rlock_takes_value() {
   return 1
 }
 
-# Sets _rlock_words to the words up to the cursor as the shell reads them: COMP_WORDS are split also
-# at COMP_WORDBREAKS, as ':' and '='.
+# Sets _rlock_words to the words up to the cursor as the shell reads them, and _rlock_later to those
+# after it: COMP_WORDS are split also at COMP_WORDBREAKS, as ':' and '='.
 _rlock_join() {
   local rest=${COMP_LINE-} word blanks i
-  _rlock_words=()
-  for ((i = 0; i <= COMP_CWORD; ++i)); do
+  _rlock_words=() _rlock_later=()
+  for ((i = 0; i < ${#COMP_WORDS[@]}; ++i)); do
     word=${COMP_WORDS[i]}
     blanks=${rest%%[![:space:]]*}
     rest=${rest#"$blanks"}
-    if ((i == 0)) || [[ -n $blanks || $rest != "$word"* || -z $word ]]; then
+    if ((i > COMP_CWORD)); then
+      if [[ -n $blanks ]]; then
+        _rlock_later+=("$word")
+      elif ((${#_rlock_later[@]})); then
+        _rlock_later[${#_rlock_later[@]} - 1]+=$word
+      fi
+    elif ((i == 0)) || [[ -n $blanks || $rest != "$word"* || -z $word ]]; then
       _rlock_words+=("$word")
     else
       _rlock_words[${#_rlock_words[@]} - 1]+=$word
@@ -95,6 +101,43 @@ _rlock_unquote() {
   done
 }
 
+# Adds the option $1 to _rlock_asked if it tells the server. $2 is the word after it: succeeds if
+# that is its value. Sets _rlock_can_ask=no where the server cannot be known.
+_rlock_note_option() {
+  local word=$1 letters=${1#-}
+  case $word in
+    --key-format*) _rlock_can_ask=no ;;& # the names of locks are not those of their keys
+    --redis | --user | --password-file | --tls-ca | --tls-cert | --tls-key | --config)
+      _rlock_unquote "$2" || _rlock_can_ask=no
+      _rlock_asked+=("$word" "$_rlock_text")
+      return 0
+      ;;
+    --redis=* | --user=* | --password-file=* | --tls-ca=* | --tls-cert=* | --tls-key=* | --config=*)
+      _rlock_unquote "$word" || _rlock_can_ask=no
+      _rlock_asked+=("$_rlock_text")
+      return 1
+      ;;
+    --*)
+      _rlock_takes_value "$word"
+      return
+      ;;
+  esac
+  # Letters: the rest of the word, if there is one, is the value of the first that has one.
+  while [[ -n $letters ]]; do
+    if _rlock_takes_value "-${letters:0:1}"; then
+      word=${letters:1}
+      if [[ $letters == r* ]]; then
+        _rlock_unquote "${word:-$2}" || _rlock_can_ask=no
+        _rlock_asked+=(-r "$_rlock_text")
+      fi
+      [[ -z $word ]]
+      return
+    fi
+    letters=${letters:1}
+  done
+  return 1
+}
+
 # Sets what the words before the cursor say: _rlock_command, _rlock_operands, _rlock_dashes (where
 # `--` stands, or empty) and _rlock_asked, the options that tell the server. Fails in
 # _rlock_can_ask=no where that cannot be known.
@@ -112,21 +155,17 @@ _rlock_understand() {
       fi
       continue
     fi
-    case $word in
-      --) _rlock_dashes=$i ;;
-      --key-format*) _rlock_can_ask=no ;;& # the names of locks are not those of their keys
-      -r | --redis | --user | --password-file | --tls-ca | --tls-cert | --tls-key | --config)
-        _rlock_unquote "${_rlock_words[i + 1]}" || _rlock_can_ask=no
-        _rlock_asked+=("$word" "$_rlock_text")
-        i=$((i + 1))
-        ;;
-      -r?* | --redis=* | --user=* | --password-file=* | --tls-ca=* | --tls-cert=* | --tls-key=* | \
-        --config=*)
-        _rlock_unquote "$word" || _rlock_can_ask=no
-        _rlock_asked+=("$_rlock_text")
-        ;;
-      *) if _rlock_takes_value "$word"; then i=$((i + 1)); fi ;;
-    esac
+    if [[ $word == -- ]]; then
+      _rlock_dashes=$i
+    elif _rlock_note_option "$word" "${_rlock_words[i + 1]}"; then
+      i=$((i + 1))
+    fi
+  done
+  # Options after the cursor tell the server, too.
+  for ((i = 0; i < ${#_rlock_later[@]}; ++i)); do
+    word=${_rlock_later[i]}
+    if [[ -n $_rlock_dashes || $word == -- ]]; then break; fi
+    if [[ $word == -?* ]] && _rlock_note_option "$word" "${_rlock_later[i + 1]-}"; then i=$((i + 1)); fi
   done
 }
 
@@ -179,7 +218,7 @@ _rlock_offer_operand() {
 
 _rlock() {
   local commands="exec acquire renew unlock evict fence inspect-queue list watch doctor config"
-  local _rlock_words _rlock_text _rlock_opts i
+  local _rlock_words _rlock_later _rlock_text _rlock_opts i
   local _rlock_command _rlock_operands _rlock_dashes _rlock_asked _rlock_can_ask
   COMPREPLY=()
   _rlock_join

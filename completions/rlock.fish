@@ -46,10 +46,16 @@ function __rlock_complete_command
     complete -C (string join ' ' -- $rest (commandline -ct))
 end
 
-# Prints, behind one NUL each, what the words before the cursor say: the options that tell the server.
-# Fails where that cannot be known. Nothing is expanded or run here.
+# Prints, behind one NUL each, the options that tell the server, also those after the cursor. Fails
+# where that cannot be known. Nothing is expanded or run here.
 function __rlock_asked
     set -l words (commandline -opc)[2..-1]
+    set -l all (commandline -op)[2..-1]
+    set -l later $all[(math (count $words) + 1)..-1]
+    if test -n "$(commandline -t)"
+        set -e later[1] # the current word
+    end
+    contains -- -- $words; or set -a words $later
     set -l options redis user password-file tls-ca tls-cert tls-key config
     set -l asked
     while set -q words[1]
@@ -60,10 +66,29 @@ function __rlock_asked
                 break
             case '--key-format*' # the names of locks are not those of their keys
                 return 1
-            case -r --$options
-                set word $word (string replace -r -- '^~/' "$HOME/" "$words[1]")
+            case --$options
+                set -a asked $word
+                set word (string replace -r -- '^~/' "$HOME/" "$words[1]")
                 set -e words[1]
-            case '-r?*' --$options'=*'
+            case --$options'=*'
+            case '--*'
+                __rlock_takes_value $word; and set -e words[1]
+                continue
+            case '-?*'
+                # Letters: the rest of the word, if there is one, is the value of the first that has one.
+                set -l letters (string split '' -- (string sub -s 2 -- $word))
+                while set -q letters[1]; and not __rlock_takes_value -$letters[1]
+                    set -e letters[1]
+                end
+                set -q letters[1]; or continue
+                set -l value (string join '' -- $letters[2..-1])
+                if test -z "$value"
+                    set value (string replace -r -- '^~/' "$HOME/" "$words[1]")
+                    set -e words[1]
+                end
+                test $letters[1] = r; or continue
+                set -a asked -r
+                set word $value
             case '*'
                 continue
         end

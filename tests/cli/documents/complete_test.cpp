@@ -189,6 +189,11 @@ TEST_CASE("bash and zsh insert each name quoted, so that it means itself and run
     shell.check("rlock watch k4\\$\\(", {"watch", "k4$(touch pwned)"});
     shell.check("rlock unlock -- -", {"unlock", "--", "-k"});
     shell.check("rlock -q exec kz kc", {"-q", "exec", "kz", "kc=d@e"});
+    // zsh sees a variable before the command, which may name another server.
+    if (shell_name == std::string("zsh")) {
+      CHECK(shell.complete("RLOCK_REDIS=" + k_nowhere + " rlock unlock k1") ==
+            Words{"unlock", "k1"});
+    }
   }
 }
 
@@ -204,6 +209,10 @@ TEST_CASE("the server is the one that the line names, and nothing on the line is
     const std::string full = "redis://:pa%20ss@" + url.substr(url.rfind('/') + 1);
     shell.check("rlock -r " + full + " unlock jo", {"-r", full, "unlock", "job:1"});
     shell.check("rlock unlock --redis=" + full + " jo", {"unlock", "--redis=" + full, "job:1"});
+    // Also behind the cursor, and together with other letters.
+    const std::string back(full.size() + 4, '\x02');  // Ctrl-B: a column to the left
+    shell.check("rlock unlock jo -r " + full + back, {"unlock", "job:1", "-r", full});
+    shell.check("rlock -qr " + full + " unlock jo", {"-qr", full, "unlock", "job:1"});
     // The variable beats the file.
     shell.check("rlock unlock --config conf\\ ig.toml --password-file ~/password -r " + url + " jo",
                 {"unlock", "--config", "conf ig.toml", "--password-file",
@@ -264,6 +273,8 @@ TEST_CASE("fish inserts each name quoted, knows the line's server, and owners") 
   check("rlock unlock -- -", {"unlock", "--", "-k"}, server.unix_url());
   check("rlock -r " + server.tcp_url() + " unlock job --owner 1",
         {"-r", server.tcp_url(), "unlock", "job", "--owner", k_owner}, k_nowhere);
+  check("rlock -qvr " + server.tcp_url() + " unlock job --owner 1",
+        {"-qvr", server.tcp_url(), "unlock", "job", "--owner", k_owner}, k_nowhere);
   check("rlock unlock --owner=11111111-2222", {"unlock", "--owner=" + k_owner}, server.unix_url());
 }
 
