@@ -112,6 +112,10 @@ std::string format_duration(Milliseconds span) {
   return two_units(minutes / 1440, "d", minutes / 60 % 24, "h");
 }
 
+std::string format_age(Milliseconds span) {
+  return span < Milliseconds(1000) ? "less than 1s" : format_duration(span);
+}
+
 std::string format_seconds(Milliseconds span) {
   return span < Milliseconds(1000) ? "0s" : format_duration(span);
 }

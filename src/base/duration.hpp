@@ -24,4 +24,7 @@ inline constexpr std::string_view k_duration_syntax = "500ms, 30s, 5m, 1h30m, 1d
 // Returns the same without the milliseconds, for countdowns: `0s` if `span` is less than a second.
 [[nodiscard]] std::string format_seconds(Milliseconds span);
 
+// Returns the same for how long something has lasted: `less than 1s`, then as format_duration.
+[[nodiscard]] std::string format_age(Milliseconds span);
+
 }  // namespace rlock

@@ -82,7 +82,12 @@ class Report {
   // Notes that what was found does not show whether all is well.
   void doubt() { is_unsure_ = true; }
 
-  [[nodiscard]] bool is_healthy() const { return !counts_.contains("problem"); }
+  // A problem that was told as something else, and counts nevertheless.
+  void note_problem() { has_other_problem_ = true; }
+
+  [[nodiscard]] bool is_healthy() const {
+    return !has_other_problem_ && !counts_.contains("problem");
+  }
 
  private:
   static Tone tone_of(const std::string& level) {
@@ -92,6 +97,7 @@ class Report {
   Paint paint_;
   std::map<std::string, std::size_t> counts_;
   bool is_unsure_ = false;
+  bool has_other_problem_ = false;
 };
 
 class Doctor {
@@ -195,6 +201,10 @@ class Doctor {
             name, options_.dry_run ? "repairable" : "repaired",
             {.detail = (options_.dry_run ? "to be " : "") + describe_fix(fix), .code = fix.code});
       }
+      if (options_.dry_run) {  // what is repairable has been told as such
+        const auto is_told = [&](const lock::Problem& problem) { return can_mend(fixes, problem); };
+        if (std::erase_if(problems, is_told) > 0) report_.note_problem();
+      }
       if (!fixes.empty() && !options_.dry_run) {
         problems = lock::take_snapshot(client_, name).problems;
         // A semaphore of which no permit is out any more looks like a string without an end.
@@ -217,6 +227,15 @@ class Doctor {
     if (const auto sleepers = lock::find_sleepers(snapshot, listened_)) {
       report_.add(name, "note", describe_problem(*sleepers, name, remedies));
     }
+  }
+
+  // A dead head is mended by what removes that waiter.
+  static bool can_mend(const std::vector<lock::Fix>& fixes, const lock::Problem& problem) {
+    const auto* const head = std::get_if<lock::DeadHead>(&problem);
+    const std::string code = lock::code_of(problem);
+    return std::ranges::any_of(fixes, [&](const lock::Fix& fix) {
+      return head == nullptr ? fix.code == code : fix.found.first == head->owner;
+    });
   }
 
   const Globals& globals_;

@@ -35,7 +35,7 @@ struct UnlockOptions {
 std::optional<std::string> held_for(const FoundLock& found, const Holder& holder) {
   if (!holder.since_ms) return std::nullopt;
   const std::int64_t span = std::max<std::int64_t>(found.time_ms - *holder.since_ms, 0);
-  return format_duration(Milliseconds(span));
+  return format_age(Milliseconds(span));
 }
 
 std::string describe(const FoundLock& found, const Holder& holder) {

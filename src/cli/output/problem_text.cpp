@@ -154,8 +154,10 @@ struct LockWording {
   }
 
   ProblemText operator()(const lock::PermitsDiffer& it) const {
-    return {"there are " + std::to_string(it.total) + " permits, but rlock set " +
-                std::to_string(it.made_with) + ": another client has changed the number",
+    return {std::string("there ") +
+                (it.total == 1 ? "is 1 permit" : "are " + std::to_string(it.total) + " permits") +
+                ", but rlock set " + std::to_string(it.made_with) +
+                ": another client has changed the number",
             advice("use the same number everywhere; the next run of rlock sets its own")};
   }
 

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/duration.hpp"
+#include "base/wording.hpp"
 #include "base/words.hpp"
 #include "cli/output/problem_text.hpp"
 #include "cli/output/view_text.hpp"
@@ -45,7 +46,8 @@ struct ServerWording {
                 " bytes: when memory is short the server deletes locks that are held, and grants "
                 "them to others";
       if (it.evicted > 0)
-        policy += "; it has evicted " + std::to_string(it.evicted) + " keys so far";
+        policy +=
+            "; it has evicted " + plural(static_cast<std::size_t>(it.evicted), "key") + " so far";
     }
     return {policy, remedies.as_administrator("CONFIG SET maxmemory-policy noeviction")};
   }
@@ -82,8 +84,9 @@ struct ServerWording {
   }
 
   ProblemText operator()(const lock::Failover& it) const {
-    return {"the server has " + std::to_string(it.replicas) +
-            " replicas: a failover forgets grants that have not reached them"};
+    return {"the server has " + plural(static_cast<std::size_t>(it.replicas), "replica") +
+            ": a failover forgets grants that have not reached " +
+            (it.replicas == 1 ? "it" : "them")};
   }
 
   ProblemText operator()(const lock::ClockDiffers& it) const {

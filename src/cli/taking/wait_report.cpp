@@ -37,7 +37,7 @@ std::string describe_wait(const lock::Busy& busy, Milliseconds waited, TimePoint
           : kept         ? "a lock that is " + *kept
                          : describe_holder(busy.owner, busy.holder);
   if (!kept && busy.held_for && busy.held_for->count() >= 0) {
-    text += ", held for " + format_duration(*busy.held_for);
+    text += ", held for " + format_age(*busy.held_for);
   }
   if (busy.permits.value_or(1) > 1) {
     const int others = *busy.permits - 1;
@@ -57,7 +57,7 @@ std::string describe_refusal(const lock::Busy& busy) {
   if (kept) return text + (permits > 1 ? "taken, one of them " : "") + *kept;
   text += "held by " + describe_holder(busy.owner, busy.holder);
   if (busy.held_for && busy.held_for->count() >= 0) {
-    text += " for " + format_duration(*busy.held_for);
+    text += " for " + format_age(*busy.held_for);
   }
   return first_of(text, static_cast<std::size_t>(permits));
 }

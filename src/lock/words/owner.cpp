@@ -62,7 +62,25 @@ std::string anonymous_owner() {
   return random_uuid() + ":" + std::to_string(random_below(k_limit));
 }
 
+namespace {
+
+// Returns whether the value is one of ShedLock: "ADDED:2026-11-29T07:38:13.042Z@web1".
+bool is_of_shedlock(std::string_view value) {
+  constexpr std::string_view k_shape = "ADDED:0000-00-00T00:00:00";
+  const auto fits = [](char shape, char c) {
+    return shape == '0' ? std::isdigit(static_cast<unsigned char>(c)) != 0 : c == shape;
+  };
+  if (!std::ranges::equal(k_shape, value.substr(0, k_shape.size()), fits)) return false;
+  value.remove_prefix(k_shape.size());
+  const std::size_t zone = value.find_first_not_of(".0123456789");
+  return zone != std::string_view::npos && value.substr(zone).starts_with("Z@") &&
+         value.size() > zone + 2;
+}
+
+}  // namespace
+
 bool looks_like_owner(std::string_view value) {
+  if (is_of_shedlock(value)) return true;
   const auto is_base64 = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '+' || c == '/';
   };

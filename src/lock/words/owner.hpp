@@ -27,8 +27,8 @@ inline constexpr std::size_t k_longest_value = lua::k_longest_value;
 [[nodiscard]] std::string with_fresh_uuid(const std::string& owner);
 
 // Returns whether the value of a string looks like an owner: a UUID, also with ":NUMBER" behind it,
-// or 16 bytes as redis-py, node-redlock and redsync write them. Any other may be an application's,
-// and secret.
+// or 16 bytes as redis-py, node-redlock and redsync write them, or time and host as ShedLock does.
+// Any other may be an application's, and secret.
 [[nodiscard]] bool looks_like_owner(std::string_view value);
 
 // Returns whether the field of a hash looks like an owner of rlock or Redisson: UUID:NUMBER, also

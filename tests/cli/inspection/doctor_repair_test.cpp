@@ -31,6 +31,8 @@ TEST_CASE("doctor --dry-run tells what --repair would do, and --repair does just
   CHECK(server.command({"DUMP", k_queue}) + server.command({"DUMP", k_scores}) == before);
   CHECK(has(dry.out, "job: repairable: member_without_score\n"));
   CHECK(has(dry.out, "job: repairable: score_without_member\n"));
+  CHECK_FALSE(has(dry.out, "problem: "));  // each finding stands there once
+  CHECK(has(dry.out, "1 lock: 2 repairable\n"));
   const Result real = doctor(server, {"--repair", "job"});
   CHECK(real.status == 0);
   CHECK(has(real.out, "job: repaired: member_without_score\n"));
@@ -38,6 +40,19 @@ TEST_CASE("doctor --dry-run tells what --repair would do, and --repair does just
   CHECK(has(real.out, "healthy, "));
   CHECK(queue(server) == Words{"j:live"});
   CHECK(doctor(server, {"--repair"}).status == 0);
+}
+
+TEST_CASE("doctor --dry-run tells a dead head once, as what would be removed, and is not healthy") {
+  Server server(durable());
+  hold_by_other(server);
+  server.command({"RPUSH", k_queue, "j:dead"});
+  server.command({"ZADD", k_scores, "1000", "j:dead"});
+  CHECK(findings(server) == Words{"problem dead_head"});
+  CHECK(findings(server, {"--dry-run"}) == Words{"repairable dead_waiter"});
+  CHECK(doctor(server, {"--dry-run"}).status == 1);
+  server.command({"LPUSH", k_queue, "scoreless:1"});
+  CHECK(findings(server, {"--dry-run"}) ==
+        Words{"repairable member_without_score", "repairable dead_waiter"});
 }
 
 TEST_CASE("doctor --repair removes a dead waiter behind a living one, which is no problem") {

@@ -91,7 +91,7 @@ TEST_CASE("bad command lines are refused with a hint") {
 }
 
 TEST_CASE("words of other tools are told the command of rlock") {
-  for (const auto& [words, meant] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+  for (const auto& [words, meant] : std::vector<std::pair<std::vector<const char*>, std::string>>{
            {{"lock", "job"}, "'exec' or 'acquire'"},
            {{"ls"}, "'list'"},
            {{"status"}, "'inspect-queue' for one lock, or 'list' for all"},

@@ -166,6 +166,10 @@ TEST_CASE("what is known of nobody has no column, so that Redisson's queues fit 
         "#  DEADLINE       STATE  OWNER\n"
         "1  passed 3s ago  dead   8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a3:77\n"
         "2  none           ?      8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a4:78\n");
+  snapshot.waiters[1].alive = false;
+  CHECK(has(to_text(snapshot, 80, Detail::people), "\n2 waiters, all of them dead\n"));
+  snapshot.waiters.pop_back();
+  CHECK(has(to_text(snapshot, 80, Detail::people), "\n1 waiter, dead\n"));
 }
 
 TEST_CASE("readers and writers have a mode") {

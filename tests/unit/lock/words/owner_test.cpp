@@ -59,13 +59,17 @@ TEST_CASE("the user's name is LOGNAME, else USER, else that of the uid") {
 TEST_CASE("what looks like an owner: a UUID, and what redis-py, node-redlock and redsync write") {
   for (const char* value :
        {"8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a7", "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a7:42",
-        "5e6f5abce6dc11f1b60c02fc00000001", "pQcpySFPOy3hqmvXAcK1gA=="}) {
+        "5e6f5abce6dc11f1b60c02fc00000001", "pQcpySFPOy3hqmvXAcK1gA==",
+        "ADDED:2026-11-29T07:38:13.042Z@web1", "ADDED:2026-11-29T07:38:13Z@w"}) {
     CAPTURE(value);
     CHECK(looks_like_owner(value));
   }
-  for (const char* value : {"", "user=ann;token=s3cret", "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a7:",
-                            "5e6f5abce6dc11f1b60c02fc0000000g", "5e6f5abce6dc11f1",
-                            "pQcpySFPOy3hqmvXAcK1g;==", "pQcpySFPOy3hqmvXAcK1gAAA"}) {
+  for (const char* value :
+       {"", "user=ann;token=s3cret",
+        "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a7:", "5e6f5abce6dc11f1b60c02fc0000000g",
+        "5e6f5abce6dc11f1", "pQcpySFPOy3hqmvXAcK1g;==", "pQcpySFPOy3hqmvXAcK1gAAA",
+        "ADDED:2026-11-29T07:38:13.042Z@", "ADDED:2026-11-29T07:38:13.042Z", "ADDED:today@web1",
+        "ADDED:2026-11-29T07:38:13.042+01@web1", "ADDED:"}) {
     CAPTURE(value);
     CHECK_FALSE(looks_like_owner(value));
   }
