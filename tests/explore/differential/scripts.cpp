@@ -205,7 +205,8 @@ class Maker : StoreMaker {
       if (r_.chance(50)) keys.push_back(n.latch(hold));
     }
     return script("repair", keys,
-                  {r_.chance(75) ? "repair" : "look", n.token, n.permits, n.semaphore_channel}, true);
+                  {r_.chance(75) ? "repair" : "look", n.token, n.permits, n.semaphore_channel},
+                  true);
   }
 
   void renew() {
