@@ -137,7 +137,7 @@ func (j *judge) outlived() {
 // hasReleased tells whether a run of rlock's and all below it ended by themselves, without a word, and kept no lock.
 func (j *judge) hasReleased(g *Group) bool {
 	hasReleased := g.Ended > 0 && g.Left && g.Status == g.Exit && g.Stderr == "" && g.By == "rlock" && g.of == g.ID &&
-		g.AtLeast == 0 && g.InnerAtLeast == 0 && !j.hit(g.Run, "kill-nested", "kill-host") // whose hold ends with its lease
+		g.AtLeast == 0 && g.InnerAtLeast == 0 && !j.hit(g.Run, "kill-nested", "kill-both", "kill-host") // whose hold ends with its lease
 	for _, nested := range g.nested {
 		hasReleased = hasReleased && nested.Left
 	}

@@ -40,7 +40,7 @@ var deeds = map[string]deed{
 	"stop-rlock":         {4, pause("stop-rlock", func(f Family) int { return f.rlock })},
 	"stop-past-lease":    {3, (*Nemesis).stopPastLease},
 	"stop-guardian":      {1, pause("stop-guardian", func(f Family) int { return f.guardian })},
-	"kill-after-stop":    {4, (*Nemesis).killAfterStop},
+	"kill-after-stop":    {10, (*Nemesis).killAfterStop},
 	"stop-command":       {1, pause("stop-command", func(f Family) int { return f.command })},
 	"stop-nested":        {2, pause("stop-nested", func(f Family) int { return f.nested })},
 	"term":               {2, onProcess("term", func(f Family) int { return f.rlock }, syscall.SIGTERM)},

@@ -34,27 +34,28 @@ func pause(kind string, pick func(Family) int) func(*Nemesis) *Act {
 	}
 }
 
-// killAfterStop stops a guardian, and kills its rlock a little later: rlock must have replaced the guardian, unless it still
-// waits for its lock.
+// killAfterStop stops the guardian of a run, and kills rlock a little later, while its command would go on past the lease: rlock
+// must have replaced the guardian.
 func (n *Nemesis) killAfterStop() *Act {
-	run, pid := n.anyProcess(func(f Family) int { return f.guardian })
-	if run == nil {
-		return nil
-	}
-	lease := time.Duration(n.fleet.history.Round.Lease)
-	act := newAct("stop-guardian")
-	act.Run, act.Host = run.ID, run.Host
-	_ = syscall.Kill(pid, syscall.SIGSTOP)
-	return n.lasting(act, run.ID, lease/3, func() {
-		if rlock := n.fleet.familyOf(run).rlock; rlock != 0 {
-			kill := newAct("kill-rlock")
-			kill.Run, kill.Host = run.ID, run.Host
-			_ = syscall.Kill(rlock, syscall.SIGKILL)
-			n.note(*kill)
+	lease := n.fleet.history.Round.Lease
+	n.ambush("stop-guardian", func() *Run { return n.holderFor(lease*3/2, never, anyOne) }, func(run *Run) {
+		family := n.fleet.familyOf(run)
+		if family.guardian == 0 || !n.claim(run.ID) {
+			return
 		}
-		n.wait(2 * lease)
-		_ = syscall.Kill(pid, syscall.SIGCONT)
+		stop, kill := newAct("stop-guardian"), newAct("kill-rlock")
+		stop.Run, stop.Host = run.ID, run.Host
+		_ = syscall.Kill(family.guardian, syscall.SIGSTOP)
+		n.wait(time.Duration(lease / 3))
+		kill.At, kill.Until, kill.Run, kill.Host = now(), now(), run.ID, run.Host
+		_ = syscall.Kill(family.rlock, syscall.SIGKILL)
+		n.note(*kill)
+		n.wait(time.Duration(2 * lease))
+		_ = syscall.Kill(family.guardian, syscall.SIGCONT)
+		stop.Until = now()
+		n.note(*stop)
 	})
+	return nil
 }
 
 func (n *Nemesis) killBoth() *Act {
