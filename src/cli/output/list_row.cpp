@@ -107,7 +107,8 @@ std::string list_json(const Snapshot& snapshot, const std::vector<ProblemText>& 
   json["listening"] = value_or_null(snapshot.listening);
   if (snapshot.permits) json["permits"] = permits_json(*snapshot.permits);
   json["problems"] = problems_json(problems);
-  json["unknown_waiters"] = snapshot.unknown_waiters ? snapshot.unknown_waiters->waiters.count : 0;
+  json["unknown_waiter_count"] =
+      snapshot.unknown_waiters ? snapshot.unknown_waiters->waiters.count : 0;
   add_role(json, snapshot.replication);
   json["certain"] = snapshot.ambiguity == lock::Ambiguity::none;
   return to_line(json);

@@ -1,7 +1,10 @@
 // JSON: a key has one type, in whatever command it stands.
+#include <algorithm>
+#include <csignal>
 #include <map>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -23,12 +26,15 @@ namespace {
 const std::map<std::string, std::string> k_types = {
     {"alive", "boolean or null"},
     {"available", "integer"},
+    {"certain", "boolean"},
     {"code", "string"},
     {"command", "string or null"},
     {"count", "integer"},
+    {"data_age_ms", "integer or null"},
     {"deadline_ms", "integer or null"},
     {"detail", "string"},
     {"event", "string"},
+    {"evicted_count", "integer"},
     {"expires_in_ms", "integer or null"},
     {"hash", "object"},
     {"highest", "integer"},
@@ -41,11 +47,13 @@ const std::map<std::string, std::string> k_types = {
     {"lease_ms", "integer or null"},
     {"level", "string"},
     {"listening", "integer or null"},
+    {"listening_clients", "array of object"},
     {"member", "string"},
     {"message", "string"},
     {"mode", "string"},
     {"name", "string or null"},
     {"note", "string or null"},
+    {"notes", "array of object"},
     {"owner", "string or null"},
     {"permit_zset", "array of object"},
     {"permits", "object"},
@@ -54,6 +62,8 @@ const std::map<std::string, std::string> k_types = {
     {"problems", "array of object"},
     {"queue", "array of string"},
     {"raw", "object"},
+    {"replica_of", "string or null"},
+    {"role", "string or null"},
     {"scope", "string"},
     {"score", "integer"},
     {"server", "string"},
@@ -65,6 +75,8 @@ const std::map<std::string, std::string> k_types = {
     {"token", "integer or null"},
     {"total", "integer"},
     {"ttl_ms", "integer or null"},
+    {"unknown_count", "integer"},
+    {"unknown_waiter_count", "integer"},
     {"user", "string or null"},
     {"value", "string or null"},
     {"waiter_count", "integer or null"},
@@ -173,6 +185,7 @@ TEST_CASE("JSON: a key has the same type in every command") {
   CHECK_FALSE(lines_of(server, {"doctor", "--dry-run"}).empty());
   CHECK(lines_of(server, {"fence", "bare", "1"}).size() == 1);
   CHECK(lines_of(server, {"evict", "job", "w:2"}).size() == 1);
+  CHECK(lines_of(server, {"evict", "--dead", "-y", "job"}).size() == 1);
   CHECK(lines_of(server, {"config"}).size() >= 5);
   CHECK_FALSE(lines_of(server, {"doctor", "--repair"}).empty());
   for (const Words& silent : {Words{"renew", "--owner", k_foreign_owner, "job"},

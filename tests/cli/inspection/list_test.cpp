@@ -135,19 +135,19 @@ TEST_CASE("list --json prints an object a line") {
   server.command({"RPUSH", "redisson_lock_queue:{free}", "w:1"});
   const Words lines = list(server, {"--json"});
   REQUIRE(lines.size() == 2);
-  CHECK(
-      lines[0] ==
-      R"({"name":"free","kind":"fair","state":"free","ttl_ms":null,"holder_count":0,"waiter_count":1,)"
-      R"("owner":null,"host":null,"pid":null,"command":null,"user":null,"since_ms":null,)"
-      R"("note":null,"kept_until_ms":null,"listening":0,"problems":[{"code":"dead_head","detail":"the )"
-      R"(first waiter, w:1, is dead: nobody listens on its channel","hint":")" +
-          rlock_program() + "\");")
-
+  CHECK(lines[0].starts_with(
+      R"({"name":"free","kind":"fair","state":"free","ttl_ms":null,"holder_count":0,)"
+      R"("waiter_count":1,"owner":null,"host":null,"pid":null,"command":null,"user":null,)"
+      R"("since_ms":null,"note":null,"kept_until_ms":null,"listening":0,"problems":[{"code":)"
+      R"("dead_head","detail":"the first waiter, w:1, is dead: nobody listens on its channel",)"
+      R"("hint":"rlock -r )" +
+      server.unix_url() + " "));
+  CHECK(has(lines[0], R"({"code":"member_without_score","detail":")"));
   CHECK(
       lines[1].starts_with(R"({"name":"job\\xff","kind":"reentrant","state":"held","ttl_ms":35)"));
-  CHECK(lines[1].ends_with(
-      R"(,"holder_count":1,"waiter_count":0,"owner":")" + k_foreign_owner +
-      R"(","host":"web1","pid":4242,"command":null,"user":"ann","since_ms":5,"note":"n\u001b","kept_until_ms":null,"listening":0,"problems":[]})"));
+  CHECK(has(lines[1], R"(,"holder_count":1,"waiter_count":0,"owner":")" + k_foreign_owner +
+                          R"(","host":"web1","pid":4242,"command":null,"user":"ann","since_ms":5,)"
+                          R"("note":"n\u001b","kept_until_ms":null,"listening":0,"problems":[],)"));
 }
 
 TEST_CASE("list of nothing exits 0 and says so on stderr") {

@@ -200,7 +200,7 @@ TEST_CASE(
   const std::string json = invoke(pair.master, {"inspect-queue", "--json", "job"}).out;
   CHECK(has(json, R"("notes":[{"code":"unknown_waiters")"));
   CHECK(has(invoke(pair.master, {"list"}).err, "it is unknown whether 499 waiters are alive"));
-  CHECK(has(invoke(pair.master, {"list", "--json"}).out, R"("unknown_waiters":499)"));
+  CHECK(has(invoke(pair.master, {"list", "--json"}).out, R"("unknown_waiter_count":499)"));
 
   // The replica knows who listens there, and no more.
   REQUIRE(pair.master.is_replicated());
