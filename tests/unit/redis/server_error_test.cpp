@@ -37,7 +37,19 @@ TEST_CASE("a server that cannot serve now is unavailable") {
        "ERR Error running script (call to f_1234): @user_script:7: @user_script: 7: "
        "-OOM command not allowed when used memory > 'maxmemory'.",
        "ERR Error running script (call to f_1234): @user_script:7: @user_script: 7: "
-       "-READONLY You can't write against a read only replica."});
+       "-READONLY You can't write against a read only replica.",
+       "@user_script: 1: -READONLY You can't write against a read only replica."});
+}
+
+TEST_CASE("a server error has its code wherever a script puts it") {
+  for (const char* text :
+       {"READONLY You can't write", "@user_script: 1: -READONLY You can't write",
+        "ERR Error running script (call to f_1): @user_script:7: @user_script: 7: -READONLY You"}) {
+    CAPTURE(text);
+    CHECK(ServerError("redis://a", text).code() == "READONLY");
+    CHECK(is_error(text, "READONLY"));
+    CHECK_FALSE(is_error(text, "LOADING"));
+  }
 }
 
 TEST_CASE("a server that does not let us is a matter of permission") {
