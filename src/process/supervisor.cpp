@@ -22,7 +22,7 @@ constexpr Milliseconds k_look_again{20};
 constexpr Milliseconds k_longest_pause{500};  // between two searches if processes do not end
 constexpr Milliseconds k_try_again{100};
 // Without an answer within this time after a stop, the command goes on.
-constexpr Milliseconds k_answer_bound{1000};
+constexpr Milliseconds k_resumption_bound{1000};
 // The time in which processes that get SIGKILL have ended, also with --kill-after 0.
 constexpr Milliseconds k_shortest_end{1000};
 // How long rlock waits for processes if it can neither look at them nor end them.
@@ -230,7 +230,7 @@ void Supervisor::suspend(bool had_terminal) {
   ::kill(had_terminal ? 0 : ::getpid(), SIGTSTP);
   stop_until_continued();
   const TimePoint now = BootClock::now();
-  resumption_ = {had_terminal, after(now, k_answer_bound)};
+  resumption_ = {had_terminal, after(now, k_resumption_bound)};
   if (now >= guardian_.kill_time()) return lose();
   options_.ask();
 }
