@@ -18,7 +18,7 @@ std::string describe_address(const lock::Replication::Address& address) {
 
 std::string describe_replica(const lock::Replication& replication) {
   const std::string text = "a replica of " + describe_address(*replication.master) + ", ";
-  const std::string age = replication.age ? format_duration(*replication.age) : "";
+  const std::string age = replication.age ? format_seconds(*replication.age) : "";
   if (!replication.is_linked) {
     return text + "cut off from it" +
            (age.empty() ? ": how old its data is, is unknown"

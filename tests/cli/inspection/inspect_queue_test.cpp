@@ -62,7 +62,8 @@ TEST_CASE("inspect-queue of a free lock succeeds and says so") {
   CHECK(has(json,
             "\"state\":\"free\",\"kind\":null,\"ttl_ms\":null,\"token\":null,\"holders\":[],"
             "\"waiters\":[],\"listening\":0,\"raw\":{\"hash\":{},\"queue\":[],\"zset\":[]},"
-            "\"problems\":[]}"));
+            "\"problems\":[],\"certain\":true,\"notes\":[],\"role\":\"master\","
+            "\"replica_of\":null,\"data_age_ms\":null}"));
   CHECK(server.keys().empty());
 }
 
@@ -232,6 +233,6 @@ TEST_CASE("inspect-queue shows a queue of many thousands") {
   const std::string json = json_of(server, "job");
   CHECK(has(json, "{\"position\":20000,\"owner\":\"waiter:20000\",\"deadline_ms\":1900000020000,"));
   const std::string text = text_of(server, "job");
-  CHECK(has(text, "\n20000 waiters, 1000 of them dead\n"));
+  CHECK(has(text, "\n20000 waiters, 1000 of them dead, 19000 of them alive or dead\n"));
   CHECK(has(text, "\n20000  in "));
 }

@@ -107,7 +107,8 @@ TEST_CASE("replica: cut off from its master, it is told as such, and nothing as 
     CHECK(result.status == 0);
     CHECK(has(result.err, told));
     CHECK_FALSE(has(result.out, "free"));
-    CHECK_FALSE(has(result.out, "dead"));
+    CHECK_FALSE(has(result.out, "of them dead"));
+    CHECK_FALSE(has(result.out, R"("alive":false)"));
     CHECK_FALSE(has(result.out, R"("alive":true)"));
     if (words.size() == 1 || words[1] != "nothing") CHECK(has(result.out, "unknown"));
   }

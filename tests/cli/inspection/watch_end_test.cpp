@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "support/fair_lock.hpp"
+#include "support/foreign_owner.hpp"
 #include "support/looks.hpp"
 #include "support/process.hpp"
 #include "support/server.hpp"
@@ -23,7 +24,7 @@ std::vector<std::string> watch_argv(const Server& server, const std::vector<std:
 }
 
 void hold(const Server& server, const std::string& name) {
-  server.command({"HSET", name, "other:1", "1"});
+  server.command({"HSET", name, k_foreign_owner, "1"});
 }
 
 std::ptrdiff_t lines(const Result& result) {
@@ -53,12 +54,12 @@ TEST_CASE("watch --until waits until all the locks are as wanted, and tells that
   Process watch(watch_argv(server, {"--until", "free", "one", "two"}));
   watch.wait_for_stdout("two is held");
   server.command({"DEL", "one"});
-  watch.wait_for_stdout("one released by other:1");
+  watch.wait_for_stdout("one released by " + k_foreign_owner);
   CHECK(watch.running());
   server.command({"DEL", "two"});
   const Result result = watch.wait();
   CHECK(result.status == 0);
-  CHECK(has(result.out, "two released by other:1"));
+  CHECK(has(result.out, "two released by " + k_foreign_owner));
 }
 
 TEST_CASE("watch --until held ends when somebody takes the lock") {

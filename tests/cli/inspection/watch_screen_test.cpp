@@ -164,7 +164,7 @@ TEST_CASE("the screen of watch shows what happens, and counts down without askin
 
 TEST_CASE("the screen of watch outlives a restart of the server, and says so") {
   Server server;
-  hold_by_other(server);
+  hold(server);
   Screen screen(server, {"job"}, 100, 20);
   screen.expect({"job  held (reentrant)"});
   server.stop();

@@ -118,12 +118,12 @@ TEST_CASE("wrong place: list says how many strings look like locks") {
   CHECK(invoke(server, {"list", "p*"}).err ==
         "rlock: list: 1 string looks like a lock; --simple 'p*' shows it\n"
         "rlock: list: no locks on " +
-            server.unix_url() + ": pattern 'p*'\n");
+            server.unix_url() + ": pattern p*\n");
   CHECK(invoke(server, {"list", "-q"}).err.empty());
   const Result json = invoke(server, {"list", "--json"});
   CHECK(json.err == all.err);
   CHECK_FALSE(has(json.out, "strings"));
   const Result shown = invoke(server, {"list", "--simple", "*"});
-  CHECK(shown.err.empty());
+  CHECK_FALSE(has(shown.err, "look"));
   for (const char* name : {"py", "go", "uuid"}) CHECK(has(shown.out, name));
 }
