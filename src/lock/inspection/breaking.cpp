@@ -244,7 +244,7 @@ DeadEvictions evict_dead(redis::Client& client, const std::string& name,
                                        .gone = gone};
       const auto answer = lua::evict_dead::read(run_once(client, call, latch, unanswered));
       if (const auto* other = std::get_if<lua::evict_dead::InUse>(&answer)) {
-        throw Refused(name, NotALock{other->kind, false});
+        throw Refused(name, NotALock{other->kind});
       }
       const auto& looked = std::get<lua::evict_dead::Looked>(answer);
       all.evicted += static_cast<std::size_t>(looked.evicted);
