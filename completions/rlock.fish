@@ -107,6 +107,23 @@ function __rlock_takes_value
         --at-most --pid --owner --simple --until --for
 end
 
+# Succeeds if the value of the option, or of the last of the letters as in -qr, is the next word.
+function __rlock_takes_next
+    if string match -q -- '--*' "$argv[1]"
+        __rlock_takes_value "$argv[1]"
+        return
+    end
+    set -l letters (string split '' -- (string sub -s 2 -- "$argv[1]"))
+    while set -q letters[1]
+        if __rlock_takes_value -$letters[1]
+            not set -q letters[2]
+            return
+        end
+        set -e letters[1]
+    end
+    return 1
+end
+
 # Prints the operands before the cursor, each behind a NUL.
 function __rlock_operands
     set -l words (commandline -opc)[2..-1]
@@ -119,10 +136,8 @@ function __rlock_operands
             if test "$word" = --
                 set behind yes
                 continue
-            else if __rlock_takes_value "$word"
-                set -e words[1]
-                continue
             else if string match -q -- '-?*' "$word"
+                __rlock_takes_next "$word"; and set -e words[1]
                 continue
             end
         end
