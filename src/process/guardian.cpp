@@ -45,7 +45,7 @@ constexpr Milliseconds k_poll{50};  // between two looks whether a command has e
 
 // A guardian that is not stopped answers within this time, also on a busy machine, unless it
 // searches for longer.
-constexpr Milliseconds k_answer_bound{5000};
+constexpr Milliseconds k_guardian_answer{5000};
 
 // Before the command starts, when the lease already runs, rlock waits for less time: to replace a
 // guardian without need does no harm.
@@ -232,7 +232,7 @@ bool Guardian::is_well() noexcept {
   // It ends when it has done its work.
   if (has_struck()) return true;
   return is_standing() &&
-         (has_answered() || BootClock::now() < after(asked_, k_answer_bound + search_margin()));
+         (has_answered() || BootClock::now() < after(asked_, k_guardian_answer + search_margin()));
 }
 
 void Guardian::arm() {
@@ -268,7 +268,7 @@ Guardian::Admission Guardian::admit() const noexcept {
   // On a busy machine it may not have run yet, and what kills rlock's group would still kill it. As
   // a rule it needs a few microseconds more, and a sleep takes over a hundred.
   int looks = 0;
-  const TimePoint bound = after(BootClock::now(), k_answer_bound);
+  const TimePoint bound = after(BootClock::now(), k_guardian_answer);
   while (!shared_->is_apart) {
     const TimePoint now = BootClock::now();
     if (now >= std::min(kill_time(), start_limit_)) break;
