@@ -42,7 +42,7 @@ std::string describe_holders(const Snapshot& snapshot) {
 }
 
 // Returns such as "499 (all dead)".
-std::string describe_waiters(const Snapshot& snapshot) {
+std::string waiters_cell(const Snapshot& snapshot) {
   const auto waiters = snapshot.waiting();
   if (!waiters) return "-";
   const std::size_t dead = snapshot.dead_waiters();
@@ -69,7 +69,7 @@ std::vector<std::string> list_cells(const Snapshot& snapshot, const Paint& paint
                 state_cell(snapshot)),
           describe_ttl(snapshot),
           describe_holders(snapshot),
-          describe_waiters(snapshot),
+          waiters_cell(snapshot),
           paint(Tone::bad, join(codes_of(snapshot.problems), ","))};
 }
 
