@@ -15,7 +15,7 @@
 --#include now.lua
 --#include twin.lua
 -- First the common case: the lock is free, the owner is the head or there is no queue, all waiters are rlock's,
--- and nothing needs repair. Then only the next waiter's deadline changes.
+-- and nothing needs repair. Then no other waiter changes.
 local is_usual = fencing == 'off' and lease >= k_short_lease
 is_usual = is_usual and redis.pcall('exists', latch, lock, twin or latch) == 0
 local near = is_usual and redis.pcall('lrange', queue, 0, 1) or {err = ''}
@@ -40,9 +40,6 @@ if not near.err and (near[1] or owner) == owner then
       redis.pcall('hset', info, owner, told, 'holder', owner)
       if left < lease then redis.pcall('pexpire', info, lease) end
       if called then redis.pcall('hdel', info, 'called') end
-      if near[2] then  -- as tell_next
-        redis.pcall('zadd', scores, now + lease + (number_of('wait', behind) or k_our_wait), near[2])
-      end
       return {k_granted, 1, 0, ''}
     end
   end
@@ -130,47 +127,62 @@ local function take_place(about, before)
   return add(queue, 'rpush', queue, owner) - 1
 end
 
--- Returns how long a Redisson waiter waits (ms), and when it should give up. Takes both from an earlier look
--- (`seen`), or from `added`: the distance between its deadline and the deadline before it.
-local function wait_of_peer(waiter, seen, added)
-  local wait, ends
-  if type(seen) == 'table' then wait, ends = tonumber(seen[1]), tonumber(seen[2]) end
-  -- A deadline further ahead comes from a wrong clock, or from a thread that has left.
-  wait = wait or added <= k_far and math.max(math.floor(added), 0) or k_peer_wait
-  ends = ends or now + wait
-  -- It still listens after that time: it had waited before an rlock waiter saw it.
-  if now > ends + 1000 and wait < k_peer_wait and listens(waiter) then wait = k_peer_wait end
-  return {wait, ends}
+-- Looks at the k_near waiters before `place`. Returns the nearest rlock waiter and its entry, or nil, and whether
+-- Redisson waiters are before the place, and no living rlock waiter.
+local function look_back(place)
+  local nearest, entry, has_peers
+  local last, size = place - 1, 1
+  while last >= 0 and last >= place - k_near do
+    local first = math.max(last + 1 - size, 0)
+    local members = redis.call('lrange', queue, first, last)
+    local entries = redis.pcall('hmget', info, unpack(members))
+    for i = #members, 1, -1 do
+      local found = as_waiter(decode(entries[i]))
+      if found and not nearest then nearest, entry = members[i], found end
+      if found and found.due >= now then return nearest, entry, false end
+      has_peers = has_peers or not found
+    end
+    last, size = first - 1, 10
+  end
+  return nearest, entry, last < 0 and has_peers
 end
 
--- Looks at the waiters near the head and before position `place`. Returns the sum of the Redisson waiters'
--- waits (ms), the waits of the Redisson waiters directly before `place`, and whether no living rlock waiter is
--- before it. `seen`: waits from earlier looks. `base`: the end of the lease, or now.
-local function look_ahead(place, seen, base)
-  local function add_peers(entry)
-    if not entry or type(entry.peers) ~= 'table' then return end
-    for of, wait in pairs(entry.peers) do seen[of] = seen[of] or wait end
+-- Returns the moment from which the deadlines of the Redisson waiters directly behind an rlock waiter count.
+-- `entry`: its entry. See refresh.
+local function tail_of(entry) return tonumber(entry.tail) or tonumber(entry.base) end
+
+-- Returns the sum of the waits (ms) of the Redisson waiters before `place`, and how much of it Redisson's own
+-- deadlines show at this moment. `ends`: when the lease ends. `nearest`, `entry`: the nearest rlock waiter before it.
+-- `own`, `shown`: the two of the last request; own as Redisson's scripts have changed it since, or nil.
+local function sum_ahead(place, ends, nearest, entry, own, shown)
+  own = own and math.max(own, 0)
+  -- At the head, what is left comes from a Redisson client whose clock is ahead. It would drop earlier deadlines.
+  -- Or Redisson has dropped dead waiters: but their deadlines had passed, or almost, and showed nothing of it.
+  if place == 0 then
+    own = math.min(own or 0, shown)
+    if own < k_longest_silence then own = 0 end
+    return own, own
   end
-  local ahead = redis.call('lrange', queue, 0, math.min(place, k_near) - 1)
-  local entries = redis.pcall('hmget', info, unpack(ahead))
-  local found = redis.pcall('zmscore', scores, unpack(ahead))
-  for i = 1, #ahead do
-    if entries[i] and entries[i]:find('"peers":{', 1, true) then add_peers(decode(entries[i])) end
+  local function plausible(sum)
+    return sum <= 2 * k_far + place * k_peer_wait and math.max(sum, 0) or place * k_peer_wait
   end
-  local sum, run, is_first, before = 0, {}, place <= k_near, base
-  for i, member in ipairs(ahead) do
-    local score = not found.err and found[i] and tonumber(found[i]) or nil
-    if entries[i] then
-      run = {}
-      local entry = is_first and as_waiter(decode(entries[i]))
-      is_first = is_first and not (entry and entry.due >= now)
-    else
-      run[member] = wait_of_peer(member, seen[member], score and score - before or 0)
-      sum = sum + run[member][1]
-    end
-    before = score or before
+  local before = redis.call('lindex', queue, place - 1)
+  local score = score_of(before) or ends
+  if entry and tonumber(entry.base) then
+    local its_own = (score_of(nearest) or entry.base) - entry.base
+    local sum = plausible(before == nearest and its_own or score - tail_of(entry))
+    local ahead = math.min(own or sum, sum)
+    return ahead, math.min(ahead, math.max((tonumber(entry.lead) or 0) + sum - its_own, 0))
   end
-  return sum, run, is_first
+  local ahead = plausible(own or score - ends)
+  local head = redis.call('lindex', queue, 0)
+  local first = score_of(head)
+  if not entry and place <= k_near and first and first - ends <= k_peer_wait then
+    -- All waiters before it are Redisson's. The head waits for 300 s at most, or that is unknown.
+    local most = score - first + k_peer_wait
+    ahead = first <= now and listens(head) and math.min(most, place * k_peer_wait) or math.min(ahead, most)
+  end
+  return ahead, math.min(ahead, plausible(score - now))
 end
 
 -- Returns after how many ms the owner must ask again: the further back, the later. While the lock is free, the
@@ -188,22 +200,27 @@ end
 -- Notes that the owner lives, and sets its deadline. Returns after how many ms it must ask again, and the head
 -- that it must overhear (or '').
 local function refresh(about, place, before, is_free)
-  local all_ours = count_ours() >= redis.call('llen', queue)
-  local base = now + math.max(redis.call('pttl', lock), 0)
-  local ahead, is_first = 0, place == 0
-  if place > 0 and not all_ours then
-    local peers = before and type(before.peers) == 'table' and before.peers or {}
-    ahead, about.peers, is_first = look_ahead(place, peers, base)
-    if not next(about.peers) then about.peers = nil end
-  end
+  local length = redis.call('llen', queue)
+  local nearest, entry, is_first = look_back(place)
   local ask_after = time_to_ask(place, is_first, is_free)
-  local until_due = ask_after * 1.2 + 2500
+  local until_due = math.max(math.ceil(ask_after * 1.2) + 2500, k_our_wait - 6500)
   about.due = now + math.max(wait - 6500, until_due)
   if wait ~= k_our_wait then about.wait = wait end
+  local ends = now + math.max(redis.call('pttl', lock), 0)
+  about.base = math.max(ends, now + until_due)
+  -- The deadlines before it still count from the end of the last lease.
+  if is_free and before and tonumber(before.base) then about.base = math.max(about.base, before.base) end
+  local score, had = score_of(owner), before and tonumber(before.base)
+  local own = score and had and score - had or nil
+  local ahead, shown = sum_ahead(place, ends, nearest, entry, own, before and tonumber(before.lead) or 0)
+  if shown > 0 then about.lead = shown end
+  -- The Redisson waiters directly behind it count from the base that it had when the first of them came, less what
+  -- it has since found to be too much in its sum.
+  if place < length - 1 then about.tail = own and tail_of(before) + own - ahead or entry and tail_of(entry) or nil end
   tell(owner, about, math.max(lease, k_longest_silence))
-  add(scores, 'zadd', scores, base + ahead + math.max(wait, until_due), owner)
-  set_queue_end(all_ours)
-  return ask_after, place > 0 and is_first and redis.call('lindex', queue, 0) or ''
+  add(scores, 'zadd', scores, about.base + ahead, owner)
+  set_queue_end(count_ours() >= length)
+  return ask_after, is_first and redis.call('lindex', queue, 0) or ''
 end
 
 local left = redis.call('pttl', lock)
@@ -220,7 +237,7 @@ local before = as_waiter(known(owner))
 local head, has_more = nil, false
 -- A time too far ahead proves nothing: the clock was set back.
 local in_time = before and before.due >= now and before.due - now <= math.max(wait, k_longest_silence)
-if is_free then head, has_more = live_head(in_time, k_most_swept) end
+if is_free then head, has_more = live_head(in_time, k_most_swept, before and tonumber(before.base)) end
 local holds = not is_free and redis.call('hexists', lock, owner) == 1
 if (is_free and (head or owner) == owner) or holds then
   extend_lock(left)
@@ -228,13 +245,13 @@ if (is_free and (head or owner) == owner) or holds then
   if refusal then return refusal end
   me.token = drawn
   if head == owner then redis.call('lpop', queue) end
-  local was_queued = redis.call('zrem', scores, owner) == 1
+  redis.call('zrem', scores, owner)
   redis.pcall('hdel', info, 'called')
   local count, untold = hold(holds, me)
   local last = redis.pcall('hget', info, 'holder')
   if type(last) == 'string' and last ~= owner then redis.pcall('hdel', info, last) end
   if not untold then redis.pcall('hset', info, 'holder', owner) end
-  shorten_deadlines(was_queued and wait or 0, 0, true)
+  tidy_up()
   if head == owner then tell_next(lease, 0) end
   drop_orphans()
   return {k_granted, count, twin_mark(), drawn or ''}

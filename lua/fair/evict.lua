@@ -28,27 +28,12 @@ local function life_of(entry, score)
   return not redis.pcall('pubsub', 'numsub', channel).err and is_alone() and 0 or -1
 end
 
--- Returns the time (ms) that the waiter added to the deadlines behind it. While the lock is held, limits it so
--- that no deadline behind falls before the end of the lease: too little costs those waiters time, too much
--- costs them their positions.
-local function added_wait(place, entry, score)
+-- Returns the time (ms) that a Redisson waiter added to the deadlines behind it.
+local function added_wait(place, score)
   local base = now + math.max(redis.call('pttl', lock), 0)
-  local wait
-  if entry then
-    wait = tonumber(entry.wait) or k_our_wait
-  else
-    local before = place > 0 and score_of(redis.call('lindex', queue, place - 1))
-    wait = score - math.max(before or base, base)
-    if not before then wait = math.min(wait, k_peer_wait) end
-  end
-  local length = redis.call('llen', queue)
-  for from = place + 1, length - 1, k_most_at_once do
-    local some = redis.call('lrange', queue, from, from + k_most_at_once - 1)
-    for _, text in ipairs(redis.pcall('zmscore', scores, unpack(some))) do
-      local behind = text and tonumber(text)
-      if behind and behind > base then wait = math.min(wait, behind - base) end
-    end
-  end
+  local before = place > 0 and score_of(redis.call('lindex', queue, place - 1))
+  local wait = score - math.max(before or base, base)
+  if not before then wait = math.min(wait, k_peer_wait) end
   return wait > 0 and wait < k_furthest and math.floor(wait) or 0
 end
 
@@ -66,7 +51,7 @@ local told = redis.pcall('hget', info, waiter)
 told = type(told) == 'string' and told or ''
 local entry = as_waiter(decode(told))
 local answer = {k_evicted, place, life_of(entry, score), told}
-leave(waiter, place >= 0 and score and added_wait(place, entry, score) or 0)
+leave(waiter, place >= 0 and score and not entry and added_wait(place, score) or 0)
 if holds and told ~= '' then
   put(waiter, told, math.max(redis.call('pttl', lock), k_longest_silence))
 end

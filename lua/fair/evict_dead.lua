@@ -44,11 +44,11 @@ local function lives(waiter, entry, score)
   return false
 end
 
--- The deadline of the waiter before as it was, and as it is without the dead ones; and the wait of the dead Redisson
--- waiters before. A Redisson waiter's deadline counts from the deadline before it. An rlock waiter refreshes its own.
+-- The deadline of the waiter before, and the wait of the dead Redisson waiters before. A Redisson waiter's deadline
+-- counts from the deadline before it.
 local base = now + math.max(redis.call('pttl', lock), 0)
-local was, is, shift = carry:match('^(%S+) (%S+) (%S+)$')
-was, is, shift = tonumber(was) or base, tonumber(is) or base, tonumber(shift) or 0
+local was, shift = carry:match('^(%S+) (%S+)$')
+was, shift = tonumber(was) or base, tonumber(shift) or 0
 
 local length = is_list() and redis.call('llen', queue) or 0
 local side = from <= length - from and 1 or -1
@@ -64,18 +64,15 @@ for i, waiter in ipairs(some) do
     dead[#dead + 1] = waiter
     place = place or from + i - 1
     if score and not entry then shift = shift + math.max(score - before, 0) end
-  elseif entry then
-    is = (score or is) - shift
-  elseif score then
-    is = math.min(score, math.max(is, base) + math.max(score - before, k_least_wait))
-    if is < score then redis.call('zadd', scores, 'xx', is, waiter) end
+  elseif score and shift > 0 and score > base + k_least_wait then
+    redis.call('zadd', scores, 'xx', math.max(score - shift, base + k_least_wait), waiter)
   end
   if is_alive == nil then unknown = unknown + 1 end
   was = score or was
 end
 
 local answer = {k_looked, #dead, unknown, looked < #some and from + looked - #dead or -1,
-                string.format('%.0f %.0f %.0f', was, is, shift)}
+                string.format('%.0f %.0f', was, shift)}
 if #some == k_most and looked == k_most then answer[k_looked_next] = from + k_most - #dead end
 if not dead[1] then
   --#include replica.lua

@@ -14,15 +14,19 @@
 -- When a called head did not come, the Redisson waiters directly behind it go, too, if nobody listened on their
 -- channels at the time of that call.
 --
--- A Redisson waiter adds its wait to the deadlines behind it, and subtracts it when it goes. An rlock waiter
--- refreshes its own deadline. That deadline counts the waits of the Redisson waiters before it, but not of
--- rlock waiters. So the coming and going of an rlock waiter changes only the deadlines of the Redisson waiters
--- directly behind it.
+-- Redisson's arithmetic: a waiter adds its wait to the deadline of the waiter before it. Each of Redisson's scripts
+-- that takes a waiter away subtracts its wait from the deadlines behind it, rlock's too. The deadline of an rlock
+-- waiter is the sum of:
+--   base   the end of the lease, or its `due` time if that is later. Each request sets it anew.
+--   ahead  the waits of all Redisson waiters before it. It is the deadline less the base: Redisson's scripts keep it
+--          up to date, and no request has to count.
+-- So an rlock waiter adds nothing to the deadlines behind it, and its coming and going changes none.
 
 local k_patience = 15000         -- for a called waiter with a listener: its thread may be dead all the same
 local k_most_dropped = 100000    -- in one script
 local k_queue_ttl = 300000       -- if all waiters are rlock's, because they extend it
-local k_least_wait = 5000        -- of a Redisson waiter: the default of old versions
+local k_least_wait = 1000        -- of a Redisson waiter: what is taken from its deadline leaves this and the lease
+local k_most_shortened = 500     -- deadlines to change in one script, because it blocks the server
 
 local function is_list() return redis.call('type', queue).ok == 'list' end
 
@@ -75,7 +79,7 @@ local function is_dead(waiter, score, text, in_time, called, base)
   score = score and tonumber(score)
   if not score then return true end
   if listens(waiter) then return stays_away and (score <= now or since > k_patience) end
-  return stays_away or is_late and called.deaf[waiter] or score <= now or score - base > k_far
+  return stays_away or is_late and called.deaf[waiter] or score <= now or score - base > 2 * k_far
 end
 
 local function forget(waiter)
@@ -107,38 +111,25 @@ local function set_queue_end(all_ours)
   end
 end
 
--- Call it when a waiter (`was_ours`: an rlock waiter) before position `first` (0: the head) is gone. Takes its
--- `wait` (ms) from the deadlines of the Redisson waiters from there on, but leaves each the lease and the
--- shortest wait: less than `wait` may have been added, if an rlock waiter had not refreshed its deadline for
--- a while. rlock waiters refresh their own deadlines, so if all are rlock's, it does nothing. Otherwise it
--- also removes dead entries from info.
-local function shorten_deadlines(wait, first, was_ours)
-  local ours = count_ours()
-  local members = {}
-  if is_list() then
-    if ours == redis.call('llen', queue) then return end
-    members = redis.call('lrange', queue, 0, -1)
-  elseif ours == 0 then
-    return
-  end
+-- Takes `by` (ms) from the deadlines from position `first` (0: the head) on, as Redisson does when a waiter gives up,
+-- but leaves each the lease.
+local function shorten_deadlines(by, first)
+  local members = by > 0 and is_list() and redis.call('lrange', queue, first, first + k_most_shortened - 1) or {}
   local left = redis.pcall('pttl', lock)
   local least = now + k_least_wait + (type(left) == 'number' and math.max(left, 0) or 0)
-  local present, has_added = {}, wait > 0
-  for from = 1, #members, k_most_at_once do
-    local some = {unpack(members, from, math.min(from + k_most_at_once - 1, #members))}
-    local entries = redis.pcall('hmget', info, unpack(some))
-    for i, member in ipairs(some) do
-      present[member] = true
-      if from + i - 2 >= first then
-        if entries[i] then has_added = has_added and not was_ours end
-        local score = has_added and not entries[i] and score_of(member)
-        if score and score > least then
-          redis.call('zincrby', scores, math.max(-wait, least - score), member)
-        end
-      end
-    end
+  for _, member in ipairs(members) do
+    local score = score_of(member)
+    if score and score > least then redis.call('zincrby', scores, math.max(-by, least - score), member) end
   end
-  if ours <= #members then return set_queue_end(false) end
+end
+
+-- Call it when a waiter is gone: sets the expiry of queue and deadlines, and removes dead entries from info.
+local function tidy_up()
+  local ours, length = count_ours(), is_list() and redis.call('llen', queue) or 0
+  if ours == length then return end
+  if ours < length then return set_queue_end(false) end
+  local present = {}
+  for _, member in ipairs(length > 0 and redis.call('lrange', queue, 0, -1) or {}) do present[member] = true end
   -- Delete entries of killed holders, and of dead waiters that others dropped. A living one comes back.
   for _, field in ipairs(redis.call('hkeys', info)) do
     if not present[field] and field ~= 'holder' and redis.call('hexists', lock, field) == 0 then
@@ -146,19 +137,20 @@ local function shorten_deadlines(wait, first, was_ours)
       if not entry or entry.due < now then redis.call('hdel', info, field) end
     end
   end
-  set_queue_end(count_ours() >= #members)
+  set_queue_end(count_ours() >= length)
 end
 
--- Returns the wait (ms) that an rlock waiter with this `entry` (or nil) adds to the deadline directly behind it.
+-- Returns how long (ms) a dead rlock waiter with this `entry` (or nil) may keep its place.
 local function wait_of(entry) return entry and tonumber(entry.wait) or k_our_wait end
 
 -- Drops dead heads. Returns the first living waiter, or nil, and whether more dead waiters may be left, because
--- about `most` were dropped. The lock must be free. If the user may not read the queue, there is none.
-local function live_head(in_time, most)
+-- about `most` were dropped. The lock must be free. If the user may not read the queue, there is none. `base`: of
+-- the deadlines behind, if known.
+local function live_head(in_time, most, base)
   most = most or k_most_dropped
   if not is_list() then return nil, false end
   local called = last_call()
-  local dropped, size, last, only_ours, added = 0, 1, now, true, 0
+  local dropped, size, last = 0, 1, now
   while true do
     local heads = redis.pcall('lrange', queue, 0, size - 1)
     if heads.err then return nil, false end
@@ -173,9 +165,7 @@ local function live_head(in_time, most)
     for i, head in ipairs(heads) do
       if not is_dead(head, found[i], entries[i], in_time, called, last) then break end
       dead = i
-      last = math.max(found[i] and tonumber(found[i]) or now, now)
-      only_ours = only_ours and entries[i] and true
-      added = only_ours and wait_of(decode(entries[i])) or math.huge
+      if not entries[i] then last = math.max(found[i] and tonumber(found[i]) or now, now) end
     end
     if dead > 0 then
       -- A user that may not drop dead waiters waits behind them, until another client drops them.
@@ -190,8 +180,8 @@ local function live_head(in_time, most)
     dropped = dropped + dead
     local lives = heads[dead + 1]
     if lives or dropped >= most then
-      -- The deadlines behind count from the deadline of the last dropped waiter.
-      if last > now then shorten_deadlines(math.min(last - now, added), 0, only_ours) end
+      -- The deadlines behind count from the deadline of the last Redisson waiter that was dropped.
+      if last > now and base then shorten_deadlines(last - base, 0) end
       return lives or redis.pcall('lindex', queue, 0) or nil, not lives
     end
     size = math.min(size * 10, k_most_at_once, most)
@@ -231,14 +221,8 @@ local function tell_next(left, first)
   local near = redis.pcall('lrange', queue, 0, 9)
   if near.err or #near == 0 then return end
   local entries = redis.pcall('hmget', info, unpack(near))
-  local head = as_waiter(decode(entries[1]))
-  if first == 0 then
-    if head and head.due >= now then
-      redis.pcall('zadd', scores, now + math.max(left, 0) + wait_of(head), near[1])
-    end
-    if left >= 0 and left < k_short_lease then publish(channel .. ':' .. near[1], '0') end
-  end
-  for i = 1, head and 0 or #near do
+  if first == 0 and left >= 0 and left < k_short_lease then publish(channel .. ':' .. near[1], '0') end
+  for i = 1, as_waiter(decode(entries[1])) and 0 or #near do
     if entries[i] then
       if i > first then publish(channel .. ':' .. near[i], '0') end
       return
@@ -248,17 +232,14 @@ end
 
 -- Removes a waiter from the queue. `wait` (ms): what it had added to the deadlines behind it.
 local function leave(waiter, wait)
-  local entry = as_waiter(known(waiter))
   local place = is_list() and redis.call('lpos', queue, waiter)
-  if place then
-    -- If an rlock waiter stands before it, that waiter's wait now counts for the waiters behind.
-    local before = entry and place > 0 and as_waiter(known(redis.call('lindex', queue, place - 1)))
-    if before then wait = math.max(wait - wait_of(before), 0) end
-    redis.call('lrem', queue, 0, waiter)
-  end
+  if place then redis.call('lrem', queue, 0, waiter) end
   local was_queued = redis.pcall('zrem', scores, waiter) == 1
   forget(waiter)
-  if place and was_queued then shorten_deadlines(wait, place, entry ~= nil) end
+  if place and was_queued then
+    shorten_deadlines(wait, place)
+    tidy_up()
+  end
   local left = redis.call('pttl', lock)
   if left ~= -2 then
     if place then tell_next(left, place) end

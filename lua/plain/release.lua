@@ -59,7 +59,7 @@ if is_others(outer) then return answer(k_not_held) end
 local count = is_string and 1 or count_holds()
 if not count then
   forget_holder(owner)
-  if wait > 0 then leave(owner, wait) end
+  if wait > 0 then leave(owner, 0) end
   return answer(k_not_held)
 end
 

@@ -27,6 +27,7 @@ struct Options {
   bool has_families = false, lacks_memory = false, loses_ends = false, is_set_back = false,
        draws_tokens = true;
   std::string lacks;
+  std::int64_t skew_ms = 0;
   std::string lua;
 };
 
@@ -37,6 +38,7 @@ Layout layout_of(const Options& options) {
   layout.is_set_back = options.is_set_back;
   layout.draws_tokens = options.draws_tokens;
   layout.lacks = options.lacks;
+  layout.skew_ms = options.skew_ms;
   return layout;
 }
 
@@ -188,6 +190,8 @@ int main(int argc, char** argv) {
       --i;
     } else if (name == "--without") {
       options.lacks = value;
+    } else if (name == "--skew") {
+      options.skew_ms = std::atoll(value.c_str());
     } else if (name == "--lua") {
       options.lua = value;
     } else {

@@ -107,6 +107,7 @@ class Layout {
   bool is_set_back = false;   // the server's clock, at times
   bool loses_ends = false;    // somebody takes a key's expiry away, at times
   std::string lacks{};        // a command that every second client has no right to
+  std::int64_t skew_ms = 0;   // how far the clock of Redisson's clients is ahead
 
  private:
   [[nodiscard]] bool fences(const Hold& hold) const;

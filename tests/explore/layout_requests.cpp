@@ -44,9 +44,10 @@ bool Layout::fences(const Hold& hold) const {
 
 Sent Layout::take_as_redisson(const std::string& owner) const {
   if (is_fair(kind)) {
-    return {"redisson/acquire_fair",
-            {k_lock, k_queue, k_scores},
-            {std::to_string(k_lease_ms), owner, k_redissons_wait, std::to_string(k_now_ms)}};
+    return {
+        "redisson/acquire_fair",
+        {k_lock, k_queue, k_scores},
+        {std::to_string(k_lease_ms), owner, k_redissons_wait, std::to_string(k_now_ms + skew_ms)}};
   }
   return {"redisson/acquire", {k_lock}, {std::to_string(k_lease_ms), owner}};
 }
@@ -210,7 +211,7 @@ Sent Layout::release(const std::string& owner, const Hold& hold, std::int64_t ke
   if (hold.is_redissons && is_fair(kind)) {
     return {"redisson/release_fair",
             {k_lock, k_queue, k_scores, k_channel, latch(hold)},
-            {"0", std::to_string(k_lease_ms), owner, std::to_string(k_now_ms), "publish",
+            {"0", std::to_string(k_lease_ms), owner, std::to_string(k_now_ms + skew_ms), "publish",
              k_redissons_memory}};
   }
   if (hold.is_redissons) {

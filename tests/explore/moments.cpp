@@ -14,6 +14,8 @@ using Phase = Client::Phase;
 constexpr std::int64_t k_now_us = k_now_ms * 1000;
 // Older moments make no difference to any script.
 constexpr std::int64_t k_oldest_ms = 61'000;
+// Deadlines are told from these, also long after.
+constexpr std::int64_t k_oldest_base_ms = 900'000;
 
 bool is_known(const Store& store, const std::string& text) {
   for (const auto& [name, value] : store.keys) {
@@ -58,10 +60,10 @@ void change_info(Store& store, Change change) {
   }
 }
 
-void shift(json& about, const char* name, std::int64_t by) {
+void shift(json& about, const char* name, std::int64_t by, std::int64_t oldest_ms = k_oldest_ms) {
   const auto found = about.find(name);
   if (found == about.end() || !found->is_number()) return;
-  *found = std::max(found->get<std::int64_t>() - by, k_now_ms - k_oldest_ms);
+  *found = std::max(found->get<std::int64_t>() - by, k_now_ms - oldest_ms);
 }
 
 // Moves the moments of a sorted set. `oldest_ms`: those longer ago make no difference.
@@ -127,8 +129,8 @@ std::string text_of(const Client& client) {
                          client.pending_hold, static_cast<int>(client.progress), client.arrival})
     text += " " + std::to_string(part);
   text += (client.is_revoked ? "r" : "") + std::string(client.is_late ? "l" : "") +
-          (client.has_grant ? "g" : "") + " " + std::to_string(client.left_ms) + " " +
-          std::to_string(client.ask_within_ms);
+          (client.can_be_dropped ? "d" : "") + (client.has_grant ? "g" : "") + " " +
+          std::to_string(client.left_ms) + " " + std::to_string(client.ask_within_ms);
   if (client.pending != Client::Pending::nothing && client.pending_keep_ms > 0)
     text += " " + std::to_string(client.pending_keep_ms);
   for (const Hold& hold : client.holds) text += "\n" + text_of(hold);
@@ -199,6 +201,7 @@ std::int64_t pass(World& world) {
   shift_scores(world.store, k_permits, next, 1);
   change_info(world.store, [&](json& about) {
     for (const char* name : {"due", "at", "kept", "outlived"}) shift(about, name, next);
+    for (const char* name : {"base", "tail"}) shift(about, name, next, k_oldest_base_ms);
   });
   for (Client& client : world.clients) {
     client.left_ms = std::max<std::int64_t>(client.left_ms - next, -1);

@@ -206,8 +206,10 @@ void check_grant(const Layout& layout, World& world, Client& client, const Reply
   } else if (is_repeated) {
     return;  // nothing tells whether it is a new grant
   }
-  if (layout.kind != Kind::fair || !layout.lacks.empty()) return;
+  if (!is_fair(layout.kind) || !layout.lacks.empty()) return;
   for (const Client& other : world.clients) {
+    // Redisson drops its own waiters when their deadlines have passed.
+    if (other.is_redisson || other.can_be_dropped) continue;
     if (&other != &client && other.phase == Phase::waiting && other.arrival != 0 &&
         !other.is_late && !other.has_grant &&
         (client.arrival == 0 || client.arrival > other.arrival)) {

@@ -38,10 +38,28 @@ void note_place(World& world, Client& client, const Reply& reply) {
   client.ask_within_ms = ask_after * 6 / 5;
 }
 
+// A Redisson client whose clock is ahead drops all deadlines that it has not made so late itself,
+// as the first in the queue: then all that came after it add to its deadline.
+bool may_be_dropped(const Store& store, const std::string& waiter, std::int64_t skew_ms) {
+  const Value *queue = find(store, k_queue), *scores = find(store, k_scores),
+              *info = find(store, k_info), *lock = find(store, k_lock);
+  if (skew_ms <= 0 || queue == nullptr || scores == nullptr) return false;
+  double latest = static_cast<double>(k_now_ms + k_lease_ms + skew_ms);
+  if (lock != nullptr) latest = std::min(latest, static_cast<double>(lock->end_ms + skew_ms));
+  for (const std::string& member : queue->list) {
+    if (member == waiter) break;
+    if (info == nullptr || info->hash.count(member) == 0) latest += 300'000;
+  }
+  return std::none_of(scores->zset.begin(), scores->zset.end(), [&](const auto& one) {
+    return one.second == waiter && one.first + 1'000 >= latest;
+  });
+}
+
 }  // namespace
 
 void Rules::acquire(World& world, Client& client, Fate fate) {
   const Sent request = layout_.take(client.owner, client.holds[0]);
+  const bool was_queued = stands_in_queue(world.store, client.owner);
   if (fate == Fate::late) return depart(world, client, Pending::acquire, 0, request);
   Reply reply = this->request(world, client, request, fate);
   while (fate == Fate::answered && has_more_to_sweep(reply)) {
@@ -57,9 +75,13 @@ void Rules::acquire(World& world, Client& client, Fate fate) {
     client.ask_within_ms = 6'000;
     if (client.is_redisson) {  // it sleeps until then, or until it is told
       client.ask_within_ms = std::max<std::int64_t>(reply.items.at(1).integer, 1);
-      if (reply.items.at(1).integer < 0) throw Violation{"Redisson is told to wait for ever"};
+      if (reply.items.at(1).integer < 0 && layout_.skew_ms <= 0)
+        throw Violation{"Redisson is told to wait for ever"};
+      if (!was_queued) client.arrival = ++world.arrivals;  // also if another has dropped it
     }
     if (is_fair(layout_.kind) && !client.is_redisson && !has_more_to_sweep(reply)) {
+      if (client.arrival == 0)
+        client.can_be_dropped = may_be_dropped(world.store, client.owner, layout_.skew_ms);
       note_place(world, client, reply);
       client.is_late = false;
     }

@@ -76,7 +76,9 @@ World first_world(const Layout& layout, int clients, int faults) {
   world.clients.resize(static_cast<std::size_t>(clients));
   world.flights.resize(static_cast<std::size_t>(clients) + 1);
   world.faults = faults;
-  for (std::size_t i = 1; is_mixed(layout.kind) && i < world.clients.size(); i += 2)
+  // Among three, one is rlock's.
+  for (std::size_t i = 1; is_mixed(layout.kind) && i < world.clients.size();
+       i += clients == 3 ? 1 : 2)
     world.clients[i].is_redisson = true;
   for (std::size_t i = 1; !layout.lacks.empty() && i < world.clients.size(); i += 2)
     world.clients[i].is_poor = true;

@@ -37,6 +37,7 @@ struct Client {
   bool is_poor = false;     // its user lacks a right, see Layout
   bool is_acquire = false;  // its holds are known to other processes, as those of rlock acquire
   bool is_late = false;     // it did not ask in time, or was evicted: it has no claim to its place
+  bool can_be_dropped = false;  // by a Redisson client whose clock is ahead of all deadlines
 
   // Whether its command runs in the belief that nobody else's does.
   [[nodiscard]] bool believes() const {

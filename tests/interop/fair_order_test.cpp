@@ -1,5 +1,6 @@
 // Fair locks: first come, first served, whoever it is.
 #include <chrono>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
@@ -65,6 +66,25 @@ TEST_CASE_FIXTURE(FairFleet, "both sides stand in one queue, in the order in whi
     holder->release();
     check_turns(clients);
   }
+}
+
+// Each grant to Java takes 300 s from all deadlines behind it.
+TEST_CASE_FIXTURE(FairFleet, "a long queue of Java and rlock in turns keeps its order") {
+  const char* const wish = std::getenv("RLOCK_INTEROP_QUEUE");
+  const int count = wish != nullptr ? std::stoi(wish) : 120;
+  RlockClient holder(server(), k_lock, {});
+  REQUIRE(holder.gets_it());
+  Clients clients;
+  for (int i = 0; i < count; ++i) {
+    if (i % 2 == 0) {
+      queue_up(clients, std::make_unique<JavaClient>(java(), k_lock, -1));
+    } else {
+      queue_up(clients,
+               std::make_unique<RlockClient>(server(), k_lock, std::vector<std::string>{}));
+    }
+  }
+  holder.release();
+  check_turns(clients);
 }
 
 TEST_CASE_FIXTURE(FairFleet, "two JVMs and rlock stand in one queue") {

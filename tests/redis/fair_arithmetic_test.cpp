@@ -49,7 +49,7 @@ struct Fixture : test::FairFixture {
 
 }  // namespace
 
-TEST_CASE("fair deadlines: the lease's rest, and the waits of Redisson's before and one's own") {
+TEST_CASE("fair deadlines: the lease's rest, and the waits of Redisson's before") {
   Fixture f;
   REQUIRE(f.asks(f.make("u:0")));
   f.line_up({"u:1", "u:2"});
@@ -57,11 +57,22 @@ TEST_CASE("fair deadlines: the lease's rest, and the waits of Redisson's before 
   CHECK_FALSE(peer.acquire());
   CHECK_FALSE(f.asks(f.make("u:4")));
   CHECK_FALSE(f.asks(f.make("u:5")));
-  f.check_deadline("u:1", k_lease + k_ours);
-  f.check_deadline("u:2", k_lease + k_ours);
-  f.check_deadline("r:3", k_lease + k_ours + k_theirs);
-  f.check_deadline("u:4", k_lease + k_theirs + k_ours);
-  f.check_deadline("u:5", k_lease + k_theirs + k_ours);
+  f.check_deadline("u:1", k_lease);
+  f.check_deadline("u:2", k_lease);
+  f.check_deadline("r:3", k_lease + k_theirs);
+  f.check_deadline("u:4", k_lease + k_theirs);
+  f.check_deadline("u:5", k_lease + k_theirs);
+}
+
+TEST_CASE("fair deadlines: not before the waiter asks again, if the lease ends sooner") {
+  Fixture f;
+  REQUIRE(f.asks(f.make("u:0")));
+  f.server.command({"PEXPIRE", "job", "1000"});
+  for (const Milliseconds wait : {Milliseconds(k_ours), Milliseconds(3'600'000)}) {
+    CHECK_FALSE(f.asks(f.make("u:" + std::to_string(wait.count()), wait)));
+    CHECK(deadline_ahead(f.server, f.locks.back().owner()) <= 8'600);
+    CHECK(deadline_ahead(f.server, f.locks.back().owner()) > 5'600);
+  }
 }
 
 TEST_CASE("fair deadlines: a waiter that asks again raises its own, and only that") {
@@ -71,81 +82,41 @@ TEST_CASE("fair deadlines: a waiter that asks again raises its own, and only tha
   f.server.command({"PEXPIRE", "job", "600000"});
   const std::string second = f.server.command({"ZSCORE", k_scores, "u:2"});
   CHECK_FALSE(f.asks(f.locks[1]));
-  f.check_deadline("u:1", 600'000 + k_ours);
+  f.check_deadline("u:1", 600'000);
   CHECK(f.server.command({"ZSCORE", k_scores, "u:2"}) == second);
 }
 
-TEST_CASE("fair deadlines: a Redisson waiter gets back what rlock's had added, once") {
+TEST_CASE("fair deadlines: the coming and going of rlock's waiters changes no other deadline") {
   Fixture f;
   REQUIRE(f.asks(f.make("u:0")));
-  f.line_up({"u:1", "u:2"});
-  Peer first(f.server, "r:1");
-  Peer second(f.server, "r:2");
-  CHECK_FALSE(first.acquire());
+  CHECK_FALSE(f.asks(f.make("u:1", Milliseconds(3'600'000))));
+  CHECK_FALSE(f.asks(f.make("u:2")));
+  CHECK_FALSE(Peer(f.server, "r:1").acquire());
   CHECK_FALSE(f.asks(f.make("u:3")));
-  CHECK_FALSE(second.acquire());
-  const auto scores = [&] {
-    return std::vector{std::stoll(f.server.command({"ZSCORE", k_scores, "r:1"})),
-                       std::stoll(f.server.command({"ZSCORE", k_scores, "r:2"}))};
-  };
-  const auto before = scores();
-
-  SUBCASE("when they give up: those behind only, and not when the request comes twice") {
-    f.locks[3].give_up(f.client);  // between the two
-    CHECK(scores() == std::vector{before[0], before[1] - k_ours});
-    f.locks[1].give_up(f.client);  // another one is directly before them
-    CHECK(scores() == std::vector{before[0], before[1] - k_ours});
-    for (int i = 0; i < 2; ++i) f.locks[2].give_up(f.client);
-    CHECK(scores() == std::vector{before[0] - k_ours, before[1] - 2 * k_ours});
-  }
-  SUBCASE("when one behind another of rlock's gives up: that one is directly before them now") {
-    f.locks[2].give_up(f.client);
-    CHECK(scores() == before);
-    f.locks[1].give_up(f.client);
-    CHECK(scores() == std::vector{before[0] - k_ours, before[1]});
-  }
-  SUBCASE("when the next one takes the lock") {
-    CHECK(f.locks[0].release(f.client) == lock::Release::freed);
-    for (int i = 0; i < 2; ++i) CHECK(f.asks(f.locks[1]));
-    CHECK(scores() == before);  // the second is directly before them
-    CHECK(f.locks[1].release(f.client) == lock::Release::freed);
-    CHECK(f.asks(f.locks[2]));
-    CHECK(scores() == std::vector{before[0] - k_ours, before[1]});
-  }
-  SUBCASE("but rlock's own waiters see to theirs themselves") {
-    const std::string ours = f.server.command({"ZSCORE", k_scores, "u:3"});
-    f.locks[1].give_up(f.client);
-    CHECK(f.server.command({"ZSCORE", k_scores, "u:3"}) == ours);
-  }
-}
-
-TEST_CASE("fair deadlines: W4: a Redisson waiter keeps time for the lease and its own wait") {
-  Fixture f;
-  REQUIRE(f.asks(f.make("u:0")));
-  CHECK_FALSE(f.asks(f.make("u:1")));
   CHECK_FALSE(Peer(f.server, "r:2").acquire());
-  // It waits for 5.6 s, and came 6 s after u:1 had asked.
-  const std::string theirs = std::to_string(
-      std::stoll(f.server.command({"ZSCORE", k_scores, "u:1"})) - k_lease - 6000 + 5600);
-  f.server.command({"ZADD", k_scores, theirs, "r:2"});
-  CHECK(f.locks[0].release(f.client) == lock::Release::freed);
-  CHECK(f.asks(f.locks[1]));
-  CHECK(deadline_ahead(f.server, "r:2") > 4000);
-}
-
-TEST_CASE("fair deadlines: a Redisson waiter gets back what rlock's dead had added, and no more") {
-  Fixture f;
-  REQUIRE(f.asks(f.make("u:0")));
-  CHECK_FALSE(f.asks(f.make("u:1")));
-  Peer peer(f.server, "r:2");
-  CHECK_FALSE(peer.acquire());
-  CHECK_FALSE(f.asks(f.make("u:3")));
-  const long long before = std::stoll(f.server.command({"ZSCORE", k_scores, "r:2"}));
-  test::make_overdue(f.server, "u:1");
-  f.expire();
-  CHECK_FALSE(f.asks(f.locks[2]));
-  CHECK(queue(f.server) == Words{"r:2", "u:3"});
-  CHECK(std::stoll(f.server.command({"ZSCORE", k_scores, "r:2"})) == before - k_ours);
+  f.check_deadline("r:1", k_lease + k_theirs);
+  f.check_deadline("r:2", k_lease + 2 * k_theirs);
+  const auto scores = [&] {
+    return Words{f.server.command({"ZSCORE", k_scores, "r:1"}),
+                 f.server.command({"ZSCORE", k_scores, "r:2"})};
+  };
+  const Words before = scores();
+  SUBCASE("when they give up") {
+    for (std::size_t i : {3U, 1U, 2U}) f.locks[i].give_up(f.client);
+  }
+  SUBCASE("when they take the lock") {
+    for (std::size_t i : {0U, 1U}) {
+      CHECK(f.locks[i].release(f.client) == lock::Release::freed);
+      CHECK(f.asks(f.locks[i + 1]));
+    }
+  }
+  SUBCASE("when they are dead") {
+    for (const char* owner : {"u:1", "u:2"}) test::make_overdue(f.server, owner);
+    f.expire();
+    CHECK_FALSE(f.asks(f.locks[3]));
+    CHECK(queue(f.server) == Words{"r:1", "u:3", "r:2"});
+  }
+  CHECK(scores() == before);
 }
 
 TEST_CASE("fair deadlines: rlock's tell each other how long a Redisson waiter before them waits") {
@@ -156,7 +127,7 @@ TEST_CASE("fair deadlines: rlock's tell each other how long a Redisson waiter be
   // From now on the deadline of r:1 does not tell any longer how long it waits.
   f.server.command({"PEXPIRE", "job", "600000"});
   CHECK_FALSE(f.asks(f.make("u:3")));
-  f.check_deadline("u:3", 600'000 + k_theirs + k_ours);
+  f.check_deadline("u:3", 600'000 + k_theirs);
 }
 
 TEST_CASE("fair deadlines: rlock's survive the grant of a Redisson waiter before them") {
@@ -168,7 +139,7 @@ TEST_CASE("fair deadlines: rlock's survive the grant of a Redisson waiter before
   CHECK(f.locks[0].release(f.client) == lock::Release::freed);
   REQUIRE(peer.acquire());
   // Redisson drops a head whose deadline has passed, as soon as anybody asks.
-  f.check_deadline("u:2", k_lease + k_ours);
+  f.check_deadline("u:2", k_lease);
   CHECK_FALSE(Peer(f.server, "r:3").acquire());
   CHECK(queue(f.server) == Words{"u:2", "r:3"});
   peer.unlock();
@@ -180,14 +151,10 @@ TEST_CASE("fair deadlines: a Redisson waiter that had waited before rlock came i
   REQUIRE(f.asks(f.make("u:0")));
   Peer peer(f.server, "r:1");
   CHECK_FALSE(peer.acquire());
-  // As if much later: a second behind the end of the lease.
-  f.server.command({"EVAL",
-                    "local left, time = redis.call('pttl', KEYS[1]), redis.call('time') "
-                    "return redis.call('zadd', KEYS[2], "
-                    "time[1] * 1000 + math.floor(time[2] / 1000) + left + 1000, 'r:1')",
-                    "2", "job", k_scores});
+  // As if almost five minutes later.
+  f.server.command({"ZADD", k_scores, std::to_string(test::server_time(f.server) + 1'000), "r:1"});
   CHECK_FALSE(f.asks(f.make("u:1")));
-  CHECK(deadline_ahead(f.server, "u:1") <= k_lease + 1'000 + k_ours + k_slack);
+  CHECK(deadline_ahead(f.server, "u:1") <= k_lease + k_slack);
   const auto waits_on = [&] {
     const long long at = test::server_time(f.server) + 2'500;
     CHECK(test::wait_until([&] { return test::server_time(f.server) > at; }));
@@ -196,11 +163,11 @@ TEST_CASE("fair deadlines: a Redisson waiter that had waited before rlock came i
   SUBCASE("it waits longer than that, so it is one of 5 minutes") {
     peer.listen();
     waits_on();
-    f.check_deadline("u:1", k_lease + k_theirs + k_ours);
+    f.check_deadline("u:1", k_lease + k_theirs);
   }
   SUBCASE("it does not listen: it may have died") {
     waits_on();
-    CHECK(deadline_ahead(f.server, "u:1") <= k_lease + 1'000 + k_ours + k_slack);
+    CHECK(deadline_ahead(f.server, "u:1") <= k_lease + k_slack);
   }
 }
 
@@ -213,7 +180,7 @@ TEST_CASE(
   CHECK_FALSE(peer.acquire());
   for (int i = 0; i < 2; ++i) {
     CHECK_FALSE(f.asks(f.make("u:1")));
-    f.check_deadline("u:1", k_lease + 60'000 + k_ours);
+    f.check_deadline("u:1", k_lease + 60'000);
   }
 }
 
@@ -241,7 +208,7 @@ TEST_CASE("a Redisson defect: deadlines hours ahead do not add up to more") {
     f.server.command({"ZADD", k_scores, std::to_string(at), std::string("r:") + hours});
   }
   CHECK_FALSE(f.asks(f.make("u:1")));
-  f.check_deadline("u:1", k_lease + 2 * k_theirs + k_ours);
+  f.check_deadline("u:1", k_lease + 2 * k_theirs);
   CHECK(f.locks[0].release(f.client) == lock::Release::freed);
   CHECK(f.asks(f.locks[1]));
   CHECK(queue(f.server).empty());

@@ -167,24 +167,101 @@ TEST_CASE("fair deadlines: 120 waiters that come and give up leave those behind 
   CHECK(test::deadline_ahead(f.server, "r:1") <= k_lease + Peer::k_wait.count() + k_slack);
 }
 
-TEST_CASE("fair deadlines: a grant takes its wait from each of thousands of Redisson's waiters") {
+TEST_CASE("fair deadlines: a grant to rlock changes none of thousands of Redisson waiters") {
   test::FairFixture f;
   f.hold_by_other();
   f.line_up({"u:1"});
-  const std::string first = std::to_string(test::server_time(f.server) + 100'000);
+  const long long first = test::server_time(f.server) + 1'000'000;
   f.server.command({"EVAL",
                     "for i = 1, 2500 do redis.call('rpush', KEYS[1], 'r:' .. i) "
                     "redis.call('zadd', KEYS[2], ARGV[1] + i, 'r:' .. i) end",
-                    "2", test::k_queue, k_scores, first});
+                    "2", test::k_queue, k_scores, std::to_string(first)});
   f.expire();
   REQUIRE(f.asks(f.locks.front()));
-  CHECK(f.server.command({"EVAL",
-                          "local count = 0 for i = 1, 2500 do "
-                          "local score = tonumber(redis.call('zscore', KEYS[1], 'r:' .. i)) "
-                          "if score == ARGV[1] + i - ARGV[2] then count = count + 1 end end "
-                          "return count",
-                          "1", k_scores, first, std::to_string(lua::k_our_wait.count())}) ==
-        "2500");
+  CHECK(f.server.command({"ZCOUNT", k_scores, std::to_string(first + 1),
+                          std::to_string(first + 2500)}) == "2500");
+}
+
+TEST_CASE("W4: rlock's and Redisson's waiters in turns, however many, get the lock in order") {
+  for (const int count : {90, 120, 250, 1000}) {
+    CAPTURE(count);
+    test::FairFixture f;
+    REQUIRE(f.asks(f.make("u:0")));
+    std::map<std::string, Peer> peers;
+    Words names;
+    for (int i = 1; i <= count; ++i) {
+      names.push_back((i % 2 == 0 ? "u:" : "r:") + std::to_string(i));
+      if (i % 2 == 0) {
+        CHECK_FALSE(f.asks(f.make(names.back())));
+      } else {
+        CHECK_FALSE(
+            peers.try_emplace(names.back(), f.server, names.back()).first->second.acquire());
+      }
+    }
+    CHECK(test::deadline_ahead(f.server, names.back()) <=
+          k_lease + (count + 1) / 2 * Peer::k_wait.count() + k_slack);
+    // All ask once more.
+    for (std::size_t i = 1; i < f.locks.size(); ++i) CHECK_FALSE(f.asks(f.locks[i]));
+    CHECK(f.locks[0].release(f.client) == lock::Release::freed);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      CAPTURE(i);
+      REQUIRE(queue(f.server).front() == names[i]);
+      if (names[i][0] == 'r') {
+        REQUIRE(peers.at(names[i]).acquire());
+        peers.at(names[i]).unlock();
+      } else {
+        lock::SingleServerLock& ours = f.locks[(i + 1) / 2];
+        REQUIRE(f.asks(ours));
+        CHECK(ours.release(f.client) == lock::Release::freed);
+      }
+    }
+  }
+}
+
+// The client would drop a deadline that is not an hour ahead.
+TEST_CASE("W4: one Redisson client whose clock is wrong does not change the order") {
+  for (const auto skew :
+       {std::chrono::minutes(61), std::chrono::minutes(5), std::chrono::minutes(-60)}) {
+    CAPTURE(skew.count());
+    test::FairFixture f;
+    REQUIRE(f.asks(f.make("u:0")));
+    Peer first(f.server, "r:1", skew);
+    Peer third(f.server, "r:3", skew);
+    for (Peer* peer : {&first, &third}) peer->listen();
+    CHECK_FALSE(first.acquire());
+    CHECK_FALSE(f.asks(f.make("u:2")));
+    CHECK_FALSE(third.acquire());
+    CHECK(f.locks[0].release(f.client) == lock::Release::freed);
+    REQUIRE(first.acquire());
+    CHECK_FALSE(f.asks(f.locks[1]));  // it is called with the head
+    CHECK_FALSE(third.acquire());
+    first.unlock();
+    CHECK(queue(f.server) == Words{"u:2", "r:3"});
+    REQUIRE(f.asks(f.locks[1]));
+    CHECK_FALSE(third.acquire());
+    CHECK(f.locks[1].release(f.client) == lock::Release::freed);
+    CHECK(third.messages() == 1);
+    CHECK(third.acquire());
+  }
+}
+
+// Redisson has dropped it when its deadline had passed. It does not change other deadlines then.
+TEST_CASE("fair deadlines: a dead Redisson waiter no longer counts when Redisson has dropped it") {
+  test::FairFixture f;
+  REQUIRE(f.asks(f.make("u:0")));
+  Peer dead(f.server, "r:1");
+  CHECK_FALSE(dead.acquire());
+  f.line_up({"u:2"});
+  Peer behind(f.server, "r:3");
+  CHECK_FALSE(behind.acquire());
+  f.line_up({"u:4"});
+  f.server.command({"ZADD", k_scores, std::to_string(test::server_time(f.server)), "r:1"});
+  CHECK_FALSE(f.asks(f.locks[1]));
+  CHECK_FALSE(behind.acquire());
+  REQUIRE(queue(f.server) == Words{"u:2", "r:3", "u:4"});
+  for (int i : {1, 2}) CHECK_FALSE(f.asks(f.locks[static_cast<std::size_t>(i)]));
+  CHECK(test::deadline_ahead(f.server, "u:2") <= k_lease + k_slack);
+  CHECK(test::deadline_ahead(f.server, "u:4") <= k_lease + Peer::k_wait.count() + k_slack);
 }
 
 // Each step is a script of its own: nobody else waits for the whole.

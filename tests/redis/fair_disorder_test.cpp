@@ -26,6 +26,8 @@ namespace {
 
 constexpr long long k_ours = 15'000;
 constexpr long k_long = 86'000'000;  // as long as no real queue lasts
+constexpr long long k_lease = 30'000;
+constexpr long long k_slack = 3'000;  // of a server that is kept waiting in a script
 using Fixture = test::FairFixture;
 
 }  // namespace
@@ -86,9 +88,8 @@ TEST_CASE("fair deadlines: holders that were killed are not taken for waiters") 
   CHECK_FALSE(peer.acquire());
   CHECK_FALSE(f.asks(f.locks[2]));
   CHECK(pttl(f.server, k_queue) > k_long);
-  const long long before = std::stoll(f.server.command({"ZSCORE", k_scores, "r:1"}));
   f.locks[2].give_up(f.client);
-  CHECK(std::stoll(f.server.command({"ZSCORE", k_scores, "r:1"})) == before - k_ours);
+  CHECK(deadline_ahead(f.server, "r:1") <= k_lease + Peer::k_wait.count() + k_slack);
 }
 
 TEST_CASE("fair deadlines: a longer wait of one's own is added once, not for all before") {
@@ -200,7 +201,7 @@ TEST_CASE("W5: several of Redisson's waiters that are dead go together; who list
     CHECK(queue(f.server) == Words{"r:3", "r:4", "r:5", "u:1"});
     CHECK(peers[2].messages() == 1);
     // What the dead had added is gone.
-    CHECK(deadline_ahead(f.server, "r:3") <= Peer::k_wait.count());
+    CHECK(deadline_ahead(f.server, "r:3") <= k_lease + Peer::k_wait.count() + k_slack);
     CHECK(peers[2].acquire());
   }
   SUBCASE("one that came after the call has its own time") {
@@ -278,11 +279,10 @@ TEST_CASE("fair deadlines: the last holder, who was killed, is not told of after
   REQUIRE(f.asks(f.make("dead:0")));
   CHECK_FALSE(f.asks(f.make("u:1")));
   CHECK_FALSE(Peer(f.server, "r:1").acquire());
-  const long long before = std::stoll(f.server.command({"ZSCORE", k_scores, "r:1"}));
   f.expire();
   REQUIRE(f.asks(f.locks[1]));
   CHECK(f.server.command({"HEXISTS", k_info, "dead:0"}) == "0");
-  CHECK(std::stoll(f.server.command({"ZSCORE", k_scores, "r:1"})) == before - k_ours);
+  CHECK(deadline_ahead(f.server, "r:1") <= k_lease + Peer::k_wait.count() + k_slack);
   CHECK(pttl(f.server, k_queue) > k_long);
 }
 
