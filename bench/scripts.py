@@ -34,13 +34,13 @@ import time
 
 from fair import redisson_version
 from figures import Table, ratio_text
+from mixed import MIXED_ACTS, measure_mixed
 from redisson_peer import LEASE, WATCHDOG, Redisson, start_redisson
 from server import Broken, Redis, recorded, wait_until
 
 NAME = "lock-000000"  # while recording
 CALLS = 20  # in a block
 SIZES = (1, 10, 1000)
-MIXED = (10, 1000, 10000)
 KINDS = {"plain": [], "fair": ["--fair", "--fair-wait", "1h"], "read": ["-s"], "write": ["-x"],
          "semaphore": ["--kind", "semaphore", "--permits", "3"]}
 NESTED = ("take", "enter again", "release an inner hold", "renew", "release")
@@ -325,30 +325,6 @@ class Side:
             self.do("join", [(name, owners[-1])])
 
 
-class MixedQueues:
-    """Queues of this many waiters, of rlock and of Redisson in turns."""
-
-    def __init__(self, sides, waiters):
-        self.sides, self.waiters = sides, waiters
-        self.queues = [(name, collections.deque([holder]))
-                       for name, holder in sides[0].some(CALLS if waiters <= 1000 else 2)]
-        sides[0].do("fair take", [(name, owners[0]) for name, owners in self.queues])
-        for turn in range(waiters):
-            self.sides[(turn + 1) % 2].join(self.queues)
-
-    def measure(self, between):
-        """Each side's holder releases, and the other side's head takes. Yields side, act -> as Side.measure."""
-        for turn, side in enumerate(self.sides):
-            other = self.sides[1 - turn]
-            yield side, {f"fair release, mixed queue of {self.waiters:,}": side.measure(
-                "fair release", [(name, owners.popleft()) for name, owners in self.queues], between)}
-            heads = [(name, owners[0]) for name, owners in self.queues]
-            yield other, {f"fair take, mixed queue of {self.waiters:,}": other.measure(
-                "fair take", heads, between)}
-            other.listen_no_more("join", heads)
-            self.sides[(turn + self.waiters + 1) % 2].join(self.queues)
-
-
 class Results:
     def __init__(self, has_peer):
         self.times = collections.defaultdict(list)  # act, side, cold -> as Side.measure, of each block
@@ -386,10 +362,8 @@ class Results:
                 self.add_row(act, [act])
             self.add_row(f"fair take + release, queue of {waiters:,}, the two scripts", acts,
                          "<= 1.5" if waiters == 10 else "", True)
-        for waiters in MIXED if self.has_peer else ():
-            for act in ("take", "release"):
-                self.add_row(f"fair {act}, mixed queue of {waiters:,}",
-                             [f"fair {act}, mixed queue of {waiters:,}"], "< 1,000 us" if waiters == MIXED[-1] else "")
+        for act, goal in MIXED_ACTS if self.has_peer else ():
+            self.add_row(act, [act], goal)
         for kind in ("read", "write", "semaphore"):
             for act in (f"{kind} take", f"{kind} release"):
                 self.add_row(act, [act])
@@ -422,12 +396,8 @@ def measure_scripts(bench, options):
             for cold, between in ((False, lambda: None), (True, start_a_process)):
                 for side in sides if turn % 2 == 0 else reversed(sides):
                     results.add(side.number, cold, block(side, *which, between))
-    for waiters in MIXED if redisson else ():
-        queues = MixedQueues(sides, waiters)
-        for turn in range(options.rounds):
-            for cold, between in ((False, lambda: None), (True, start_a_process)):
-                for side, times in queues.measure(between):
-                    results.add(side.number, cold, times)
+    if redisson:
+        measure_mixed(sides, options.rounds, start_a_process, results)
     print(f"rlock with {server}, {options.rounds} blocks of {CALLS} calls, {os.cpu_count()} CPUs, "
           f"load {os.getloadavg()[0]:.1f}\n")
     print(results)
