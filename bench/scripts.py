@@ -17,7 +17,6 @@ cold   a process is started before each call (/bin/true). Its code and data disp
        in the processor's caches. This is how the server meets rlock, which is a process for each run.
 queue  of a fair lock: its length when the holder releases. Then the head takes the lock. Then another
        run joins the queue at its end, which is not measured.
-mixed  every second waiter in the queue is Redisson's. Each side's times are of its own holders and heads.
 
 Takes about a minute. Leaves Redisson out, and says so, if there is no JDK or Maven, or if it cannot be
 downloaded.
@@ -34,7 +33,7 @@ import time
 
 from fair import redisson_version
 from figures import Table, ratio_text
-from mixed import MIXED_ACTS, measure_mixed
+from mixed import MIXED_ACTS, measure_mixed, start_a_process
 from redisson_peer import LEASE, WATCHDOG, Redisson, start_redisson
 from server import Broken, Redis, recorded, wait_until
 
@@ -202,10 +201,6 @@ def find_acts(sent):
 
 
 # --- sending again ---
-
-def start_a_process():
-    os.waitpid(os.posix_spawn("/bin/true", ["true"], {}), 0)
-
 
 def filled(request, name, serial):
     """Returns the words of a recorded request, for another lock and another owner."""
@@ -397,7 +392,7 @@ def measure_scripts(bench, options):
                 for side in sides if turn % 2 == 0 else reversed(sides):
                     results.add(side.number, cold, block(side, *which, between))
     if redisson:
-        measure_mixed(sides, options.rounds, start_a_process, results)
+        measure_mixed(sides, options.rounds, results)
     print(f"rlock with {server}, {options.rounds} blocks of {CALLS} calls, {os.cpu_count()} CPUs, "
           f"load {os.getloadavg()[0]:.1f}\n")
     print(results)
