@@ -216,15 +216,15 @@ std::string describe_listening(const Snapshot& snapshot) {
 // Returns who the listeners may be, such as "web1 pid 4242, web2 pid 7", or nothing.
 std::string describe_listening_clients(const Snapshot& snapshot) {
   if (!snapshot.listening_clients || snapshot.listening_clients->empty()) return "";
-  constexpr std::size_t k_most_named = 20;
+  constexpr std::size_t k_most_clients = 20;
   const auto& clients = *snapshot.listening_clients;
   std::string text = "rlock processes that listen, to this lock or to another: ";
-  for (std::size_t i = 0; i < std::min(clients.size(), k_most_named); ++i) {
+  for (std::size_t i = 0; i < std::min(clients.size(), k_most_clients); ++i) {
     text += (i == 0 ? "" : ", ") + escape_for_terminal(clients[i].host) + " pid " +
             std::to_string(clients[i].pid);
   }
-  if (clients.size() > k_most_named)
-    text += " and " + std::to_string(clients.size() - k_most_named) + " more";
+  if (clients.size() > k_most_clients)
+    text += " and " + std::to_string(clients.size() - k_most_clients) + " more";
   return text;
 }
 
