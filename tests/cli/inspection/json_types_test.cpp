@@ -79,6 +79,7 @@ const std::map<std::string, std::string> k_types = {
     {"unknown_waiter_count", "integer"},
     {"user", "string or null"},
     {"value", "string or null"},
+    {"verdict", "string"},
     {"waiter_count", "integer or null"},
     {"waiters", "array of object"},
     {"was_alive", "boolean or null"},
