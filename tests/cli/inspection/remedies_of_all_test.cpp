@@ -123,8 +123,8 @@ void try_dead_head() {
 void try_renewal_overdue() {
   Ward ward;
   const std::string told = R"({"host":"web1","pid":7,"lease":600000,"renews":1})";
-  ward.command({"HSET", "job", "a:1", "1"});
-  ward.command({"HSET", k_info, "a:1", told, "value", told});
+  ward.command({"HSET", "job", k_foreign_owner, "1"});
+  ward.command({"HSET", k_info, k_foreign_owner, told, "value", told});
   ward.command({"PEXPIRE", "job", "300000"});
   CHECK(has(ward.hint("renewal_overdue"), "look at web1 first"));
   ward.mend("renewal_overdue");

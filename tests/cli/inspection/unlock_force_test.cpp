@@ -328,14 +328,14 @@ TEST_CASE("unlock --force: what others wrote cannot touch the terminal") {
 TEST_CASE("unlock --force --owner breaks the lock only if that owner still holds it") {
   struct Case {
     Words make;
-    std::string owner;
     Words options;
   };
+  const std::string& mine = k_foreign_owner;
   const std::vector<Case> cases = {
-      {{"HSET", "job", "u:1", "1"}, "u:1", {}},
-      {{"HSET", "job", "mode", "write", "u:1:write", "2", "u:1", "1"}, "u:1", {}},
-      {{"HSET", "job", "mode", "read", "u:1", "2"}, "u:1", {}},
-      {{"SET", "job", "u:1"}, "u:1", {"--kind", "simple"}}};
+      {{"HSET", "job", mine, "1"}, {}},
+      {{"HSET", "job", "mode", "write", mine + ":write", "2", mine, "1"}, {}},
+      {{"HSET", "job", "mode", "read", mine, "2"}, {}},
+      {{"SET", "job", mine}, {"--kind", "simple"}}};
   for (const Case& each : cases) {
     CAPTURE(each.make);
     Server server;
@@ -347,16 +347,16 @@ TEST_CASE("unlock --force --owner breaks the lock only if that owner still holds
       options.insert(options.end(), {"--owner", owner});
       return force(server, options);
     };
-    const Result other = force_of("u:2");
+    const Result other = force_of(k_thief);
     CHECK(other.status == 1);
-    CHECK(other.err.starts_with("rlock: job: held by u:1"));
-    CHECK(has(other.err, ", not by u:2 alone; left as it is ("));
+    CHECK(other.err.starts_with("rlock: job: held by " + mine));
+    CHECK(has(other.err, ", not by " + k_thief + " alone; left as it is ("));
     CHECK(server.command({"DUMP", "job"}) == before);
-    const Result done = force_of(each.owner);
+    const Result done = force_of(mine);
     CHECK(done.status == 0);
-    CHECK(done.err.starts_with("rlock: job: taken from u:1"));
+    CHECK(done.err.starts_with("rlock: job: taken from " + mine));
     CHECK(server.command({"EXISTS", "job"}) == "0");
-    const Result again = force_of(each.owner);
+    const Result again = force_of(mine);
     CHECK(again.status == 1);
     CHECK(again.err.starts_with("rlock: job: not held by anybody; "));
   }
@@ -364,11 +364,11 @@ TEST_CASE("unlock --force --owner breaks the lock only if that owner still holds
 
 TEST_CASE("unlock --force --owner takes a lock or a semaphore from no other holder") {
   Server server;
-  server.command({"HSET", "job", "mode", "read", "u:1", "1", "u:2", "1"});
+  server.command({"HSET", "job", "mode", "read", k_foreign_owner, "1", k_thief, "1"});
   server.command({"PEXPIRE", "job", "600000"});
-  const Result result = force(server, {"--owner", "u:1"});
+  const Result result = force(server, {"--owner", k_foreign_owner});
   CHECK(result.status == 1);
-  CHECK(has(result.err, ", not by u:1 alone; left as it is"));
+  CHECK(has(result.err, ", not by " + k_foreign_owner + " alone; left as it is"));
   CHECK(server.command({"HLEN", "job"}) == "3");
   server.command({"DEL", "job"});
   Process first(rlock_argv("exec", "-r", server.unix_url(), "--permits", "2", "job", "--", "sh",
@@ -376,7 +376,7 @@ TEST_CASE("unlock --force --owner takes a lock or a semaphore from no other hold
                 {.hold_stdin = true});
   first.wait_for_stdout("\n");
   const std::string owner = first.out().substr(0, first.out().size() - 1);
-  CHECK(force(server, {"--owner", "u:1"}).status == 1);
+  CHECK(force(server, {"--owner", k_foreign_owner}).status == 1);
   CHECK(first.running());
   CHECK(force(server, {"--owner", owner}).status == 0);
   CHECK(server.command({"EXISTS", "{job}:timeout"}) == "0");
@@ -386,10 +386,10 @@ TEST_CASE("unlock --force --owner asks of each server only what it can break") {
   Server one;
   Server other;
   for (const Server* server : {&one, &other}) {
-    server->command({"HSET", "job", server == &one ? "u:1" : "u:2", "1"});
+    server->command({"HSET", "job", server == &one ? k_foreign_owner : k_thief, "1"});
     server->command({"PEXPIRE", "job", "600000"});
   }
-  const Result result = run(rlock_argv("unlock", "--force", "-y", "--owner", "u:1", "-r",
+  const Result result = run(rlock_argv("unlock", "--force", "-y", "--owner", k_foreign_owner, "-r",
                                        one.unix_url(), "-r", other.unix_url(), "job"));
   CHECK(result.status == 0);
   CHECK(one.command({"EXISTS", "job"}) == "0");
