@@ -18,6 +18,8 @@
 namespace rlock::process {
 namespace {
 
+constexpr int k_most_looks = 3;  // if a look does not show the caller
+
 std::string proc(pid_t pid, const std::string& file) {
   return "/proc/" + std::to_string(pid) + "/" + file;
 }
@@ -159,10 +161,14 @@ Watched watch_process(pid_t pid) {
 }
 
 Watched watch_caller() {
-  while (true) {
-    Watched watched = watch_process(find_caller());
-    // Had it ended before the handle was there, its number could be another's.
-    if (find_caller() == watched.pid) return watched;
+  for (int looks = 1;; ++looks) {
+    try {
+      Watched watched = watch_process(find_caller());
+      // Had it ended before the handle was there, its number could be another's.
+      if (find_caller() == watched.pid) return watched;
+    } catch (const UnclearCaller&) {  // the kernel may have been short of something for a moment
+      if (looks == k_most_looks) throw;
+    }
   }
 }
 

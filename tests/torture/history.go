@@ -77,7 +77,7 @@ type Run struct {
 	KillAfter    int64    `json:",omitempty"` // 0: the default
 	Synced       bool     `json:",omitempty"` // --sync-replicas 1
 	Logger       bool     `json:",omitempty"` // a process that was there before it is to outlive it
-	Refused      bool     `json:",omitempty"` // it is to end with 64
+	Refused      bool     `json:",omitempty"` // it must not succeed
 	Final        bool     `json:",omitempty"` // the lock is free, so it is to get it
 	Fixed        bool     `json:",omitempty"` // --no-watchdog
 	Fence        bool     `json:",omitempty"`

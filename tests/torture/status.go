@@ -61,7 +61,7 @@ func (j *judge) status(r *Run) {
 	case r.Ended == 0:
 		bad("it never ended")
 	case r.Refused:
-		if r.Status != 64 && r.Status <= 128 {
+		if r.Status == 0 {
 			bad("it must be refused")
 		}
 	case r.Final && (!r.Left || r.Status != 0):

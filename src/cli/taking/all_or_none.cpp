@@ -74,9 +74,8 @@ bool take_all(std::vector<Request> requests, const Globals& globals, lock::Sessi
       wait_for_server(*next, globals, session, renew_owner,
                       [&] { held = take(*next, globals, session); });
       // The wait for the server is over for all of them.
-      const TimePoint moved = next->deadline;
-      if (moved != deadline) {
-        for (Request& request : requests) request.deadline = moved;
+      for (Request& request : requests) {
+        if (next->deadline != deadline) request.deadline = next->deadline;
       }
     } catch (const Error& error) {
       // The node of this lock hangs: it is waited for without the others.

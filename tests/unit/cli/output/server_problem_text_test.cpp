@@ -31,11 +31,12 @@ TEST_CASE("a server of the wrong version or role, or in a cluster") {
   const std::string needed = "; locks need Redis 6.2 or Valkey 7.2 | ";
   CHECK(told(OldVersion{Product::redis, "6.0"}) == "the server is Redis 6.0" + needed);
   CHECK(told(OldVersion{Product::valkey, "7.1"}) == "the server is Valkey 7.1" + needed);
-  CHECK(
-      told(Replica{{.master = Replication::Address{"master", 6380}, .age = Milliseconds(3000)}}) ==
-      "the server grants no locks: it is a replica of master:6380, which it heard from 3s ago: "
-      "what it shows may be that old | "
-      "rlock -r redis://master:6380/3 doctor");
+  CHECK(told(Replica{{.master = Replication::Address{"master", 6380},
+                      .age = Milliseconds(3000),
+                      .replicas = {}}}) ==
+        "the server grants no locks: it is a replica of master:6380, which it heard from 3s ago: "
+        "what it shows may be that old | "
+        "rlock -r redis://master:6380/3 doctor");
   CHECK(told(EmptyDatabase{0, {{3, 1}, {4, 12}}}) ==
         "database 0 is empty, but database 3 has 1 key, database 4 has 12 keys: the locks may be "
         "there | "

@@ -93,7 +93,7 @@ TEST_CASE("a frame has exactly the terminal's size, whatever that is") {
   const TimePoint now = BootClock::now();
   WatchScreen screen({"a", "b", "c"}, "unix:///s", "");
   for (std::size_t i = 0; i < 3; ++i) {
-    screen.show({i, std::make_shared<lock::Snapshot>(fair_lock(i * 20)), {}, now, {}});
+    screen.show({i, std::make_shared<lock::Snapshot>(fair_lock(i * 20)), {}, now, {}, {}});
   }
   for (int i = 0; i < 50; ++i) screen.add_event(k_now, "held by 日本 pid 1 (日本語)");
   for (const std::size_t rows : {1U, 2U, 3U, 4U, 5U, 10U, 24U, 50U, 300U}) {
@@ -114,7 +114,7 @@ TEST_CASE("a frame has exactly the terminal's size, whatever that is") {
 TEST_CASE("the last line says how long the server has been away, and why") {
   const TimePoint now = BootClock::now();
   WatchScreen screen({"a"}, "unix:///s", "");
-  screen.show({0, std::make_shared<lock::Snapshot>(fair_lock(0)), {}, now, {}});
+  screen.show({0, std::make_shared<lock::Snapshot>(fair_lock(0)), {}, now, {}, {}});
   screen.set_away(now, "no answer");
   CHECK(screen.lines({80, 5}, after(now, Milliseconds(12'700))).back() ==
         "15:58:08Z  server away for 12s: no answer");
