@@ -166,7 +166,7 @@ std::string describe_waiters(const Snapshot& snapshot) {
   const auto unknown =
       std::ranges::count_if(snapshot.waiters, [](const Waiter& waiter) { return !waiter.alive; });
   const std::string all = plural(count, "waiter");
-  if (dead > 0 && dead == count) return all + (count == 1 ? ", dead" : ", all of them dead");
+  if (dead > 0 && dead == count) return all + (count == 1 ? ", dead" : ", all dead");
   return all + (dead > 0 ? ", " + std::to_string(dead) + " of them dead" : "") +
          (unknown > 0 ? ", " + std::to_string(unknown) + " of them alive or dead" : "");
 }

@@ -80,8 +80,8 @@ bool read_into(Config& config, const std::string& path) {
     if (!wrong.empty()) refuse_file(path, "line " + std::to_string(entry.line) + ": " + wrong);
     const std::string value = join(entry.values, " ");
     if (entry.key == "redis") {
-      refuse_if_shared(*file);
       if (has_password(value)) refuse_if_exposed(*file);
+      refuse_if_shared(*file);
     }
     config.settings[entry.key] = {entry.key, value, Setting::From::file, path, entry.line};
   }

@@ -153,7 +153,7 @@ TEST_CASE("a mistyped word is told with the one that may be meant") {
            {{"watch", "--until", "gone", "job"}, "--until: 'gone'; expected held or free (see"},
            {{"exec", "--on-lost", "x", "job"},
             "--on-lost: 'x'; expected term, kill or ignore (see"},
-           {{"unlock", "--force", "--kind", "x", "job"}, "--kind: 'x'; expected simple (see"},
+           {{"unlock", "--force", "--kind", "x", "job"}, "--kind: 'x'; expected simple or hash (see"},
            {{"exec", "--kill-after", "11s", "job", "--", "true"}, "a third of the lease of 30s"},
            {{"inspect-queue", "job", "other"}, "too many arguments: 'other' is one (see"},
            {{"zzz", "--help"}, "unknown command 'zzz' (see"},

@@ -120,7 +120,10 @@ TEST_CASE("fence: doctor --repair mends a counter that gives no token any more")
     CHECK(found.status == 1);
     CHECK(has(found.out, value == k_longest ? "token_too_high" : "bad_token"));
     CHECK(has(invoke(server, {"doctor"}).out, value == k_longest ? "token_too_high" : "bad_token"));
-    CHECK(has(invoke(server, {"doctor", "--repair"}).out, "from which tokens go on"));
+    const Result mended = invoke(server, {"doctor", "--repair"});
+    CAPTURE(mended.out);
+    CAPTURE(mended.err);
+    CHECK(has(mended.out, "from which tokens go on"));
     const std::string token = draw(server);
     CHECK(invoke(server, {"fence", "job", token}).status == 0);
   }

@@ -211,6 +211,7 @@ TEST_CASE("cluster: names whose keys would lie in different slots are refused") 
     for (const Words& command :
          {Words{"exec", name, "--", "true"}, Words{"acquire", "--no-watchdog", name},
           Words{"unlock", "--owner", "u:1", name}, Words{"inspect-queue", name}}) {
+      CAPTURE(command[0]);
       check_refused(invoke(command), 64, "bad name for a cluster");
     }
   }

@@ -192,7 +192,7 @@ TEST_CASE("R2: authentication and permission are told by status 77") {
     server.command({"ACL", "SETUSER", "deaf", "on", ">pw", "~*", "resetchannels", "+@all"});
     server.command({"HSET", "job", "foreign:1", "1"});
     server.command({"PEXPIRE", "job", "600000"});
-    check_refused(invoke(at("deaf:pw@"), k_commands[0]), 77);
+    check_refused(invoke(at("deaf:pw@"), {"exec", "-w", "1m", "job", "--", "echo", "ran"}), 77);
     check_refused(invoke(at("deaf:pw@"), {"watch", "job"}), 77);
     CHECK(invoke(at("deaf:pw@"), k_commands[1]).status == 75);
     server.command({"DEL", "job"});

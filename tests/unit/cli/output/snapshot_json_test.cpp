@@ -55,7 +55,8 @@ TEST_CASE("a free lock has every key") {
   CHECK(to_json(snapshot, "unix:///s") ==
         R"({"name":"job","server":"unix:///s","time_ms":1700000000000,"state":"free","kind":null,)"
         R"("ttl_ms":null,"token":null,"holders":[],"waiters":[],"listening":null,)"
-        R"("raw":{"hash":{},"queue":[],"zset":[]},"problems":[]})");
+        R"("raw":{"hash":{},"queue":[],"zset":[]},"problems":[],)"
+        R"("certain":true,"notes":[],"role":null,"replica_of":null,"data_age_ms":null})");
 }
 
 TEST_CASE("a held lock with a queue has the documented shape, in the documented order") {
@@ -90,7 +91,8 @@ TEST_CASE("a held lock with a queue has the documented shape, in the documented 
       R"("host":null,"user":null,"command":null,"pid":null,"since_ms":null,"note":null}],"listening":2,)"
       R"("raw":{"hash":{"u1:1":"2"},"queue":["u2:2","u3:3"],)"
       R"("zset":[{"member":"u2:2","score":6000}]},)"
-      R"("problems":[{"code":"code","detail":"detail","hint":"hint"}]})");
+      R"("problems":[{"code":"code","detail":"detail","hint":"hint"}],)"
+      R"("certain":true,"notes":[],"role":null,"replica_of":null,"data_age_ms":null})");
 }
 
 TEST_CASE("fields of the raw hash stay in the server's order") {
