@@ -2,10 +2,11 @@
 -- include/info.lua.
 
 -- Returns how long (ms) the owner's holds, `count` of them (nil: not known), may keep the lock from now on: the
--- longest lease or --at-least that they have asked for. k_furthest if the owner's entry does not know all holds.
+-- longest lease or --at-least that they have asked for. k_furthest if there is no entry of the owner, or it
+-- does not know all holds.
 local function longest_of(of, lease, count)
   local about = known(of)
-  if not about then return count == 1 and lease or k_furthest end
+  if not about then return k_furthest end  -- it may be Redisson's, or have asked for more than this renewal does
   local ended, others = {}, 0
   local function list(name) return type(about[name]) == 'table' and about[name] or {} end
   for _, name in ipairs({'past', 'ended'}) do

@@ -22,9 +22,7 @@ end
 extend(owner, lease)
 local left = redis.call('zscore', permits, owner) - now
 if left > lease then
-  -- A hold is counted in the owner's entry. If another client made the semaphore, that entry may have been lost.
-  local count = known(owner) and (count_holds(owner) or 1) or made_here() and 1 or nil
-  local longest = longest_of(owner, lease, count)
+  local longest = longest_of(owner, lease, count_holds(owner) or 1)
   if longest < left then redis.call('zadd', permits, 'xx', now + longest, owner) end
 end
 prolong_info(owner, lease)

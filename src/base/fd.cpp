@@ -45,7 +45,7 @@ int poll_some(std::span<pollfd> polled, int timeout_ms) noexcept {
     if (is_fit(one) && (one.events & POLLIN) != 0) FD_SET(one.fd, &readable);
     if (is_fit(one) && (one.events & POLLOUT) != 0) FD_SET(one.fd, &writable);
   }
-  timeval timeout{timeout_ms / 1000, timeout_ms % 1000 * 1000};
+  timeval timeout{timeout_ms / 1000, timeout_ms % 1000 * suseconds_t{1000}};
   const int ready =
       ::select(FD_SETSIZE, &readable, &writable, nullptr, timeout_ms < 0 ? nullptr : &timeout);
   for (pollfd& one : polled) {

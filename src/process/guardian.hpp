@@ -51,7 +51,8 @@ class Guardian {
   void arm();
 
   // Returns false if the guardian is dead or stopped, or has not answered for 5 s and the search
-  // margin. Nobody would end the command then if rlock was killed. Call it often while the command runs, in one thread.
+  // margin. Nobody would end the command then if rlock was killed. Call it often while the command
+  // runs, in one thread.
   [[nodiscard]] bool is_well() noexcept;
   // Kills the guardian and starts another. Throws as the constructor. Then there is no guardian,
   // and `is_well` returns false.

@@ -85,12 +85,12 @@ std::string place_of(std::string directory) {
 
 // As place_of. But where an older rlock has started the default server, that one goes on.
 std::string place_in_use(const std::string& directory) {
-  const std::string place = place_of(directory);
+  std::string place = place_of(directory);
   const auto has_socket = [](const std::string& where) {
     return ::access(socket_in(where).c_str(), F_OK) == 0;
   };
   if (!directory.empty() || has_socket(place)) return place;
-  const std::string old = place_in_tmp();
+  std::string old = place_in_tmp();
   return complaint(old).empty() && has_socket(old) ? old : place;
 }
 
@@ -121,7 +121,7 @@ std::string missing_file(const std::string& directory) {
   const std::string log = directory + "/appendonlydir";
   std::error_code none;
   if (std::filesystem::is_empty(log, none) || none) return "";
-  const std::string list = "appendonly.aof.manifest";
+  std::string list = "appendonly.aof.manifest";
   std::ifstream manifest(log + "/" + list);
   if (!manifest) return list;
   for (std::string line; std::getline(manifest, line);) {

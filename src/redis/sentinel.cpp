@@ -93,7 +93,8 @@ struct Winner {
 
 Winner count(const Said& said) {
   Winner winner;
-  for (const auto& [sentinel, one] : said) {
+  for (const auto& answer : said) {
+    const Appointment& one = answer.second;
     const auto votes = static_cast<std::size_t>(std::ranges::count_if(
         said, [&](const auto& other) { return is_same(other.second.master, one.master); }));
     if (votes > winner.votes) winner = {&one, votes};

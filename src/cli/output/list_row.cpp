@@ -46,7 +46,7 @@ std::string waiters_cell(const Snapshot& snapshot) {
   const auto waiters = snapshot.waiting();
   if (!waiters) return "-";
   const std::size_t dead = snapshot.dead_waiters();
-  const std::string count = std::to_string(*waiters);
+  std::string count = std::to_string(*waiters);
   if (dead == 0) return count;
   return count + (dead == *waiters ? " (all dead)" : " (" + std::to_string(dead) + " dead)");
 }

@@ -177,7 +177,7 @@ std::string reasons(const std::vector<std::exception_ptr>& failures, std::size_t
                  ": just started and may have forgotten a lock: no vote before it is up for " +
                  format_duration(delay));
   }
-  const std::string text = texts.empty() ? "" : ": " + join({texts.begin(), texts.end()}, "; ");
+  std::string text = texts.empty() ? "" : ": " + join({texts.begin(), texts.end()}, "; ");
   if (missing == 0 || waits.size() < missing) return text;
   return text + "; try again in " + format_duration(waits[missing - 1]);
 }

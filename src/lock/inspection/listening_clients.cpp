@@ -37,8 +37,8 @@ std::optional<std::vector<ListeningClient>> listening_clients(redis::Client& cli
   }
   const auto key = [](const ListeningClient& one) { return std::tie(one.host, one.pid); };
   std::ranges::sort(clients, {}, key);
-  const auto same = std::ranges::unique(clients, {}, key);
-  clients.erase(same.begin(), same.end());
+  const auto is_same = [&](const auto& one, const auto& other) { return key(one) == key(other); };
+  clients.erase(std::unique(clients.begin(), clients.end(), is_same), clients.end());
   return clients;
 }
 

@@ -126,7 +126,7 @@ void arrange(const Step& step, Reply& reply) {
   if (name == "hgetall") sort_groups(reply, 2);
   if (name == "scan" || name == "find_leftovers") sort_item(1, 1);
   // Each gives the answer that it finds in its latch, also one of another of them.
-  if (name.starts_with("force_release") || name == "evict") sort_item(7, 3);
+  if (name.starts_with("force_release") || name.starts_with("evict")) sort_item(7, 3);
   if (name == "find_locks") {
     sort_item(1, 1);
     sort_item(2, 1);

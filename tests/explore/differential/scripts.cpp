@@ -139,6 +139,8 @@ class Maker : StoreMaker {
         return script("check_token", {n.token},
                       {r_.chance(50) ? token() : number(r_.between(0, 20))});
       case 11:
+        return script("evict_dead", {n.lock, n.channel, n.info, latch(), n.queue, n.scores},
+                      {memory(), number(r_.between(0, 2)), "", owner()}, true);
       case 12:
         return script("evict", {n.lock, n.channel, n.info, latch(), n.queue, n.scores},
                       {memory(), owner()}, true);

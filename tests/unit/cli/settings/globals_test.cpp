@@ -146,9 +146,9 @@ TEST_CASE("a password file that everybody can read, or another's, is refused, wi
 TEST_CASE("a bad value is told with where it comes from, and in a file it is one of status 78") {
   Clean clean;
   clean.configure("timeout = 'soon'");
-  CHECK(clean.complaint(ExitStatus::config) ==
-        *clean.globals.config +
-            ": line 1: timeout: 'soon' is not a duration; expected 500ms, 30s, 5m, 1h30m, 1d or 1.5s");
+  CHECK(clean.complaint(ExitStatus::config) == *clean.globals.config +
+                                                   ": line 1: timeout: 'soon' is not a duration; "
+                                                   "expected 500ms, 30s, 5m, 1h30m, 1d or 1.5s");
   clean.environment.set("RLOCK_TIMEOUT", "late");
   CHECK(clean.complaint(ExitStatus::usage).find("RLOCK_TIMEOUT: 'late' is no") == 0);
   clean.environment.set("RLOCK_TIMEOUT", std::nullopt);
