@@ -209,7 +209,8 @@ TEST_CASE("S2: a signal that comes just before the lock does wins") {
   const auto waiter = start_waiter(server, file);
   waiter->signal(SIGSTOP);
   REQUIRE(wait_until([&] { return stopped(waiter->pid()); }));
-  CHECK(run(rlock_argv("unlock", "-r", server.unix_url(), "--force", "-y", "job")).status == 0);
+  CHECK(run(rlock_argv("unlock", "-r", server.unix_url(), "--force", "-y", "--kind", "hash", "job"))
+            .status == 0);
   waiter->signal(SIGTERM);
   waiter->signal(SIGCONT);
   CHECK(waiter->wait().status == 128 + SIGTERM);
@@ -264,7 +265,8 @@ TEST_CASE("C2: signals that the caller ignores stay ignored, waiting or running"
   const auto waiter = start_waiter(server, file, {.ignore_signals = {SIGHUP, SIGINT}});
   waiter->signal(SIGHUP);
   waiter->signal(SIGINT);
-  CHECK(run(rlock_argv("unlock", "-r", server.unix_url(), "--force", "-y", "job")).status == 0);
+  CHECK(run(rlock_argv("unlock", "-r", server.unix_url(), "--force", "-y", "--kind", "hash", "job"))
+            .status == 0);
   CHECK(waiter->wait().status == 0);
   CHECK(std::filesystem::exists(file));
 

@@ -194,7 +194,8 @@ TEST_CASE("W5: a broken queue behind a holder does not delay those who queue") {
   server.command({"ZADD", k_scores, "9e15", "orphan:1"});
   Process waiter(fair_argv(server, {}, {"echo", "got"}));
   REQUIRE(wait_until([&] { return queued_by(server, waiter.pid()); }));
-  CHECK(run(rlock_argv("unlock", "--force", "-y", "-r", server.unix_url(), "job")).status == 0);
+  CHECK(run(rlock_argv("unlock", "--force", "-y", "--kind", "hash", "-r", server.unix_url(), "job"))
+            .status == 0);
   CHECK(waiter.wait().out == "got\n");
   CHECK(comes_to_be_empty(server));
 }
