@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <new>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -53,9 +52,10 @@ constexpr Milliseconds k_start_bound{1000};
 
 constexpr Milliseconds k_reap_bound{1000};  // what was killed ends sooner
 
-// Looks without a sleep whether the guardian is in its own session, or has answered. One takes
-// about 1 us.
-constexpr int k_short_looks = 50;
+// Between two looks whether the guardian is in its own session, or has answered (us). No
+// sched_yield(): Linux 6.18 lets a process that yields often wait for its turn, on a busy machine
+// for a second.
+constexpr useconds_t k_short_pause = 50;
 
 // What is killed is searched for, and once more for what was born meanwhile.
 constexpr int k_searches = 2;
@@ -245,13 +245,10 @@ void Guardian::arm() {
     ask();
   }
   const TimePoint bound = after(BootClock::now(), k_start_bound);
-  for (int looks = 0; is_well() && BootClock::now() < bound; ++looks) {
+  while (is_well()) {
     if (is_new || has_answered() || has_struck()) return;
-    if (looks < k_short_looks) {
-      ::sched_yield();
-    } else {
-      sleep_until(after(BootClock::now(), Milliseconds(1)));
-    }
+    if (BootClock::now() >= bound) break;
+    ::usleep(k_short_pause);
   }
   replace();
 }
@@ -265,19 +262,13 @@ void Guardian::replace() {
 
 Guardian::Admission Guardian::admit() const noexcept {
   shared_->group = ::getpid();
-  // On a busy machine it may not have run yet, and what kills rlock's group would still kill it. As
-  // a rule it needs a few microseconds more, and a sleep takes over a hundred.
-  int looks = 0;
+  // On a busy machine it may not have run yet, and what kills rlock's group would still kill it.
   const TimePoint bound = after(BootClock::now(), k_guardian_answer);
   while (!shared_->is_apart) {
     const TimePoint now = BootClock::now();
     if (now >= std::min(kill_time(), start_limit_)) break;
     if (now >= bound || !is_read(life_line_)) return Admission::no_guardian;
-    if (++looks <= k_short_looks) {
-      ::sched_yield();
-    } else {
-      ::usleep(50);
-    }
+    ::usleep(k_short_pause);
   }
   const bool is_late = BootClock::now() >= std::min(kill_time(), start_limit_);
   return is_late ? Admission::too_late : Admission::admitted;
