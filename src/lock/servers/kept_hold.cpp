@@ -23,6 +23,7 @@ About kept_on(redis::Client& client, const KeyNames& keys, const std::string& ow
     if (about.kept_until_ms == 0) return {};
     if (about.kept_until_ms > kept.kept_until_ms) kept = std::move(about);
   }
+  if (kept.kept_until_ms == 0) return {};
   // The entry can outlast the lock.
   const bool is_left = client.command({"EXISTS", keys.lock}, keys.lock).as_integer() == 1;
   return is_left ? kept : About{};
