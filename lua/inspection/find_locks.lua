@@ -147,10 +147,7 @@ end
 local size = redis.pcall('dbsize')
 local about = redis.pcall('info', 'server')
 local run = type(about) == 'string' and about:match('run_id:(%x+)')
-local function ask_server(part)
-  local text = redis.pcall('info', part)
-  return type(text) == 'string' and text
-end
+--#include server_info.lua
 local replication = not cursors[1] and ask_server('replication')
 local keyspace = not cursors[1] and size == 0 and ask_server('keyspace')
 return {next_cursors, matching, beside, unread, type(size) == 'number' and size, run or false, alike, replication,

@@ -103,10 +103,7 @@ end
 local listeners, elsewhere = {}, false
 if type_of(queue) == 'list' then listeners, elsewhere = count_listeners() end
 
-local function ask_server(part)
-  local text = redis.pcall('info', part)
-  return type(text) == 'string' and text
-end
+--#include server_info.lua
 local replication = ask_server('replication')
 -- Clients listen at the master of a replica.
 if replication and replication:find('role:slave', 1, true) then elsewhere = true end
