@@ -74,7 +74,9 @@ function __rlock_asked
             case '--*'
                 __rlock_takes_value $word; and set -e words[1]
                 continue
-            case '-?*'
+            case -
+                continue
+            case '-*'
                 # Letters: the rest of the word, if there is one, is the value of the first that has one.
                 set -l letters (string split '' -- (string sub -s 2 -- $word))
                 while set -q letters[1]; and not __rlock_takes_value -$letters[1]
@@ -136,7 +138,7 @@ function __rlock_operands
             if test "$word" = --
                 set behind yes
                 continue
-            else if string match -q -- '-?*' "$word"
+            else if string match -qr -- '^-.' "$word" # since fish 4, ? in a pattern is itself
                 __rlock_takes_next "$word"; and set -e words[1]
                 continue
             end
