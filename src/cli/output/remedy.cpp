@@ -8,6 +8,7 @@
 #include "base/words.hpp"
 #include "cli/settings/settings.hpp"
 #include "cli/settings/text_file.hpp"
+#include "redis/local_server.hpp"
 
 namespace rlock::cli {
 namespace {
@@ -91,8 +92,7 @@ std::string rlock_for(const Globals& globals, const std::vector<Endpoint>& serve
 }
 
 std::string socket_of(const Endpoint& server) {
-  if (server.transport == Transport::unix_socket) return shell_quote(server.path);
-  return (server.path.empty() ? "/tmp/rlock-$(id -u)" : shell_quote(server.path)) + "/redis.sock";
+  return server.transport == Transport::local ? redis::local_socket(server.path) : server.path;
 }
 
 // Returns what comes before redis-cli so that it finds the password.
@@ -114,7 +114,7 @@ std::string redis_cli_for(const Globals& globals, const Endpoint& server, const 
     const redis::HostAndPort& seed = node.seeds.front();
     command += "-c -h " + shell_quote(seed.host) + " -p " + std::to_string(seed.port) + " ";
   } else if (node.transport == Transport::unix_socket || node.transport == Transport::local) {
-    command += "-s " + socket_of(node) + " ";
+    command += "-s " + shell_quote(socket_of(node)) + " ";
   } else {
     command += "-h " + shell_quote(node.host) + " -p " + std::to_string(node.port) + " ";
   }

@@ -155,6 +155,19 @@ TEST_CASE("local: root's runs meet, also those with a /tmp of their own") {
   CHECK(result.out.empty());
 }
 
+TEST_CASE("local: the redis-cli command that doctor prints reaches root's server") {
+  if (!has_namespaces()) return;
+  const Result result = run_apart(R"(
+      "$0" exec -r local: --fence job -- sh -c '
+          cli="redis-cli -s /run/rlock/redis.sock"
+          counter=$($cli KEYS "redisson_lock_token:*")
+          $cli PEXPIRE "$counter" 1000000 >/dev/null
+          "$0" doctor -r local: job | sed -n "s/.*\(redis-cli.*PERSIST.*\)/\1/p" | sh
+          $cli PTTL "$counter"' "$0")");
+  CAPTURE(result.err);
+  CHECK(result.out == "1\n-1\n");
+}
+
 TEST_CASE("local: a renewal that cannot start the server leaves time to end the command") {
   const Place place;
   Process holder(holder_argv(place, place.root() + "/mark"));
