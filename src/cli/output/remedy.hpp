@@ -37,8 +37,8 @@ class Remedies {
                               const std::string& comment = "") const;
   // The same for another database of the server.
   [[nodiscard]] Hint rlock_in(int database, const std::string& words) const;
-  // The same for "redis-cli WORDS". Throws as redis::Client::find_masters, which may ask sentinels, and
-  // as redis::local_socket.
+  // The same for "redis-cli WORDS". Throws as redis::Client::find_masters, which may ask sentinels,
+  // and as redis::local_socket.
   [[nodiscard]] Hint redis_cli(const std::string& words, const std::string& comment = "") const;
   // The same for what only an administrator may do.
   [[nodiscard]] Hint as_administrator(const std::string& words,

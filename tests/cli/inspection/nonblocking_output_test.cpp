@@ -131,7 +131,11 @@ TEST_CASE("watch goes on when a non-blocking stdout is read again") {
   Pipe pipe(O_NONBLOCK);
   pipe.fill(0);
   Process watch(pipe.as("1", argv_for(server, {"watch", "--until", "held", "job"})));
-  CHECK(wait_until([&] { return server.command({"PUBSUB", "CHANNELS"}) != ""; }));
+  // It has asked for the state.
+  REQUIRE(wait_until([&] {
+    const std::string asked = server.command({"INFO", "commandstats"});
+    return has(asked, "cmdstat_eval:") || has(asked, "cmdstat_eval_ro:");
+  }));
   queue_many(server);
   CHECK(pipe.read_all().find("job is free") != std::string::npos);
   CHECK(watch.wait().status == 0);
