@@ -28,6 +28,7 @@ struct Guardian::Shared {
   std::atomic<bool> is_apart;   // in a session of its own
   std::atomic<unsigned> asked;  // counts the questions of rlock
   std::atomic<unsigned> answered;
+  std::atomic<bool> is_searching;  // and answers later
   std::atomic<bool> has_struck;
 };
 
@@ -42,8 +43,7 @@ constexpr Milliseconds k_slowest_look{200};  // between two looks at processes t
 
 constexpr Milliseconds k_poll{50};  // between two looks whether a command has ended
 
-// A guardian that is not stopped answers within this time, also on a busy machine, unless it
-// searches for longer.
+// A guardian that is not stopped answers within this time, also on a busy machine.
 constexpr Milliseconds k_guardian_answer{5000};
 
 // Before the command starts, when the lease already runs, rlock waits for less time: to replace a
@@ -82,12 +82,14 @@ void kill_all(Tree tree, const Fd& life_line) {
 
 }  // namespace
 
-Guardian::Guardian(std::string marker, Milliseconds grace, std::vector<Identity> strangers)
+Guardian::Guardian(std::string marker, Milliseconds grace, Milliseconds answer_bound,
+                   std::vector<Identity> strangers)
     : tree_{.root = ::getpid(),
             .session = ::getsid(0),
             .marker = std::move(marker),
             .strangers = std::move(strangers)},
-      grace_(grace) {
+      grace_(grace),
+      answer_bound_(std::min(answer_bound, k_guardian_answer)) {
   keep_room_for_search();
   void* memory =
       ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -110,6 +112,7 @@ void Guardian::start() {
   const TimePoint now = BootClock::now();
   first_look_ = after(now, k_first_look);
   shared_->is_apart = false;
+  shared_->is_searching = false;
   shared_->answered = shared_->asked++;  // the first answer comes without a wake-up
   asked_ = now;
   pid_ = ::fork();
@@ -184,8 +187,10 @@ bool Guardian::wait_for_end(const Fd& life_line) noexcept {
       next_look = after(now, k_longest_interval);
     } else if (now >= next_look) {
       tree_.group = shared_->group;
+      shared_->is_searching = true;
       const auto taken = std::chrono::ceil<Milliseconds>(note_members(tree_));
       shared_->search_margin = taken * k_searches;
+      shared_->is_searching = false;
       next_look = after(BootClock::now(),
                         std::clamp(taken * k_share, k_shortest_interval, k_longest_interval));
       alarm_.set(kill_time());
@@ -228,11 +233,13 @@ bool Guardian::is_standing() const noexcept {
   return is_read(life_line_) && (failed != 0 || info.si_pid == 0);
 }
 
-bool Guardian::is_well() noexcept {
+bool Guardian::is_well() const noexcept {
   // It ends when it has done its work.
   if (has_struck()) return true;
+  // Nobody knows how long a first search takes.
+  const Milliseconds bound = shared_->is_searching ? k_guardian_answer : answer_bound_;
   return is_standing() &&
-         (has_answered() || BootClock::now() < after(asked_, k_guardian_answer + search_margin()));
+         (has_answered() || BootClock::now() < after(asked_, bound + search_margin()));
 }
 
 void Guardian::arm() {
@@ -244,7 +251,7 @@ void Guardian::arm() {
   } else {
     ask();
   }
-  const TimePoint bound = after(BootClock::now(), k_start_bound);
+  const TimePoint bound = after(BootClock::now(), std::min(k_start_bound, answer_bound_));
   while (is_well()) {
     if (is_new || has_answered() || has_struck()) return;
     if (BootClock::now() >= bound) break;

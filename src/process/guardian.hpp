@@ -23,16 +23,18 @@ inline constexpr const char* k_guardian_name = "lock-guardian";
 class Guardian {
  public:
   // Forks. `marker` is in the environment of the command's processes and of no others. `grace` is
-  // the time from SIGTERM to SIGKILL. `strangers` are children of rlock that do not belong to the
-  // command. Throws Error (unavailable) if no process can be started.
-  Guardian(std::string marker, Milliseconds grace, std::vector<Identity> strangers);
+  // the time from SIGTERM to SIGKILL. `answer_bound` is the time that the guardian has for an
+  // answer, 5 s at most. `strangers` are children of rlock that do not belong to the command.
+  // Throws Error (unavailable) if no process can be started.
+  Guardian(std::string marker, Milliseconds grace, Milliseconds answer_bound,
+           std::vector<Identity> strangers);
   Guardian(const Guardian&) = delete;
   Guardian& operator=(const Guardian&) = delete;
   // Kills the guardian, and waits until it has ended.
   ~Guardian();
 
-  // Sets the moment at which all processes of the command must be dead. At first it is never. Once
-  // the guardian is armed, it has to answer this call, see `is_well`. Thread-safe.
+  // Sets the moment at which all processes of the command must be dead. At first it is never.
+  // Thread-safe.
   void set_kill_time(TimePoint when) noexcept;
   // Returns when SIGKILL is due: that moment less search_margin(). Thread-safe.
   [[nodiscard]] TimePoint kill_time() const noexcept;
@@ -47,13 +49,16 @@ class Guardian {
   // From now on the kill time also counts while rlock lives, and the guardian looks for the
   // command's processes. Call it right before the command starts: if the kill time came earlier,
   // the guardian would end with nothing to kill. Replaces a guardian that is dead or stopped, or
-  // does not answer within 1 s. Throws as the constructor.
+  // does not answer in time, or within 1 s. Throws as the constructor.
   void arm();
 
-  // Returns false if the guardian is dead or stopped, or has not answered for 5 s and the search
-  // margin. Nobody would end the command then if rlock was killed. Call it often while the command
-  // runs, in one thread.
-  [[nodiscard]] bool is_well() noexcept;
+  // Returns false if the guardian is dead or stopped, or has not answered in time. Nobody would end
+  // the command then if rlock was killed.
+  [[nodiscard]] bool is_well() const noexcept;
+  // Asks the guardian to answer, unless it still has to. Call both once in each `answer_bound()`
+  // while the command runs. Thread-safe.
+  void ask() noexcept;
+  [[nodiscard]] Milliseconds answer_bound() const noexcept { return answer_bound_; }
   // Kills the guardian and starts another. Throws as the constructor. Then there is no guardian,
   // and `is_well` returns false.
   void replace();
@@ -83,7 +88,6 @@ class Guardian {
   struct Shared;
 
   void start();
-  void ask() noexcept;
   [[nodiscard]] bool has_answered() const noexcept;
   [[nodiscard]] bool is_standing() const noexcept;
   [[noreturn]] void watch(const Fd& life_line, const std::string& title) noexcept;
@@ -92,6 +96,7 @@ class Guardian {
 
   Tree tree_;  // the guardian's own grows as it searches
   Milliseconds grace_;
+  Milliseconds answer_bound_;
   std::unique_ptr<Shared, void (*)(Shared*)> shared_{nullptr, nullptr};  // memory of both processes
   Alarm alarm_;           // of both processes: a change here also moves the guardian's alarm
   Fd life_line_;          // the kernel closes it when rlock dies

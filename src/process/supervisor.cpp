@@ -27,8 +27,6 @@ constexpr Milliseconds k_resumption_bound{1000};
 constexpr Milliseconds k_shortest_end{1000};
 // How long rlock waits for processes if it can neither look at them nor end them.
 constexpr Milliseconds k_stall_bound{10'000};
-// After this time at the latest, rlock notices what it missed, such as a lost SIGCHLD.
-constexpr Milliseconds k_backstop{5000};
 
 // Returns as waitpid() does how a child has ended.
 int wait_status_of(const siginfo_t& info) {
@@ -148,7 +146,8 @@ TimePoint Supervisor::next_alarm() const {
   TimePoint next = resumption_ ? resumption_->deadline : options_.time_limit;
   next = std::min(next, options_.late_start);
   if (!result_.lost) next = std::min(next, options_.loss_time());
-  return std::min(next, after(now, k_backstop));
+  // Then rlock also notices what it missed, such as a lost SIGCHLD.
+  return std::min(next, after(now, guardian_.answer_bound()));
 }
 
 void Supervisor::start_late() {
@@ -203,9 +202,9 @@ void Supervisor::reap() {
   }
 }
 
-// Somebody may have killed it, or stopped it.
+// Somebody may have killed it, stopped it, or keep it from running.
 void Supervisor::keep_guardian() {
-  if (guardian_.is_well()) return;
+  if (guardian_.is_well()) return guardian_.ask();
   try {
     guardian_.replace();
   } catch (const Error&) {  // the command is no less under control than without: again later

@@ -247,7 +247,11 @@ int run_exec(const Globals& globals, const ExecOptions& options, ExecPlan plan) 
   std::optional<process::Guardian> guardian;
   const auto set_up_guardian = [&] {
     const bool kill = plan.on_lost == Supervisor::OnLost::kill;
-    if (!guardian) guardian.emplace(run, kill ? Milliseconds(0) : plan.grace, strangers);
+    // rlock notices after up to twice the bound: a third of the lease, and most of it is still to
+    // come.
+    if (!guardian) {
+      guardian.emplace(run, kill ? Milliseconds(0) : plan.grace, plan.lease() / 6, strangers);
+    }
   };
   // A fork takes time. If it fails here, rlock forks at the first lock or wait.
   session.client().set_meanwhile([&] {

@@ -3,12 +3,14 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 
 #include "cli/beats.hpp"
 #include "cli/lease/family.hpp"
 #include "cli/lease/guardians.hpp"
+#include "support/looks.hpp"
 
 using namespace rlock::test;
 
@@ -63,6 +65,38 @@ TEST_CASE("S7: a guardian that does not answer is replaced") {
     if (!debugged->works()) ::kill(guardian, SIGKILL);
     if (!waits) wait_for_another_guardian(rlock, guardian);
   });
+}
+
+TEST_CASE("S7: a guardian that does not answer is replaced long before the lease could end") {
+  const Server server;
+  Process rlock(rlock_argv("exec", "-q", "-r", server.unix_url(), "--lease", "2s", "job", "--",
+                           "sh", "-c", until_go(server, 0)));
+  rlock.wait_for_stdout("started");
+  const pid_t guardian = wait_for_guardian_of(rlock.pid());
+  const long before = scripts_run(server);
+  const Debugged debugged(guardian);
+  if (!debugged.works()) ::kill(guardian, SIGKILL);
+  wait_for_another_guardian(rlock.pid(), guardian);
+  CHECK(scripts_run(server) < before + 5);  // renewals: 3 s, and more on a slow machine
+  say_go(server);
+  CHECK(rlock.wait().status == 0);
+}
+
+TEST_CASE("S7: a guardian that does not answer is replaced, also if no renewal moves its alarm") {
+  const Server server;
+  std::vector<std::string> argv =
+      rlock_argv("exec", "-q", "-r", server.unix_url(), "--lease", "12s");
+  SUBCASE("--no-watchdog") { argv.emplace_back("--no-watchdog"); }
+  SUBCASE("--on-lost ignore") { argv.insert(argv.end(), {"--on-lost", "ignore"}); }
+  argv.insert(argv.end(), {"job", "--", "sh", "-c", until_go(server, 0)});
+  Process rlock(argv);
+  rlock.wait_for_stdout("started");
+  const pid_t guardian = wait_for_guardian_of(rlock.pid());
+  const Debugged debugged(guardian);
+  if (!debugged.works()) ::kill(guardian, SIGKILL);
+  wait_for_another_guardian(rlock.pid(), guardian);
+  say_go(server);
+  CHECK(rlock.wait().status == 0);
 }
 
 TEST_CASE("S7: a guardian is replaced as often as it is stopped") {

@@ -42,9 +42,11 @@ class Debugged {
   }
   Debugged(const Debugged&) = delete;
   Debugged& operator=(const Debugged&) = delete;
-  // Once somebody has killed it.
+  // Kills the process, if nobody has done so.
   ~Debugged() {
-    if (works_) ::waitpid(pid_, nullptr, __WALL);
+    if (!works_) return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, __WALL);
   }
   [[nodiscard]] bool works() const { return works_; }
 
