@@ -28,6 +28,8 @@ using process::Supervisor;
 constexpr const char* k_unconfirmed = "it was not confirmed in time";
 constexpr const char* k_stood_still =
     "rlock stood still until the lease had nearly ended, so its guardian ended the command";
+constexpr const char* k_not_kept =
+    ": not kept for --at-least: its lease ended before the server answered the release";
 
 // The options as the user typed them.
 struct ExecOptions {
@@ -219,11 +221,15 @@ int run_command(const ExecPlan& plan, HeldLocks& locks, lock::Session& session,
     return lost ? static_cast<int>(ExitStatus::lost) : status_of(result);
   }
   const auto ran = std::chrono::ceil<Milliseconds>(BootClock::now() - start);
-  const auto gone = locks.release(std::max(plan.at_least - ran, Milliseconds(0)));
+  const Milliseconds keep = std::max(plan.at_least - ran, Milliseconds(0));
+  const auto released = locks.release(keep);
   if (!lost) {  // otherwise the loss was reported before
-    for (const std::string& name : gone) say(describe_loss(name, k_not_ours));
+    for (const std::string& name : released.not_held) say(describe_loss(name, k_not_ours));
+    if (keep > Milliseconds(0)) {
+      for (const std::string& name : released.ended) say(escape_for_terminal(name) + k_not_kept);
+    }
   }
-  if (lost || !gone.empty()) return static_cast<int>(ExitStatus::lost);
+  if (lost || !released.not_held.empty()) return static_cast<int>(ExitStatus::lost);
   // The keyboard's signal went to the command alone: what waits for us in our job hears it, too.
   if (result.typed_ctrl_c) ::kill(0, SIGINT);
   // A script goes on unless what it waits for dies of Ctrl-C itself.

@@ -141,8 +141,8 @@ void HeldLocks::report_loss(const std::string& otherwise) const {
   for (const Entry& entry : entries_) say(describe_loss(entry.lock->name(), otherwise));
 }
 
-std::vector<std::string> HeldLocks::release(Milliseconds keep) noexcept {
-  std::vector<std::string> not_held;
+HeldLocks::Released HeldLocks::release(Milliseconds keep) noexcept {
+  Released released;
   if (watchdog_) watchdog_->stop();  // first: it may use the session
   session_.set_wake_fd(-1);
   redis::Client& client = session_.client();
@@ -150,7 +150,10 @@ std::vector<std::string> HeldLocks::release(Milliseconds keep) noexcept {
   std::set<std::string> hanging;  // nodes: each further lock of one would cost as much time
   for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry) {
     const TimePoint start = BootClock::now();
-    if (start >= entry->hold.deadline) continue;
+    if (start >= entry->hold.deadline) {
+      released.ended.push_back(entry->lock->name());
+      continue;
+    }
     const std::string not_released =
         escape_for_terminal(entry->lock->name()) + ": not released, it ends with its lease: ";
     const Milliseconds bound =
@@ -166,15 +169,19 @@ std::vector<std::string> HeldLocks::release(Milliseconds keep) noexcept {
         continue;
       }
       const auto answer = entry->lock->release(session_, keep);
-      if (answer == lock::Release::not_held) not_held.push_back(entry->lock->name());
+      if (answer == lock::Release::not_held) released.not_held.push_back(entry->lock->name());
     } catch (const std::exception& error) {
       is_one_left_ = true;
-      if (BootClock::now() < entry->hold.deadline) say(not_released + sentence_of(error));
+      if (BootClock::now() < entry->hold.deadline) {
+        say(not_released + sentence_of(error));
+      } else {
+        released.ended.push_back(entry->lock->name());
+      }
       if (bound == usual && BootClock::now() >= after(start, bound)) hanging.insert(node);
     }
   }
   client.set_timeout(usual);
-  return not_held;
+  return released;
 }
 
 bool HeldLocks::let_go() noexcept {

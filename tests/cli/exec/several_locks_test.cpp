@@ -265,6 +265,31 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("several locks: one whose lease ends before the release is told if --at-least keeps it") {
+  Words names{"a", "b", "c"};
+  SUBCASE("of three") {}
+  SUBCASE("of one") { names = {"a"}; }
+  for (const bool keeps : {false, true}) {
+    CAPTURE(keeps);
+    Server server;
+    const Words options = keeps ? Words{"--at-least", "1h"} : Words{};
+    Process rlock(
+        exec(server, options + Words{"--timeout", "1m", "--lease", "6s"} + names + k_until_told),
+        {.stdin_text = "", .hold_stdin = true});
+    rlock.wait_for_stdout("in");
+    server.pause();
+    rlock.close_stdin();
+    const Result result = rlock.wait();
+    CHECK(result.status == 0);
+    std::string told;
+    for (auto name = names.rbegin(); keeps && name != names.rend(); ++name) {
+      told += "rlock: " + *name +
+              ": not kept for --at-least: its lease ended before the server answered the release\n";
+    }
+    CHECK(result.err == told);
+  }
+}
+
 TEST_CASE("several locks: a nested run re-enters those that its parent has") {
   Server server;
   const std::string inner = rlock_program() + " exec -r " + server.unix_url() +
