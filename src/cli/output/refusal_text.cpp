@@ -147,6 +147,17 @@ std::string describe(lock::Purpose purpose) {
   return "listen";
 }
 
+// A server whose clock was set back has no uptime, so it may have started long ago.
+std::string describe_fresh(Milliseconds delay) {
+  return "may have started within the last " + format_duration(delay) +
+         " and may have forgotten a lock";
+}
+
+// Servers report whole seconds.
+Milliseconds time_left(const lock::JustStarted& it) {
+  return std::max(it.delay - it.up, Milliseconds(1000));
+}
+
 // Returns the end of a message: each failure's sentence once, and one for all servers that have
 // just started. If these have enough votes, of which `missing` are missing, it says when to try
 // again.
@@ -166,16 +177,14 @@ std::string reasons(const std::vector<std::exception_ptr>& failures, std::size_t
         continue;
       }
       started.push_back(failed->subject());
-      waits.push_back(std::max(why->delay - why->up, Milliseconds(1000)));
+      waits.push_back(time_left(*why));
       delay = why->delay;
     } catch (const redis::Interrupted&) {  // the session ends
     }
   }
   std::ranges::sort(waits);
   if (!started.empty()) {
-    texts.insert(join(started, ", ") +
-                 ": just started and may have forgotten a lock: no vote before it is up for " +
-                 format_duration(delay));
+    texts.insert(join(started, ", ") + ": " + describe_fresh(delay) + ": no vote yet");
   }
   std::string text = texts.empty() ? "" : ": " + join({texts.begin(), texts.end()}, "; ");
   if (missing == 0 || waits.size() < missing) return text;
@@ -210,10 +219,8 @@ struct FailureWording {
   }
 
   std::string operator()(const lock::JustStarted& it) const {
-    return subject + ": it started " +
-           (it.up < Milliseconds(1000) ? "just now" : format_duration(it.up) + " ago") +
-           " and may have forgotten a lock: no vote before it is up for " +
-           format_duration(it.delay);
+    return subject + ": " + describe_fresh(it.delay) + ": no vote for another " +
+           format_duration(time_left(it));
   }
 
   std::string operator()(const lock::TooFewReplicas& it) const {

@@ -67,8 +67,14 @@ struct ServerWording {
   }
 
   ProblemText operator()(const lock::FreshRestart& it) const {
-    return {"the server has been up for " + std::to_string(it.uptime_s) +
-                "s: it may have forgotten older locks, and their holders may not know that yet",
+    const std::string forgets =
+        "it may have forgotten older locks, and their holders might not know that yet";
+    if (it.uptime_s < 0) {
+      return {"the server's clock was set back by " +
+              format_duration(std::chrono::seconds(-it.uptime_s)) +
+              " or more, so the server cannot tell how long it has been up: " + forgets};
+    }
+    return {"the server has been up for " + std::to_string(it.uptime_s) + "s: " + forgets,
             remedies.rlock("doctor", "again in a minute")};
   }
 

@@ -59,7 +59,7 @@ struct NoPersistence {
 
 struct FreshRestart {
   static constexpr const char* k_code = "fresh_restart";
-  std::int64_t uptime_s = 0;
+  std::int64_t uptime_s = 0;  // negative: the clock was set back since the start
 };
 
 struct ClusterDown {

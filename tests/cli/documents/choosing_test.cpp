@@ -224,7 +224,12 @@ TEST_CASE("choosing: a server whose clock was set back since its start counts as
   const Result refused = exec("24h");
   CAPTURE(refused.err);
   CHECK(refused.status == 69);
-  CHECK(has(refused.err, "may have forgotten a lock"));
+  CHECK(has(refused.err,
+            ": may have started within the last 1d00h and may have forgotten a lock: no vote yet; "
+            "try again in "));
+  const Result doctor = invoke(clock.server().unix_url(), {"doctor"});
+  CHECK(has(doctor.out, "the server's clock was set back by "));
+  CHECK(has(doctor.out, " or more, so the server cannot tell how long it has been up: "));
   // Its uptime tells nothing for an hour, but it has been met.
   CHECK(exec("2s").status == 69);
   CHECK(wait_until([&] { return exec("2s").status == 0; }));

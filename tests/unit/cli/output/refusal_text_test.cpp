@@ -113,8 +113,8 @@ TEST_CASE("of a majority that did not answer, each reason is told once") {
       pointer(redis::Unavailable("redis://a: away")), pointer(redis::Interrupted()),
       pointer(Refused("job", lock::InUse{"list"}))};
   const std::string reasons =
-      ": job: a list, not a lock; redis://a: away; redis://b: just started and may have "
-      "forgotten a lock: no vote before it is up for 30s";
+      ": job: a list, not a lock; redis://a: away; redis://b: may have started within the last "
+      "30s and may have forgotten a lock: no vote yet";
   CHECK(told("", lock::TooFew{5, 3, Purpose::renew, failures, 0}) ==
         "too few of the 5 servers answered, 3 are needed to renew the lock" + reasons);
   CHECK(told("", lock::TooFew{5, 3, Purpose::listen, {}, 2}) ==
@@ -131,8 +131,8 @@ TEST_CASE("servers that have just started are told once, and when enough of them
   const std::vector<std::exception_ptr> all = {started("redis://a", 2000),
                                                started("redis://b", 5000), started("redis://c", 0)};
   const std::string text =
-      ": redis://a, redis://b, redis://c: just started and may have forgotten a lock: no vote "
-      "before it is up for 30s; try again in 28s";
+      ": redis://a, redis://b, redis://c: may have started within the last 30s and may have "
+      "forgotten a lock: no vote yet; try again in 28s";
   CHECK(told("", lock::TooFew{3, 2, Purpose::take, all, 0}) ==
         "too few of the 3 servers answered, 2 are needed to take the lock" + text);
 }
@@ -143,9 +143,10 @@ TEST_CASE("other failures are told with the server, or with the lock") {
   CHECK(told("a\nb", lock::LateToken{3, 2}) ==
         "a\\nb: too late: the lease ended, or the lock was deleted, before 2 of the 3 servers knew "
         "its fencing token");
-  CHECK(told(url, lock::JustStarted{Milliseconds(999), Milliseconds(30'000)}) ==
-        "redis://a: it started just now and may have forgotten a lock: no vote before it is up for "
-        "30s");
+  CHECK(
+      told(url, lock::JustStarted{Milliseconds(999), Milliseconds(30'000)}) ==
+      "redis://a: may have started within the last 30s and may have forgotten a lock: no vote for "
+      "another 29s");
   CHECK(told(url, lock::TooFewReplicas{1, 2}) ==
         "redis://a: the lock is on 1 replica, and must be on 2: given back");
   CHECK(told(url, lock::SlowAnswers{Milliseconds(1000)}) ==

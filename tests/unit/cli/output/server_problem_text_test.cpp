@@ -82,8 +82,13 @@ TEST_CASE("what a server's end would cost") {
         "next renewal, and others may acquire their locks before | " +
             k_redis_cli + "CONFIG SET appendonly yes  # as an administrator");
   CHECK(told(FreshRestart{7}) ==
-        "the server has been up for 7s: it may have forgotten older locks, and their holders may "
-        "not know that yet | rlock -r redis://db.example.org:7000/3 doctor  # again in a minute");
+        "the server has been up for 7s: it may have forgotten older locks, and their holders "
+        "might not know that yet | rlock -r redis://db.example.org:7000/3 doctor  # again in a "
+        "minute");
+  CHECK(told(FreshRestart{-3589}) ==
+        "the server's clock was set back by 59m49s or more, so the server cannot tell how long it "
+        "has been up: it may have forgotten older locks, and their holders might not know that "
+        "yet | ");
 }
 
 TEST_CASE("clocks and rights") {
