@@ -19,7 +19,8 @@ struct Config {
 
 // Reads `file`, or /etc/rlock.toml and then the user's rlock.toml, which overrides it and, like it,
 // need not exist. Throws Error (config) for a file that cannot be read, has unknown settings,
-// names a server although others may write it, or has a password and is open to everybody.
+// names a server although others than this user and root may write it, or has a password and is
+// open to everybody.
 [[nodiscard]] Config read_config(const std::optional<std::string>& file);
 
 }  // namespace rlock::cli

@@ -74,6 +74,11 @@ std::string read_all(int fd, const std::string& path, Extent extent, Millisecond
   }
 }
 
+void refuse_if_foreign(const TextFile& file, const std::string& what) {
+  if (file.owner == ::geteuid() || file.owner == 0) return;
+  refuse_file(file.path, what + ", and belongs to another user: give it to this one, or root");
+}
+
 }  // namespace
 
 void refuse_file(const std::string& path, const std::string& why) {
@@ -97,7 +102,9 @@ std::optional<TextFile> read_text_file(const std::string& path, Extent extent,
 }
 
 void refuse_if_shared(const TextFile& file) {
-  if (!S_ISREG(file.mode) || (file.mode & (S_IWGRP | S_IWOTH)) == 0) return;
+  if (!S_ISREG(file.mode)) return;
+  refuse_if_foreign(file, "names a server");
+  if ((file.mode & (S_IWGRP | S_IWOTH)) == 0) return;
   refuse_file(file.path, std::string("names a server, and ") +
                              ((file.mode & S_IWOTH) != 0 ? "everybody" : "its group") +
                              " may change it: chmod go-w " + shell_quote(file.path));
@@ -105,16 +112,13 @@ void refuse_if_shared(const TextFile& file) {
 
 void refuse_if_exposed(const TextFile& file) {
   if (!S_ISREG(file.mode)) return;
-  const bool is_ours = file.owner == ::geteuid();
-  if (!is_ours && file.owner != 0) {
-    refuse_file(file.path,
-                "holds a password, and belongs to another user: give it to this one, or root");
-  }
+  refuse_if_foreign(file, "holds a password");
   if ((file.mode & (S_IROTH | S_IWOTH)) != 0) {
     // Of root's file we are one of the group, or soon none who may read it.
     refuse_file(file.path, std::string("holds a password, and everybody may ") +
                                ((file.mode & S_IROTH) != 0 ? "read" : "change") + " it: chmod " +
-                               (is_ours ? "600 " : "640 ") + shell_quote(file.path));
+                               (file.owner == ::geteuid() ? "600 " : "640 ") +
+                               shell_quote(file.path));
   }
 }
 

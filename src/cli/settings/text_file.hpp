@@ -31,8 +31,9 @@ enum class Extent { all, first_line };
 // Throws Error (config) that the file `path` cannot be used.
 [[noreturn]] void refuse_file(const std::string& path, const std::string& why);
 
-// Throws Error (config) if others than its owner may write a file that names a server. They could
-// send a run to another server, where it would not meet the others. Accepts all pipes and devices.
+// Throws Error (config) if others than this user and root may write a file that names a server.
+// They could send a run to another server, where it would not meet the others. Accepts all pipes
+// and devices.
 void refuse_if_shared(const TextFile& file);
 
 // Throws Error (config) if a file with a password is open to others than its owner and group, or

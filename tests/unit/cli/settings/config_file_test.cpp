@@ -273,12 +273,16 @@ TEST_CASE("a password in a file that everybody can read is refused, with the rem
   }
 }
 
-TEST_CASE("a password in a file of another user is refused, unless that is root") {
+TEST_CASE("a password, or a server, in a file of another user is refused, unless that is root") {
   if (::geteuid() != 0) return;  // nobody else can give files away
   const Scratch scratch;
   const std::string path = scratch.write("rlock.toml", "redis = \"redis://u:pw@h\"\n");
   REQUIRE(::chown(path.c_str(), 12345, 0) == 0);
-  CHECK(has(complaint_of(path), "belongs to another user"));
+  CHECK(has(complaint_of(path), "holds a password, and belongs to another user"));
+  scratch.write("rlock.toml", "redis = \"redis://h\"\n");
+  CHECK(has(complaint_of(path), "names a server, and belongs to another user"));
+  scratch.write("rlock.toml", "timeout = 5\n");
+  CHECK(complaint_of(path).empty());
 }
 
 TEST_CASE("the user's file is found in XDG_CONFIG_HOME, else in HOME") {
