@@ -158,15 +158,16 @@ std::string suggestion(const CLI::App& app, const CLI::App& command, const std::
 }
 
 // Returns what a user of flock(1) should know about this option, which exec and acquire do not
-// have.
-std::string advice_for_flock(const std::string& option) {
+// have. Only exec has a CMD.
+std::string advice_for_flock(const std::string& option, bool is_exec) {
   if (option == "-o" || option == "--close") {
-    return "is not needed: CMD gets no descriptor of the lock, and no process that CMD leaves "
-           "keeps "
-           "the lock";
+    return is_exec ? "is not needed: CMD gets no descriptor of the lock, and no process that CMD "
+                     "leaves keeps the lock"
+                   : "is not needed: the lock has no descriptor that a process could inherit";
   }
   if (option == "-F" || option == "--no-fork") {
-    return "is not possible: rlock has to run beside CMD, to renew the lock";
+    return is_exec ? "is not possible: rlock has to run beside CMD, to renew the lock"
+                   : "is not possible: a background process has to renew the lock";
   }
   if (option == "-e") return "is not needed: a lock without -s is exclusive";
   if (option == "-u" || option == "--unlock") return "is a command of its own: rlock unlock";
@@ -226,8 +227,9 @@ std::string describe_extra(const CLI::App& app, const CLI::App& chosen, const st
     return "'" + one_line(name) + "' is an option of " + owner->get_name() + ": put it after '" +
            owner->get_name() + "'";
   }
-  const bool takes_lock = chosen.get_name() == "exec" || chosen.get_name() == "acquire";
-  const std::string advice = takes_lock ? advice_for_flock(name) : "";
+  const bool is_exec = chosen.get_name() == "exec";
+  const bool takes_lock = is_exec || chosen.get_name() == "acquire";
+  const std::string advice = takes_lock ? advice_for_flock(name, is_exec) : "";
   if (!advice.empty()) return chosen.get_name() + ": '" + name + "' " + advice;
   return "unknown option '" + one_line(extra) + "'" +
          suggestion(app, chosen, extra.substr(0, extra.find('=')), words);

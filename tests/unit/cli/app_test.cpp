@@ -1,6 +1,7 @@
 #include "cli/app.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -116,9 +117,12 @@ TEST_CASE("names that flock(1) has for -n mean the same, and help does not show 
 
 TEST_CASE("options of flock(1) that rlock does not need are told why") {
   for (const char* command : {"exec", "acquire"}) {
-    for (const char* option : {"-o", "--close"}) {
-      CHECK(has(complaint({command, option, "job", "--", "true"}),
-                std::string(option) + "' is not needed: CMD gets no descriptor of the lock"));
+    const bool has_command = std::string_view(command) == "exec";
+    for (const char* option : {"-o", "--close", "-F", "--no-fork"}) {
+      const std::string text = complaint({command, option, "job"});
+      CAPTURE(text);
+      CHECK(has(text, std::string(option) + "' is not "));
+      CHECK(has(text, " CMD") == has_command);
     }
     CHECK(has(complaint({command, "-e", "job"}), "a lock without -s is exclusive"));
   }
