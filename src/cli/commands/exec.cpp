@@ -150,10 +150,14 @@ Supervisor::Options supervision(const ExecPlan& plan, HeldLocks& locks,
 // Returns how to run what the user perhaps took for a shell's command line, or nothing.
 std::string advice_for_shell(const std::string& program) {
   constexpr std::array k_builtins = {
-      ".",     "[[",    ":",      "alias", "case", "cd",   "command", "declare", "eval",
-      "exec",  "exit",  "export", "for",   "if",   "let",  "local",   "read",    "set",
-      "shift", "shopt", "source", "times", "trap", "type", "typeset", "ulimit",  "umask",
-      "unset", "until", "wait",   "while", "{",    "("};
+      ".",       "[[",     "!",       ":",         "alias",    "bg",     "break",    "builtin",
+      "case",    "cd",     "command", "continue",  "declare",  "dirs",   "disown",   "eval",
+      "exec",    "exit",   "export",  "fc",        "fg",       "for",    "function", "getopts",
+      "hash",    "help",   "history", "if",        "jobs",     "let",    "local",    "mapfile",
+      "popd",    "pushd",  "read",    "readarray", "readonly", "return", "select",   "set",
+      "shift",   "shopt",  "source",  "suspend",   "time",     "times",  "trap",     "type",
+      "typeset", "ulimit", "umask",   "unalias",   "unset",    "until",  "wait",     "while",
+      "{",       "("};
   if (std::ranges::find(k_builtins, program) != k_builtins.end()) {
     return "; it is a word of the shell: give one string to -c in the place of '-- CMD'";
   }
@@ -167,7 +171,8 @@ void start_command(Supervisor& supervisor, const process::Command& command) {
   try {
     supervisor.start(command);
   } catch (const Error& error) {
-    if (error.status() != ExitStatus::not_found) throw;
+    // "." is a directory, too.
+    if (error.status() != ExitStatus::not_found && command.argv[0] != ".") throw;
     throw Error(error.status(), error.what() + advice_for_shell(command.argv[0]));
   }
 }

@@ -52,9 +52,12 @@ Result run_with_held(const Server& server, const std::string& held) {
 
 TEST_CASE("exec: a line for a shell, and a word of the shell, are told that -c is for them") {
   const Server server;
-  for (const char* command : {"a && b", "ls -l", "a|b", "X=1", "cd", "source", "if", "ulimit"}) {
+  for (const char* command : {"a && b", "ls -l", "a|b", "X=1", "cd", "source", "if", "ulimit",
+                              "export", "eval", "set", "!", "pushd", "readonly", "disown"}) {
     check_refused(server, {"job", "--", command}, 127, " -c in the place of '-- CMD'");
   }
+  // In each directory of PATH, it is the directory itself.
+  check_refused(server, {"job", "--", ".", "./settings"}, 126, " -c in the place of '-- CMD'");
   CHECK_FALSE(has(run(exec(server, {"job", "--", "no-such-program"})).err, "-c"));
   CHECK_FALSE(has(run(exec(server, {"job", "--", "/no/such/program"})).err, "-c"));
 }
