@@ -254,7 +254,7 @@ complete -c rlock -n '__rlock_in acquire' -l export -f -a 'sh fish' -d 'Print sh
 complete -c rlock -n '__rlock_in renew unlock' -l owner -x -a '(__rlock_offer_holders)' -d 'Owner that holds the lock'
 complete -c rlock -n '__rlock_in unlock' -l force -d 'Break the lock and wake the waiters'
 complete -c rlock -n '__rlock_in unlock' -s y -l yes -d 'Break the lock without asking'
-complete -c rlock -n '__rlock_in unlock' -l kind -x -a 'simple hash' -d 'Break a string or a hash that may not be a lock'
+complete -c rlock -n '__rlock_in unlock' -l kind -x -a 'simple hash' -d 'Break a string or a hash that might not be a lock'
 complete -c rlock -n '__rlock_in evict' -l dead -d 'Evict all waiters that are dead'
 complete -c rlock -n '__rlock_in evict' -s y -l yes -d 'Evict the dead waiters without asking'
 complete -c rlock -n '__rlock_in list' -l stuck -d 'Show only locks with a problem'

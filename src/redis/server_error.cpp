@@ -93,7 +93,8 @@ const Rule& find_rule(const std::string& text) {
 
 // In a script, Redis before 7.2 does not name the command that the user may not run.
 constexpr const char* k_unnamed_right =
-    "this user may not run a command that rlock's scripts need; see Access control in man rlock";
+    "this user is not allowed to run a command that rlock's scripts need; see Access control in "
+    "man rlock";
 
 // Returns what the user may not do.
 std::string missing_right(const std::string& text) {
@@ -108,7 +109,7 @@ std::string missing_right(const std::string& text) {
     what = "use a key of the lock";
   }
   if (what.empty()) return k_unnamed_right;
-  return "this user may not " + what + "; see Access control in man rlock";
+  return "this user is not allowed to " + what + "; see Access control in man rlock";
 }
 
 std::string words_for(const std::string& text) {

@@ -52,7 +52,8 @@ std::string describe(const lock::Eviction& eviction) {
 std::string describe_unknown(std::size_t count) {
   if (count == 0) return "";
   return "; " + plural(count, "waiter") + (count == 1 ? " is" : " are") +
-         " left that may be dead: this server does not see all listeners, or this user may not ask";
+         " left that may be dead: this server does not see all listeners, or this user is not "
+         "allowed to ask";
 }
 
 int evict_dead(const Globals& globals, const EvictOptions& options, redis::Client& client) {

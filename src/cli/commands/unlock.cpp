@@ -77,7 +77,7 @@ std::string describe_woken(const FoundLock& found) {
   const std::string waiters = describe_waiters(found);
   if (!waiters.empty()) return "woke its waiters" + waiters;
   return found.listening ? "nobody seems to wait"
-                         : "woke who waits, if anybody: this user may not run PUBSUB";
+                         : "woke who waits, if anybody: this user is not allowed to run PUBSUB";
 }
 
 // Returns the end of a sentence about the lock on this server.
@@ -229,7 +229,7 @@ Action set_up_unlock(OptionSet command, const Invocation& invocation) {
   command.add_flag("-y,--yes", options->yes, "Break the lock without asking");
   command.require("--yes", "--force");
   command.add_value("--kind", &options->kind, "KIND",
-                    "Break a string or a hash that may not be a lock", {"simple", "hash"});
+                    "Break a string or a hash that might not be a lock", {"simple", "hash"});
   command.require("--kind", "--force");
   options->key_format.add_to(command);
   return [&invocation, options] { return run_unlock(invocation.globals, *options); };

@@ -195,7 +195,7 @@ struct LockWording {
                              (it.waiters.count == 1 ? " is" : " are") +
                              " alive: " + named(it.waiters) + "; ";
     if (it.because == Because::not_permitted) {
-      return {text + "this user may not ask who listens",
+      return {text + "this user is not allowed to ask who listens",
               remedies.as_administrator("ACL SETUSER " + remedies.user() + " +pubsub")};
     }
     if (it.because == Because::beyond) {

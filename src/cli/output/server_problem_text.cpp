@@ -116,7 +116,7 @@ struct ServerWording {
   }
 
   ProblemText operator()(const lock::NotPermitted&) const {
-    return {"this user may not run INFO: rlock cannot check the settings of the server",
+    return {"this user is not allowed to run INFO: rlock cannot check the settings of the server",
             remedies.as_administrator("ACL SETUSER " + remedies.user() + " +info")};
   }
 };

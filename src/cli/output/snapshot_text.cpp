@@ -207,7 +207,7 @@ std::string describe(const ProblemText& problem, Room room) {
 // Returns what to say of clients that wait without a queue, or nothing if there are none.
 std::string describe_listening(const Snapshot& snapshot) {
   if (!snapshot.listening) {
-    return "waiters without a queue are unknown: this user may not run PUBSUB";
+    return "waiters without a queue are unknown: this user is not allowed to run PUBSUB";
   }
   if (*snapshot.listening == 0) return "";
   return plural(*snapshot.listening, "listener") + ": waiting without a queue, or watching";

@@ -192,7 +192,7 @@ TEST_CASE("remedies: of a run whose user lacks a right") {
       invoke({"--user", "bob", "-r", "redis://" + guarded.host + "/3", "exec", "job", "--", "true"},
              password);
   CAPTURE(result.err);
-  if (has(result.err, "may not run hset")) return;  // Redis 7.2 names it
+  if (has(result.err, "is not allowed to run hset")) return;  // Redis 7.2 names it
   const Words hints = commands_in(result.err, "to see which: ");
   REQUIRE(hints.size() == 1);
   paste(hints[0], password, 1);

@@ -122,7 +122,7 @@ TEST_CASE("who may not ask who listens is told that nobody knows, not that nobod
   CHECK(look({"list"}).ends_with(" -\n"));
   CHECK(has(look({"list", "--json"}), "\"listening\":null"));
   CHECK(has(look({"inspect-queue", "--json", "job"}), "\"listening\":null"));
-  CHECK(has(look({"inspect-queue", "job"}), "may not run PUBSUB"));
+  CHECK(has(look({"inspect-queue", "job"}), "is not allowed to run PUBSUB"));
   CHECK(has(look({"watch", "--for", "0", "job"}), ", waiters unknown"));
 }
 

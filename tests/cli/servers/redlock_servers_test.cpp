@@ -205,7 +205,7 @@ TEST_CASE("Redlock: why a token cannot be made known is told") {
   for (int i = 0; i < 2; ++i) quorum[i].command({"ACL", "SETUSER", "default", "-set"});
   const Result result = run(quorum.rlock("exec", {"--fence", "job", "--", "true"}));
   CHECK(result.status == 77);
-  CHECK(has(result.err, "this user may not run "));
+  CHECK(has(result.err, "this user is not allowed to run "));
   CHECK(is_one_message(result.err));
   CHECK(quorum.becomes_free_of("job"));
 }

@@ -94,11 +94,11 @@ TEST_CASE("words: what a server refuses is told in our words first, without scri
   SUBCASE("a missing command in a script, and a missing command") {
     server.command({"ACL", "SETUSER", "bob", "on", ">pw", "~*", "&*", "+@all", "-hset"});
     const std::string as_bob = "redis://bob:pw@" + url.substr(8);
-    check_words(invoke({"-r", as_bob, "exec", "job", "--", "true"}), url, "this user may not run",
-                "; the server says: ");
+    check_words(invoke({"-r", as_bob, "exec", "job", "--", "true"}), url,
+                "this user is not allowed to run", "; the server says: ");
     server.command({"ACL", "SETUSER", "bob", "-eval", "-evalsha"});
-    check_words(invoke({"-r", as_bob, "exec", "job", "--", "true"}), url, "not run evalsha",
-                "NOPERM");
+    check_words(invoke({"-r", as_bob, "exec", "job", "--", "true"}), url,
+                "not allowed to run evalsha", "NOPERM");
   }
   SUBCASE("a password") {
     server.command({"CONFIG", "SET", "requirepass", "pw"});

@@ -120,13 +120,13 @@ TEST_CASE("a server error names no script and no line of one") {
 TEST_CASE("a server error names the right that is missing") {
   const auto told = [](const char* text) { return std::string(ServerError("s", text).what()); };
   CHECK(has(told("NOPERM User bob has no permissions to run the 'evalsha' command"),
-            "not run evalsha"));
+            "not allowed to run evalsha"));
   CHECK(has(told("ERR ACL failure in script: User bob has no permissions to run the 'hset' command "
                  "script: 5609, on @user_script:1."),
-            "not run hset"));
+            "not allowed to run hset"));
   CHECK(has(told("NOPERM this user has no permissions to access one of the keys used as arguments"),
-            "not use a key"));
-  CHECK(has(told("NOPERM No permissions to access a key"), "not use a key"));
+            "not allowed to use a key"));
+  CHECK(has(told("NOPERM No permissions to access a key"), "not allowed to use a key"));
   CHECK(has(told("NOPERM No permissions to access a channel"), "on a channel"));
   const ServerError unnamed("s", "ERR The user executing the script can't run this command");
   CHECK(unnamed.lacks_unnamed_right());

@@ -55,7 +55,8 @@ TEST_CASE("where a server does not name the right that is missing, rlock doctor 
     return cli::describe_error(error, sparse.globals);
   };
   CHECK(told("redis://b:6379") ==
-        "redis://b:6379: this user may not run a command that rlock's scripts need; see Access "
+        "redis://b:6379: this user is not allowed to run a command that rlock's scripts need; see "
+        "Access "
         "control in man rlock; the server says: ERR The user executing the script can't run this; "
         "to see which: rlock -r redis://b:6379 doctor");
   CHECK(told("else").ends_with("; to see which: rlock -r redis://a:6379 doctor"));

@@ -113,6 +113,6 @@ TEST_CASE("clocks and rights") {
   CHECK(told(LacksRights{Use::looks, {"hset"}}) ==
         "this user may look at locks, but not take them; it lacks hset" + man);
   CHECK(told(NotPermitted{}) ==
-        "this user may not run INFO: rlock cannot check the settings of the server | " +
+        "this user is not allowed to run INFO: rlock cannot check the settings of the server | " +
             k_redis_cli + "ACL SETUSER default +info  # as an administrator");
 }

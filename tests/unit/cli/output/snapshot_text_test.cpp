@@ -82,8 +82,9 @@ TEST_CASE("who listens is told, or that nobody knows") {
   CHECK(to_text(snapshot, std::nullopt, Detail::people) ==
         "job: free\n\n1 listener: waiting without a queue, or watching\n");
   snapshot.listening = std::nullopt;
-  CHECK(to_text(snapshot, std::nullopt, Detail::people) ==
-        "job: free\n\nwaiters without a queue are unknown: this user may not run PUBSUB\n");
+  CHECK(
+      to_text(snapshot, std::nullopt, Detail::people) ==
+      "job: free\n\nwaiters without a queue are unknown: this user is not allowed to run PUBSUB\n");
 }
 
 TEST_CASE("a free lock is one line") {
