@@ -63,8 +63,8 @@ struct RefusalWording {
   RefusalText operator()(const lock::NotALock& it) const {
     using If = lock::NotALock::If;
     if (it.breakable == If::hash) {
-      return {name() + ": a hash that might not be a lock: its owners are not UUID:NUMBER",
-              "if it is a lock, --kind hash breaks it"};
+      return {name() + ": a hash that may not be a lock: its owners are not UUID:NUMBER",
+              "if it is a lock, unlock --force --kind hash breaks it"};
     }
     return {
         name() + ": the name is in use by something else (" + escape_for_terminal(it.found) + ")",

@@ -7,6 +7,7 @@
 #include "base/escape.hpp"
 #include "base/words.hpp"
 #include "cli/output/holder_text.hpp"
+#include "lock/servers/any_hash.hpp"
 #include "lock/servers/kept_hold.hpp"
 
 namespace rlock::cli {
@@ -30,6 +31,7 @@ OwnHold find_own_hold(const std::string& name, const std::optional<std::string>&
 
 lock::Wish wish_for_own(const std::string& name, const OwnHold& own, const lock::Terms& terms,
                         lock::Session& session) {
+  lock::refuse_any_hash(session, name, own.owner);
   lock::Wish wish{name, own.owner, {}, terms};
   wish.outer = own.outer;
   wish.kind = lock::held_kind(session, name, own.owner);

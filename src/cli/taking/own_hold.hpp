@@ -27,7 +27,7 @@ struct OwnHold {
 
 // Returns the wish with which `own` is renewed or given back. Asks the server as what kind of lock
 // it is held. An owner that is a permit of Redisson may be given as inspect-queue shows it. Throws
-// as lock::held_kind.
+// as lock::held_kind and lock::refuse_any_hash.
 [[nodiscard]] lock::Wish wish_for_own(const std::string& name, const OwnHold& own,
                                       const lock::Terms& terms, lock::Session& session);
 

@@ -29,7 +29,7 @@ struct InUse {
   std::string found;  // as the scripts call it, such as "list" or "read-write lock"
 };
 
-// There is no lock to be broken, and no queue.
+// There is no lock to be broken, renewed or released, and no queue.
 struct NotALock {
   static constexpr const char* k_code = "not_a_lock";
   // Whether it is a lock if the user says so: a string, or a hash with owners like an

@@ -1,13 +1,16 @@
 // Hashes of an application whose fields look like owners and hold counts: nobody is told to delete
 // one, and nothing deletes one that is not named with a second word.
+#include <csignal>
 #include <string>
 
 #include <doctest/doctest.h>
 
+#include "cli/inspection/remedies_fixture.hpp"
 #include "support/foreign_owner.hpp"
 #include "support/invoke.hpp"
 #include "support/process.hpp"
 #include "support/pty.hpp"
+#include "support/quorum.hpp"
 #include "support/server.hpp"
 #include "support/words.hpp"
 
@@ -98,10 +101,9 @@ TEST_CASE("any hash: unlock --force breaks it only with --kind hash") {
     CHECK(server.command({"DUMP", "page:hits"}) == before);
   }
   const Result refused = run(argv_for(server, {"unlock", "--force", "-y", "page:hits"}));
-  CHECK(
-      refused.err ==
-      "rlock: page:hits: a hash that might not be a lock: its owners are not UUID:NUMBER: if it is "
-      "a lock, --kind hash breaks it\n");
+  CHECK(refused.err ==
+        "rlock: page:hits: a hash that may not be a lock: its owners are not UUID:NUMBER: if it is "
+        "a lock, unlock --force --kind hash breaks it\n");
   Pty asked(argv_for(server, {"unlock", "--force", "page:hits"}));
   CHECK(asked.wait().status == 76);
   CHECK(server.command({"DUMP", "page:hits"}) == before);
@@ -133,4 +135,55 @@ TEST_CASE("any hash: locks of Redisson are broken without a second word") {
   CHECK(run(argv_for(server, {"unlock", "--force", "-y", "--kind", "hash", "job"})).status == 0);
   server.command({"SET", "job", k_foreign_owner});
   CHECK(run(argv_for(server, {"unlock", "--force", "-y", "--kind", "hash", "job"})).status == 76);
+}
+
+TEST_CASE("any hash: nothing is released or renewed for an owner that no lock client makes") {
+  Server server;
+  server.command({"HSET", "page:hits", "2026:11", "4711"});
+  SUBCASE("plain") {}
+  SUBCASE("beside an owner") { server.command({"HSET", "page:hits", k_foreign_owner, "1"}); }
+  SUBCASE("as a reader") { server.command({"HSET", "page:hits", "mode", "read"}); }
+  SUBCASE("as a writer") {
+    server.command({"HSET", "page:hits", "mode", "write", "2026:11:write", "1"});
+  }
+  SUBCASE("with a count of 1") { server.command({"HSET", "page:hits", "2026:11", "1"}); }
+  server.command({"PEXPIRE", "page:hits", "3599000"});
+  const std::string before = server.command({"DUMP", "page:hits"});
+  const EnvChanges held{{"RLOCK_NAME", "page:hits"}, {"RLOCK_OWNER", "2026:11"}};
+  for (const std::string command : {"unlock", "renew"}) {
+    for (const Result& refused :
+         {run(argv_for(server, {command, "--owner", "2026:11", "page:hits"})),
+          run(argv_for(server, {command, "page:hits"}), {.env = held})}) {
+      CHECK(refused.status == 76);
+      CHECK(refused.err ==
+            "rlock: page:hits: a hash that may not be a lock: its owners are not UUID:NUMBER: if "
+            "it is a lock, unlock --force --kind hash breaks it\n");
+    }
+  }
+  CHECK(server.command({"DUMP", "page:hits"}) == before);
+  CHECK(pttl(server, "page:hits") > 3'000'000);
+}
+
+TEST_CASE("any hash: nor on several servers") {
+  Quorum servers(3);
+  servers[1].command({"HSET", "page:hits", "2026:11", "4711"});
+  for (const char* command : {"unlock", "renew"}) {
+    CHECK(run(servers.rlock(command, {"--owner", "2026:11", "page:hits"})).status == 76);
+  }
+  CHECK(servers[1].command({"HGETALL", "page:hits"}) == "2026:11\n4711");
+  CHECK(pttl(servers[1], "page:hits") == -1);
+}
+
+TEST_CASE("any hash: the value of a string lock is an owner, whatever it looks like") {
+  Server server;
+  const Words take{"acquire", "--kind", "simple", "--token", "2026:11", "--no-watchdog", "job"};
+  REQUIRE(run(argv_for(server, take)).status == 0);
+  CHECK(run(argv_for(server, {"renew", "--owner", "2026:11", "job"})).status == 0);
+  CHECK(run(argv_for(server, {"unlock", "--owner", "2026:11", "job"})).status == 0);
+  CHECK(server.command({"EXISTS", "job"}) == "0");
+  // The lock of another owner since then.
+  server.command({"HSET", "job", k_foreign_owner, "1"});
+  for (const char* command : {"unlock", "renew"}) {
+    CHECK(run(argv_for(server, {command, "--owner", "2026:11", "job"})).status == 1);
+  }
 }
