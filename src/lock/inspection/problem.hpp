@@ -34,7 +34,8 @@ struct NoExpiry {
 // A process of this host that ended without a release.
 struct DeadHolder {
   static constexpr const char* k_code = "dead_holder";
-  enum class Of { lock, string, shared };  // shared: other owners may hold the lock, too
+  // shared: other owners may hold the lock, too, or other fields of the hash are an application's.
+  enum class Of { lock, string, shared };
   std::string owner;
   std::int64_t pid = 0;
   std::optional<Milliseconds> left;  // of its hold; nothing: it has no expiry

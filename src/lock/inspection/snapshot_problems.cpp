@@ -50,6 +50,7 @@ std::vector<std::string> lasting_permits(const Snapshot& snapshot) {
 DeadHolder::Of what_is_held(const Snapshot& snapshot, const Holder& holder) {
   using Of = DeadHolder::Of;
   if (snapshot.is(Shape::string)) return Of::string;
+  if (snapshot.ambiguity == Ambiguity::hash) return Of::shared;
   const bool is_shared = snapshot.kind && traits_of(*snapshot.kind).is_shared;
   return is_shared && holder.mode != Holder::Mode::write ? Of::shared : Of::lock;
 }

@@ -137,6 +137,49 @@ TEST_CASE("any hash: locks of Redisson are broken without a second word") {
   CHECK(run(argv_for(server, {"unlock", "--force", "-y", "--kind", "hash", "job"})).status == 76);
 }
 
+TEST_CASE("any hash: each advised command works, beside the field of an application") {
+  Server server;
+  Process holder(argv_for(server, {"exec", "--lease", "10m", "page:hits", "--", "sh", "-c",
+                                   "echo held; exec sleep 600"}));
+  holder.wait_for_stdout("held");
+  std::string owner = server.command({"HKEYS", "page:hits"});
+  SUBCASE("the holder is dead") {
+    holder.signal(SIGKILL);
+    holder.wait();
+  }
+  SUBCASE("the holder is late") {
+    const std::string told = R"({"host":"web1","pid":7,"lease":600000,"renews":1})";
+    server.command({"DEL", "page:hits"});
+    holder.signal(SIGTERM);
+    holder.wait();
+    owner = k_foreign_owner;
+    server.command({"HSET", "page:hits", owner, "1"});
+    server.command({"HSET", "rlock_info:{page:hits}", owner, told});
+    server.command({"PEXPIRE", "rlock_info:{page:hits}", "600000"});
+    server.command({"PEXPIRE", "page:hits", "300000"});
+  }
+  server.command({"HSET", "page:hits", "2026:11", "4711"});
+  for (const Words& words : {Words{"doctor", "page:hits"}, Words{"inspect-queue", "page:hits"},
+                             Words{"list", "--json"}}) {
+    CAPTURE(words);
+    CHECK_FALSE(has(said(server, words), "--force"));
+  }
+  const Words hints = remedies::commands_in(said(server, {"inspect-queue", "page:hits"}), "hint: ");
+  REQUIRE(hints.size() == 1);
+  remedies::paste(hints[0], {});
+  CHECK(server.command({"HGETALL", "page:hits"}) == "2026:11\n4711");
+}
+
+TEST_CASE("any hash: of several holders, a run shows the command that lists them") {
+  Server server;
+  server.command({"HSET", "page:hits", k_foreign_owner, "1", "2026:11", "4711"});
+  const std::string refusal = said(server, {"exec", "-n", "page:hits", "--", "true"});
+  CHECK_FALSE(offers_to_break(refusal));
+  const Words commands = remedies::commands_in(refusal, "to see its holders: ");
+  REQUIRE(commands.size() == 1);
+  remedies::paste(commands[0], {});
+}
+
 TEST_CASE("any hash: nothing is released or renewed for an owner that no lock client makes") {
   Server server;
   server.command({"HSET", "page:hits", "2026:11", "4711"});
