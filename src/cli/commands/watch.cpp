@@ -167,11 +167,12 @@ class Watch {
   }
 
   void tell(const Looked& looked) {
-    states_[looked.lock] = looked.snapshot->held;
+    // What is no lock is neither held nor free.
+    const lock::Snapshot& snapshot = *looked.snapshot;
+    states_[looked.lock] = snapshot.is_unknown ? std::nullopt : std::optional<bool>(snapshot.held);
     was_seen_ = true;
     screen_.show(looked);
     warn(looked);
-    const lock::Snapshot& snapshot = *looked.snapshot;
     for (const LockEvent& event : looked.events) {
       if (plan_.json) {
         lines_ += json_line(event, snapshot);
@@ -222,10 +223,11 @@ class Watch {
   Paint paint_;
   process::Signals& signals_;
   LockWatcher watcher_;
-  std::vector<std::optional<bool>> states_;  // whether each lock is held; nothing: not known now
-  bool was_seen_ = false;                    // whether every lock was seen once
-  std::string lines_;                        // to be written
-  std::size_t written_ = 0;                  // of them
+  // Whether each lock is held. Nothing: not known now, or it is no lock.
+  std::vector<std::optional<bool>> states_;
+  bool was_seen_ = false;    // whether every lock was seen once
+  std::string lines_;        // to be written
+  std::size_t written_ = 0;  // of them
   std::set<std::string> warned_;
   WatchScreen screen_;
   TimePoint last_frame_{};

@@ -110,7 +110,7 @@ std::string list_json(const Snapshot& snapshot, const std::vector<ProblemText>& 
   json["unknown_waiter_count"] =
       snapshot.unknown_waiters ? snapshot.unknown_waiters->waiters.count : 0;
   add_role(json, snapshot.replication);
-  json["certain"] = snapshot.ambiguity == lock::Ambiguity::none;
+  json["certain"] = snapshot.is_certain();
   return to_line(json);
 }
 

@@ -153,7 +153,7 @@ std::string to_json(const Snapshot& snapshot, const std::string& server,
   }
   write_raw(json, snapshot);
   write_problems(json, "problems", problems);
-  json.member("certain", snapshot.ambiguity == lock::Ambiguity::none);
+  json.member("certain", snapshot.is_certain());
   write_problems(json, "notes", notes);
   const auto& replication = snapshot.replication;
   const bool is_replica = replication && replication->master;

@@ -134,17 +134,8 @@ std::string fit_line(const std::string& line, Room room) {
   return (room ? fit(line, *room) : line) + "\n";
 }
 
-// Returns the type of what stands in the lock's place, or nothing.
-std::optional<std::string> other_than_lock(const Snapshot& snapshot) {
-  for (const lock::Problem& problem : snapshot.problems) {
-    const auto* wrong = std::get_if<lock::WrongKind>(&problem);
-    if (wrong != nullptr && wrong->key == snapshot.name) return wrong->type;
-  }
-  return std::nullopt;
-}
-
 std::string describe_state(const Snapshot& snapshot) {
-  if (const auto type = other_than_lock(snapshot)) return "not a lock, but a " + *type;
+  if (auto other = describe_no_lock(snapshot)) return *std::move(other);
   if (state_name(snapshot) == "unknown") return "unknown, because this replica's data is old";
   const std::string permits = snapshot.permits ? describe_permits(*snapshot.permits) : "";
   if (!snapshot.held) return permits.empty() ? "free" : "free (semaphore), " + permits;
@@ -243,7 +234,7 @@ std::string to_text(const Snapshot& snapshot, const std::vector<ProblemText>& pr
     text += '\n';
     text += fit_line(title, room);
   };
-  if (!snapshot.holders.empty() && !other_than_lock(snapshot)) {
+  if (!snapshot.holders.empty()) {
     add_title(plural(snapshot.holders.size(), "holder"));
     text += holders_table(snapshot, room);
     for (const Holder& holder : snapshot.holders) {

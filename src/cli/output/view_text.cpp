@@ -12,6 +12,14 @@ std::string state_name(const lock::Snapshot& snapshot) {
   return snapshot.is_stale() ? "unknown" : "free";
 }
 
+std::optional<std::string> describe_no_lock(const lock::Snapshot& snapshot) {
+  for (const lock::Problem& problem : snapshot.problems) {
+    const auto* wrong = std::get_if<lock::WrongKind>(&problem);
+    if (wrong != nullptr && wrong->key == snapshot.name) return "not a lock, but a " + wrong->type;
+  }
+  return std::nullopt;
+}
+
 std::string describe_address(const lock::Replication::Address& address) {
   return escape_for_terminal(address.host) + ":" + std::to_string(address.port);
 }

@@ -2,6 +2,7 @@
 // that looks like a pattern.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,9 @@ namespace rlock::cli {
 // Returns "held" or "free", or "unknown" if the lock seems free at a replica that does not hear
 // from its master.
 [[nodiscard]] std::string state_name(const lock::Snapshot& snapshot);
+
+// Returns "not a lock, but a list", or nothing if the name is a lock's, may be one's, or is free.
+[[nodiscard]] std::optional<std::string> describe_no_lock(const lock::Snapshot& snapshot);
 
 // Returns "127.0.0.1:6379". Harmless for a terminal.
 [[nodiscard]] std::string describe_address(const lock::Replication::Address& address);

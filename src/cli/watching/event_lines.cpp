@@ -29,13 +29,15 @@ Tone tone_of(const LockEvent& event, const Snapshot& snapshot) {
 std::string describe_event(const LockEvent& event, const Snapshot& snapshot, const Paint& paint) {
   const std::string& what = event.what;
   const bool is_of_queue = what == "queued" || what == "left";
-  std::string text = what != "state" ? what : snapshot.held ? "is held" : "is free";
-  if (what == "state" && snapshot.held) text = "is " + if_lock(snapshot.ambiguity) + "held";
-  const lock::About& about = event.party.about;
+  std::string text = what != "state" ? what : snapshot.held ? "held" : "free";
   const bool is_past = what == "expired" || what == "released";
+  const auto no_lock = is_of_queue || is_past ? std::nullopt : describe_no_lock(snapshot);
+  if (!is_of_queue && !is_past) text = no_lock.value_or(if_lock(snapshot.ambiguity) + text);
+  if (what == "state") text = "is " + text;
+  const lock::About& about = event.party.about;
   if (const auto kept = describe_kept(event.party.owner, about)) {
     text = (what == "state" ? "is " : what + (is_past ? ", was " : ", ")) + *kept;
-  } else if (!event.party.owner.empty()) {
+  } else if (!event.party.owner.empty() && !no_lock) {
     text += what == "expired" ? ", was held by " : " by ";
     text += describe_holder(event.party.owner, about);
   } else if (what == "released") {
@@ -81,6 +83,7 @@ std::string json_line(const LockEvent& event, const Snapshot& snapshot) {
   json["waiter_count"] = value_or_null(snapshot.waiting());
   json["listening"] = value_or_null(snapshot.listening);
   if (snapshot.permits) json["permits"] = permits_json(*snapshot.permits);
+  json["certain"] = snapshot.is_certain();
   if (!event.message.empty()) json["message"] = event.message;
   if (what == "state") add_role(json, snapshot.replication);
   return to_line(json);

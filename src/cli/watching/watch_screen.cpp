@@ -10,6 +10,7 @@
 #include "base/wording.hpp"
 #include "cli/output/holder_text.hpp"
 #include "cli/output/snapshot_json.hpp"
+#include "cli/output/view_text.hpp"
 #include "cli/watching/event_lines.hpp"
 
 namespace rlock::cli {
@@ -80,8 +81,8 @@ std::string LockView::title(std::size_t columns) const {
 }
 
 std::string LockView::state() const {
-  std::string text = if_lock(snapshot_.ambiguity);
-  text += snapshot_.held ? "held (" + kind_name(snapshot_) + ")" : "free";
+  std::string text = snapshot_.held ? "held (" + kind_name(snapshot_) + ")" : "free";
+  text = describe_no_lock(snapshot_).value_or(if_lock(snapshot_.ambiguity) + text);
   if (snapshot_.held) {
     const std::int64_t ttl = snapshot_.ttl_ms.value_or(-1);
     text += ttl < 0 ? ", without an expiry" : ", expires in " + until(snapshot_.time_ms + ttl);

@@ -206,7 +206,10 @@ void add_kind(Snapshot& snapshot, const std::string& type) {
   // An application's hash. There may still be a side key or a queue.
   const bool is_hash = type == "hash" && std::ranges::all_of(snapshot.hash, is_hold);
   snapshot.is_unknown = !is_hash && type != "none";
-  if (snapshot.is_unknown) return;
+  if (snapshot.is_unknown) {
+    std::erase_if(snapshot.holders, [](const Holder& holder) { return !holder.is_told; });
+    return;
+  }
   if (is_hash) snapshot.kind = Kind::reentrant;
   for (const Holder& holder : snapshot.holders) {
     const Kind kind = holder.kind.value_or(Kind::reentrant);

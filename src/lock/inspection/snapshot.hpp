@@ -85,6 +85,9 @@ struct Snapshot {
   // Returns whether there is a lock whose key has this shape.
   [[nodiscard]] bool is(Shape shape) const { return kind && traits_of(*kind).shape == shape; }
 
+  // Returns whether what is there is a lock without doubt, or nothing is there.
+  [[nodiscard]] bool is_certain() const { return ambiguity == Ambiguity::none && !is_unknown; }
+
   // Returns how many waiters of the queue are known to be dead.
   [[nodiscard]] std::size_t dead_waiters() const;
   // Returns whether it comes from a replica that no longer hears from its master. A lock that seems

@@ -137,6 +137,22 @@ TEST_CASE("any hash: locks of Redisson are broken without a second word") {
   CHECK(run(argv_for(server, {"unlock", "--force", "-y", "--kind", "hash", "job"})).status == 76);
 }
 
+TEST_CASE("any hash: watch says of each event that it may be no lock") {
+  Server server;
+  Process watch(argv_for(server, {"watch", "page:hits"}));
+  Process json(argv_for(server, {"watch", "--json", "page:hits"}));
+  watch.wait_for_stdout("is free");
+  json.wait_for_stdout(R"("state":"free")");
+  server.command({"HSET", "page:hits", "2026:11", "4711"});
+  watch.wait_for_stdout(k_if + " by 2026:11, without an expiry");
+  json.wait_for_stdout(R"("event":"held","owner":"2026:11")");
+  json.wait_for_stdout(R"("certain":false)");
+  watch.signal(SIGTERM);
+  json.signal(SIGTERM);
+  CHECK_FALSE(has(watch.wait().out, "hits held"));
+  CHECK(has(json.wait().out, R"("certain":true)"));  // when it was free
+}
+
 TEST_CASE("any hash: each advised command works, beside the field of an application") {
   Server server;
   Process holder(argv_for(server, {"exec", "--lease", "10m", "page:hits", "--", "sh", "-c",

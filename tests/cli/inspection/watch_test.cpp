@@ -297,10 +297,10 @@ TEST_CASE("watch for people says the same in words, harmlessly") {
   watch.wait_for_stdout(" j\\x1bob\\n is free\n");
   server.command({"HSET", name,
                   "own\x1b"
-                  "er",
+                  "er:1",
                   "1"});
   server.command({"PEXPIRE", name, "600000"});
-  watch.wait_for_stdout(" held by own\\x1ber, expires in ");
+  watch.wait_for_stdout(" held by own\\x1ber:1, expires in ");
   server.stop();
   watch.wait_for_stdout(" error: ");
   watch.signal(SIGTERM);
