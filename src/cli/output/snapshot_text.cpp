@@ -153,13 +153,15 @@ std::string first_line(const Snapshot& snapshot, Room room) {
 
 std::string describe_waiters(const Snapshot& snapshot) {
   const std::size_t count = snapshot.waiters.size();
-  const std::size_t dead = snapshot.dead_waiters();
-  const auto unknown =
-      std::ranges::count_if(snapshot.waiters, [](const Waiter& waiter) { return !waiter.alive; });
-  const std::string all = plural(count, "waiter");
-  if (dead > 0 && dead == count) return all + (count == 1 ? ", dead" : ", all dead");
-  return all + (dead > 0 ? ", " + std::to_string(dead) + " of them dead" : "") +
-         (unknown > 0 ? ", " + std::to_string(unknown) + " of them alive or dead" : "");
+  const auto unknown = static_cast<std::size_t>(
+      std::ranges::count_if(snapshot.waiters, [](const Waiter& waiter) { return !waiter.alive; }));
+  const auto part = [count](std::size_t some, const std::string& state) {
+    if (some == 0) return std::string();
+    if (some < count) return ", " + std::to_string(some) + " of them " + state;
+    return (count == 1 ? ", " : ", all ") + state;
+  };
+  return plural(count, "waiter") + part(snapshot.dead_waiters(), "dead") +
+         part(unknown, "alive or dead");
 }
 
 std::string describe_score(double score) {

@@ -169,7 +169,11 @@ TEST_CASE("what is known of nobody has no column, so that Redisson's queues fit 
         "2  none           ?      8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a4:78\n");
   snapshot.waiters[1].alive = false;
   CHECK(has(to_text(snapshot, 80, Detail::people), "\n2 waiters, all dead\n"));
+  for (auto& waiter : snapshot.waiters) waiter.alive.reset();
+  CHECK(has(to_text(snapshot, 80, Detail::people), "\n2 waiters, all alive or dead\n"));
   snapshot.waiters.pop_back();
+  CHECK(has(to_text(snapshot, 80, Detail::people), "\n1 waiter, alive or dead\n"));
+  snapshot.waiters[0].alive = false;
   CHECK(has(to_text(snapshot, 80, Detail::people), "\n1 waiter, dead\n"));
 }
 
