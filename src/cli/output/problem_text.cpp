@@ -203,6 +203,12 @@ struct LockWording {
               advice("look again when the queue is shorter")};
     }
     const std::string here = text + "nobody listens for " +
+    if (it.because == Because::stale) {
+      const lock::Replication::Address& master = it.servers.at(0);
+      return {
+          text + "this replica no longer hears from its master",
+          remedies.rlock_at(master.host, master.port, "inspect-queue " + shell_operands({name}))};
+    }
                              (it.waiters.count == 1 ? "it" : "them") + " at this server, but " +
                              (it.waiters.count == 1 ? "it" : "they") + " may listen at ";
     if (it.servers.empty()) {

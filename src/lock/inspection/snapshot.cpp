@@ -239,9 +239,10 @@ void add_unknown(Snapshot& snapshot, const Waiter& waiter, bool may_ask, bool is
   }
   UnknownWaiters& unknown = snapshot.unknown_waiters.emplace();
   unknown.waiters.first = waiter.owner;
-  unknown.because = !may_ask      ? Because::not_permitted
-                    : !is_counted ? Because::beyond
-                                  : Because::elsewhere;
+  unknown.because = snapshot.is_stale() ? Because::stale
+                    : !may_ask          ? Because::not_permitted
+                    : !is_counted       ? Because::beyond
+                                        : Because::elsewhere;
   if (!snapshot.replication) return;
   unknown.servers = snapshot.replication->replicas;
   if (snapshot.replication->master) unknown.servers = {*snapshot.replication->master};
@@ -262,8 +263,9 @@ void add_waiters(Snapshot& snapshot, const Replies& items, Pairs& infos) {
     }
     std::optional<std::int64_t> count;
     if (place < listeners.size()) count = listeners[place].as_integer();
-    if (snapshot.is_stale()) continue;
-    waiter.alive = is_alive(waiter, info, count, elsewhere, snapshot.time_ms);
+    if (!snapshot.is_stale()) {
+      waiter.alive = is_alive(waiter, info, count, elsewhere, snapshot.time_ms);
+    }
     if (!waiter.alive) add_unknown(snapshot, waiter, !listeners.empty(), count.has_value());
   }
 }

@@ -116,6 +116,25 @@ TEST_CASE("replica: cut off from its master, it is told as such, and nothing as 
             "other: unknown, because this replica's data is old\n"));
   const Result sick = doctors::doctor(pair.replica);
   CHECK(sick.status == 1);
+  CHECK(has(invoke(pair.replica, {"inspect-queue", "job"}).out, "3 waiters, all alive or dead\n"));
+  CHECK(has(invoke(pair.replica, {"inspect-queue", "other"}).out, "1 waiter, alive or dead\n"));
+  const std::string why = "it is unknown whether 3 waiters are alive: " + k_foreign_client +
+                          ":1 and 2 more; this replica no longer hears from its master";
+  const std::string hint =
+      "rlock -r redis://127.0.0.1:" + std::to_string(pair.master.port()) + " inspect-queue job";
+  for (const Words& words : {Words{"inspect-queue", "job"}, Words{"inspect-queue", "--json", "job"},
+                             Words{"doctor", "job"}, Words{"doctor", "--json", "job"}}) {
+    CAPTURE(words);
+    const std::string text = invoke(pair.replica, words).out;
+    CHECK(has(text, "unknown_waiters"));
+    CHECK(has(text, why.substr(0, 50)));
+    CHECK(has(text, hint));
+  }
+  CHECK(has(invoke(pair.replica, {"inspect-queue", "--json", "job"}).out, why));
+  const Result list = invoke(pair.replica, {"list", "--json"});
+  CHECK(has(list.out, R"("unknown_waiter_count":3)"));
+  CHECK(has(list.out, R"("unknown_waiter_count":1)"));
+  CHECK(has(list.err, "it is unknown whether 4 waiters are alive"));
   CHECK(has(sick.out, told));
   CHECK_FALSE(has(sick.out, "dead_head"));
   CHECK_FALSE(has(sick.out, "healthy"));
