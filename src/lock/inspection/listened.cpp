@@ -46,7 +46,7 @@ bool has_sleepers(const Snapshot& snapshot, const Listened& listened) {
   if (snapshot.held || snapshot.is_stale()) return false;
   if (snapshot.waiters.empty()) return listened.locks.contains(snapshot.name);
   const Waiter& head = snapshot.waiters.front();
-  return head.alive != false && !head.is_told;
+  return head.alive == true && !head.is_told;
 }
 
 // Redisson waiters wait for a message even if a permit is available, or if there is no semaphore.

@@ -1,10 +1,12 @@
 // Replicas: what they show may be old, and a master with replicas does not see all listeners.
+#include <algorithm>
 #include <string>
 
 #include <doctest/doctest.h>
 
 #include "cli/foreign_lock.hpp"
 #include "cli/inspection/doctor_fixture.hpp"
+#include "cli/inspection/remedies_fixture.hpp"
 #include "support/fair_lock.hpp"
 #include "support/invoke.hpp"
 #include "support/net.hpp"
@@ -114,8 +116,6 @@ TEST_CASE("replica: cut off from its master, it is told as such, and nothing as 
   }
   CHECK(has(invoke(pair.replica, {"inspect-queue", "other"}).out,
             "other: unknown, because this replica's data is old\n"));
-  const Result sick = doctors::doctor(pair.replica);
-  CHECK(sick.status == 1);
   CHECK(has(invoke(pair.replica, {"inspect-queue", "job"}).out, "3 waiters, all alive or dead\n"));
   CHECK(has(invoke(pair.replica, {"inspect-queue", "other"}).out, "1 waiter, alive or dead\n"));
   const std::string why = "it is unknown whether 3 waiters are alive: " + k_foreign_client +
@@ -135,6 +135,8 @@ TEST_CASE("replica: cut off from its master, it is told as such, and nothing as 
   CHECK(has(list.out, R"("unknown_waiter_count":3)"));
   CHECK(has(list.out, R"("unknown_waiter_count":1)"));
   CHECK(has(list.err, "it is unknown whether 4 waiters are alive"));
+  const Result sick = doctors::doctor(pair.replica);
+  CHECK(sick.status == 1);
   CHECK(has(sick.out, told));
   CHECK_FALSE(has(sick.out, "dead_head"));
   CHECK_FALSE(has(sick.out, "healthy"));
@@ -229,4 +231,16 @@ TEST_CASE(
   const std::string there = invoke(pair.replica, {"inspect-queue", "job"}).out;
   CHECK(has(there, "499 waiters, 498 of them alive or dead\n"));
   CHECK_FALSE(has(there, "dead_head"));
+}
+
+TEST_CASE("replica: of a free lock whose waiters may be dead, no sleeping waiter is told") {
+  Pair pair;
+  pair.master.command({"DEL", "job"});
+  add_waiters(pair.master, 1);
+  const Words found = doctors::findings(pair.master, {"job"});
+  CHECK(found == Words{"note unknown_waiters"});
+  // One that is known to listen sleeps.
+  RespClient listener = pair.master.connect();
+  listener.call({"SUBSCRIBE", k_channel + ":" + k_foreign_client + ":1"});
+  CHECK(doctors::findings(pair.master, {"job"}) == Words{"note sleeping_waiter"});
 }
