@@ -217,15 +217,15 @@ class Doctor {
       }
     }
     const Remedies remedies(globals_, client_);
-    for (const ProblemText& problem : describe_problems(problems, name, remedies)) {
+    for (const ProblemText& problem : describe_problems(problems, snapshot, remedies)) {
       report_.add(name, "problem", problem);
     }
     if (snapshot.unknown_waiters) {
       report_.doubt();
-      report_.add(name, "note", describe_problem(*snapshot.unknown_waiters, name, remedies));
+      report_.add(name, "note", describe_problem(*snapshot.unknown_waiters, snapshot, remedies));
     }
     if (const auto sleepers = lock::find_sleepers(snapshot, listened_)) {
-      report_.add(name, "note", describe_problem(*sleepers, name, remedies));
+      report_.add(name, "note", describe_problem(*sleepers, snapshot, remedies));
     }
   }
 

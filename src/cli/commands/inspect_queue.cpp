@@ -24,10 +24,10 @@ void inspect(const Globals& globals, const redis::ClientOptions& options, const 
     snapshot.listening_clients = lock::listening_clients(client, name);
   }
   const Remedies remedies(globals, client);
-  const auto problems = describe_problems(snapshot.problems, name, remedies);
+  const auto problems = describe_problems(snapshot.problems, snapshot, remedies);
   std::vector<ProblemText> notes;
   if (const auto& unknown = snapshot.unknown_waiters) {
-    notes.push_back(describe_problem(*unknown, name, remedies));
+    notes.push_back(describe_problem(*unknown, snapshot, remedies));
   }
   if (!globals.quiet) {
     for (const std::string& line : describe_view(snapshot, remedies)) say(line);

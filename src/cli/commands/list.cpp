@@ -125,8 +125,8 @@ class List {
   }
 
   [[nodiscard]] std::string json(const Snapshot& snapshot) const {
-    return list_json(
-        snapshot, describe_problems(snapshot.problems, snapshot.name, Remedies(globals_, client_)));
+    return list_json(snapshot,
+                     describe_problems(snapshot.problems, snapshot, Remedies(globals_, client_)));
   }
 
   void show(TransientLine& progress) {

@@ -19,6 +19,7 @@ constexpr const char* k_from_clock =
 // The words of each problem of one lock, without its code.
 struct LockWording {
   const std::string& name;
+  const std::optional<lock::Replication>& replication;
   const Remedies& remedies;
 
   ProblemText operator()(const lock::NoExpiry& it) const {
@@ -135,7 +136,7 @@ struct LockWording {
   ProblemText operator()(const lock::TokenExpires& it) const {
     return {"the counter of fencing tokens expires in " + format_duration(it.left) +
                 ", and should never expire",
-            remedies.redis_cli("PERSIST " + shell_quote(it.key))};
+            on_master("PERSIST " + shell_quote(it.key))};
   }
 
   ProblemText operator()(const lock::TokenBehind& it) const {
@@ -202,13 +203,13 @@ struct LockWording {
       return {text + "rlock looks only at the first 1000 waiters of a queue",
               advice("look again when the queue is shorter")};
     }
-    const std::string here = text + "nobody listens for " +
     if (it.because == Because::stale) {
       const lock::Replication::Address& master = it.servers.at(0);
       return {
           text + "this replica no longer hears from its master",
           remedies.rlock_at(master.host, master.port, "inspect-queue " + shell_operands({name}))};
     }
+    const std::string here = text + "nobody listens for " +
                              (it.waiters.count == 1 ? "it" : "them") + " at this server, but " +
                              (it.waiters.count == 1 ? "it" : "they") + " may listen at ";
     if (it.servers.empty()) {
@@ -237,7 +238,16 @@ struct LockWording {
            ", while others wait for it as a fair lock";
   }
 
-  // The command, or why there is none.
+  // The master, if the server that was looked at is a replica.
+  [[nodiscard]] const lock::Replication::Address* master() const {
+    return replication && replication->master ? &*replication->master : nullptr;
+  }
+  // redis-cli WORDS, where the server accepts writes.
+  [[nodiscard]] Hint on_master(const std::string& words) const {
+    return master() == nullptr ? remedies.redis_cli(words)
+                               : remedies.redis_cli_at(master()->host, master()->port, words);
+  }
+  // The command, where the server accepts writes, or why there is none.
   [[nodiscard]] Hint rlock(const std::string& words, const std::string& comment = "") const {
     try {
       lock::check_name(name);
@@ -245,7 +255,8 @@ struct LockWording {
       return advice(
           "rlock changes nothing of this name, because it could be a key of another lock");
     }
-    return remedies.rlock(words, comment);
+    return master() == nullptr ? remedies.rlock(words, comment)
+                               : remedies.rlock_at(master()->host, master()->port, words, comment);
   }
   // `is_hash`: false for a string.
   [[nodiscard]] Hint force(const std::string& comment, bool is_hash = true) const {
@@ -273,19 +284,19 @@ struct LockWording {
 
 }  // namespace
 
-ProblemText describe_problem(const lock::Problem& problem, const std::string& name,
+ProblemText describe_problem(const lock::Problem& problem, const lock::Snapshot& of,
                              const Remedies& remedies) {
-  ProblemText text = std::visit(LockWording{name, remedies}, problem);
+  ProblemText text = std::visit(LockWording{of.name, of.replication, remedies}, problem);
   text.code = lock::code_of(problem);
   return text;
 }
 
 std::vector<ProblemText> describe_problems(const std::vector<lock::Problem>& problems,
-                                           const std::string& name, const Remedies& remedies) {
+                                           const lock::Snapshot& of, const Remedies& remedies) {
   std::vector<ProblemText> texts;
   texts.reserve(problems.size());
   for (const lock::Problem& problem : problems) {
-    texts.push_back(describe_problem(problem, name, remedies));
+    texts.push_back(describe_problem(problem, of, remedies));
   }
   return texts;
 }

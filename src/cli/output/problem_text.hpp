@@ -9,6 +9,7 @@
 #include "lock/inspection/problem.hpp"
 #include "lock/inspection/repair.hpp"
 #include "lock/inspection/server_health.hpp"
+#include "lock/inspection/snapshot.hpp"
 
 namespace rlock::cli {
 
@@ -19,11 +20,13 @@ struct ProblemText {
   std::string code{};
 };
 
-// Return what to say of problems of the lock `name`. Throw as Remedies::redis_cli.
-[[nodiscard]] ProblemText describe_problem(const lock::Problem& problem, const std::string& name,
+// Return what to say of problems of a lock. `of`: its name, and the replication of its server, are
+// used: of a replica, the commands that change something name the master. Throw as
+// Remedies::redis_cli.
+[[nodiscard]] ProblemText describe_problem(const lock::Problem& problem, const lock::Snapshot& of,
                                            const Remedies& remedies);
 [[nodiscard]] std::vector<ProblemText> describe_problems(const std::vector<lock::Problem>& problems,
-                                                         const std::string& name,
+                                                         const lock::Snapshot& of,
                                                          const Remedies& remedies);
 
 // Returns the same of a problem of the server that `remedies` act on.

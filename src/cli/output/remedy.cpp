@@ -134,14 +134,23 @@ Hint Remedies::rlock(const std::string& words, const std::string& comment) const
   return pasteable(rlock_for(globals_, {server_}, words, comment));
 }
 
-Hint Remedies::rlock_at(const std::string& host, std::uint16_t port, const std::string& words,
-                        const std::string& comment) const {
+Endpoint Remedies::at(const std::string& host, std::uint16_t port) const {
   Endpoint there = node_.options().endpoint;
   if (there.transport != Transport::tls) there.transport = Transport::tcp;
   there.host = host;
   there.port = port;
-  return pasteable(rlock_for(globals_, {server_}, option("-r", there.display()) + words, comment,
-                             Url::elsewhere));
+  return there;
+}
+
+Hint Remedies::rlock_at(const std::string& host, std::uint16_t port, const std::string& words,
+                        const std::string& comment) const {
+  return pasteable(rlock_for(globals_, {server_}, option("-r", at(host, port).display()) + words,
+                             comment, Url::elsewhere));
+}
+
+Hint Remedies::redis_cli_at(const std::string& host, std::uint16_t port,
+                            const std::string& words) const {
+  return pasteable(redis_cli_for(globals_, server_, at(host, port)) + words);
 }
 
 Hint Remedies::rlock_in(int database, const std::string& words) const {

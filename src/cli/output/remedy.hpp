@@ -40,6 +40,9 @@ class Remedies {
   // The same for "redis-cli WORDS". Throws as redis::Client::find_masters, which may ask sentinels,
   // and as redis::local_socket.
   [[nodiscard]] Hint redis_cli(const std::string& words, const std::string& comment = "") const;
+  // The same for another server, as rlock_at.
+  [[nodiscard]] Hint redis_cli_at(const std::string& host, std::uint16_t port,
+                                  const std::string& words) const;
   // The same for what only an administrator may do.
   [[nodiscard]] Hint as_administrator(const std::string& words,
                                       const std::string& comment = "") const;
@@ -47,6 +50,8 @@ class Remedies {
   [[nodiscard]] std::string user() const;
 
  private:
+  [[nodiscard]] redis::Endpoint at(const std::string& host, std::uint16_t port) const;
+
   const Globals& globals_;
   const redis::Endpoint& server_;
   redis::Client& node_;

@@ -229,7 +229,7 @@ Looked LockWatcher::look(std::size_t index, const std::string& message) {
       std::make_shared<const lock::Snapshot>(lock::take_snapshot(client_, lock.name, ears_));
   const Remedies remedies(options_.globals, client_);
   check_view(*snapshot, remedies);
-  auto problems = describe_problems(snapshot->problems, lock.name, remedies);
+  auto problems = describe_problems(snapshot->problems, *snapshot, remedies);
   std::vector<std::string> warnings;
   if (lock.looked == TimePoint{}) warnings = describe_view(*snapshot, remedies);
   const TimePoint now = BootClock::now();

@@ -233,6 +233,32 @@ TEST_CASE(
   CHECK_FALSE(has(there, "dead_head"));
 }
 
+TEST_CASE("replica: commands that change something name the master, and work there") {
+  Pair pair;
+  const std::string port = std::to_string(pair.master.port());
+  pair.master.command({"RPUSH", k_queue, k_foreign_client + ":1"});
+  pair.master.command({"ZADD", k_scores, "1000", k_foreign_client + ":1"});
+  pair.master.command({"SET", remedies::k_token, "7", "PX", "600000"});
+  REQUIRE(pair.master.is_replicated());
+  for (const Words& words :
+       {Words{"inspect-queue", "job"}, Words{"inspect-queue", "--json", "job"}, Words{"doctor"},
+        Words{"watch", "--for", "0", "job"}, Words{"list", "--json"}}) {
+    CAPTURE(words);
+    const std::string text = invoke(pair.replica, words).out;
+    for (const char* change : {" evict", " unlock"}) {
+      CHECK_FALSE(has(text, pair.replica.unix_url() + change));
+    }
+    if (words[0] != "watch") CHECK(has(text, "rlock -r redis://127.0.0.1:" + port + " evict job"));
+  }
+  const std::string text = invoke(pair.replica, {"inspect-queue", "job"}).out;
+  Words hints = remedies::commands_in(text, "hint: ");
+  REQUIRE(hints.size() == 3);  // no_expiry, which wakes the queue, dead_head and token_expires
+  std::reverse(hints.begin(), hints.end());
+  for (const std::string& hint : hints) remedies::paste(hint, {});
+  CHECK(pair.master.command({"EXISTS", "job", k_queue}) == "0");
+  CHECK(pttl(pair.master, remedies::k_token) == -1);
+}
+
 TEST_CASE("replica: of a free lock whose waiters may be dead, no sleeping waiter is told") {
   Pair pair;
   pair.master.command({"DEL", "job"});

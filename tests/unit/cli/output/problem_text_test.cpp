@@ -17,9 +17,14 @@ namespace {
 constexpr Milliseconds k_left{90'000};
 
 struct Told : AskedServer {
+  std::optional<Replication::Address> master;  // if the server is a replica
+
   // "DETAIL | HINT" of a problem of the lock "job", or of another.
   std::string operator()(const Problem& problem, const std::string& name = "job") {
-    const cli::ProblemText text = cli::describe_problem(problem, name, remedies);
+    Snapshot of;
+    of.name = name;
+    if (master) of.replication.emplace().master = *master;
+    const cli::ProblemText text = cli::describe_problem(problem, of, remedies);
     CHECK(text.code == code_of(problem));
     return text.detail + " | " + text.hint.text;
   }
@@ -77,6 +82,17 @@ TEST_CASE("a holder and waiters that are dead") {
         readers + k_rlock + "unlock --force job  # only if none of them is alive");
   CHECK(told(DeadReaders{{"u:1", 3}, false}) ==
         readers + "the lock ends when its last living reader releases it");
+}
+
+TEST_CASE("of a replica, the commands that change something name its master") {
+  Told told;
+  told.master = {"10.0.0.7", 7001};
+  const std::string there = "rlock -r redis://10.0.0.7:7001/3 ";
+  CHECK(told(DeadHead{"u:1"}).ends_with(" | " + there + "evict job u:1"));
+  CHECK(told(NoExpiry{}).ends_with(" | " + there + "unlock --force job  # if its holder is gone"));
+  CHECK(told(LastingInfo{"info"}).ends_with(" | " + there + "doctor --repair job"));
+  CHECK(told(TokenExpires{"key", k_left})
+            .ends_with(" | redis-cli -h 10.0.0.7 -p 7001 -n 3 PERSIST key"));
 }
 
 TEST_CASE("a queue and deadlines that do not fit") {
