@@ -6,16 +6,39 @@
 #include "base/wording.hpp"
 #include "cli/output/refusal_text.hpp"
 #include "cli/output/remedy.hpp"
+#include "cli/output/view_text.hpp"
+#include "lock/inspection/server_info.hpp"
+#include "redis/client.hpp"
 #include "redis/reply.hpp"
 #include "redis/server_error.hpp"
 
 namespace rlock::cli {
 namespace {
 
+// Asks a server that has refused a request for the address of its master. Returns nothing if that
+// cannot be learnt soon.
+std::string master_of(const std::string& server, const Globals& globals) {
+  constexpr Milliseconds k_most{1000};
+  try {
+    for (redis::ClientOptions options : globals.clients_options()) {
+      if (options.endpoint.display() != server) continue;
+      options.timeout = std::min(options.timeout, k_most);
+      redis::Client client(options);
+      const redis::Reply info = client.command({"INFO", "replication"});
+      const auto replication = lock::replication_of(lock::parse_info(info.text));
+      if (replication && replication->master) return describe_address(*replication->master);
+    }
+  } catch (const Error&) {  // the error to be described says more
+  }
+  return "";
+}
+
 // Returns what to do, or nothing.
-const char* advice(const redis::ServerError& error) {
+std::string advice(const redis::ServerError& error, const Globals& globals) {
   if (error.code() == "NOAUTH") return "give --password-file, or set RLOCK_PASSWORD";
-  return error.code() == "WRONGPASS" ? "check --user and --password-file" : "";
+  if (error.code() == "WRONGPASS") return "check --user and --password-file";
+  const bool is_of_replica = error.code() == "READONLY" || error.code() == "MASTERDOWN";
+  return is_of_replica ? master_of(error.server(), globals) : "";
 }
 
 // Returns what follows the message.
@@ -54,7 +77,7 @@ std::string message_of(const Error& error, const Globals& globals) {
       return refusal->what() + std::string("; to see which: ") +
              rlock_for_one("doctor", globals, refusal->server());
     }
-    return refusal->message_with(advice(*refusal));
+    return refusal->message_with(advice(*refusal, globals));
   }
   if (const auto* refusal = dynamic_cast<const redis::TlsRefused*>(&error)) {
     return refusal->what() + std::string(advice(refusal->cause()));

@@ -270,3 +270,24 @@ TEST_CASE("replica: of a free lock whose waiters may be dead, no sleeping waiter
   listener.call({"SUBSCRIBE", k_channel + ":" + k_foreign_client + ":1"});
   CHECK(doctors::findings(pair.master, {"job"}) == Words{"note sleeping_waiter"});
 }
+
+TEST_CASE("replica: one that refuses requests is told with its master") {
+  Pair pair;
+  const std::string master = "127.0.0.1:" + std::to_string(pair.master.port());
+  const Result taken = invoke(pair.replica, {"exec", "--timeout", "300ms", "job", "--", "true"});
+  CHECK(taken.status == 69);
+  CHECK(has(taken.err, "connect to its master: " + master + "; the server says: "));
+  pair.replica.command({"CONFIG", "SET", "replica-serve-stale-data", "no"});
+  pair.cut_off();
+  for (const Words& words :
+       {Words{"list"}, Words{"inspect-queue", "job"}, Words{"doctor"}, Words{"watch", "job"},
+        Words{"evict", "job", "a:1"}, Words{"unlock", "--force", "-y", "job"},
+        Words{"exec", "job", "--", "true"}}) {
+    CAPTURE(words);
+    Words all = words;
+    all.insert(all.begin() + 1, {"--timeout", "300ms"});
+    const Result result = invoke(pair.replica, all);
+    CHECK(result.status == 69);
+    CHECK(has(result.err, "connect to the master: " + master + "; the server says: "));
+  }
+}
