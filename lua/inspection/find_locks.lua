@@ -81,12 +81,15 @@ local function lock_beside(rest)
 end
 
 -- Returns whether a string has an expiry, and a value like those of redis-py, node-redlock and redsync, or a UUID.
+-- redis-py sets no expiry as a rule. Its value is a UUID of version 1 without hyphens.
+local k_of_redis_py = '^' .. ('%x'):rep(12) .. '1' .. ('%x'):rep(3) .. '[89ab]' .. ('%x'):rep(15) .. '$'
 local function is_alike(key)
   if is_of_other(key) then return false end
   local length = redis.pcall('strlen', key)
-  if length ~= 32 and length ~= 24 and length ~= 36 or redis.pcall('pttl', key) == -1 then return false end
+  if length ~= 32 and length ~= 24 and length ~= 36 then return false end
   local value = redis.pcall('get', key)
   if type(value) ~= 'string' then return false end
+  if redis.pcall('pttl', key) == -1 then return value:find(k_of_redis_py) ~= nil end
   if length == 32 then return value:find('^%x+$') ~= nil end
   if length == 24 then return value:find('^[%w+/]+==$') ~= nil end
   return value:find('^' .. k_uuid .. '$') ~= nil
