@@ -63,7 +63,7 @@ struct RefusalWording {
   RefusalText operator()(const lock::NotALock& it) const {
     using If = lock::NotALock::If;
     if (it.breakable == If::hash) {
-      return {name() + ": a hash that may not be a lock: its owners are not UUID:NUMBER",
+      return {name() + ": a hash that might not be a lock: its owners are not UUID:NUMBER",
               "if it is a lock, unlock --force --kind hash breaks it"};
     }
     return {

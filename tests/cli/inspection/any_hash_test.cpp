@@ -102,7 +102,7 @@ TEST_CASE("any hash: unlock --force breaks it only with --kind hash") {
   }
   const Result refused = run(argv_for(server, {"unlock", "--force", "-y", "page:hits"}));
   CHECK(refused.err ==
-        "rlock: page:hits: a hash that may not be a lock: its owners are not UUID:NUMBER: if it is "
+        "rlock: page:hits: a hash that might not be a lock: its owners are not UUID:NUMBER: if it is "
         "a lock, unlock --force --kind hash breaks it\n");
   Pty asked(argv_for(server, {"unlock", "--force", "page:hits"}));
   CHECK(asked.wait().status == 76);
@@ -215,7 +215,7 @@ TEST_CASE("any hash: nothing is released or renewed for an owner that no lock cl
           run(argv_for(server, {command, "page:hits"}), {.env = held})}) {
       CHECK(refused.status == 76);
       CHECK(refused.err ==
-            "rlock: page:hits: a hash that may not be a lock: its owners are not UUID:NUMBER: if "
+            "rlock: page:hits: a hash that might not be a lock: its owners are not UUID:NUMBER: if "
             "it is a lock, unlock --force --kind hash breaks it\n");
     }
   }
