@@ -101,9 +101,10 @@ TEST_CASE("any hash: unlock --force breaks it only with --kind hash") {
     CHECK(server.command({"DUMP", "page:hits"}) == before);
   }
   const Result refused = run(argv_for(server, {"unlock", "--force", "-y", "page:hits"}));
-  CHECK(refused.err ==
-        "rlock: page:hits: a hash that might not be a lock: its owners are not UUID:NUMBER: if it is "
-        "a lock, unlock --force --kind hash breaks it\n");
+  CHECK(
+      refused.err ==
+      "rlock: page:hits: a hash that might not be a lock: its owners are not UUID:NUMBER: if it is "
+      "a lock, unlock --force --kind hash breaks it\n");
   Pty asked(argv_for(server, {"unlock", "--force", "page:hits"}));
   CHECK(asked.wait().status == 76);
   CHECK(server.command({"DUMP", "page:hits"}) == before);
