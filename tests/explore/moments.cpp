@@ -209,7 +209,10 @@ std::int64_t pass(World& world) {
     if (client.left_ms <= 0 && client.pending == Client::Pending::renew)
       client.pending = Client::Pending::nothing;
     if (client.phase != Phase::waiting) continue;
+    const bool listens = client.listens();
     client.ask_within_ms = std::max<std::int64_t>(client.ask_within_ms - next, -1);
+    // 0 says that it was not told to wait.
+    if (listens && client.ask_within_ms == 0) client.ask_within_ms = 1;
     client.is_late = client.is_late || client.ask_within_ms < 0;
   }
   for (Kept& kept : world.kept) kept.left_ms = std::max<std::int64_t>(kept.left_ms - next, 0);

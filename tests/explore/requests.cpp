@@ -29,15 +29,6 @@ bool has_more_to_sweep(const Reply& reply) {
          reply.items[k_place].integer == -2;
 }
 
-// The client has a place in the queue, as it is told by the reply busy.
-void note_place(World& world, Client& client, const Reply& reply) {
-  const std::int64_t ask_after = reply.items.at(k_ask_after).integer;
-  if (reply.items[k_place].integer < 0 || ask_after <= 0)
-    throw Violation{"a waiter has no place, or is not told when to ask again"};
-  if (client.arrival == 0) client.arrival = ++world.arrivals;
-  client.ask_within_ms = ask_after * 6 / 5;
-}
-
 // A Redisson client whose clock is ahead drops all deadlines that it has not made so late itself,
 // as the first in the queue: then all that came after it add to its deadline.
 bool may_be_dropped(const Store& store, const std::string& waiter, std::int64_t skew_ms) {
@@ -53,6 +44,18 @@ bool may_be_dropped(const Store& store, const std::string& waiter, std::int64_t 
   return std::none_of(scores->zset.begin(), scores->zset.end(), [&](const auto& one) {
     return one.second == waiter && one.first + 1'000 >= latest;
   });
+}
+
+// The client has a place in the queue, as it is told by the reply busy.
+void note_place(World& world, Client& client, const Reply& reply, std::int64_t skew_ms) {
+  const std::int64_t ask_after = reply.items.at(k_ask_after).integer;
+  if (reply.items[k_place].integer < 0 || ask_after <= 0)
+    throw Violation{"a waiter has no place, or is not told when to ask again"};
+  if (client.arrival == 0) {
+    client.arrival = ++world.arrivals;
+    client.can_be_dropped = may_be_dropped(world.store, client.owner, skew_ms);
+  }
+  client.ask_within_ms = ask_after * 6 / 5;
 }
 
 }  // namespace
@@ -80,9 +83,7 @@ void Rules::acquire(World& world, Client& client, Fate fate) {
       if (!was_queued) client.arrival = ++world.arrivals;  // also if another has dropped it
     }
     if (is_fair(layout_.kind) && !client.is_redisson && !has_more_to_sweep(reply)) {
-      if (client.arrival == 0)
-        client.can_be_dropped = may_be_dropped(world.store, client.owner, layout_.skew_ms);
-      note_place(world, client, reply);
+      note_place(world, client, reply, layout_.skew_ms);
       client.is_late = false;
     }
   } else if (code != 2) {
@@ -313,7 +314,7 @@ void Rules::arrive(World& world, int index) {
     check_grant(layout_, world, is_same ? client : gone, reply);
   }
   if (flight.what == Pending::acquire && code == 0 && is_same && is_fair(layout_.kind)) {
-    note_place(world, client, reply);
+    note_place(world, client, reply, layout_.skew_ms);
     if (client.pending != Pending::release) client.is_late = false;
   }
   if (flight.what == Pending::release && had_it && code == 1) check_woken(layout_, world, client);
