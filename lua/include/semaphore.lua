@@ -6,7 +6,21 @@
 -- A semaphore that rlock created has its total in the side key's field `permits`. Its keys expire, and are
 -- deleted with the last permit. rlock leaves a semaphore of another client as it is.
 
-local function made_here() return redis.pcall('hexists', info, 'permits') == 1 end
+local k_most_apart = 1000  -- ms between the commands of one script
+
+-- Returns whether the number ends k_idle after a permit, as rlock's does (keep_alive): then rlock created the
+-- semaphore, and the side key was evicted.
+local function ends_as_ours()
+  local left = redis.pcall('pttl', lock)
+  if type(left) ~= 'number' or left < 0 then return false end
+  local ends = now + left - k_idle
+  local from, to = string.format('%.0f', ends - k_most_apart), string.format('%.0f', ends + k_most_apart)
+  local permit = redis.pcall('zrange', permits, from, to, 'byscore', 'limit', 0, 1)
+  return permit[1] ~= nil
+end
+
+local is_noted = redis.pcall('hexists', info, 'permits') == 1
+local is_ours = is_noted or ends_as_ours()
 
 -- Returns a message if the permits in use may be the twin's, or nil. Both names share one set, and nothing
 -- shows to which name a permit belongs.
@@ -28,7 +42,7 @@ local function other_use(most)
   if #value > 15 or not value:find('^%-?%d+$') then return kind end
   local left = set == 'none' and redis.call('pttl', lock) or -1
   local is_total = tonumber(value) == most and (most > 1 or left > k_far)
-  return left >= 0 and not is_total and not made_here() and kind or nil
+  return left >= 0 and not is_total and not is_ours and kind or nil
 end
 
 local function available() return tonumber(redis.call('get', lock)) or 0 end
@@ -86,8 +100,10 @@ end
 local function keep_alive(is_unheard)
   local last = redis.call('zrange', permits, -1, -1, 'withscores')[2]
   local left = last and math.max(tonumber(last) - now, 0) or 0
-  local is_ours = made_here()
   local idle = is_ours and not is_unheard and k_idle or 0
+  if is_ours and not is_noted then
+    put('permits', string.format('%.0f', available() + count_out()), k_idle)
+  end
   for _, key in ipairs({permits, lock, is_ours and info or nil}) do
     local ttl = not is_ours and redis.pcall('pttl', key)
     if is_ours or type(ttl) == 'number' and ttl >= 0 and ttl < left then
@@ -112,7 +128,7 @@ end
 -- for ever.
 local function settle()
   local is_unheard = count_listeners(channel) == 0
-  if made_here() and count_out() == 0 and is_unheard then
+  if is_ours and count_out() == 0 and is_unheard then
     redis.call('del', lock, permits)
     redis.pcall('hdel', info, 'permits')
     return

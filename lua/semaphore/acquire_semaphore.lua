@@ -66,7 +66,7 @@ end
 
 local before = available()
 take_back_expired()
-local is_ours = is_new or made_here()
+is_ours = is_ours or is_new
 local out = count_out()
 local total = available() + out
 if not is_ours and total ~= most then
@@ -89,6 +89,7 @@ if is_ours then
   local misuse = untold and misused_info()
   if misuse then return {k_in_use, misuse .. ' in place of its side key'} end
   if untold then return untold end
+  is_noted = true
   if is_new then redis.call('hexists', info, 'permits') end
 end
 if not holds then out = out + 1 end

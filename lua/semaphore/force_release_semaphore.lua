@@ -18,7 +18,7 @@ if seen then return cmsgpack.unpack(seen) end
 --#include semaphore.lua
 
 local use = other_use()
-local is_known = redis.call('exists', permits) == 1 or made_here()
+local is_known = redis.call('exists', permits) == 1 or is_ours
 if use or not is_known then return {k_in_use, use or redis.call('type', lock).ok} end
 if count_out() > k_most_holders then return {k_in_use, 'semaphore with more holders than can be told of'} end
 

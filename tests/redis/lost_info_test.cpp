@@ -7,9 +7,12 @@
 
 #include <doctest/doctest.h>
 
+#include "lock/inspection/breaking.hpp"
+#include "lock/inspection/repair.hpp"
 #include "redis/fair_fixture.hpp"
 #include "redis/semaphore_fixture.hpp"
 #include "support/resp.hpp"
+#include "support/wait_until.hpp"
 
 using namespace rlock;
 using namespace rlock::test::semaphore;
@@ -58,6 +61,88 @@ TEST_CASE("lost side key: a semaphore that rests can be used, and leaves nothing
       CHECK(pttl(server, key) <= k_day + 30'000);
     }
   }
+}
+
+namespace {
+
+// Waits until the permits of all holders have ended.
+bool have_ended(const test::Server& server) {
+  return test::wait_until([&] {
+    return server.list({"ZRANGE", k_permits, std::to_string(now(server)), "+inf", "BYSCORE"})
+        .empty();
+  });
+}
+
+}  // namespace
+
+TEST_CASE("lost side key: a semaphore takes another number as soon as its last permit has ended") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  lock::SingleServerLock dead = make_semaphore("u:1", 3, Milliseconds(500));
+  REQUIRE(takes(dead, client));
+  server.command({"DEL", k_info});
+  SUBCASE("killed at once") {}
+  SUBCASE("renewed before") {
+    CHECK(dead.renew(client) == lock::Renewal::renewed);
+    CHECK(server.command({"HGET", k_info, "permits"}) == "3");
+    server.command({"DEL", k_info});
+  }
+  SUBCASE("beside a Redisson permit") {
+    server.command({"ZADD", k_permits, std::to_string(now(server) + 2000), std::string(16, 'x')});
+    server.command({"DECR", "job"});
+  }
+  REQUIRE(have_ended(server));
+  lock::SingleServerLock next = make_semaphore("u:2", 2);
+  REQUIRE(takes(next, client));
+  CHECK(total(server) == 2);
+  CHECK(next.release(client) == lock::Release::freed);
+  CHECK(comes_to_be_empty(server));
+}
+
+TEST_CASE("lost side key: a semaphore grants no more permits than a run asks for") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  lock::SingleServerLock first = make_semaphore("u:1", 3);
+  REQUIRE(takes(first, client));
+  server.command({"DEL", k_info});
+  CHECK_FALSE(takes(client, "u:2", 1));
+  CHECK(takes(client, "u:2", 2));
+  CHECK_FALSE(takes(client, "u:3", 2));
+  CHECK(total(server) == 2);
+  server.command({"DEL", k_info});
+  CHECK(first.release(client) == lock::Release::freed);
+  CHECK(total(server) == 2);
+  CHECK(server.command({"HGET", k_info, "permits"}) == "2");
+}
+
+TEST_CASE("lost side key: the last release and unlock --force leave nothing of a semaphore") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  lock::SingleServerLock semaphore = make_semaphore("u:1", 3);
+  REQUIRE(takes(semaphore, client));
+  server.command({"DEL", k_info});
+  SUBCASE("released") { CHECK(semaphore.release(client) == lock::Release::freed); }
+  SUBCASE("broken") {
+    const auto broken = lock::break_lock(client, "job", lock::Breakable::lock, Words{"u:1"});
+    CHECK(broken.outcome == lock::Breaking::Outcome::broken);
+  }
+  SUBCASE("repaired") {
+    server.command({"ZADD", k_permits, std::to_string(now(server) - 1), "u:1"});
+    server.command({"PEXPIRE", "job", std::to_string(k_day - 1)});
+    CHECK(lock::repair(client, "job", {}, lock::Repair::repair).size() == 1);
+  }
+  CHECK(comes_to_be_empty(server));
+}
+
+TEST_CASE("lost side key: the semaphore of a service that set an expiry keeps its number") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  server.command({"SET", "job", "2", "PX", std::to_string(k_day)});
+  server.command({"ZADD", k_permits, std::to_string(now(server) - 60'000), std::string(16, 'x')});
+  lock::SingleServerLock semaphore = make_semaphore("u:1", 2);
+  CHECK(refusal(client, semaphore).find("it has 3 permits, not 2") != std::string::npos);
+  CHECK(server.command({"GET", "job"}) == "3");
+  CHECK(pttl(server) > 0);
 }
 
 TEST_CASE("lost side key: a string that may be a lock is no semaphore") {
