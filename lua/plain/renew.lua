@@ -29,12 +29,13 @@ end
 -- PEXPIRE comes first: it works even when the server is out of memory, and lets the script write. If no expiry
 -- may be set, deleting a field that cannot exist does the same.
 local left = redis.call('pttl', lock)
-local span = left < tonumber(lease) and lease or left
+local span, most = left < tonumber(lease) and lease or left, nil
 if left > tonumber(lease) then
   --#include now.lua
   --#include info.lua
   --#include longest.lua
   span = math.min(left, longest_of(owner, tonumber(lease), not is_string and tonumber(count) or nil))
+  most = span < left and span or nil
 end
 if left ~= -1 then
   redis.call('pexpire', lock, span)
@@ -51,5 +52,5 @@ elseif latch ~= '' then
   redis.call('set', latch, 'entered', 'px', 2 * lease)
 end
 --#include prolong_info.lua
-prolong_info(owner, lease)
+prolong_info(owner, lease, most)
 return k_renewed

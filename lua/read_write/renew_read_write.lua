@@ -59,5 +59,5 @@ elseif is_shorter and mode == 'read' and redis.call('hlen', lock) <= k_most_look
   ends = span_of_readers()
 end
 if ends < left then redis.call('pexpire', lock, ends) end
-prolong_info(field, lease)
+prolong_info(field, lease, ends < left and ends or nil)
 return k_renewed

@@ -21,10 +21,14 @@ if not is_held or lease == 0 then
 end
 extend(owner, lease)
 local left = redis.call('zscore', permits, owner) - now
+local most
 if left > lease then
   local longest = longest_of(owner, lease, count_holds(owner) or 1)
-  if longest < left then redis.call('zadd', permits, 'xx', now + longest, owner) end
+  if longest < left then
+    redis.call('zadd', permits, 'xx', now + longest, owner)
+    most = redis.call('zrange', permits, -1, -1, 'withscores')[2] - now
+  end
 end
-prolong_info(owner, lease)
+prolong_info(owner, lease, most)
 keep_alive()
 return k_renewed

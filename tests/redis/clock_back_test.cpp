@@ -85,6 +85,8 @@ TEST_CASE("clock set back: a renewal leaves no more than the longest lease that 
     REQUIRE(lasts(server, layout.kind) > k_back);
     CHECK(outer.renew(client) == lock::Renewal::renewed);
     CHECK(lasts(server, layout.kind) <= k_lease.count());
+    const long rests = layout.kind == lock::Kind::semaphore ? test::semaphore::k_day : 0;
+    CHECK(pttl(server, k_info) <= rests + lua::k_longest_silence.count());
 
     lock::SingleServerLock inner = make(layout, k_long_lease);
     REQUIRE(inner.reenter(client));
@@ -135,6 +137,25 @@ TEST_CASE("clock set back: renew --owner with a longer lease stands, and others'
     CHECK(pttl(server, key) > k_lease.count());
     CHECK(pttl(server, key) <= k_long_lease.count());
   }
+}
+
+TEST_CASE("clock set back: the side key lasts as long as the last holder of a lock") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  SUBCASE("readers") {}
+  SUBCASE("permits of another client's semaphore") { server.command({"SET", "job", "2"}); }
+  const bool reads = server.command({"EXISTS", "job"}) == "0";
+  const lock::Layout layout =
+      reads ? lock::read_write_layout("job", lock::Kind::read) : lock::semaphore_layout("job", 2);
+  lock::SingleServerLock first = make(layout), second = make(layout, k_long_lease, "u:2");
+  REQUIRE(takes(first, client));
+  REQUIRE(takes(second, client));
+  set_back(server);
+  CHECK(first.renew(client) == lock::Renewal::renewed);
+  CHECK(pttl(server, k_info) > k_long_lease.count());
+  CHECK(second.renew(client) == lock::Renewal::renewed);
+  CHECK(pttl(server, k_info) <= k_long_lease.count());
+  CHECK(pttl(server, k_info) > k_lease.count());
 }
 
 TEST_CASE("clock set back: --at-least keeps the lock for as long as was asked, and no longer") {
