@@ -25,7 +25,7 @@ local function peek()
   if not value then return nil, {k_no_token, why} end
   local lowest = clock()
   if is_lower(value, lowest) then return lowest end
-  if value == '9223372036854775807' then return nil, {k_no_token, 'it has reached its end'} end
+  if value == k_last_token then return nil, {k_no_token, 'it has reached its end'} end
   local high, low = split(value)
   low = low + 1
   if low == 1e9 then high, low = high + 1, 0 end

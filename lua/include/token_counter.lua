@@ -1,6 +1,8 @@
 -- Redisson's counter of fencing tokens. Needs the local token (the counter's key), and clock needs include/now.lua.
 -- Lua's numbers are exact only up to 2^53, so tokens are texts.
 
+local k_last_token = '9223372036854775807'  -- INCR goes no further
+
 -- Splits a whole number: returns the digits before the last nine, and the last nine.
 local function split(text) return tonumber(text:sub(1, -10)) or 0, tonumber(text:sub(-9)) end
 
@@ -21,7 +23,7 @@ local function read_counter()
   if kind ~= 'string' then return nil, 'it is a ' .. kind end
   local value = redis.call('get', token)
   local digits = value:match('^0$') or value:match('^%-?([1-9]%d*)$')  -- as INCR accepts it
-  if not digits or #digits > 19 or is_lower('9223372036854775807', digits) then
+  if not digits or #digits > 19 or is_lower(k_last_token, digits) then
     return nil, 'it is no number'
   end
   return value == digits and value or '0'

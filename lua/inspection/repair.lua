@@ -12,8 +12,8 @@
 --#parts code count first
 -- Returns these parts for each sort of garbage: its code, how many there are, the first of them. It removes
 -- dead_waiter, member_without_score and score_without_member. It sets an expiry for leaked_latch and lasting_info. It
--- gives ended_permit back. It sets the counter of tokens to the server's clock for bad_token and token_at_end, and to
--- the highest token of a holder for token_behind.
+-- gives ended_permit back. For bad_token, token_too_high and token_behind, it sets the counter of tokens to the highest
+-- token of a holder, or to the server's clock if there is none.
 local repairs = task == 'repair'
 --#include now.lua
 --#include info.lua
@@ -126,26 +126,38 @@ end
 end_lasting('lasting_info', info, 'hash')
 for _, latch in ipairs(latches) do end_lasting('leaked_latch', latch, 'string') end
 
--- Mends the counter of tokens, so that one can be drawn, and none is accepted that is older than a holder's.
+-- Returns the highest token of a holder, or nil.
+local function highest_held()
+  local kind = redis.call('type', lock).ok
+  local count = kind == 'hash' and redis.call('hlen', lock) or 0
+  local owners = kind == 'string' and {redis.call('get', lock)} or
+                 count > 0 and count <= k_most_holders and redis.call('hkeys', lock) or {}
+  local highest
+  for _, owner in ipairs(owners) do
+    local drawn = (known(owner) or {}).token
+    drawn = type(drawn) == 'string' and #drawn <= 19 and drawn:match('^[1-9]%d*$')
+    if drawn and is_lower(highest or '0', drawn) and not is_lower(k_last_token, drawn) then highest = drawn end
+  end
+  return highest
+end
+
+-- Mends the counter of tokens, so that one can be drawn, the holder's is accepted, and no older one.
 local function mend_counter()
   local there = redis.pcall('type', token).ok
   if there ~= 'string' and there ~= 'none' then return end
-  local value = read_counter()
-  local what = not value and 'bad_token' or is_lower(('%.0f'):format(k_highest_token), value) and 'token_too_high'
-  local mended = what and clock() or value
-  if not what then
-    local kind = redis.call('type', lock).ok
-    local count = kind == 'hash' and redis.call('hlen', lock) or 0
-    local owners = kind == 'string' and {redis.call('get', lock)} or count <= k_most_holders and count > 0 and redis.call('hkeys', lock) or {}
-    for _, owner in ipairs(owners) do
-      local drawn = (known(owner) or {}).token
-      drawn = type(drawn) == 'string' and drawn:match('^[1-9]%d*$')
-      if drawn and is_lower(mended, drawn) then what, mended = 'token_behind', drawn end
-    end
+  local value, held = read_counter(), highest_held()
+  local what
+  if not value then
+    what = 'bad_token'
+  elseif is_lower(('%.0f'):format(k_highest_token), value) then
+    what = 'token_too_high'
+  elseif held and is_lower(value, held) then
+    what = 'token_behind'
   end
-  if not what then return end
+  -- If a holder has drawn a token that is too high, the tokens must go on from there.
+  if not what or value and value == held then return end
   note(what, token)
-  if repairs then redis.call('set', token, mended) end
+  if repairs then redis.call('set', token, held or clock()) end
 end
 mend_counter()
 

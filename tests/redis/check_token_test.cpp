@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include "lock/inspection/repair.hpp"
 #include "lock/servers/fencing.hpp"
 #include "redis/fence_fixture.hpp"
 #include "redis/lock_fixture.hpp"
@@ -60,6 +61,39 @@ TEST_CASE("check_token: a token is stale as soon as a newer one was granted") {
   CHECK(lock::check_token(client, "job", young).verdict == Verdict::no_counter);
   take_and_release(lock::Kind::reentrant, client);
   CHECK(lock::check_token(client, "job", young).verdict == Verdict::stale);
+}
+
+TEST_CASE(
+    "check_token: after a repair, the holder's token is accepted, and the next one is higher") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  using Verdict = lock::TokenCheck::Verdict;
+  for (const lock::Kind kind : {lock::Kind::reentrant, lock::Kind::simple, lock::Kind::write}) {
+    const auto holder = make(kind, "u:1");
+    const std::int64_t held = take(*holder, client);
+    for (const char* bad : {"9223372036854775807", "9000000000000000001", "text", "5"}) {
+      CAPTURE(bad);
+      server.command({"SET", k_counter, bad});
+      CHECK(lock::repair(client, "job", {}, lock::Repair::repair).size() == 1);
+      CHECK(lock::check_token(client, "job", held).verdict == Verdict::accepted);
+    }
+    CHECK(holder->release(client) == lock::Release::freed);
+    CHECK(take_and_release(kind, client) > held);
+  }
+}
+
+TEST_CASE("check_token: a repair leaves a counter that is too high to its holder") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  server.command({"SET", k_counter, "9223372036854775806"});
+  const auto holder = make(lock::Kind::reentrant, "u:1");
+  const std::int64_t held = take(*holder, client);
+  CHECK(held == INT64_MAX);
+  CHECK(lock::repair(client, "job", {}, lock::Repair::repair).empty());
+  CHECK(lock::check_token(client, "job", held).verdict == lock::TokenCheck::Verdict::accepted);
+  CHECK(holder->release(client) == lock::Release::freed);
+  CHECK(lock::repair(client, "job", {}, lock::Repair::repair).size() == 1);
+  CHECK(take_and_release(lock::Kind::reentrant, client) < held);
 }
 
 TEST_CASE("check_token, raise_token: a counter that is none accepts nothing and stays as it is") {

@@ -319,7 +319,8 @@ std::string describe_fix(const lock::Fix& fix) {
   }
   if (fix.code == lock::TokenBehind::k_code) return "raised to the token of a holder: " + which;
   if (fix.code == lock::BadToken::k_code || fix.code == lock::TokenTooHigh::k_code) {
-    return "set to the server's clock, from which tokens go on: " + which;
+    return "set to the token of a holder or to the server's clock, from which tokens go on: " +
+           which;
   }
   return "given an expiry: " + which;
 }
