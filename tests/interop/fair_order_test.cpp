@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fleet.hpp"
+#include "support/host_clock.hpp"
 #include "support/wait_until.hpp"
 
 using namespace rlock::test;
@@ -35,11 +36,12 @@ class FairFleet : public Fleet {
     CHECK(inspect(lock)["problems"].dump() == "[]");
   }
 
-  // Each gets the lock when the one before has given it back, and no other.
-  static void check_turns(Clients& clients, const Lock& lock = k_lock) {
+  // Each gets the lock soon after the one before has given it back, and no other.
+  static void check_turns(Clients& clients, const Lock& lock = k_lock,
+                          std::chrono::seconds soon = 60s) {
     for (std::size_t turn = 0; turn < clients.size(); ++turn) {
       CAPTURE(turn);
-      REQUIRE(clients[turn]->gets_it());
+      REQUIRE(clients[turn]->gets_it(soon));
       for (std::size_t i = turn + 1; i < clients.size(); ++i) CHECK_FALSE(clients[i]->has_it());
       CHECK(queue(lock).size() == clients.size() - turn - 1);
       CHECK(deadlines(lock).size() == clients.size() - turn - 1);
@@ -99,6 +101,30 @@ TEST_CASE_FIXTURE(FairFleet, "two JVMs and rlock stand in one queue") {
   }
   holder.release();
   check_turns(clients);
+}
+
+// A JVM compares deadlines with its own clock. A waiter of Java that is dropped by mistake sleeps
+// for minutes.
+TEST_CASE_FIXTURE(
+    FairFleet, "a JVM whose clock is an hour ahead keeps the order, and sleeps on no free lock") {
+  const HostClock clock(server().directory() + "/clock");
+  clock.set(1h);
+  Peer ahead(server().tcp_url(), {.env = clock.environment()});
+  for (const Side holding : {Side::rlock, Side::java}) {
+    for (const bool are_both : {true, false}) {  // waiters of that JVM, or the first only
+      CAPTURE(side_name(holding));
+      CAPTURE(are_both);
+      const std::unique_ptr<Client> holder = client(holding, k_lock);
+      REQUIRE(holder->gets_it());
+      Clients clients;
+      queue_up(clients, std::make_unique<JavaClient>(ahead, k_lock));
+      queue_up(clients, client(Side::rlock, k_lock));
+      queue_up(clients, std::make_unique<JavaClient>(are_both ? ahead : java(), k_lock));
+      check_healthy();
+      holder->release();
+      check_turns(clients, k_lock, 20s);
+    }
+  }
 }
 
 TEST_CASE_FIXTURE(FairFleet, "inspect-queue shows the owners of both sides in their order") {

@@ -59,12 +59,16 @@ std::string decode(std::string_view text) {
   return decoded;
 }
 
+EnvChanges environment(EnvChanges changes) {
+  // Without the mark it outlives the test case: starting one for each takes too long.
+  changes[k_mark_variable] = std::nullopt;
+  return changes;
+}
+
 }  // namespace
 
 Peer::Peer(const std::string& address, const PeerOptions& options)
-    // Without the mark it outlives the test case: starting one for each takes too long.
-    : process_(peer_argv(address, options),
-               {.env = {{k_mark_variable, std::nullopt}}, .hold_stdin = true}) {
+    : process_(peer_argv(address, options), {.env = environment(options.env), .hold_stdin = true}) {
   process_.wait_for_stdout("\n", 60s);
   const std::string& out = process_.out();
   read_ = out.find('\n') + 1;

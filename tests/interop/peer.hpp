@@ -40,6 +40,7 @@ struct Lock {
 struct PeerOptions {
   std::chrono::milliseconds watchdog{30'000};    // lockWatchdogTimeout
   std::chrono::milliseconds fair_wait{300'000};  // fairLockWaitTimeout, since Redisson 3.46
+  EnvChanges env{};                              // of the JVM
 };
 
 // One instance of Redisson. The jars to use are in the environment, RLOCK_TEST_PEER_CLASSPATH.

@@ -1,8 +1,7 @@
 // rlock in crontabs of hosts whose clocks differ.
 #include <algorithm>
+#include <chrono>
 #include <csignal>
-#include <cstdio>
-#include <cstdlib>
 #include <deque>
 #include <fstream>
 #include <map>
@@ -17,6 +16,7 @@
 #include <doctest/doctest.h>
 
 #include "cli/beats.hpp"
+#include "support/host_clock.hpp"
 #include "support/process.hpp"
 #include "support/server.hpp"
 #include "support/waiters.hpp"
@@ -35,43 +35,6 @@ Micros true_time() {
   ::gettimeofday(&now, nullptr);
   return now.tv_sec * 1'000'000LL + now.tv_usec;
 }
-
-// A host, as far as its clock goes. (Not by faketime: it also shifts the timers of clocks that only
-// run, and its processes share a semaphore, on which all hang when one that has it is killed.)
-class Host {
- public:
-  Host(const Server& server, const std::string& name)
-      : server_(server), file_(server.directory() + "/clock." + name) {
-    set_clock(0);
-    library_ = server.directory() + "/clock.so";
-    if (std::ifstream(library_).good()) return;
-    const Result built =
-        run({"c++", "-std=c++17", "-shared", "-fPIC", "-o", library_, k_scripts + "/clock.cpp"});
-    REQUIRE_MESSAGE(built.status == 0, built.err);
-  }
-
-  // Has the clock differ by so much, at once.
-  void set_clock(Micros offset) const {
-    std::ofstream(file_ + ".new") << offset << '\n';
-    std::rename((file_ + ".new").c_str(), file_.c_str());
-  }
-
-  // Returns what a program that is started there has in its environment.
-  [[nodiscard]] EnvChanges environment() const {
-    // A library before that of AddressSanitizer: it would refuse to start.
-    const char* options = std::getenv("ASAN_OPTIONS");
-    return {{"RLOCK_REDIS", server_.unix_url()},
-            {"CLOCK", file_},
-            {"LD_PRELOAD", library_},
-            {"ASAN_OPTIONS",
-             std::string(options == nullptr ? "" : options) + ":verify_asan_link_order=0"}};
-  }
-
- private:
-  const Server& server_;
-  std::string file_;
-  std::string library_;
-};
 
 // --- the night -----------------------------------------------------------------------------------
 
@@ -188,9 +151,10 @@ Night night(const Server& server, unsigned seed) {
   const Micros begin = true_time() + 1'500'000;
   std::deque<Process> hosts;
   for (std::size_t i = 0; i < std::size(k_offsets); ++i) {
-    const Host host(server, std::to_string(i));
-    host.set_clock(k_offsets[i]);
-    ProcessOptions options{.env = host.environment()};
+    const HostClock clock(server.directory() + "/clock." + std::to_string(i));
+    clock.set(std::chrono::microseconds(k_offsets[i]));
+    ProcessOptions options{.env = clock.environment()};
+    options.env["RLOCK_REDIS"] = server.unix_url();
     options.env["NIGHT"] = folder;
     options.env["RLOCK"] = rlock_program();
     options.env["HOST"] = std::to_string(i);
@@ -319,11 +283,12 @@ TEST_CASE("cron: three hosts whose clocks differ, and every slot runs exactly on
 
 TEST_CASE("cron: leases, renewals, --at-least and waits do not depend on the host's clock") {
   Server server;
-  const Host host(server, "any");
-  ProcessOptions options{.env = host.environment(), .stdin_text = "", .hold_stdin = true};
+  const HostClock clock(server.directory() + "/clock");
+  ProcessOptions options{.env = clock.environment(), .stdin_text = "", .hold_stdin = true};
+  options.env["RLOCK_REDIS"] = server.unix_url();
   for (const long long shift : {-3, 3}) {
     CAPTURE(shift);
-    host.set_clock(shift * 1'000'000);
+    clock.set(std::chrono::seconds(shift));
     const Micros before = true_time();
     Process holder(
         rlock_argv("exec", "--lease", "6s", "job", "--", "sh", "-c", "date +%s; read x; date +%s"),
@@ -342,7 +307,7 @@ TEST_CASE("cron: leases, renewals, --at-least and waits do not depend on the hos
     // It jumps, while one holds the lock and another waits for it.
     Process waiter(rlock_argv("exec", "-w", "10m", "job", "--", "echo", "got"), options);
     CHECK(comes_to_wait(server));
-    host.set_clock((shift + 7200) * 1'000'000);
+    clock.set(std::chrono::seconds(shift + 7200));
     for (int i = 0; i < 2; ++i) wait_for_renewal(server);
     CHECK(pttl(server) <= 6000);
     CHECK(waiter.running());
