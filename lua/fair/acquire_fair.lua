@@ -177,8 +177,9 @@ local function sum_ahead(place, ends, nearest, entry, own, shown)
   local ahead = plausible(own or score - ends)
   local head = redis.call('lindex', queue, 0)
   local first = score_of(head)
-  if not entry and place <= k_near and first and first - ends <= k_peer_wait then
-    -- All waiters before it are Redisson's. The head waits for 300 s at most, or that is unknown.
+  if not entry and place <= k_near and first and first - ends <= k_peer_wait + k_longest_silence then
+    -- All waiters before it are Redisson's. The head waits for 300 s at most, or that is unknown. A little more is the
+    -- rest of the last lease if the lock is free.
     local most = score - first + k_peer_wait
     ahead = first <= now and listens(head) and math.min(most, place * k_peer_wait) or math.min(ahead, most)
   end

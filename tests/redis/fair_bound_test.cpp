@@ -147,6 +147,21 @@ TEST_CASE("fair deadlines: never later than now, the lease, the waits before and
   }
 }
 
+// Then nothing tells how much of the deadline before it was the end of the last lease.
+TEST_CASE("fair deadlines: a waiter that comes while the lock is free, behind a Redisson waiter") {
+  test::FairFixture f;
+  REQUIRE(f.asks(f.make("u:0")));
+  Peer peer(f.server, "r:1");
+  CHECK_FALSE(peer.acquire());
+  CHECK(f.locks[0].release(f.client) == lock::Release::freed);
+  CHECK_FALSE(f.asks(f.make("u:1")));
+  CHECK_FALSE(f.asks(f.make("u:2")));
+  REQUIRE(peer.acquire());
+  CHECK(test::deadline_ahead(f.server, "u:1") <= k_lease + 15'000);
+  CHECK_FALSE(f.asks(f.make("u:3")));
+  CHECK(test::deadline_ahead(f.server, "u:3") <= k_lease + 15'000);
+}
+
 TEST_CASE("fair deadlines: 120 waiters that come and give up leave those behind what is theirs") {
   test::FairFixture f;
   REQUIRE(f.asks(f.make("u:0")));
