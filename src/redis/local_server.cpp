@@ -103,7 +103,10 @@ Fd try_lock_directory(const std::string& directory) {
   }
   check_privacy(directory);
   Fd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
-  if (!fd.valid()) refuse(directory, errno_text(errno));
+  if (!fd.valid()) {
+    if (is_lack(errno)) throw Unavailable(errno_text(errno));
+    refuse(directory, errno_text(errno));
+  }
   struct stat locked {};
   struct stat present {};
   // The directory of that name may be another one by now.

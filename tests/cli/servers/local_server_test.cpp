@@ -259,3 +259,15 @@ TEST_CASE("local: a server that cannot start is told by status 69") {
   CHECK(is_one_message(result.err));
   CHECK(wait_until([&] { return servers_in(place.directory()).empty(); }));
 }
+
+TEST_CASE("local: a run with too few descriptors is no mistake in the configuration") {
+  const Place place;
+  for (const char* limit : {"4", "5", "6", "7", "8", "9", "10", "12"}) {
+    CAPTURE(limit);
+    Words argv = rlock_argv("exec", "--timeout", "300ms", "-r", place.url(), "job", "--", "true");
+    argv.insert(argv.begin(), {"prlimit", std::string("--nofile=") + limit});
+    const Result result = run(argv);
+    CAPTURE(result.err);
+    CHECK(result.status != 78);
+  }
+}
