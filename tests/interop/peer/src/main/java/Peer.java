@@ -113,7 +113,7 @@ public final class Peer {
         .setConnectionPoolSize(8)
         .setSubscriptionConnectionMinimumIdleSize(1)
         .setSubscriptionConnectionPoolSize(4)
-        .setSubscriptionsPerConnection(50);
+        .setSubscriptionsPerConnection(1000); // each waiter of a fair lock has one
   }
 
   // Before 3.46 it is always five minutes.
