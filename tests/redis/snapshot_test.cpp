@@ -277,8 +277,15 @@ TEST_CASE("snapshot: an application's hash with a field mode is no read/write lo
     CHECK(!snapshot.kind);
     CHECK(snapshot.is_unknown);
     CHECK(codes_of(snapshot) == Codes{"wrong_kind"});
-    CHECK(snapshot.holders.size() == maker.size() / 2 - 1);
+    CHECK(snapshot.holders.empty());
   }
+  // What the side key tells of is a holder.
+  server.command({"HSET", "job", "a:1", "1", "name", "ann"});
+  server.command({"HSET", "rlock_info:{job}", "a:1", R"({"host":"web1"})"});
+  const Snapshot snapshot = lock::take_snapshot(client, "job");
+  CHECK(snapshot.is_unknown);
+  REQUIRE(snapshot.holders.size() == 1);
+  CHECK(snapshot.holders[0].owner == "a:1");
 }
 
 TEST_CASE("snapshot: mixed kinds") {
