@@ -70,9 +70,10 @@ void Rules::add_of_client(const World& world, int i, std::vector<Action>& all) c
   }
   if (client.phase == Phase::waiting) {
     both({.what = What::ask, .client = i});
-    both({.what = What::give_up, .client = i});
+    if (!layout_.is_calm) both({.what = What::give_up, .client = i});
     return;
   }
+  if (layout_.is_calm) return both({.what = What::release, .client = i});
   const int last = static_cast<int>(client.holds.size()) - 1;
   const Hold& inner = client.holds.back();
   if (client.left_ms > 0) {

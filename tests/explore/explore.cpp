@@ -11,6 +11,7 @@
 #include "explore/moments.hpp"
 #include "explore/promises.hpp"
 #include "explore/search.hpp"
+#include "explore/walk.hpp"
 #include "explore/world.hpp"
 
 using namespace rlock::explore;
@@ -25,9 +26,10 @@ struct Options {
   double seconds = 600;
   int faults = 3;
   bool has_families = false, lacks_memory = false, loses_ends = false, is_set_back = false,
-       draws_tokens = true;
+       draws_tokens = true, is_calm = false;
   std::string lacks;
   std::int64_t skew_ms = 0;
+  std::uint64_t walks = 0;
   std::string lua;
 };
 
@@ -37,6 +39,7 @@ Layout layout_of(const Options& options) {
   layout.loses_ends = options.loses_ends;
   layout.is_set_back = options.is_set_back;
   layout.draws_tokens = options.draws_tokens;
+  layout.is_calm = options.is_calm;
   layout.lacks = options.lacks;
   layout.skew_ms = options.skew_ms;
   return layout;
@@ -129,7 +132,10 @@ int explore_all(const Options& options) {
   const Layout layout = layout_of(options);
   Game game{options, layout, Rules(host, layout)};
   Extent extent;
-  const auto found = search<World>(game, options.states, options.seconds, extent);
+  constexpr int k_walk_steps = 60;
+  const auto found = options.walks > 0
+                         ? walk<World>(game, options.walks, k_walk_steps, options.seconds, extent)
+                         : search<World>(game, options.states, options.seconds, extent);
   const char* name = name_of(options.kind);
   if (found) {
     std::printf("%s: VIOLATION: %s (%zu states, depth %d, %.1f s)\n", name, found->what.c_str(),
@@ -188,8 +194,13 @@ int main(int argc, char** argv) {
     } else if (name == "--persist") {
       options.loses_ends = true;
       --i;
+    } else if (name == "--calm") {
+      options.is_calm = true;
+      --i;
     } else if (name == "--without") {
       options.lacks = value;
+    } else if (name == "--walks") {
+      options.walks = std::strtoull(value.c_str(), nullptr, 10);
     } else if (name == "--skew") {
       options.skew_ms = std::atoll(value.c_str());
     } else if (name == "--lua") {

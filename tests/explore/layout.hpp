@@ -107,6 +107,7 @@ class Layout {
   bool is_set_back = false;   // the server's clock, at times
   bool loses_ends = false;    // somebody takes a key's expiry away, at times
   std::string lacks{};        // a command that every second client has no right to
+  bool is_calm = false;       // clients only take, ask and release
   std::int64_t skew_ms = 0;   // how far the clock of Redisson's clients is ahead
 
  private:

@@ -46,16 +46,57 @@ bool may_be_dropped(const Store& store, const std::string& waiter, std::int64_t 
   });
 }
 
+// A late waiter was dropped as dead: its claim is now that of its new place.
+void note_passed(World& world, Client& client) {
+  const Value* queue = find(world.store, k_queue);
+  if (queue == nullptr) return;
+  int last = client.arrival;
+  for (const std::string& member : queue->list) {
+    if (member == client.owner) break;
+    for (const Client& other : world.clients) {
+      if (other.owner == member) last = std::max(last, other.arrival);
+    }
+  }
+  if (last == client.arrival) return;
+  for (Client& other : world.clients) other.arrival += other.arrival > last ? 1 : 0;
+  client.arrival = last + 1;
+  ++world.arrivals;
+}
+
+// The first rlock waiter behind Redisson's counts their waits from the end of the lease, and theirs
+// may count from an earlier one; and those behind it do as it does. So when one of them takes the
+// lock, the deadline may have passed before the waiter asks again.
+bool falls_short(const Store& store, const std::string& waiter, std::int64_t until_ms) {
+  constexpr double k_most_short = 150'000;  // far less than one wait
+  const Value *queue = find(store, k_queue), *scores = find(store, k_scores),
+              *info = find(store, k_info);
+  if (queue == nullptr || scores == nullptr) return false;
+  double needed = static_cast<double>(k_now_ms + until_ms);
+  for (const std::string& member : queue->list) {
+    if (member == waiter) break;
+    if (info == nullptr || info->hash.count(member) == 0) needed += 300'000;
+  }
+  return std::any_of(scores->zset.begin(), scores->zset.end(), [&](const auto& one) {
+    return one.second == waiter && one.first < needed && one.first > needed - k_most_short;
+  });
+}
+
 // The client has a place in the queue, as it is told by the reply busy.
-void note_place(World& world, Client& client, const Reply& reply, std::int64_t skew_ms) {
+void note_place(World& world, Client& client, const Reply& reply, std::int64_t skew_ms,
+                bool was_queued) {
   const std::int64_t ask_after = reply.items.at(k_ask_after).integer;
   if (reply.items[k_place].integer < 0 || ask_after <= 0)
     throw Violation{"a waiter has no place, or is not told when to ask again"};
-  if (client.arrival == 0) {
-    client.arrival = ++world.arrivals;
-    client.can_be_dropped = may_be_dropped(world.store, client.owner, skew_ms);
-  }
+  if (client.arrival == 0) client.can_be_dropped = false;
+  // Also after a Redisson client has dropped it.
+  if (client.arrival == 0 || !was_queued)
+    client.can_be_dropped =
+        client.can_be_dropped || may_be_dropped(world.store, client.owner, skew_ms);
+  if (client.arrival == 0) client.arrival = ++world.arrivals;
   client.ask_within_ms = ask_after * 6 / 5;
+  if (falls_short(world.store, client.owner,
+                  client.ask_within_ms + std::max<std::int64_t>(skew_ms, 0)))
+    client.can_be_dropped = true;
 }
 
 }  // namespace
@@ -78,12 +119,16 @@ void Rules::acquire(World& world, Client& client, Fate fate) {
     client.ask_within_ms = 6'000;
     if (client.is_redisson) {  // it sleeps until then, or until it is told
       client.ask_within_ms = std::max<std::int64_t>(reply.items.at(1).integer, 1);
-      if (reply.items.at(1).integer < 0 && layout_.skew_ms <= 0)
+      const bool is_known = std::any_of(
+          world.clients.begin(), world.clients.end(),
+          [&](const Client& other) { return other.can_be_dropped && other.arrival != 0; });
+      if (reply.items.at(1).integer < 0 && layout_.skew_ms <= 0 && !is_known)
         throw Violation{"Redisson is told to wait for ever"};
       if (!was_queued) client.arrival = ++world.arrivals;  // also if another has dropped it
     }
     if (is_fair(layout_.kind) && !client.is_redisson && !has_more_to_sweep(reply)) {
-      note_place(world, client, reply, layout_.skew_ms);
+      if (client.is_late) note_passed(world, client);
+      note_place(world, client, reply, layout_.skew_ms, was_queued);
       client.is_late = false;
     }
   } else if (code != 2) {
@@ -314,7 +359,7 @@ void Rules::arrive(World& world, int index) {
     check_grant(layout_, world, is_same ? client : gone, reply);
   }
   if (flight.what == Pending::acquire && code == 0 && is_same && is_fair(layout_.kind)) {
-    note_place(world, client, reply, layout_.skew_ms);
+    note_place(world, client, reply, layout_.skew_ms, was_queued);
     if (client.pending != Pending::release) client.is_late = false;
   }
   if (flight.what == Pending::release && had_it && code == 1) check_woken(layout_, world, client);
