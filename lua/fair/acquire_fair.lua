@@ -220,6 +220,13 @@ local function refresh(about, place, before, is_free)
   if place < length - 1 then about.tail = own and tail_of(before) + own - ahead or entry and tail_of(entry) or nil end
   tell(owner, about, math.max(lease, k_longest_silence))
   add(scores, 'zadd', scores, about.base + ahead, owner)
+  -- A new Redisson waiter waits until the last deadline, and for ever if that has passed: that of a dead rlock waiter.
+  if place < length - 1 then
+    local last = redis.call('lindex', queue, -1)
+    local its_own = as_waiter(known(last)) and score_of(last)
+    local least = now + until_due + ahead
+    if its_own and its_own < least then redis.call('zadd', scores, least, last) end
+  end
   set_queue_end(count_ours() >= length)
   return ask_after, is_first and redis.call('lindex', queue, 0) or ''
 end

@@ -291,6 +291,23 @@ TEST_CASE("fair deadlines: a dead Redisson waiter no longer counts when Redisson
   CHECK(test::deadline_ahead(f.server, "u:4") <= k_lease + Peer::k_wait.count() + k_slack);
 }
 
+// Redisson's script answers with the time until the last deadline, and its client waits for ever if
+// that is negative.
+TEST_CASE("W5: a new Redisson waiter behind a dead rlock waiter is told to wait for a while") {
+  test::FairFixture f;
+  test::hold_by_other(f.server, Milliseconds(k_lease));
+  f.line_up({"u:1", "u:2"});
+  f.server.command({"ZADD", k_scores, std::to_string(test::server_time(f.server) - 1000), "u:2"});
+  CHECK_FALSE(f.asks(f.locks[0]));
+  CHECK(test::deadline_ahead(f.server, "u:2") > 0);
+  CHECK(test::deadline_ahead(f.server, "u:2") <= test::deadline_ahead(f.server, "u:1") + k_slack);
+  // A Redisson waiter keeps the deadline that it has made itself.
+  CHECK_FALSE(Peer(f.server, "r:3").acquire());
+  const std::string score = f.server.command({"ZSCORE", k_scores, "r:3"});
+  CHECK_FALSE(f.asks(f.locks[0]));
+  CHECK(f.server.command({"ZSCORE", k_scores, "r:3"}) == score);
+}
+
 // Each step is a script of its own: nobody else waits for the whole.
 TEST_CASE(
     "W5: a thousand dead waiters are swept step by step, and those behind lose no time by it") {
