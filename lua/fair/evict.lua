@@ -19,14 +19,7 @@ if seen then return cmsgpack.unpack(seen) end
 --#include publish.lua
 --#include alone.lua
 --#include queue.lua
-
--- Returns 1 for a waiter that seems to live, 0 for a dead one, and -1 if unknown.
-local function life_of(entry, score)
-  if entry then return now <= entry.due and 1 or 0 end
-  if listens(waiter) then return 1 end
-  if not score or score <= now then return 0 end
-  return not redis.pcall('pubsub', 'numsub', channel).err and is_alone() and 0 or -1
-end
+--#include lives.lua
 
 -- Returns the time (ms) that a Redisson waiter added to the deadlines behind it.
 local function added_wait(place, score)
@@ -50,7 +43,8 @@ end
 local told = redis.pcall('hget', info, waiter)
 told = type(told) == 'string' and told or ''
 local entry = as_waiter(decode(told))
-local answer = {k_evicted, place, life_of(entry, score), told}
+local is_alive = lives(entry, score, listens(waiter))
+local answer = {k_evicted, place, is_alive == nil and -1 or is_alive and 1 or 0, told}
 leave(waiter, place >= 0 and score and not entry and added_wait(place, score) or 0)
 if holds and told ~= '' then
   put(waiter, told, math.max(redis.call('pttl', lock), k_longest_silence))

@@ -21,6 +21,7 @@ if seen then return cmsgpack.unpack(seen) end
 --#include publish.lua
 --#include alone.lua
 --#include queue.lua
+--#include lives.lua
 
 local k_most = 50       -- waiters of one request, because it blocks the server
 local k_reach = 10000   -- entries of the queue to pass over in one request, to remove waiters between others
@@ -31,18 +32,8 @@ local some = is_list() and redis.call('lrange', queue, from, from + k_most - 1) 
 local found = some[1] and redis.call('zmscore', scores, unpack(some)) or {}
 local entries = some[1] and redis.pcall('hmget', info, unpack(some)) or {}
 local listeners = listening(some)
-local sees_all = not redis.pcall('pubsub', 'numsub', channel).err and is_alone()
 local is_gone = {}
 for _, waiter in ipairs(gone) do is_gone[waiter] = true end
-
--- As life_of in evict.lua. Returns nil if unknown.
-local function lives(waiter, entry, score)
-  if is_gone[waiter] then return false end
-  if entry then return now <= entry.due end
-  if listeners[waiter] then return true end
-  if score and score > now and not sees_all then return nil end
-  return false
-end
 
 -- The deadline of the waiter before, and the wait of the dead Redisson waiters before. A Redisson waiter's deadline
 -- counts from the deadline before it.
@@ -56,7 +47,8 @@ local room = from == 0 and k_most or 1 + math.floor(k_reach / (1 + math.min(from
 local dead, unknown, looked, place = {}, 0, 0, nil
 for i, waiter in ipairs(some) do
   local entry, score = as_waiter(decode(entries[i])), found[i] and tonumber(found[i])
-  local is_alive = lives(waiter, entry, score)
+  local is_alive = not is_gone[waiter]
+  if is_alive then is_alive = lives(entry, score, listeners[waiter] or false) end
   if is_alive == false and #dead == room then break end
   looked = i
   local before = math.max(was, base)

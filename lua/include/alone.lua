@@ -7,3 +7,6 @@ local function is_alone()
     replication:find('connected_slaves:0', 1, true) ~= nil and
     cluster:find('cluster_enabled:0', 1, true) ~= nil
 end
+
+-- Returns whether it does, and the user may ask who listens.
+local function sees_all() return not redis.pcall('pubsub', 'numsub').err and is_alone() end

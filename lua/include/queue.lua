@@ -191,7 +191,7 @@ end
 -- Returns the deaf waiters: those near the head on whose channels nobody listens. Returns nil if the head is
 -- not one of them, or if this server does not see all listeners, or the user may not ask.
 local function deaf_from(head)
-  if listens(head) or redis.pcall('pubsub', 'numsub').err or not is_alone() then return nil end
+  if listens(head) or not sees_all() then return nil end
   local near, deaf = redis.pcall('lrange', queue, 0, k_near - 1), {}
   if near.err or #near == 0 then return nil end
   local set = listening(near)

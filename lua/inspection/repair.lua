@@ -48,9 +48,7 @@ local function garbage(waiter, score, text)
   score = score and tonumber(score)
   if score and score > now or listens(waiter) then return nil end
   if not score then return 'member_without_score' end
-  if elsewhere == nil then
-    elsewhere = redis.pcall('pubsub', 'numsub', channel).err or not is_alone()
-  end
+  if elsewhere == nil then elsewhere = not sees_all() end
   if elsewhere and now - score < k_peer_wait then return nil end
   return 'dead_waiter'
 end
