@@ -9,6 +9,7 @@
 #include <fstream>
 #include <string_view>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -200,6 +201,13 @@ std::vector<std::string> find_programs() {
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   ::umask(077);
+  // All runs of this user share the server, also those that may use more memory than this one.
+  for (const auto resource : {RLIMIT_AS, RLIMIT_DATA}) {
+    rlimit limit{};
+    if (::getrlimit(resource, &limit) != 0) continue;
+    limit.rlim_cur = limit.rlim_max;
+    ::setrlimit(resource, &limit);
+  }
   std::array<const char*, 2> environment = {"PATH=/usr/local/bin:/usr/bin:/bin", nullptr};
   for (const std::string& file : programs) {
     ::execve(file.c_str(), const_cast<char* const*>(argv.data()),

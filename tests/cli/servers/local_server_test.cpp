@@ -271,3 +271,10 @@ TEST_CASE("local: a run with too few descriptors is no mistake in the configurat
     CHECK(result.status != 78);
   }
 }
+
+TEST_CASE("local: the server may use more memory than the run that started it") {
+  const Place place;
+  Words argv = echo_argv(place.url());
+  argv.insert(argv.begin(), {"prlimit", "--as=40000000:"});
+  check_ran(run(argv));
+}
