@@ -13,6 +13,9 @@ script     what the server took for the script that releases, and for the script
            same handovers: medians of SLOWLOG's times. SLOWLOG logs what takes longer than 5 us. These
            scripts all do. Hardly any command inside them does, so that the log does not slow them down.
 
+mixed      the heads are rlock's, and that many waiters of Redisson queue behind them. The peer is a queue of
+           as many waiters, all of Redisson. The goal is less than 1 ms for the two scripts.
+
 The benchmark uses rlock's library, not the program, because 10,000 processes are too many. See
 fair_queue.cpp and redisson/. Both sides talk to one server over TCP, one after the other.
 """
@@ -32,6 +35,7 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 ROOT = os.path.dirname(HERE)
 POM = os.path.join(HERE, "redisson", "pom.xml")
 SECONDS = 120  # that one side may take for one size
+MIXED = (1000, 10000)  # waiters of Redisson behind rlock's
 OWNER = re.compile(r"[0-9a-f-]{36}:\d+")
 
 
@@ -144,15 +148,15 @@ class FairBench:
             self.notes.append(f"Redisson was not measured: {error}")
             return None
 
-    def measure(self, argv, sort, waiters):
+    def measure(self, argv, sort, waiters, *more):
         """Returns a Result. Throws Broken if there is none within the time bound."""
         redis = self.bench.redis
         redis.command("FLUSHALL")
         errors = self.bench.path("errors")
         with open(errors, "wb") as log:
-            child = self.bench.start([*argv, f"redis://127.0.0.1:{self.bench.port}", str(waiters),
-                                      str(self.handovers)], stdin=subprocess.PIPE,
-                                     stdout=subprocess.PIPE, stderr=log)
+            child = self.bench.start([*argv, f"redis://127.0.0.1:{self.bench.port}",
+                                      *map(str, (waiters, self.handovers, *more))],
+                                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
         late = []
         timer = threading.Timer(SECONDS, lambda: (late.append(True), child.kill()))
         timer.start()
@@ -198,6 +202,14 @@ class FairBench:
                  for kind, times in result.others.items() if times]
         self.notes.append(f"{name}, {waiters:,} waiters, other scripts: " + "; ".join(texts))
 
+    def row(self, label, own, other):
+        row = [label, own.handover_text(), "", "", own.script_text(), "", ""]
+        if other is not None:
+            row[2:4] = other.handover_text(), f"{own.handover / other.handover:.2f} x"
+            row[5:7] = other.script_text(), (
+                f"{(own.release + own.grant) / (other.release + other.grant):.2f} x")
+        return row
+
     def rows(self, sizes):
         peer = redisson_version()
         yield ("waiters", "handover, us", peer, "ratio", "scripts: release + grant, us", peer,
@@ -205,14 +217,14 @@ class FairBench:
         for waiters in sizes:
             own = self.measure([self.fair_queue], sort_by_name, waiters)
             self.note_others("rlock", waiters, own)
-            row = [f"{waiters:,}", own.handover_text(), "", "", own.script_text(), "", ""]
             other = self.try_redisson(waiters)
             if other is not None:
                 self.note_others(peer, waiters, other)
-                row[2:4] = other.handover_text(), f"{own.handover / other.handover:.2f} x"
-                row[5:7] = other.script_text(), (
-                    f"{(own.release + own.grant) / (other.release + other.grant):.2f} x")
-            yield row
+            yield self.row(f"{waiters:,}", own, other)
+            if waiters in MIXED:
+                mixed = self.measure([self.fair_queue], sort_by_name, self.handovers + 100, waiters)
+                self.note_others("rlock, mixed", waiters, mixed)
+                yield self.row(f"{waiters:,}, mixed", mixed, other)
 
 
 def measure_fair(bench, options):

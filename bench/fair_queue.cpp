@@ -1,6 +1,6 @@
 // What it takes to hand a fair lock over while many wait for it.
 //
-//   fair_queue URL WAITERS HANDOVERS
+//   fair_queue URL WAITERS HANDOVERS [PEERS]
 //     Fills the queue with WAITERS runs, each with its own owner and its own connection, who ask
 //     again as often as the server tells them. Prints "ready", waits for a line on stdin, then
 //     hands the lock over HANDOVERS times: the holder releases it, the head of the queue is called
@@ -8,6 +8,8 @@
 //     nanoseconds, from before a release was written until the next owner had his answer. Waits for
 //     a line on stdin, has everybody give up, and fails if anything is left in the server.
 //     Fails too when the lock goes to anybody but the one who has waited longest.
+//     With PEERS, so many waiters of Redisson queue behind the first WAITERS runs, which must be
+//     more than HANDOVERS: the lock never gets to a waiter of Redisson.
 //
 // The connections are named release, grant, join, ask and leave, which tells in SLOWLOG what a
 // script was called for.
@@ -52,6 +54,7 @@ class Bench {
         releasing_(options(url_, "release")),
         joining_(options(url_, "join")),
         leaving_(options(url_, "leave")),
+        looking_(options(url_, "look")),
         asker_(options(url_, "ask")),
         taker_(options(url_, "grant")) {}
 
@@ -64,6 +67,26 @@ class Bench {
       if (i % k_between_renewals == 0) keep();
     }
     for (int i = 0; i < k_warm_up; ++i) hand_over();
+  }
+
+  // Queues waiters as Redisson does: each waits for 300 s longer than the one before it.
+  void add_peers(std::size_t count) {
+    using namespace std::chrono;
+    const auto now = duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
+    for (; peers_ < count; ++peers_) {
+      const std::string deadline = std::to_string(now + 300'000 * (static_cast<long>(peers_) + 1));
+      command({"RPUSH", k_queue, peer(peers_)});
+      command({"ZADD", k_scores, deadline, peer(peers_)});
+      if (peers_ % k_between_renewals == 0) keep();
+    }
+  }
+
+  void drop_peers() {
+    for (; peers_ > 0; --peers_) {
+      command({"LREM", k_queue, "1", peer(peers_ - 1)});
+      command({"ZREM", k_scores, peer(peers_ - 1)});
+      if (peers_ % k_between_renewals == 0) keep();
+    }
   }
 
   // Returns the time from before the release was written until the next one had the lock.
@@ -93,6 +116,12 @@ class Bench {
 
  private:
   static constexpr const char* k_name = "fair-queue";
+  static constexpr const char* k_queue = "redisson_lock_queue:{fair-queue}";
+  static constexpr const char* k_scores = "redisson_lock_timeout:{fair-queue}";
+
+  [[nodiscard]] static std::string peer(std::size_t thread) {
+    return "8c7e5ab5-0fc0-4b0e-a2b5-91c3a1f0d7e4:" + std::to_string(thread);
+  }
 
   [[nodiscard]] Waiter& holder() { return *runs_[holder_]; }
 
@@ -100,7 +129,7 @@ class Bench {
     const std::size_t waiting = runs_.size() - holder_ - 1;
     Waiter& waiter = *runs_.emplace_back(std::make_unique<Waiter>(k_name));
     const lock::Busy busy = waiter.join(joining_, options(url_, "listen"));
-    if (busy.place != static_cast<int>(waiting)) fail("the queue has lost somebody");
+    if (busy.place != static_cast<int>(waiting + peers_)) fail("the queue has lost somebody");
     taker_.add(waiter);
     asker_.add(waiter, busy);
   }
@@ -110,15 +139,12 @@ class Bench {
     if (holder().lock().renew(joining_) != lock::Renewal::renewed) fail("the lock was lost");
   }
 
+  redis::Reply command(const redis::Args& words) { return looking_.command(words); }
+
   void expect_nothing_left() {
-    const redis::ClientOptions who = options(url_, "look");
-    const redis::Patience patience{after(BootClock::now(), who.timeout)};
-    redis::Connection connection({who.endpoint, who.name, redis::k_large_reply}, patience);
     const auto end = Clock::now() + std::chrono::seconds(1);  // nobody waits for the last DEL
-    while (connection.command({"DBSIZE"}, patience).as_integer() != 0) {
-      if (Clock::now() > end) {
-        fail("the server is not empty: " + connection.command({"RANDOMKEY"}, patience).as_text());
-      }
+    while (command({"DBSIZE"}).as_integer() != 0) {
+      if (Clock::now() > end) fail("the server is not empty: " + command({"RANDOMKEY"}).as_text());
     }
   }
 
@@ -127,8 +153,10 @@ class Bench {
   redis::Client releasing_;
   redis::Client joining_;
   redis::Client leaving_;
+  redis::Client looking_;
   std::vector<std::unique_ptr<Waiter>> runs_;  // former holders, the holder, the queue
   std::size_t holder_ = 0;
+  std::size_t peers_ = 0;  // waiters of Redisson
   Asker asker_;
   Taker taker_;
 };
@@ -144,9 +172,10 @@ std::size_t number(const char* text) {
   return value;
 }
 
-int run(const std::string& url, std::size_t waiters, std::size_t handovers) {
+int run(const std::string& url, std::size_t waiters, std::size_t handovers, std::size_t peers) {
   Bench bench(url, waiters);
   bench.fill();
+  bench.add_peers(peers);
   std::printf("ready\n");
   std::fflush(stdout);
   wait_for_line();
@@ -164,6 +193,7 @@ int run(const std::string& url, std::size_t waiters, std::size_t handovers) {
   if (bench.asker().latest() > k_most_late) fail("this machine is too slow for so many waiters");
 
   wait_for_line();
+  bench.drop_peers();
   bench.leave();
   return 0;
 }
@@ -172,12 +202,14 @@ int run(const std::string& url, std::size_t waiters, std::size_t handovers) {
 }  // namespace rlock::bench
 
 int main(int argc, char** argv) {
-  if (argc != 4 || rlock::bench::number(argv[2]) == 0) {
-    std::fprintf(stderr, "usage: fair_queue URL WAITERS HANDOVERS\n");
+  using rlock::bench::number;
+  if (argc < 4 || argc > 5 || number(argv[2]) == 0) {
+    std::fprintf(stderr, "usage: fair_queue URL WAITERS HANDOVERS [PEERS]\n");
     return 1;
   }
   try {
-    return rlock::bench::run(argv[1], rlock::bench::number(argv[2]), rlock::bench::number(argv[3]));
+    return rlock::bench::run(argv[1], number(argv[2]), number(argv[3]),
+                             argc > 4 ? number(argv[4]) : 0);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "fair_queue: %s\n", error.what());
     // The threads of others would wait for the server, or for ever.
