@@ -135,14 +135,21 @@ func (f *Fleet) hamper(run *Run, choices *rand.Rand) {
 		run.Limited = true
 		run.Args = append(words, run.Args...)
 	}
+	hard := "" // the same
+	if f.setup.Topology == "local" {
+		hard = ":" // as it is: the server that rlock starts cannot be without it
+	}
 	switch choices.Intn(50) {
 	case 0, 7: // a command whose file system is slow
+		if f.setup.Topology == "local" { // strace would wait for the server that rlock has started
+			break
+		}
 		wrap("strace", "-f", "--seccomp-bpf", "-q", "-o", "/dev/null", "-e", "trace=execve", "-e",
 			fmt.Sprintf("inject=execve:delay_enter=%d", (run.Lease/4+choices.Int63n(run.Lease*5/4))/1000))
 	case 1:
-		wrap("prlimit", fmt.Sprintf("--nofile=%d", 5+choices.Intn(16)))
+		wrap("prlimit", fmt.Sprintf("--nofile=%d", 5+choices.Intn(16))+hard)
 	case 2, 3:
-		wrap("prlimit", fmt.Sprintf("--as=%d", (16+choices.Intn(50))<<20))
+		wrap("prlimit", fmt.Sprintf("--as=%d", (16+choices.Intn(50))<<20)+hard)
 	case 4: // nobody reads what it says, and it says much
 		run.Unheard = true
 		if run.Stalled = choices.Intn(2) == 0; run.Stalled {
@@ -162,7 +169,8 @@ func (f *Fleet) hamper(run *Run, choices *rand.Rand) {
 		run.Args = []string{f.rlock, "exec", "-n", "rlock_info:{" + run.Names[0] + "}", "--", f.work, f.life(run.ID), "5"}
 	case 9: // a program that does not live on reads the owner
 		run.Refused = true
-		run.Args = []string{"bash", "-c", `"$1" acquire -n "$2" | cat >/dev/null; exit "${PIPESTATUS[0]}"`, "torture", f.rlock, run.Names[0]}
+		// It has begun to read before rlock starts: until then, the shell itself may be the one who reads.
+		run.Args = []string{"bash", "-c", `exec > >(cat >/dev/null); "$1" acquire -n "$2"`, "torture", f.rlock, run.Names[0]}
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 
 type Setup struct {
 	Name     string
-	Topology string // single, redlock, sentinel, cluster, name (of a primary, which a replica may become)
+	Topology string // single, redlock, sentinel, cluster, name (of a primary, which a replica may become), local
 	Servers  int
 	Persists bool
 	Shells   bool
@@ -37,10 +37,14 @@ var (
 		{Name: "sentinel", Topology: "sentinel", Servers: 3, Kinds: oneServer},
 		{Name: "cluster", Topology: "cluster", Servers: 6, Kinds: oneServer},
 		{Name: "name", Topology: "name", Servers: 2, Kinds: oneServer},
+		{Name: "local", Topology: "local", Servers: 1, Persists: true, Kinds: oneServer},
 		{Name: "shells", Topology: "single", Servers: 1, Persists: true, Shells: true, Kinds: []string{"plain", "fair", "simple", "rw", "semaphore"}},
 		{Name: "mixed", Topology: "single", Servers: 1, Persists: true, Peers: true, Kinds: oneServer},
 	}
 )
+
+// isSingle tells whether all locks are on one server.
+func (s Setup) isSingle() bool { return s.Topology == "single" || s.Topology == "local" }
 
 const (
 	hostCount      = 3
@@ -128,7 +132,7 @@ func (f *Fleet) holds(run string) bool {
 // start has all workers work, each with a source of choices of its own.
 func (f *Fleet) start(seed int64) {
 	for _, lock := range f.history.Round.Locks {
-		if lock.Kind == "fair" && f.setup.Topology == "single" {
+		if lock.Kind == "fair" && f.setup.isSingle() {
 			f.workers.Add(1)
 			go f.barge(lock)
 		}

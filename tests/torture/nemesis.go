@@ -80,6 +80,7 @@ var deeds = map[string]deed{
 	"refuse":             {4, (*Nemesis).refuse},
 	"demote":             {6, (*Nemesis).demote},
 	"new-sentinels":      {2, (*Nemesis).renewSentinels},
+	"remove-socket":      {6, (*Nemesis).removeSocket},
 	"full-disk":          {1, (*Nemesis).fillDisk},
 }
 

@@ -44,7 +44,7 @@ func (n *Nemesis) deleteLock() *Act {
 // takeAway deletes a lock whose command would go on for longer than a lease, or ends before the next renewal, and wakes
 // those who wait for it.
 func (n *Nemesis) takeAway() *Act {
-	if n.fleet.setup.Topology != "single" {
+	if !n.fleet.setup.isSingle() {
 		return nil
 	}
 	lease := n.fleet.history.Round.Lease

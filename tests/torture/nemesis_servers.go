@@ -41,7 +41,7 @@ func (n *Nemesis) continueInOutage() *Act {
 	} else {
 		bearsLong = anyOne
 	}
-	if n.fleet.setup.Topology != "single" {
+	if !n.fleet.setup.isSingle() {
 		return nil
 	}
 	network := func(run *Run) string { return proxyKey(run.Host, 0) }

@@ -1,10 +1,11 @@
 package main
 
-// Faults of what a server is: a primary that is demoted behind its name, sentinels that are set up anew, a server that
-// refuses requests for a while.
+// Faults of what a server is: a primary that is demoted behind its name, sentinels that are set up anew, a private server
+// without its socket, a server that refuses requests for a while.
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -41,6 +42,23 @@ func (n *Nemesis) refuse() *Act {
 			return err == nil
 		})
 	})
+}
+
+// removeSocket removes the socket of a private server, as a cleaner of /tmp does. The next one that looks for the server has to
+// end it and start it again.
+func (n *Nemesis) removeSocket() *Act {
+	if n.fleet.setup.Topology != "local" {
+		return nil
+	}
+	server, key := n.anyServer()
+	if server == nil {
+		return nil
+	}
+	defer n.release(key)
+	act := newAct("remove-socket")
+	act.Server, act.Detail = server.ID, fmt.Sprint(os.Remove(server.socket))
+	act.Until = now()
+	return act
 }
 
 // demote has the replica become the primary, and leads the name there. Old connections stay with the old primary. It loses

@@ -75,6 +75,18 @@ func signalAll(name, value string, number syscall.Signal) {
 	}
 }
 
+// signalAllIn signals those that work in a folder.
+func signalAllIn(dir string, number syscall.Signal) {
+	links, _ := filepath.Glob("/proc/[0-9]*/cwd")
+	for _, link := range links {
+		if place, _ := os.Readlink(link); place == dir {
+			if p, ok := look(filepath.Dir(link)); ok {
+				_ = syscall.Kill(p.pid, number)
+			}
+		}
+	}
+}
+
 // The processes of one run: rlock itself, its guardian, the command, and the same of a nested run.
 type Family struct {
 	rlock, guardian, command      int // process numbers; 0: none

@@ -60,10 +60,10 @@ func runRound(setup Setup, seed int64, dir string, tools Tools) (*History, error
 
 	fleet := &Fleet{history: h, setup: setup, rlock: tools.rlock, work: tools.work, live: map[string]*Run{}, tokens: map[string][]int64{}}
 	defer fleet.clear()
-	if setup.Persists && setup.Topology == "single" {
+	if setup.Persists && setup.isSingle() {
 		mountSmallDisk(filepath.Join(dir, "server0"))
 	}
-	group, err := startGroup(setup, dir, shim)
+	group, err := startGroup(setup, dir, shim, tools.rlock)
 	fleet.group = group
 	if err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func draw(choices *rand.Rand, words []string, count int) []string {
 // mountSmallDisk gives a server a disk of its own, which can be filled. Without the right to do so, it is not.
 func mountSmallDisk(dir string) {
 	if os.MkdirAll(dir, 0o700) == nil {
-		_ = syscall.Mount("torture", dir, "tmpfs", 0, "size=48m")
+		_ = syscall.Mount("torture", dir, "tmpfs", 0, "size=48m,mode=0700")
 	}
 }
 

@@ -1,6 +1,6 @@
 package main
 
-// Throw-away servers: alone, several, a group with sentinels, a cluster.
+// Throw-away servers: alone, several, a group with sentinels, a cluster, one that rlock starts itself.
 
 import (
 	"fmt"
@@ -24,6 +24,7 @@ type Server struct {
 	port    int // 0: the socket only
 	args    []string
 	environ []string
+	starter string // the rlock that starts it, with local:
 
 	mutex sync.Mutex
 	cmd   *exec.Cmd
@@ -60,6 +61,9 @@ func (s *Server) start() error {
 	}
 	s.mutex.Lock()
 	cmd := exec.Command(program(), s.args...)
+	if s.starter != "" {
+		cmd = exec.Command(s.starter, "list", "-q", "-r", "local:"+s.dir)
+	}
 	cmd.Env = append(os.Environ(), s.environ...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	err := cmd.Start()
@@ -94,6 +98,10 @@ func killServers(dir string) {
 func (s *Server) signal(number syscall.Signal) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
+	if s.starter != "" { // more than one is a fault of rlock's
+		signalAllIn(s.dir, number)
+		return
+	}
 	if s.cmd != nil && s.cmd.ProcessState == nil {
 		_ = s.cmd.Process.Signal(number)
 	}
@@ -177,7 +185,7 @@ type Backend struct {
 	clock     string // the file by which the clock of the only server is set, or ""
 }
 
-func startGroup(setup Setup, dir, shim string) (*Backend, error) {
+func startGroup(setup Setup, dir, shim, rlock string) (*Backend, error) {
 	g := &Backend{}
 	var ports []int
 	var err error
@@ -207,6 +215,9 @@ func startGroup(setup Setup, dir, shim string) (*Backend, error) {
 		s, err := newServer(i, dir, port, args...)
 		if err != nil {
 			return g, err
+		}
+		if setup.Topology == "local" {
+			s.starter, s.socket, g.url = rlock, filepath.Join(s.dir, "redis.sock"), "local:"+s.dir
 		}
 		if setup.Topology == "single" && shim != "" {
 			g.clock = filepath.Join(dir, "clock")

@@ -77,7 +77,7 @@ func (f *Fleet) lookAtLocks(server *Server, done chan struct{}) {
 	}
 	last := map[string]string{}
 	shown := map[string]int{} // where in the history the last look is
-	for f.setup.Topology == "single" || f.setup.Topology == "redlock" {
+	for f.setup.isSingle() || f.setup.Topology == "redlock" {
 		select {
 		case <-done:
 			return
