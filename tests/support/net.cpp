@@ -3,15 +3,19 @@
 #include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <random>
+#include <string>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 namespace rlock::test {
 namespace {
@@ -68,6 +72,21 @@ void bound_connect(int fd, time_t seconds) {
   timeval bound{};
   bound.tv_sec = seconds;
   ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &bound, sizeof bound);
+}
+
+// Returns whether no other test has this port, and keeps it for this one: a server that is down
+// must find its port free when it comes back.
+bool reserve(std::uint16_t port) {
+  static std::vector<UniqueFd> reserved;  // until the process ends
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string name = "rlock-test-port-" + std::to_string(port);
+  std::memcpy(address.sun_path + 1, name.data(), name.size());  // abstract: nothing of it is left
+  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  UniqueFd fd = new_socket(AF_UNIX);
+  if (::bind(fd.get(), generic(address), length) != 0) return false;
+  reserved.push_back(std::move(fd));
+  return true;
 }
 
 }  // namespace
@@ -130,7 +149,7 @@ std::uint16_t free_port() {
   std::uniform_int_distribution<int> ports(10'000, 32'000);
   for (int tries = 0; tries < 1000; ++tries) {
     const auto port = static_cast<std::uint16_t>(ports(device));
-    if (can_bind4(port) && (!has_ipv6() || can_bind6(port))) {
+    if (can_bind4(port) && (!has_ipv6() || can_bind6(port)) && reserve(port)) {
       return port;
     }
   }

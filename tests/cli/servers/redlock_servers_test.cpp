@@ -11,6 +11,7 @@
 #include <doctest/doctest.h>
 
 #include "support/fair_lock.hpp"
+#include "support/foreign_owner.hpp"
 #include "support/process.hpp"
 #include "support/quorum.hpp"
 #include "support/wait_until.hpp"
@@ -273,9 +274,9 @@ TEST_CASE("Redlock: one server that is named twice is no majority for a renewal,
   std::sort(urls.begin(), urls.end());
   do {
     for (int holder = 0; holder < 2; ++holder) {
-      quorum[holder].command({"HSET", "job", "u:1", "1"});
+      quorum[holder].command({"HSET", "job", k_foreign_owner, "1"});
       quorum[1 - holder].command({"DEL", "job"});
-      const Result result = run(of_servers(urls, {"--owner", "u:1", "job"}, "renew"));
+      const Result result = run(of_servers(urls, {"--owner", k_foreign_owner, "job"}, "renew"));
       CHECK(result.status == 64);
       CHECK(has(result.err, " are one and the same"));
       CHECK(is_one_message(result.err));
