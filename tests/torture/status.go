@@ -138,8 +138,9 @@ func (j *judge) manners(r *Run, isQuiet bool, bad func(string)) {
 	if !r.Synced || r.Enter == 0 {
 		return
 	}
+	const resuming = second / 5 // of the replicas, before the end of the act was noted
 	for _, act := range j.Acts {
-		if act.Kind == "stop-replicas" && act.At < r.Called && r.Enter < act.Until && !j.mayFailOver(act.At-second, r.Enter) {
+		if act.Kind == "stop-replicas" && act.At < r.Called && r.Enter < act.Until-resuming && !j.mayFailOver(act.At-second, r.Enter) {
 			bad("no replica knew of its lock")
 		}
 	}
