@@ -30,8 +30,8 @@ namespace {
 const ProcessOptions k_patient{.env = {{"RLOCK_TIMEOUT", "60s"}}};
 
 // Holds "job", with a renewal every 2 s. While the command runs, the file `mark` is there.
-Words holder_argv(const Place& place, const std::string& mark) {
-  return rlock_argv("exec", "-r", place.url(), "--lease", "6s", "--kill-after", "1s", "job", "--",
+Words holder_argv(const Place& place, const std::string& mark, const std::string& lease = "6s") {
+  return rlock_argv("exec", "-r", place.url(), "--lease", lease, "--kill-after", "1s", "job", "--",
                     "sh", "-c",
                     "touch " + mark + "; trap 'rm " + mark + "; echo ended; exit' TERM\n" +
                         "echo ready; while :; do sleep 0.05; done");
@@ -63,7 +63,7 @@ bool has_namespaces() {
 TEST_CASE("local: a server whose socket was removed is started again, and keeps the locks") {
   const Place place;
   const std::string mark = place.root() + "/mark";
-  Process holder(holder_argv(place, mark));
+  Process holder(holder_argv(place, mark, "30s"));
   holder.wait_for_stdout("ready");
   REQUIRE(run(rlock_argv("acquire", "--no-watchdog", "--lease", "1h", "-r", place.url(), "kept"))
               .status == 0);
