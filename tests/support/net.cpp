@@ -14,7 +14,6 @@
 #include <sys/time.h>
 #include <sys/un.h>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 namespace rlock::test {
@@ -83,9 +82,10 @@ bool reserve(std::uint16_t port) {
   const std::string name = "rlock-test-port-" + std::to_string(port);
   std::memcpy(address.sun_path + 1, name.data(), name.size());  // abstract: nothing of it is left
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-  UniqueFd fd = new_socket(AF_UNIX);
+  const UniqueFd fd = new_socket(AF_UNIX);
   if (::bind(fd.get(), generic(address), length) != 0) return false;
-  reserved.push_back(std::move(fd));
+  constexpr int k_out_of_the_way = 100;  // a shell only knows descriptors of one digit
+  reserved.emplace_back(::fcntl(fd.get(), F_DUPFD_CLOEXEC, k_out_of_the_way));
   return true;
 }
 
