@@ -61,7 +61,7 @@ constexpr useconds_t k_short_pause = 50;
 constexpr int k_searches = 2;
 
 // Whether the other end of this pipe is open: nobody but the guardian has it.
-bool is_read(const Fd& pipe) { return (poll_now(pipe, 0) & POLLERR) == 0; }
+bool is_read(const Fd& pipe) { return pipe.valid() && (poll_now(pipe, 0) & POLLERR) == 0; }
 
 // Whether the end that rlock has of this pipe is closed.
 bool is_closed(const Fd& life_line) { return poll_now(life_line, POLLIN) != 0; }
@@ -261,9 +261,19 @@ void Guardian::arm() {
 }
 
 void Guardian::replace() {
-  // The old one may take a while to end, for example in a debugger: the supervisor reaps it.
-  if (is_read(life_line_)) ::kill(pid_, SIGKILL);
-  start();
+  const pid_t old = pid_;
+  const Fd old_line = std::move(life_line_);  // when this closes, the old one takes rlock for dead
+  // It may take a while to end, for example in a debugger: the supervisor reaps it.
+  const auto end_old = [&] {
+    if (is_read(old_line)) ::kill(old, SIGKILL);
+  };
+  try {
+    start();  // first: rlock can be killed at any moment
+  } catch (...) {
+    end_old();
+    throw;
+  }
+  end_old();
   alarm_.set(kill_time());
 }
 

@@ -59,8 +59,8 @@ class Guardian {
   // while the command runs. Thread-safe.
   void ask() noexcept;
   [[nodiscard]] Milliseconds answer_bound() const noexcept { return answer_bound_; }
-  // Kills the guardian and starts another. Throws as the constructor. Then there is no guardian,
-  // and `is_well` returns false.
+  // Starts another guardian and kills this one. Throws as the constructor. Then there is no
+  // guardian, and `is_well` returns false.
   void replace();
 
   // Call it in the command's process, before it runs another program. Tells the guardian its
