@@ -64,14 +64,14 @@ std::optional<bool> is_running(pid_t pid, const std::string& identity) {
   return false;
 }
 
-bool is_ancestor(pid_t pid, const std::string& identity) {
+bool is_this_or_above(pid_t pid, const std::string& identity) {
   if (is_running(pid, identity) != true) return false;
-  pid_t parent = ::getppid();
-  while (parent > 1 && parent != pid) {
-    const auto stat = read_process_stat(parent);
-    parent = stat ? stat->parent : 0;
+  pid_t found = ::getpid();
+  while (found > 1 && found != pid) {
+    const auto stat = read_process_stat(found);
+    found = stat ? stat->parent : 0;
   }
-  return parent == pid;
+  return found == pid;
 }
 
 }  // namespace rlock

@@ -15,8 +15,8 @@ namespace rlock {
 // unknown here: the process is of another machine, boot or container, or the identity is empty.
 [[nodiscard]] std::optional<bool> is_running(pid_t pid, const std::string& identity);
 
-// Returns whether the process `pid` with this identity is the parent of this process, or its
-// parent's parent, and so on. Returns false if that is unknown here.
-[[nodiscard]] bool is_ancestor(pid_t pid, const std::string& identity);
+// Returns whether the process `pid` with this identity is this process, its parent, its parent's
+// parent, and so on. Returns false if that is unknown here.
+[[nodiscard]] bool is_this_or_above(pid_t pid, const std::string& identity);
 
 }  // namespace rlock

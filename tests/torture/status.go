@@ -116,7 +116,7 @@ func (j *judge) status(r *Run) {
 		bad("no status that is documented, or not its command's")
 	}
 	limit := r.Wait + j.Round.Timeout + 3*second
-	if r.Wait == 0 && contains(r.Args, "--fair") { // a silent head may be in the way
+	if r.Wait == 0 && strings.Contains(strings.Join(r.Args, " "), "--fair") { // a silent head may be in the way
 		limit += 10 * second
 	}
 	if !hasRun && r.Wait >= 0 && isQuiet && r.Ended-r.Called > limit {

@@ -1,6 +1,7 @@
 #include "cli/taking/wait_report.hpp"
 
 #include <algorithm>
+#include <unistd.h>
 #include <utility>
 
 #include "base/duration.hpp"
@@ -179,10 +180,11 @@ void WaitReport::warn_of_mix(const lock::Lock& lock) {
   }
 }
 
-// An ancestor as a rule waits for this run, so that neither would ever go on.
+// An ancestor as a rule waits for this run, so that neither would ever go on. A shell runs its last
+// command in its own place, so the holder may also be what this process was before.
 void WaitReport::warn_of_ancestor(const lock::Busy& busy) {
   if (warned_of_ancestor_ || busy.is_free()) return;
-  if (!is_ancestor(busy.holder.pid, busy.holder.process)) return;
+  if (!is_this_or_above(busy.holder.pid, busy.holder.process)) return;
   warned_of_ancestor_ = true;
   const auto outer =
       lock::find_all_held(from_environment(lock::k_held_variable).value_or(""), request_.wish.name);
@@ -190,10 +192,13 @@ void WaitReport::warn_of_ancestor(const lock::Busy& busy) {
       outer, [&](const lock::HeldEntry& entry) { return busy.owner.starts_with(entry.owner); });
   const char* const hint =
       is_passed_on    ? "a nested run re-enters only the same kind of lock"
-      : outer.empty() ? "to re-enter, pass RLOCK_HELD on, as with sudo --preserve-env=RLOCK_HELD"
+      : outer.empty() ? "to re-enter, pass RLOCK_HELD on, as with sudo --preserve-env=RLOCK_HELD "
+                        "or rlock acquire --export"
                       : "RLOCK_HELD lists another owner of this name in its place";
   warn("held by " + describe_holder(busy.owner, busy.holder) +
-       ", an ancestor of this process, which may wait for it: " + hint);
+       (busy.holder.pid == ::getpid() ? ", which has become this process: "
+                                      : ", an ancestor of this process, which may wait for it: ") +
+       hint);
 }
 
 // Returns what takes the lock from its dead holder, and from no other.

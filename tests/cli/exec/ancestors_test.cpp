@@ -55,7 +55,9 @@ TEST_CASE("re-entry: the same name on two servers in turns") {
 TEST_CASE("exec: a run that waits for its own ancestor says so once") {
   const Server server;
   std::string kind = "--kind=reentrant";
-  std::string hint = "to re-enter, pass RLOCK_HELD on, as with sudo --preserve-env=RLOCK_HELD";
+  std::string hint =
+      "to re-enter, pass RLOCK_HELD on, as with sudo --preserve-env=RLOCK_HELD or rlock "
+      "acquire --export";
   std::string environment;
   std::string wait = "--wait=1s";
   SUBCASE("plain") {}
@@ -83,6 +85,25 @@ TEST_CASE("exec: a run that waits for its own ancestor says so once") {
       " (sh), an ancestor of this process, which may wait for it: " + hint + "\n";
   CHECK(has(result.err, told));
   CHECK_FALSE(has(result.err.substr(result.err.find(told) + told.size()), "ancestor"));
+  CHECK(comes_to_be_empty(server));
+}
+
+TEST_CASE("exec and acquire: one that waits for a lock of its own shell says so") {
+  const Server server;
+  const std::string url = server.unix_url();
+  std::string script = "o=$(\"$0\" acquire -r \"$1\" job); ";
+  std::string told = "an ancestor of this process, which may wait for it: ";
+  SUBCASE("exec") { script += "\"$0\" exec -r \"$1\" --wait 1s job -- echo ran; exit $?"; }
+  SUBCASE("acquire") { script += "o=$(\"$0\" acquire -r \"$1\" --wait 1s job); exit $?"; }
+  SUBCASE("exec in the place of the shell") {
+    script += "exec \"$0\" exec -r \"$1\" --wait 1s job -- echo ran";
+    told = "which has become this process: ";
+  }
+  const Result result = run({"bash", "-c", script, rlock_program(), url});
+  CAPTURE(result.err);
+  CHECK(result.status == 75);
+  CHECK(result.out.empty());
+  CHECK(has(result.err, "(bash), " + told + "to re-enter, pass RLOCK_HELD on"));
   CHECK(comes_to_be_empty(server));
 }
 

@@ -5,8 +5,8 @@
 
 #include <doctest/doctest.h>
 
-using rlock::is_ancestor;
 using rlock::is_running;
+using rlock::is_this_or_above;
 using rlock::process_identity;
 
 TEST_CASE("a process that runs is known as itself") {
@@ -44,16 +44,16 @@ TEST_CASE("of another machine, boot or container nothing is known") {
   CHECK(is_running(-1, identity) == std::nullopt);
 }
 
-TEST_CASE("a parent and its parent are ancestors, the process itself and its child are not") {
+TEST_CASE("this process, its parent and the parent of that are this or above, a child is not") {
   const pid_t parent = ::getppid();
   const std::string self = process_identity(::getpid());
-  CHECK(is_ancestor(parent, process_identity(parent)));
-  CHECK_FALSE(is_ancestor(parent, self + "1"));
-  CHECK_FALSE(is_ancestor(::getpid(), self));
+  CHECK(is_this_or_above(parent, process_identity(parent)));
+  CHECK_FALSE(is_this_or_above(parent, self + "1"));
+  CHECK(is_this_or_above(::getpid(), self));
   const pid_t child = ::fork();
   if (child == 0) {
-    const bool knows = is_ancestor(::getppid(), process_identity(::getppid())) &&
-                       is_ancestor(parent, process_identity(parent));
+    const bool knows = is_this_or_above(::getppid(), process_identity(::getppid())) &&
+                       is_this_or_above(parent, process_identity(parent));
     ::_exit(knows ? 0 : 1);
   }
   int status = -1;
