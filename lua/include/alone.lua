@@ -8,5 +8,9 @@ local function is_alone()
     cluster:find('cluster_enabled:0', 1, true) ~= nil
 end
 
--- Returns whether it does, and the user may ask who listens.
-local function sees_all() return not redis.pcall('pubsub', 'numsub').err and is_alone() end
+-- Returns whether it does, and the user may ask who listens. Asks once.
+local all_seen
+local function sees_all()
+  if all_seen == nil then all_seen = not redis.pcall('pubsub', 'numsub').err and is_alone() end
+  return all_seen
+end

@@ -80,9 +80,10 @@ local function lock_beside(rest)
   return inner
 end
 
--- Returns whether a string has an expiry, and a value like those of redis-py, node-redlock and redsync, or a UUID.
--- redis-py sets no expiry as a rule. Its value is a UUID of version 1 without hyphens.
+-- The value of redis-py, which sets no expiry as a rule: a UUID of version 1 without hyphens.
 local k_of_redis_py = '^' .. ('%x'):rep(12) .. '1' .. ('%x'):rep(3) .. '[89ab]' .. ('%x'):rep(15) .. '$'
+-- Returns whether a string has a value like redis-py's, or an expiry and a value like those of redis-py, node-redlock
+-- and redsync, or a UUID.
 local function is_alike(key)
   if is_of_other(key) then return false end
   local length = redis.pcall('strlen', key)

@@ -37,7 +37,6 @@ end
 -- Returns why this waiter is garbage, or nil. By Redisson's rule, a Redisson waiter is dead when its deadline has
 -- passed. But a listening waiter is alive. After an outage every rlock waiter is late, and after the clock was set
 -- back it is too early. A server that evicted the deadlines has left no waiter a deadline.
-local elsewhere  -- whether there may be listeners that this server cannot see
 local function garbage(waiter, score, text)
   local entry = as_waiter(decode(text))
   if entry then
@@ -48,8 +47,7 @@ local function garbage(waiter, score, text)
   score = score and tonumber(score)
   if score and score > now or listens(waiter) then return nil end
   if not score then return 'member_without_score' end
-  if elsewhere == nil then elsewhere = not sees_all() end
-  if elsewhere and now - score < k_peer_wait then return nil end
+  if now - score < k_peer_wait and not sees_all() then return nil end
   return 'dead_waiter'
 end
 
