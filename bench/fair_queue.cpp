@@ -8,8 +8,8 @@
 //     nanoseconds, from before a release was written until the next owner had his answer. Waits for
 //     a line on stdin, has everybody give up, and fails if anything is left in the server.
 //     Fails too when the lock goes to anybody but the one who has waited longest.
-//     With PEERS, so many waiters of Redisson queue behind the first WAITERS runs, which must be
-//     more than HANDOVERS: the lock never gets to a waiter of Redisson.
+//     With PEERS, this number of Redisson's waiters queue behind the first WAITERS runs, which must
+//     be more than HANDOVERS: the lock never gets to a waiter of Redisson.
 //
 // The connections are named release, grant, join, ask and leave, which tells in SLOWLOG what a
 // script was called for.

@@ -7,7 +7,7 @@
 
 namespace rlock::explore {
 
-// Goes up to `walks` ways of `steps` steps, for so many seconds at most. A way's number is its
+// Goes up to `walks` ways of `steps` steps, for `seconds` at most. A way's number is its
 // seed. Returns the first violation, or nothing. For `game` see search().
 template <typename World, typename Game>
 std::optional<Found> walk(Game& game, std::uint64_t walks, int steps, double seconds,

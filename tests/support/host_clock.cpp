@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <stdexcept>
 #include <utility>
@@ -10,9 +11,12 @@
 
 namespace rlock::test {
 
-HostClock::HostClock(std::string path) : path_(std::move(path)) {
+HostClock::HostClock(std::string path)
+    : path_(std::move(path)),
+      library_(std::filesystem::path(path_).parent_path().string() + "/clock.so") {
   set(std::chrono::microseconds(0));
-  const Result built = run({"c++", "-std=c++17", "-shared", "-fPIC", "-o", path_ + ".so",
+  if (std::filesystem::exists(library_)) return;  // of another host
+  const Result built = run({"c++", "-std=c++17", "-shared", "-fPIC", "-o", library_,
                             std::string(RLOCK_SOURCE_DIR) + "/tests/support/native/clock.cpp"});
   if (built.status != 0) throw std::runtime_error(built.err);
 }
@@ -26,7 +30,7 @@ EnvChanges HostClock::environment() const {
   // A library before that of AddressSanitizer: it would refuse to start.
   const char* options = std::getenv("ASAN_OPTIONS");
   return {{"CLOCK", path_},
-          {"LD_PRELOAD", path_ + ".so"},
+          {"LD_PRELOAD", library_},
           {"ASAN_OPTIONS",
            std::string(options == nullptr ? "" : options) + ":verify_asan_link_order=0"}};
 }

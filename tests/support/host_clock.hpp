@@ -12,7 +12,8 @@ namespace rlock::test {
 // its processes share a semaphore, on which all hang when one that has it is killed.)
 class HostClock {
  public:
-  // The files are `path` and `path`.so. Throws std::runtime_error if no compiler is installed.
+  // The files are `path` and, beside it, clock.so. Throws std::runtime_error if no compiler is
+  // installed.
   explicit HostClock(std::string path);
 
   // Sets the clock so far ahead, at once, also for programs that run.
@@ -23,6 +24,7 @@ class HostClock {
 
  private:
   std::string path_;
+  std::string library_;
 };
 
 }  // namespace rlock::test

@@ -57,15 +57,14 @@ class HeldLocks {
   // Reports on stderr which lock was lost, and why. `otherwise` is the reason if no other is known.
   void report_loss(const std::string& otherwise) const;
 
+  // Names of locks that were not released.
+  struct Released {
+    std::vector<std::string> not_held;  // this run did not hold them any more
+    std::vector<std::string> ended;     // their leases ended before their servers answered
+  };
   // Ends the watchdog and releases the locks, the last lock first. With `keep`, the locks stay on
   // the server for this time. A lock that cannot be released, or is lost, ends with its lease. A
   // server that does not answer is waited for once, and not longer than the lease.
-  // Returns the names of the locks that this run did not hold any more, and of those whose leases
-  // ended before their servers answered.
-  struct Released {
-    std::vector<std::string> not_held;
-    std::vector<std::string> ended;
-  };
   Released release(Milliseconds keep) noexcept;
   // Releases all locks before the command is started, to take them again later. Returns false if
   // one may be left on a server.

@@ -31,8 +31,9 @@ std::string describe_event(const LockEvent& event, const Snapshot& snapshot, con
   const bool is_of_queue = what == "queued" || what == "left";
   std::string text = what != "state" ? what : snapshot.held ? "held" : "free";
   const bool is_past = what == "expired" || what == "released";
-  const auto no_lock = is_of_queue || is_past ? std::nullopt : describe_no_lock(snapshot);
-  if (!is_of_queue && !is_past) text = no_lock.value_or(if_lock(snapshot.ambiguity) + text);
+  const bool is_now = !is_of_queue && !is_past;
+  const auto no_lock = is_now ? describe_no_lock(snapshot) : std::nullopt;
+  if (is_now) text = no_lock.value_or(if_lock(snapshot.ambiguity) + text);
   if (what == "state") text = "is " + text;
   const lock::About& about = event.party.about;
   if (const auto kept = describe_kept(event.party.owner, about)) {
@@ -45,7 +46,7 @@ std::string describe_event(const LockEvent& event, const Snapshot& snapshot, con
   }
   // What has ended has no expiry: the one that is there is the next holder's.
   const std::int64_t ttl = snapshot.ttl_ms.value_or(0);
-  if (!is_of_queue && !is_past && ttl != 0) text += ", " + describe_expiry(ttl);
+  if (is_now && ttl != 0) text += ", " + describe_expiry(ttl);
   if (what == "queued") text += ", position " + std::to_string(event.position);
   if (is_of_queue) {
     text += ", " + std::to_string(snapshot.waiting().value_or(0)) + " waiting";

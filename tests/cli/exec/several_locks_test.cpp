@@ -37,6 +37,15 @@ Words operator+(Words one, const Words& other) {
   return one;
 }
 
+// Returns how a run ends whose command ends while the server does not answer.
+Result end_while_paused(Server& server, const Words& words) {
+  Process rlock(exec(server, words + k_until_told), {.stdin_text = "", .hold_stdin = true});
+  rlock.wait_for_stdout("in");
+  server.pause();
+  rlock.close_stdin();
+  return rlock.wait();
+}
+
 }  // namespace
 
 TEST_CASE("several locks: one that is not free in time rolls back those that were taken") {
@@ -249,12 +258,7 @@ TEST_CASE("several locks: whichever is lost, the command is ended and the others
 TEST_CASE(
     "several locks: a server that does not answer is waited for once when they are released") {
   Server server;
-  Process rlock(exec(server, Words{"--timeout", "1s", "a", "b", "c"} + k_until_told),
-                {.stdin_text = "", .hold_stdin = true});
-  rlock.wait_for_stdout("in");
-  server.pause();
-  rlock.close_stdin();
-  const Result result = rlock.wait();
+  const Result result = end_while_paused(server, {"--timeout", "1s", "a", "b", "c"});
   CHECK(result.status == 0);
   CHECK(
       has(result.err, "rlock: c: not released, it ends with its lease: no answer from redis at "));
@@ -273,13 +277,8 @@ TEST_CASE("several locks: one whose lease ends before the release is told if --a
     CAPTURE(keeps);
     Server server;
     const Words options = keeps ? Words{"--at-least", "1h"} : Words{};
-    Process rlock(
-        exec(server, options + Words{"--timeout", "1m", "--lease", "6s"} + names + k_until_told),
-        {.stdin_text = "", .hold_stdin = true});
-    rlock.wait_for_stdout("in");
-    server.pause();
-    rlock.close_stdin();
-    const Result result = rlock.wait();
+    const Result result =
+        end_while_paused(server, options + Words{"--timeout", "1m", "--lease", "6s"} + names);
     CHECK(result.status == 0);
     std::string told;
     for (auto name = names.rbegin(); keeps && name != names.rend(); ++name) {
