@@ -6,17 +6,20 @@
 -- A semaphore that rlock created has its total in the side key's field `permits`. Its keys expire, and are
 -- deleted with the last permit. rlock leaves a semaphore of another client as it is.
 
-local k_most_apart = 1000  -- ms between the commands of one script
+local k_most_apart = 1000   -- ms between the commands of one script
+local k_unheard_idle = 5000  -- ms, instead of k_idle if nobody listens
 
--- Returns whether the number ends k_idle after a permit, as rlock's does (keep_alive): then rlock created the
+-- Returns whether the number ends so long after a permit as rlock's does (keep_alive): then rlock created the
 -- semaphore, and the side key was evicted.
 local function ends_as_ours()
   local left = redis.pcall('pttl', lock)
   if type(left) ~= 'number' or left < 0 then return false end
-  local ends = now + left - k_idle
-  local from, to = string.format('%.0f', ends - k_most_apart), string.format('%.0f', ends + k_most_apart)
-  local permit = redis.pcall('zrange', permits, from, to, 'byscore', 'limit', 0, 1)
-  return permit[1] ~= nil
+  for _, idle in ipairs({k_idle, k_unheard_idle}) do
+    local ends = now + left - idle
+    local from, to = string.format('%.0f', ends - k_most_apart), string.format('%.0f', ends + k_most_apart)
+    if redis.pcall('zrange', permits, from, to, 'byscore', 'limit', 0, 1)[1] then return true end
+  end
+  return false
 end
 
 local is_noted = redis.pcall('hexists', info, 'permits') == 1
@@ -94,13 +97,13 @@ local function take_back_expired()
   end
 end
 
--- Makes the keys outlive every permit in use. rlock's own semaphore also outlives the last permit for k_idle,
--- unless nobody listens (`is_unheard`). In a cluster, a key that moves to another node may be out of reach.
+-- Makes the keys outlive every permit in use. rlock's own semaphore also outlives the last permit for k_idle, or
+-- for k_unheard_idle if nobody listens (`is_unheard`). In a cluster, a key that moves to another node may be out of reach.
 -- The next renewal finds it.
 local function keep_alive(is_unheard)
   local last = redis.call('zrange', permits, -1, -1, 'withscores')[2]
   local left = last and math.max(tonumber(last) - now, 0) or 0
-  local idle = is_ours and not is_unheard and k_idle or 0
+  local idle = not is_ours and 0 or is_unheard and k_unheard_idle or k_idle
   if is_ours and not is_noted then
     put('permits', string.format('%.0f', available() + count_out()), k_idle)
   end

@@ -115,6 +115,20 @@ TEST_CASE("lost side key: a semaphore grants no more permits than a run asks for
   CHECK(server.command({"HGET", k_info, "permits"}) == "2");
 }
 
+TEST_CASE("lost side key: a release beside another permit leaves a semaphore of rlock") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  lock::SingleServerLock first = make_semaphore("u:1", 2);
+  lock::SingleServerLock second = make_semaphore("u:2", 2);
+  REQUIRE(takes(first, client));
+  REQUIRE(takes(second, client));
+  CHECK(first.release(client) == lock::Release::freed);
+  CHECK(pttl(server) < 60'000);  // nobody listens
+  server.command({"DEL", k_info});
+  CHECK(takes(client, "u:3", 3));
+  CHECK(total(server) == 3);
+}
+
 TEST_CASE("lost side key: the last release and unlock --force leave nothing of a semaphore") {
   test::Server server;
   redis::Client client = client_of(server);

@@ -49,10 +49,11 @@ lock::Wish wish_for_own(const std::string& name, const OwnHold& own, const lock:
 std::optional<std::string> describe_kept_hold(const std::string& name, const OwnHold& own,
                                               lock::Session& session) {
   if (!own.holds.empty()) return std::nullopt;
-  const auto about = lock::kept_after_end(session, name, own.owner);
-  if (!about) return std::nullopt;
-  return escape_for_terminal(name) + ": " + describe_kept(own.owner, *about).value_or("") +
-         "; unlock --force breaks it";
+  const auto kept = lock::kept_after_end(session, name, own.owner);
+  if (!kept) return std::nullopt;
+  return escape_for_terminal(name) + ": " + describe_kept(own.owner, kept->about).value_or("") +
+         "; unlock --force" + (kept->kind == lock::Kind::simple ? " --kind simple" : "") +
+         " breaks it";
 }
 
 lock::Wish wish_for(lock::Wish wish, const lock::Hold& hold) {

@@ -1,6 +1,7 @@
 #include "lock/holding/waiting.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/random.hpp"
 #include "lock/holding/listener.hpp"
@@ -90,9 +91,14 @@ class Wait {
   // Returns whether to wait on, although the time is up: the lock is free, but it is the turn of a
   // waiter that has not come yet. Only a waiter that asks in time can tell that another one is
   // dead. Decides it soon, so that a run that does not wait is not refused as long as nobody asks.
+  // Each dead waiter that has gone gives time to decide about the next one.
   bool is_being_decided(const Busy& busy) {
     if (!does_not_wait_ || !traits_of(lock_.kind()).queues || !busy.is_free()) return false;
-    if (!decided_by_) decided_by_ = after(BootClock::now(), k_longest_decision);
+    const int place = busy.place.value_or(std::numeric_limits<int>::max());
+    if (!decided_by_ || place < decided_place_) {
+      decided_by_ = after(BootClock::now(), k_longest_decision);
+      decided_place_ = place;
+    }
     return BootClock::now() < *decided_by_;
   }
   [[nodiscard]] TimePoint end_of_sleep() const {
@@ -247,6 +253,7 @@ class Wait {
   bool has_doubted_ = false;
   const bool does_not_wait_ = BootClock::now() >= options_.deadline;
   std::optional<TimePoint> decided_by_;  // see is_being_decided
+  int decided_place_ = 0;                // its place in the queue when decided_by_ was set
   std::optional<Listener> listener_;
   int opened_ = 0;  // Client::opened when listener_ began
 };

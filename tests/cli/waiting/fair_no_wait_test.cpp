@@ -15,15 +15,19 @@ using namespace rlock::test;
 
 namespace {
 
-// Leaves the lock free, and at the head of its queue a waiter that was killed.
-void leave_dead_head(const Server& server) {
+// Leaves the lock free, and in its queue `count` waiters that were killed.
+void leave_dead_waiters(const Server& server, int count, const std::vector<std::string>& options) {
   hold_by_other(server);
-  Process waiter(fair_argv(server, {}, {"true"}));
-  REQUIRE(comes_to_queue(server, 1));
-  waiter.signal(SIGKILL);
-  waiter.wait();
+  for (int i = 1; i <= count; ++i) {
+    Process waiter(fair_argv(server, options, {"true"}));
+    REQUIRE(comes_to_queue(server, i));
+    waiter.signal(SIGKILL);
+    waiter.wait();
+  }
   server.command({"DEL", "job"});
 }
+
+void leave_dead_head(const Server& server) { leave_dead_waiters(server, 1, {}); }
 
 std::vector<std::string> acquire_argv(const Server& server) {
   return rlock_argv("acquire", "-r", server.unix_url(), "-n", "--fair", "--no-watchdog", "job");
@@ -50,6 +54,20 @@ TEST_CASE("W5: -n decides whether the head of a free fair lock is dead, and take
   const Result result = run.wait();
   CHECK(result.status == 0);
   CHECK_FALSE(result.out.empty());
+  CHECK(result.err.empty());
+}
+
+TEST_CASE("W5: -n decides about each of several dead waiters, and takes the lock") {
+  Server server;
+  leave_dead_waiters(server, 3, {"--fair-wait", "1h"});
+  Process run(fair_argv(server, {"-n"}, {"echo", "ran"}));
+  for (std::size_t left = 4; left > 1; --left) {
+    REQUIRE(wait_until([&] { return queue(server).size() == left; }));
+    let_time_pass(server);
+  }
+  const Result result = run.wait();
+  CHECK(result.status == 0);
+  CHECK(result.out == "ran\n");
   CHECK(result.err.empty());
 }
 
