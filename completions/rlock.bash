@@ -5,18 +5,17 @@ _rlock_options() {
   local global="-r --redis --timeout --user --password-file --tls-ca --tls-cert
     --tls-key --config --json -q --quiet -v --verbose
     --color -h --help"
-  local taking="--kind --fair -s --shared -x --exclusive --fair-wait --key-format --token --permits -w --wait -n --no-wait --wait-server --lease --no-watchdog --fence --note --no-info --sync-replicas --restart-delay -E --conflict-exit-code"
+  local taking="--kind --fair -s --shared -x --exclusive --fair-wait --permits -w --wait -n --no-wait --wait-server --lease --no-watchdog --fence --note --no-info --sync-replicas --restart-delay -E --conflict-exit-code"
   case $1 in
     exec) _rlock_opts="$taking -c --on-lost --kill-after --at-least --at-most $global" ;;
     acquire) _rlock_opts="$taking --pid --export $global" ;;
-    renew) _rlock_opts="--owner --lease --key-format $global" ;;
-    unlock) _rlock_opts="--owner --force -y --yes --kind --key-format $global" ;;
+    renew) _rlock_opts="--owner --lease $global" ;;
+    unlock) _rlock_opts="--owner --force -y --yes --kind $global" ;;
     list) _rlock_opts="--stuck --simple $global" ;;
     doctor) _rlock_opts="--repair --dry-run $global" ;;
     evict) _rlock_opts="--dead -y --yes $global" ;;
-    config) _rlock_opts=$global ;;
-    fence | inspect-queue) _rlock_opts="--key-format $global" ;;
-    watch) _rlock_opts="--until --for --key-format $global" ;;
+    fence | inspect-queue | config) _rlock_opts=$global ;;
+    watch) _rlock_opts="--until --for $global" ;;
     *) _rlock_opts="$global -V --version" ;;
   esac
 }
@@ -40,7 +39,7 @@ _rlock_behind_dashes() {
 _rlock_takes_value() {
   case $1 in
     -r | --redis | --timeout | --user | --password-file | --tls-ca | --tls-cert | --tls-key | \
-      --config | --color | --kind | --fair-wait | --key-format | --token | -w | --wait | --lease | \
+      --config | --color | --kind | --fair-wait | -w | --wait | --lease | \
       --note | --sync-replicas | --restart-delay | --wait-server | -E | --conflict-exit-code | -c | --on-lost | \
       --permits | --kill-after | --at-least | --at-most | --pid | --owner | --simple | --until | --for) return 0 ;;
   esac
@@ -106,7 +105,6 @@ _rlock_unquote() {
 _rlock_note_option() {
   local word=$1 letters=${1#-}
   case $word in
-    --key-format*) _rlock_can_ask=no ;;& # the names of locks are not those of their keys
     --redis | --user | --password-file | --tls-ca | --tls-cert | --tls-key | --config)
       _rlock_unquote "$2" || _rlock_can_ask=no
       _rlock_asked+=("$word" "$_rlock_text")

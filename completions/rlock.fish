@@ -64,8 +64,6 @@ function __rlock_asked
         switch $word
             case --
                 break
-            case '--key-format*' # the names of locks are not those of their keys
-                return 1
             case --$options
                 set -a asked $word
                 set word (string replace -r -- '^~/' "$HOME/" "$words[1]")
@@ -104,7 +102,7 @@ end
 # Succeeds if the value of the option is the next word.
 function __rlock_takes_value
     contains -- "$argv[1]" -r --redis --timeout --user --password-file --tls-ca --tls-cert --tls-key \
-        --config --color --kind --fair-wait --key-format --token -w --wait --lease --note \
+        --config --color --kind --fair-wait -w --wait --lease --note \
         --sync-replicas --restart-delay --wait-server -E --conflict-exit-code -c --on-lost --permits --kill-after --at-least \
         --at-most --pid --owner --simple --until --for
 end
@@ -225,9 +223,6 @@ complete -c rlock -n '__rlock_in exec acquire' -s s -l shared -d 'Read lock, sha
 complete -c rlock -n '__rlock_in exec acquire' -s x -l exclusive -d 'Write lock, which excludes readers and other writers (--kind write)'
 complete -c rlock -n '__rlock_in exec acquire' -l fair-wait -x \
     -d 'How long this run stays in the queue after it has died'
-complete -c rlock -n '__rlock_in exec acquire renew unlock fence inspect-queue watch' -l key-format -x \
-    -d 'Name of the key, with {} for NAME, such as redlock:{}'
-complete -c rlock -n '__rlock_in exec acquire' -l token -x -d 'Value of the key of a simple lock'
 complete -c rlock -n '__rlock_in exec acquire' -l permits -x -d 'Let up to N runs hold the lock at the same time (--kind semaphore)'
 complete -c rlock -n '__rlock_in exec acquire' -s w -l wait -x -d 'Give up after this time'
 complete -c rlock -n '__rlock_in exec acquire' -s n -l no-wait -d 'Do not wait (--wait 0)'

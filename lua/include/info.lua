@@ -39,8 +39,7 @@ end
 -- Notes in the owner's entry make a request count once, however late it is sent again. They last as long as
 -- the owner holds the lock. `entered`: holds that were added to others. `past`: such holds that were
 -- released. `ended`: released holds that several processes know, each of which may release it again.
--- `latches`: see drop_latches.
-local k_most_noted = {entered = 100, past = 100, ended = 1000, latches = 100}
+local k_most_noted = {entered = 100, past = 100, ended = 1000}
 
 -- Returns 'ended' for a hold that was released, 'entered' for a hold that was added, or nil.
 local function note_of(of, hold)
@@ -64,18 +63,6 @@ local function note(of, list, hold, span, ends_process)
   if list == 'entered' then about.outlived = nil end  -- the reader was over, but its writer goes on
   if #about[list] > k_most_noted[list] then table.remove(about[list], 1) end
   tell(of, about, span)
-end
-
--- Deletes the latches that prove holds of a string lock (`latches`), when the lock is released or broken.
--- Keeps latches that bar a late request for a hold that was released before. `latch`: any latch of the
--- lock, for the form of the names.
-local function drop_latches(of, latch)
-  local about = known(of)
-  local latches = about and type(about.latches) == 'table' and about.latches or {}
-  for _, hold in ipairs(latches) do
-    local proof = latch:match('^.*:') .. hold
-    if redis.pcall('get', proof) == 'entered' then redis.pcall('del', proof) end
-  end
 end
 
 -- Notes that the lock must be kept for `span` ms, whichever hold is released last. Needs include/now.lua.

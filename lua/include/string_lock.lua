@@ -3,12 +3,6 @@
 local kind = redis.call('type', lock).ok
 local is_string = kind == 'string' and redis.call('get', lock) == owner
 
--- Returns whether the string lock is another run's with the same value. `outer`: the latch of the hold that
--- the caller shares; empty if no other run can have the value.
-local function is_others(outer)
-  return is_string and outer ~= '' and redis.call('get', outer) ~= 'entered'
-end
-
 -- Returns the owner's hold count in the hash, or nil. A field without a colon, or with a value that is not a
 -- number, is an application's.
 local function count_holds()

@@ -93,7 +93,6 @@ else
   answer[k_found_outcome] = 'broken'
   if mode ~= '' then delete_timeouts(holders) end
   for i = 1, #holders, 3 do
-    if kind == 'simple' then drop_latches(holders[i], latch) end
     forget_holder(holders[i])
   end
   wake()

@@ -8,7 +8,6 @@
 --#arg owner text
 --#arg memory ms  how long to remember this request
 --#arg fencing off|draw|noted  see include/fence.lua
---#arg outer key?  the latch of the outer hold, if other runs may have its value, too
 -- For its replies see include/reentering.lua.
 --#include reentering.lua
 --#include now.lua
@@ -20,7 +19,6 @@ if not is_string and not count_holds() then
   --#include replica.lua
   return refusal or {k_not_held}
 end
-if is_others(outer) then return {k_not_held} end
 -- A read/write lock has its own script.
 if kind == 'hash' and redis.call('hexists', lock, 'mode') == 1 then return {k_not_held} end
 
@@ -35,7 +33,6 @@ if is_new then redis.call('set', latch, 'entered', 'xx', 'px', memory) end
 -- Never shorten the expiry that the outer hold relies on. There may be none (-1).
 local left = redis.call('pttl', lock)
 if left ~= -1 and left < lease then redis.call('pexpire', lock, lease) end
-if is_string and outer ~= '' then redis.call('pexpire', outer, math.max(left, lease)) end  -- the proof of the outer hold
 if is_new then
   redis.call('hincrby', lock, owner, 1)
   redis.call('set', latch, 'entered', 'px', memory)

@@ -12,7 +12,6 @@
 --#arg standing granted|nested|unproven|reentered  of the hold, see include/releasing.lua
 --#arg wakes flag  wake the waiters
 --#arg is_shared flag  other processes know the hold
---#arg outer key?  the latch of the outer hold that this one shares, if other runs may have its value, too
 --#include publish.lua
 -- First the common case: it is the only hold, and there are no notes. Either nobody queues, or the head of the
 -- queue is an rlock waiter that listens.
@@ -55,7 +54,6 @@ local function holding() return {owner} end
 --#include queue.lua
 --#include string_lock.lua
 
-if is_others(outer) then return answer(k_not_held) end
 local count = is_string and 1 or count_holds()
 if not count then
   forget_holder(owner)
@@ -80,7 +78,6 @@ if keep > 0 then
 end
 if is_string then
   redis.call('del', lock)
-  drop_latches(owner, latch)
 else
   redis.call('hdel', lock, owner)
 end

@@ -5,22 +5,15 @@
 --#arg lease span  0 only asks
 --#arg owner text
 --#arg info key
---#arg latch key?  of this hold, if the owner alone does not prove the hold. A string may be another run's with
---   the same value. One of several servers may have forgotten this hold, and then got another hold of the
---   owner: it counts this one again.
+--#arg latch key?  of this hold, if the owner alone does not prove the hold: one of several servers may have
+--   forgotten this hold, and then got another hold of the owner. It counts this one again.
 --#include renewing.lua
--- It publishes nothing, but needs the local is_asking:
---#publishes
 local count = redis.pcall('hget', lock, owner)
 local is_string = type(count) == 'table' and count.err:find('WRONGTYPE', 1, true)
 if type(count) == 'table' and not is_string then return count end
 -- A field without a colon, or with a value that is not a number, is an application's.
 local owns = not is_string and owner:find(':', 1, true) and count and count:find('^%d+$')
 if is_string then owns = redis.call('type', lock).ok == 'string' and redis.call('get', lock) == owner end
-if owns and latch ~= '' and is_asking and redis.call('exists', latch) == 0 then
-  return redis.error_reply('TRYAGAIN the latch of a hold is missing')
-end
-if owns and is_string and latch ~= '' then owns = redis.call('get', latch) == 'entered' end
 if not owns or lease == '0' then
   --#include replica.lua
   return refusal or (owns and k_renewed or k_not_held)
@@ -42,9 +35,7 @@ if left ~= -1 then
 elseif latch ~= '' and not is_string then
   redis.call('hdel', lock, latch)
 end
-if latch ~= '' and is_string then
-  redis.call('pexpire', latch, span)
-elseif latch ~= '' then
+if latch ~= '' and not is_string then
   --#include info.lua
   local seen = redis.call('get', latch)
   if seen and seen ~= 'entered' or not seen and note_of(owner, latch:match('.*:(.*)')) == 'ended' then return k_not_held end

@@ -4,17 +4,15 @@
 --#key latch  of this hold
 --#key token?  if fencing is not off
 --#arg lease ms
---#arg owner text  the value
+--#arg owner text  the value, which no other run has
 --#arg about_json text  a description of the owner, or empty
 --#arg fencing off|draw|peek
 --#arg restart_delay ms?  see include/restart.lua
---#arg is_unique flag  no other run can have this value
 --#arg permits key  of a semaphore; the user may have no right to it
 --#arg channel key?  on which the owner waits; empty: it does not wait
 --#arg taken text  see include/crowd.lua
 -- For its replies see include/taking.lua. If another client's value is long, the reply has its start as the owner.
-local entered = redis.call('get', latch)
-if entered and entered ~= 'entered' then return {k_ended} end
+if redis.call('exists', latch) == 1 then return {k_ended} end
 --#include now.lua
 --#include info.lua
 --#include twin.lua
@@ -37,9 +35,8 @@ if value and value:find('^%-?%d+$') and
   return {k_in_use, 'semaphore'}
 end
 
--- An earlier sending of this request may have taken the lock. If other runs may have the value, too, only the
--- latch proves that.
-if value and (value ~= owner or not is_unique and not entered) then
+-- An earlier sending of this request may have taken the lock.
+if value and value ~= owner then
   --#include replica.lua
   if refusal then return refusal end
   local answer = held_by(value, twin_mark())
@@ -51,15 +48,11 @@ local drawn, refusal = fence(owner, value, fencing)
 if refusal then return refusal end
 if not value then
   redis.call('set', lock, owner, 'px', lease)
-  if not is_unique then drop_latches(owner, latch) end  -- of a hold whose lock was deleted
 elseif redis.call('pttl', lock) < lease then
   redis.call('pexpire', lock, lease)
 end
--- The latch proves this hold, and ends with the lock.
-if not is_unique then redis.call('set', latch, 'entered', 'px', math.max(redis.call('pttl', lock), lease)) end
 if drawn or about_json ~= '' then
   tell_of_holder(owner, about_owner('simple', fencing == 'draw' and drawn or nil), value)
 end
-if not is_unique and not value then note(owner, 'latches', latch:match('.*:(.*)'), lease) end
 tell_taken(lease)
 return {k_granted, 1, twin_mark(), drawn or '', run}

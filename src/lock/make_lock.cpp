@@ -5,6 +5,7 @@
 #include "lock/kinds/quorum/quorum.hpp"
 #include "lock/kinds/read_write/read_write.hpp"
 #include "lock/kinds/semaphore/semaphore.hpp"
+#include "lock/kinds/simple/simple.hpp"
 #include "lock/words/key_names.hpp"
 #include "lock/words/refused.hpp"
 #include "lua_scripts.hpp"
@@ -17,7 +18,7 @@ Layout layout_of(const Wish& wish) {
     case Kind::fair:
       return fair_layout(wish.name, wish.fair_wait);
     case Kind::simple:
-      return simple_layout(wish.name, wish.value);
+      return simple_layout(wish.name);
     case Kind::read:
     case Kind::write:
       return read_write_layout(wish.name, wish.kind);
@@ -34,7 +35,6 @@ const std::string& owner_of(const Wish& wish) { return wish.hold ? wish.hold->ow
 // Throws Refused for what several independent servers cannot keep.
 void check_for_quorum(const Wish& wish) {
   if (traits_of(wish.kind).needs_one_server) throw Refused(wish.name, NeedsOneServer{wish.kind});
-  if (wish.value == Value::given) throw Refused(wish.name, NeedsFreshValue{});
 }
 
 std::unique_ptr<Lock> make_quorum(const Wish& wish, std::size_t servers) {
@@ -56,7 +56,6 @@ std::unique_ptr<Lock> make_lock(const Wish& wish, const Session& session) {
   if (!session.nodes().empty()) return make_quorum(wish, session.nodes().size());
   auto lock =
       std::make_unique<SingleServerLock>(layout_of(wish), owner_of(wish), wish.about, wish.terms);
-  lock->share(wish.outer);
   if (wish.hold) lock->go_on_with(*wish.hold);
   return lock;
 }

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "lock/kinds/lock.hpp"
-#include "lock/kinds/simple/simple.hpp"
 #include "lock/servers/session.hpp"
 #include "lock/words/hold.hpp"
 #include "lock/words/owner.hpp"
@@ -21,10 +20,8 @@ struct Wish {
   Terms terms{k_default_lease};
   Kind kind = Kind::reentrant;
   Milliseconds fair_wait{};    // of a fair lock
-  Value value = Value::fresh;  // of a simple lock
   int permits = 1;             // of a semaphore: how many may hold it at once
   std::optional<Hold> hold{};  // that there is already, which the lock and its owner stand for
-  std::string outer{};         // as in Hold
 };
 
 // Returns the lock of `owner`, to be asked through `session` or another with the same servers.

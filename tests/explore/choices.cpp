@@ -44,7 +44,7 @@ void Rules::add_of_client(const World& world, int i, std::vector<Action>& all) c
   if (client.phase == Phase::idle) {
     both({.what = What::take, .client = i});
     if (has_sides) both({.what = What::take, .client = i, .writes = true});
-    for (const std::string& family : layout_.is_family ? families(layout_, world) : Words()) {
+    for (const std::string& family : layout_.is_family ? families(world) : Words()) {
       both({.what = What::join, .client = i, .target = family});
       const bool has_writer =
           std::any_of(world.clients.begin(), world.clients.end(),

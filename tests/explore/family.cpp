@@ -25,16 +25,8 @@ bool is_noted(const Store& store, const std::string& field, const std::string& h
 
 }  // namespace
 
-std::string family_of(const Layout& layout, const Client& client) {
-  if (layout.kind != Kind::value) return client.owner;
-  if (client.holds.empty()) return "";
-  const Hold& hold = client.holds.front();
-  return hold.outer.empty() ? hold.id : hold.outer;
-}
-
 bool are_kin(const Layout& layout, const Client& one, const Client& other) {
-  return layout.is_family && one.owner == other.owner &&
-         family_of(layout, one) == family_of(layout, other);
+  return layout.is_family && one.owner == other.owner;
 }
 
 bool is_alone(const Layout& layout, const World& world, const Client& client) {
@@ -48,17 +40,13 @@ bool is_sure_of(const World& world, const std::string& owner) {
   return std::find(world.unsure.begin(), world.unsure.end(), owner) == world.unsure.end();
 }
 
-std::vector<std::string> families(const Layout& layout, const World& world) {
+std::vector<std::string> families(const World& world) {
   std::vector<std::string> found;
-  const bool is_value = layout.kind == Kind::value;
   for (const Client& client : world.clients) {
-    // Of a value, others may have the lock that a run below an ended one takes for its own.
-    if (client.believes() || (is_value && client.phase == Phase::holding)) {
-      found.push_back(family_of(layout, client));
-    }
+    if (client.believes()) found.push_back(client.owner);
   }
   for (const Kept& kept : world.kept) {  // a process that the run left behind
-    if (!is_value && kept.is_counted && kept.left_ms > 0) found.push_back(kept.owner);
+    if (kept.is_counted && kept.left_ms > 0) found.push_back(kept.owner);
   }
   std::sort(found.begin(), found.end());
   found.erase(std::unique(found.begin(), found.end()), found.end());
@@ -66,13 +54,11 @@ std::vector<std::string> families(const Layout& layout, const World& world) {
 }
 
 void Rules::join(World& world, Client& client, const std::string& family, bool writes, Fate fate) {
-  const bool is_value = layout_.kind == Kind::value;
-  client.owner = is_value ? k_given : family;
+  client.owner = family;
   client.phase = Phase::holding;
   client.holds = {{.id = fresh(world, 'h', "."),
                    .writes = writes,
                    .is_reentered = true,
-                   .outer = is_value ? family : "",
                    .is_unproven = true,
                    .is_known = client.is_acquire}};
   reenter(world, client, 0, fate);
@@ -81,7 +67,7 @@ void Rules::join(World& world, Client& client, const std::string& family, bool w
 // Another process gives the hold back that this client keeps.
 void Rules::unlock(World& world, Client& client) {
   Hold hold = client.holds.at(0);
-  hold.is_unproven = layout_.kind == Kind::value && !hold.is_outer;
+  hold.is_unproven = false;
   const bool had_it = layout_.has(world.store, client.owner, hold);
   const int before = counted(layout_, world, client.owner, hold);
   const bool lasted = layout_.left(world.store, client.owner, hold) > 0;
@@ -103,10 +89,9 @@ void Rules::unlock(World& world, Client& client) {
 
 // A string is the outer hold's: with it, those that are nested in it lose the lock.
 void Rules::revoke_nested(World& world, const Flight& release) const {
-  if (!layout_.is_family || !is_string(layout_.kind) || release.hold.is_outer) return;
+  if (!layout_.is_family || layout_.kind != Kind::simple || release.hold.is_outer) return;
   for (Client& client : world.clients) {
     if (client.owner != release.owner || client.holds[0].id == release.hold.id) continue;
-    if (layout_.kind == Kind::value && client.holds[0].outer != release.hold.id) continue;
     client.is_revoked = true;
   }
 }

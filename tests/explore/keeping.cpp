@@ -77,7 +77,7 @@ void check_kept(const Layout& layout, const World& world) {
 
 void check_grant_beside_kept(const Layout& layout, const World& world, const Client& client) {
   for (const Kept& kept : world.kept) {
-    const bool is_ours = kept.owner == client.owner && layout.kind != Kind::value;
+    const bool is_ours = kept.owner == client.owner;
     if (binds(kept) && !is_ours && !share(layout, client, kept))
       throw Violation{"granted while the lock is kept"};
   }

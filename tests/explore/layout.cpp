@@ -8,9 +8,8 @@
 namespace rlock::explore {
 namespace {
 
-constexpr std::array<const char*, 9> k_names{"plain",   "fair",       "simple",
-                                             "value",   "read-write", "semaphore",
-                                             "service", "mixed",      "mixed-fair"};
+constexpr std::array<const char*, 8> k_names{"plain",     "fair",    "simple", "read-write",
+                                             "semaphore", "service", "mixed",  "mixed-fair"};
 
 std::int64_t left_of(const Store& store, const std::string& key) {
   constexpr std::int64_t k_for_ever = INT64_MAX;
@@ -47,7 +46,6 @@ const char* name_of(Kind kind) { return k_names.at(static_cast<std::size_t>(kind
 bool is_semaphore(Kind kind) { return kind == Kind::semaphore || kind == Kind::service; }
 bool is_mixed(Kind kind) { return kind == Kind::mixed || kind == Kind::mixed_fair; }
 bool is_fair(Kind kind) { return kind == Kind::fair || kind == Kind::mixed_fair; }
-bool is_string(Kind kind) { return kind == Kind::simple || kind == Kind::value; }
 
 bool stands_in_queue(const Store& store, const std::string& owner) {
   const Value* queue = find(store, k_queue);
@@ -76,7 +74,7 @@ Words Layout::holders(const Store& store) const {
   }
   const Value* lock = find(store, k_lock);
   if (lock == nullptr) return found;
-  if (is_string(kind)) return {lock->text};
+  if (kind == Kind::simple) return {lock->text};
   for (const auto& [field, count] : lock->hash) {
     if (field != "mode") found.push_back(field);
   }
@@ -92,7 +90,7 @@ int Layout::count(const Store& store, const std::string& owner, bool writes) con
     if (info == nullptr || told == info->hash.end()) return 1;
     return nlohmann::json::parse(told->second).value("holds", 1);
   }
-  if (is_string(kind)) {
+  if (kind == Kind::simple) {
     const Value* lock = find(store, k_lock);
     return lock != nullptr && lock->text == owner ? 1 : 0;
   }
@@ -100,18 +98,12 @@ int Layout::count(const Store& store, const std::string& owner, bool writes) con
 }
 
 bool Layout::has(const Store& store, const std::string& owner, const Hold& hold) const {
-  if (count(store, owner, hold.writes) == 0) return false;
-  const auto key = kind == Kind::value ? proof(hold) : std::nullopt;
-  const Value* entered = key ? find(store, *key) : nullptr;
-  return !key || (entered != nullptr && entered->text == "entered");
+  return count(store, owner, hold.writes) != 0;
 }
 
 std::int64_t Layout::left(const Store& store, const std::string& owner, const Hold& hold) const {
   if (!has(store, owner, hold)) return 0;
   const std::int64_t lock = left_of(store, k_lock);
-  if (const auto key = proof(hold); kind == Kind::value && key) {
-    return std::min(lock, left_of(store, *key));
-  }
   if (is_semaphore(kind)) {
     const auto end = static_cast<std::int64_t>(end_of_permit(store, owner).value_or(0));
     const std::int64_t permit = std::min(end - k_now_ms, left_of(store, k_permits));

@@ -11,15 +11,13 @@
 
 namespace rlock::explore {
 
-// simple: a string with a value of this run's alone. value: the user gave the value, and all
-// clients have the same. service: a semaphore that another client created. mixed: a plain lock that
+// simple: a string. service: a semaphore that another client created. mixed: a plain lock that
 // every second client takes with Redisson's scripts; mixed_fair: a fair one.
-enum class Kind { plain, fair, simple, value, read_write, semaphore, service, mixed, mixed_fair };
+enum class Kind { plain, fair, simple, read_write, semaphore, service, mixed, mixed_fair };
 
 [[nodiscard]] std::optional<Kind> kind_of(const std::string& name);
 [[nodiscard]] const char* name_of(Kind kind);
 [[nodiscard]] bool is_semaphore(Kind kind);
-[[nodiscard]] bool is_string(Kind kind);
 [[nodiscard]] bool is_mixed(Kind kind);
 [[nodiscard]] bool is_fair(Kind kind);
 
@@ -49,7 +47,6 @@ struct Hold {
   bool writes = false;         // of the two sides of a read/write lock
   bool is_reentered = false;   // the owner had the lock before
   bool is_outer = false;       // a string that belongs to the outer hold
-  std::string outer{};         // the identifier of that, where others may have its value, too
   bool is_unproven = false;    // only the latch tells whether it was granted
   bool is_unanswered = false;  // a request of its was: it may still be under way
   bool is_known = false;       // to other processes, which may give it back, too
@@ -63,8 +60,6 @@ struct Sent {
 };
 
 [[nodiscard]] Sent sent(const redis::ScriptCall& call);
-// Returns the latch that tells the hold of a value from others of the same value, or nothing.
-[[nodiscard]] std::optional<Key> proof(const Hold& hold);
 
 class Layout {
  public:

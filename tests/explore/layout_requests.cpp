@@ -26,17 +26,11 @@ Standing standing(const Hold& hold) {
 
 Key latch(const Hold& hold) { return Key(k_latch + hold.id); }
 
-std::optional<Key> outer(const Hold& hold) {
-  return hold.outer.empty() ? std::nullopt : std::optional(Key(k_latch + hold.outer));
-}
-
 }  // namespace
 
 Sent sent(const redis::ScriptCall& call) {
   return {std::string(call.script.name), call.keys, call.args};
 }
-
-std::optional<Key> proof(const Hold& hold) { return hold.is_outer ? outer(hold) : latch(hold); }
 
 bool Layout::fences(const Hold& hold) const {
   return draws_tokens && !is_semaphore(kind) && (kind != Kind::read_write || hold.writes);
@@ -102,7 +96,6 @@ Sent Layout::take(const std::string& owner, const Hold& hold) const {
                                           .channel = k_channel,
                                           .wait = Milliseconds(k_fair_wait_ms)});
     case Kind::simple:
-    case Kind::value:
       return sent(lua::acquire_simple::Call{.lock = k_lock,
                                             .info = k_info,
                                             .latch = latch(hold),
@@ -112,7 +105,6 @@ Sent Layout::take(const std::string& owner, const Hold& hold) const {
                                             .about_json = k_about,
                                             .fencing = fencing,
                                             .restart_delay = std::nullopt,
-                                            .is_unique = kind == Kind::simple,
                                             .permits = k_permits,
                                             .channel = k_channel,
                                             .taken = "2"});
@@ -148,8 +140,7 @@ Sent Layout::take(const std::string& owner, const Hold& hold) const {
 Sent Layout::reenter(const std::string& owner, const Hold& hold) const {
   if (hold.is_redissons) return take(owner, hold);
   const Milliseconds lease(k_lease_ms);
-  const Milliseconds memory(kind == Kind::value ? std::max(k_memory_ms, 2 * k_lease_ms)
-                                                : k_memory_ms);
+  const Milliseconds memory(k_memory_ms);
   const auto token = fences(hold) ? std::optional(k_token) : std::nullopt;
   if (is_semaphore(kind)) {
     return sent(lua::reenter_semaphore::Call{.lock = k_lock,
@@ -181,8 +172,7 @@ Sent Layout::reenter(const std::string& owner, const Hold& hold) const {
                                  .lease = lease,
                                  .owner = owner,
                                  .memory = memory,
-                                 .fencing = fences(hold) ? FencingWord("draw") : "off",
-                                 .outer = outer(hold)});
+                                 .fencing = fences(hold) ? FencingWord("draw") : "off"});
 }
 
 Sent Layout::renew(const std::string& owner, const Hold& hold, std::int64_t lease_ms) const {
@@ -200,11 +190,8 @@ Sent Layout::renew(const std::string& owner, const Hold& hold, std::int64_t leas
                                             .prefix = k_reader_prefix,
                                             .side = side(hold)});
   }
-  return sent(lua::renew::Call{.lock = k_lock,
-                               .lease = lease,
-                               .owner = owner,
-                               .info = k_info,
-                               .latch = kind == Kind::value ? proof(hold) : std::nullopt});
+  return sent(lua::renew::Call{
+      .lock = k_lock, .lease = lease, .owner = owner, .info = k_info, .latch = std::nullopt});
 }
 
 Sent Layout::release(const std::string& owner, const Hold& hold, std::int64_t keep_ms) const {
@@ -257,8 +244,7 @@ Sent Layout::release(const std::string& owner, const Hold& hold, std::int64_t ke
                                  .wait = Milliseconds(is_fair(kind) ? k_fair_wait_ms : 0),
                                  .standing = standing(hold),
                                  .wakes = true,
-                                 .is_shared = hold.is_known,
-                                 .outer = outer(hold)});
+                                 .is_shared = hold.is_known});
 }
 
 Sent Layout::force(const std::string& request, const Words& owners) const {
@@ -285,7 +271,7 @@ Sent Layout::force(const std::string& request, const Words& owners) const {
                                        .memory = memory,
                                        .prefix = k_reader_prefix,
                                        .semaphore_channel = k_semaphore_channel,
-                                       .kind = is_string(kind) ? KindWord("simple") : "lock",
+                                       .kind = kind == Kind::simple ? KindWord("simple") : "lock",
                                        .task = "only",
                                        .expected = owners});
 }

@@ -117,10 +117,10 @@ void rank_arrivals(World& world) {
 }
 
 std::string text_of(const Hold& hold) {
-  return hold.id + (hold.outer.empty() ? "" : "<" + hold.outer) + (hold.writes ? "w" : "") +
-         (hold.is_reentered ? "+" : "") + (hold.is_outer ? "o" : "") +
-         (hold.is_unproven ? "?" : "") + (hold.is_unanswered ? "!" : "") +
-         (hold.is_returned ? "r" : "") + (hold.is_known ? "K" : "");
+  return hold.id + (hold.writes ? "w" : "") + (hold.is_reentered ? "+" : "") +
+         (hold.is_outer ? "o" : "") + (hold.is_unproven ? "?" : "") +
+         (hold.is_unanswered ? "!" : "") + (hold.is_returned ? "r" : "") +
+         (hold.is_known ? "K" : "");
 }
 
 std::string text_of(const Client& client) {
@@ -158,12 +158,10 @@ std::string fresh(const World& world, char letter, const std::string& suffix) {
     bool is_used = is_known(world.store, name);
     for (const Client& client : world.clients) {
       is_used = is_used || client.owner == name;
-      for (const Hold& hold : client.holds)
-        is_used = is_used || hold.id == name || hold.outer == name;
+      for (const Hold& hold : client.holds) is_used = is_used || hold.id == name;
     }
     for (const Flight& flight : world.flights)
-      is_used =
-          is_used || flight.hold.id == name || flight.hold.outer == name || names(flight, name);
+      is_used = is_used || flight.hold.id == name || names(flight, name);
     if (!is_used) return name;
   }
 }

@@ -221,8 +221,6 @@ void check_grant(const Layout& layout, World& world, Client& client, const Reply
 void check_still_gone(const Layout& layout, const World& world, const Flight& flight) {
   if (!layout.lacks.empty()) return;
   const Store& store = world.store;
-  // Whoever has the same value now has what the outer hold had.
-  if (layout.kind == Kind::value && flight.hold.is_outer) return;
   for (const bool writes : {false, true}) {
     Hold hold = flight.hold;
     hold.writes = writes;

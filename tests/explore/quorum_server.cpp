@@ -182,8 +182,7 @@ Servers::Sent Servers::sent(const Request& request) const {
                                    .wait = Milliseconds(0),
                                    .standing = "unproven",
                                    .wakes = request.wakes,
-                                   .is_shared = false,
-                                   .outer = std::nullopt});
+                                   .is_shared = false});
     case What::forget:
       break;
   }

@@ -151,11 +151,10 @@ void Rules::acquire(World& world, Client& client, Fate fate) {
 }
 
 void Rules::reenter(World& world, Client& client, int hold, Fate fate) {
-  const Hold shared{.is_outer = true, .outer = hold_of(client, hold).outer};
+  const Hold shared{.is_outer = true};
   const bool was_held =
       layout_.has(world.store, client.owner, shared) ||
       (layout_.kind == Kind::read_write && layout_.count(world.store, client.owner, true) > 0);
-  const std::string family = family_of(layout_, client);
   const Sent request = layout_.reenter(client.owner, hold_of(client, hold));
   if (fate == Fate::late) return depart(world, client, Pending::reenter, hold, request);
   const Reply reply = this->request(world, client, request, fate);
@@ -172,8 +171,7 @@ void Rules::reenter(World& world, Client& client, int hold, Fate fate) {
     if (client.believes()) throw Violation{"a holder cannot re-enter"};
     if (client.holds.empty()) {
       for (const Client& other : world.clients) {
-        if (other.owner == client.owner && family_of(layout_, other) == family &&
-            other.believes() && other.counts_on(0))
+        if (other.owner == client.owner && other.believes() && other.counts_on(0))
           throw Violation{"a run that is nested in a holder's cannot re-enter"};
       }
       end(client, false);
@@ -184,8 +182,8 @@ void Rules::reenter(World& world, Client& client, int hold, Fate fate) {
   if (!was_held) throw Violation{"who does not hold the lock has re-entered it"};
   Hold& inner = hold_of(client, hold);
   inner.is_outer = reply.items.at(3).integer == 1;
-  inner.is_unproven = layout_.kind == Kind::value && !inner.is_outer;
-  if (layout_.kind != Kind::value) forget(world, inner);
+  inner.is_unproven = false;
+  forget(world, inner);
   if (client.holds.size() == 1 && !client.is_revoked) client.left_ms = k_lease_ms;  // it has joined
   extend(client);
 }
@@ -285,7 +283,7 @@ void Rules::release(World& world, Client& client, int index, Fate fate, std::int
   forget(world, hold);
   if (is_sure && code == 2) throw Violation{"a holder's release is told that it had no lock"};
   // The nested holds of a string end with the outer one.
-  if (is_string(layout_.kind) && !hold.is_outer && had_it && code == 0 &&
+  if (layout_.kind == Kind::simple && !hold.is_outer && had_it && code == 0 &&
       !may_be_kept(world, client.owner))
     throw Violation{"a lock stays that nobody keeps"};
   drop();
@@ -304,7 +302,7 @@ void Rules::release(World& world, Client& client, int index, Fate fate, std::int
 
 std::string Rules::run_of(const Client& client) const {
   if (client.holds.empty()) return "";
-  return layout_.kind == Kind::value || layout_.is_family ? client.holds[0].id : client.owner;
+  return layout_.is_family ? client.holds[0].id : client.owner;
 }
 
 // The server has carried out a release of this hold.

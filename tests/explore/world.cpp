@@ -183,7 +183,6 @@ void Rules::act(World& world, Client& client, const Action& action) {
                               .is_redissons = client.is_redisson,
                               .writes = action.writes,
                               .is_reentered = true,
-                              .outer = layout_.kind == Kind::value ? client.holds[0].id : "",
                               .is_unproven = true});
       reenter(world, client, static_cast<int>(client.holds.size()) - 1, action.fate);
       break;
@@ -213,13 +212,11 @@ void Rules::act(World& world, Client& client, const Action& action) {
 }
 
 void Rules::take(World& world, Client& client, bool writes) {
-  const bool is_given = layout_.kind == Kind::value;
   if (!client.is_redisson || client.owner.empty())
-    client.owner = is_given ? k_given : fresh(world, client.is_redisson ? 'j' : 'o', ":1");
+    client.owner = fresh(world, client.is_redisson ? 'j' : 'o', ":1");
   client.holds = {{.id = fresh(world, 'h', "."),
                    .is_redissons = client.is_redisson,
                    .writes = writes,
-                   .is_unproven = is_given,
                    .is_known = client.is_acquire}};
   client.phase = Phase::waiting;
   client.is_late = false;

@@ -13,7 +13,6 @@
 namespace rlock::explore {
 
 constexpr std::size_t k_most_holds = 2;
-inline const std::string k_given = "given:1";  // the value that the user gave to all
 
 // One process of rlock that takes the lock, over and over. A run has an owner of its own.
 struct Client {
@@ -139,17 +138,14 @@ struct World {
   int faults = 0;  // that may still happen: lost replies, late requests, crashes, interference
 };
 
-// What the processes of one run have in common: the owner, or the outer hold where all have the
-// same owner.
-[[nodiscard]] std::string family_of(const Layout& layout, const Client& client);
 // Whether nested runs are processes of their own, and both clients are of one family.
 [[nodiscard]] bool are_kin(const Layout& layout, const Client& one, const Client& other);
 // Whether no other process is of this family.
 [[nodiscard]] bool is_alone(const Layout& layout, const World& world, const Client& client);
 // Whether no process of this owner has crashed: so its holds can be counted.
 [[nodiscard]] bool is_sure_of(const World& world, const std::string& owner);
-// Families whose lock another process may try to re-enter.
-[[nodiscard]] std::vector<std::string> families(const Layout& layout, const World& world);
+// Owners whose lock another process may try to re-enter.
+[[nodiscard]] std::vector<std::string> families(const World& world);
 
 [[nodiscard]] World first_world(const Layout& layout, int clients, int faults);
 

@@ -77,7 +77,7 @@ TEST_CASE("acquire: a lock that is held beside a queue of fair waiters is told t
   CHECK(other.is_mixed());
 }
 
-TEST_CASE("S6: acquire sent again by the same hold counts once") {
+TEST_CASE("S6: acquire sent again by the same hold counts once" * doctest::test_suite("S6")) {
   test::Server server;
   redis::Client client = client_of(server);
   for (int i = 0; i < 3; ++i) {
@@ -88,7 +88,8 @@ TEST_CASE("S6: acquire sent again by the same hold counts once") {
   CHECK(server.list({"HGETALL", "job"}) == Words{"u:1", "1"});
 }
 
-TEST_CASE("S6: acquire that comes after its own release takes nothing") {
+TEST_CASE("S6: acquire that comes after its own release takes nothing" *
+          doctest::test_suite("S6")) {
   test::Server server;
   redis::Client client = client_of(server);
   server.command({"SET", "redisson_unlock_latch:{job}:a", "1", "PX", "30000"});
@@ -181,8 +182,7 @@ TEST_CASE("acquire: what stands in place of the side key is given no end") {
   server.command({"SET", "rlock_info:{job}", "x"});
   for (const lock::Layout& layout :
        {lock::plain_layout("job"), lock::fair_layout("job", Milliseconds(15'000)),
-        lock::simple_layout("job", lock::Value::fresh),
-        lock::read_write_layout("job", lock::Kind::read),
+        lock::simple_layout("job"), lock::read_write_layout("job", lock::Kind::read),
         lock::read_write_layout("job", lock::Kind::write)}) {
     CAPTURE(static_cast<int>(layout.kind));
     lock::SingleServerLock lock(layout, "u:1", lock::About{"web1", 42, "ann", "backup"},

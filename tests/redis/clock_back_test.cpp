@@ -43,7 +43,7 @@ void set_back(const test::Server& server) {
 std::vector<lock::Layout> layouts() {
   return {lock::plain_layout("job"),
           lock::fair_layout("job", lua::k_our_wait),
-          lock::simple_layout("job", lock::Value::fresh),
+          lock::simple_layout("job"),
           lock::read_write_layout("job", lock::Kind::read),
           lock::read_write_layout("job", lock::Kind::write),
           lock::semaphore_layout("job", 1)};

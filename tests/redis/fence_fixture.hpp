@@ -31,8 +31,8 @@ inline std::unique_ptr<lock::SingleServerLock> make(lock::Kind kind, const std::
                                                     owner, about, fenced());
   }
   if (kind == lock::Kind::simple) {
-    return std::make_unique<lock::SingleServerLock>(lock::simple_layout("job", lock::Value::fresh),
-                                                    owner, about, fenced());
+    return std::make_unique<lock::SingleServerLock>(lock::simple_layout("job"), owner, about,
+                                                    fenced());
   }
   if (kind == lock::Kind::write) {
     return std::make_unique<lock::SingleServerLock>(lock::read_write_layout("job", kind), owner,

@@ -103,7 +103,7 @@ TEST_CASE(
   CHECK(make_semaphore("u:2", 3).ask(client) == Renewal::renewed);
 }
 
-TEST_CASE("semaphore: S6: a request that is sent again counts once") {
+TEST_CASE("semaphore: S6: a request that is sent again counts once" * doctest::test_suite("S6")) {
   test::Server server;
   test::Proxy proxy(server.port());
   redis::ClientOptions options;
@@ -231,8 +231,8 @@ TEST_CASE(
   }
   const auto check_refused = [&] {
     const Words before = dump(server);
-    lock::SingleServerLock simple(lock::simple_layout("job", lock::Value::fresh), "u:3",
-                                  lock::About{}, lock::Terms(Milliseconds(1000)));
+    lock::SingleServerLock simple(lock::simple_layout("job"), "u:3", lock::About{},
+                                  lock::Terms(Milliseconds(1000)));
     lock::SingleServerLock plain = test::make_lock("u:4");
     for (lock::SingleServerLock* other : std::vector<lock::SingleServerLock*>{&simple, &plain}) {
       CHECK_FALSE(refusal(client, *other).empty());

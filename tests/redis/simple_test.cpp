@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -22,19 +23,15 @@ using lock::Join;
 using lock::Release;
 using lock::Renewal;
 using lock::StandingWord;
-using lock::Value;
 using test::client_of;
 using test::Words;
 using std::string_literals::operator""s;
 
 namespace {
 
-const std::string k_latch = "redisson_unlock_latch:{job}:";
-
-lock::SingleServerLock make_simple(const std::string& owner, Value value = Value::fresh,
+lock::SingleServerLock make_simple(const std::string& owner,
                                    Milliseconds lease = Milliseconds(30'000)) {
-  return {lock::simple_layout("job", value), owner, lock::About{"web1", 42, "ann", "backup"},
-          lease};
+  return {lock::simple_layout("job"), owner, lock::About{"web1", 42, "ann", "backup"}, lease};
 }
 
 bool takes(lock::SingleServerLock& lock, redis::Client& client) {
@@ -42,11 +39,8 @@ bool takes(lock::SingleServerLock& lock, redis::Client& client) {
 }
 
 // The script itself, for one hold `id`. Returns the first of its answer.
-std::int64_t acquire(redis::Client& client, const std::string& owner, const std::string& id,
-                     Value value) {
-  auto call = test::acquire_simple_call(owner, id);
-  call.is_unique = value == Value::fresh;
-  return client.run(call).as_array(1)[0].as_integer();
+std::int64_t acquire(redis::Client& client, const std::string& owner, const std::string& id) {
+  return client.run(test::acquire_simple_call(owner, id)).as_array(1)[0].as_integer();
 }
 
 std::int64_t release(redis::Client& client, const std::string& owner, const std::string& id,
@@ -147,76 +141,29 @@ TEST_CASE("simple: a server that started too short a time ago grants nothing, an
   CHECK(ask(Milliseconds(0)) == 1);
 }
 
-TEST_CASE("S6: acquire of a string sent again finds its own value") {
+TEST_CASE("S6: acquire of a string sent again finds its own value" * doctest::test_suite("S6")) {
   test::Server server;
   redis::Client client = client_of(server);
-  for (const Value value : {Value::fresh, Value::given}) {
-    for (int i = 0; i < 3; ++i) CHECK(acquire(client, "u:1", "a", value) == 1);
-    CHECK(server.command({"GET", "job"}) == "u:1");
-    CHECK(acquire(client, "u:2", "b", value) == 0);
-    server.command({"FLUSHALL"});
-  }
+  for (int i = 0; i < 3; ++i) CHECK(acquire(client, "u:1", "a") == 1);
+  CHECK(server.command({"GET", "job"}) == "u:1");
+  CHECK(acquire(client, "u:2", "b") == 0);
   // One whose lease was all but over is extended.
-  REQUIRE(acquire(client, "u:1", "a", Value::fresh) == 1);
   server.command({"PEXPIRE", "job", "3000"});
-  REQUIRE(acquire(client, "u:1", "a", Value::fresh) == 1);
+  REQUIRE(acquire(client, "u:1", "a") == 1);
   CHECK(pttl(server) > 3000);
 }
 
-TEST_CASE("S6: acquire of a string that comes after its own release takes nothing") {
+TEST_CASE("S6: acquire of a string that comes after its own release takes nothing" *
+          doctest::test_suite("S6")) {
   test::Server server;
   redis::Client client = client_of(server);
-  for (const Value value : {Value::fresh, Value::given}) {
-    REQUIRE(acquire(client, "u:1", "a", value) == 1);
-    REQUIRE(release(client, "u:1", "a", "unproven") == (value == Value::given ? 1 : 2));
-    CHECK(acquire(client, "u:1", "a", value) == 2);
+  for (const auto& [standing, answer] :
+       {std::pair(StandingWord("unproven"), 2), std::pair(StandingWord("granted"), 1)}) {
+    REQUIRE(acquire(client, "u:1", "a") == 1);
+    REQUIRE(release(client, "u:1", "a", standing) == answer);
+    CHECK(acquire(client, "u:1", "a") == 2);
     server.command({"FLUSHALL"});
   }
-}
-
-TEST_CASE("a given value: who finds it there before his first sending does not hold the lock") {
-  test::Server server;
-  redis::Client client = client_of(server);
-  server.command({"SET", "job", "same", "PX", "600000"});
-  const std::string before = server.command({"DUMP", "job"});
-  CHECK(acquire(client, "same", "a", Value::given) == 0);
-  CHECK(acquire(client, "same", "a", Value::given) == 0);
-  // Nor does he end it when he gives up without an answer.
-  CHECK(release(client, "same", "a", "unproven") == 2);
-  CHECK(server.command({"DUMP", "job"}) == before);
-
-  lock::SingleServerLock other = make_simple("same", Value::given);
-  CHECK_FALSE(takes(other, client));
-  CHECK(other.release(client) == Release::not_held);
-  CHECK(server.command({"DUMP", "job"}) == before);
-}
-
-TEST_CASE("a given value: the latch proves whose hold it is, as long as that lasts") {
-  test::Server server;
-  redis::Client client = client_of(server);
-  lock::SingleServerLock lock = make_simple("same", Value::given);
-  REQUIRE(takes(lock, client));
-  const std::string latch = k_latch + lock.hold_id();
-  CHECK(server.keys() == Words{"job", latch, "rlock_info:{job}"});
-  CHECK(pttl(server, latch) <= 30'000);
-  CHECK(lock.ask(client) == Renewal::renewed);
-  server.command({"PEXPIRE", latch, "5000"});
-  CHECK(lock.renew(client) == Renewal::renewed);
-  CHECK(pttl(server, latch) > 5000);
-
-  lock::SingleServerLock other = make_simple("same", Value::given);
-  CHECK_FALSE(takes(other, client));
-  CHECK(other.renew(client) == Renewal::lost);
-  CHECK(other.release(client) == Release::not_held);
-  CHECK(lock.release(client) == Release::freed);
-  CHECK(comes_to_be_empty(server));
-
-  // A lock of the same value that came after it is another's.
-  server.command({"SET", "job", "same", "PX", "600000"});
-  CHECK(lock.ask(client) == Renewal::lost);
-  CHECK(lock.renew(client) == Renewal::lost);
-  CHECK(lock.release(client) == Release::not_held);
-  CHECK(server.command({"GET", "job"}) == "same");
 }
 
 TEST_CASE("release: a string of the owner's is deleted, and the waiters are told") {
@@ -240,13 +187,14 @@ TEST_CASE("release: with a time to keep it, a string stays until then and nobody
   CHECK(pttl(server) > 30'000);
 }
 
-TEST_CASE("S5: release and renew of a string that is not ours change nothing") {
+TEST_CASE("S5: release and renew of a string that is not ours change nothing" *
+          doctest::test_suite("S5")) {
   test::Server server;
   redis::Client client = client_of(server);
   for (const std::string& value : {"u:1 "s, "u:"s, ""s, "u:1\0"s, "U:1"s, "\xff"s}) {
     server.command({"SET", "job", value, "PX", "50000"});
     const std::string before = server.command({"DUMP", "job"});
-    lock::SingleServerLock lock = make_simple("u:1", Value::fresh, Milliseconds(600'000));
+    lock::SingleServerLock lock = make_simple("u:1", Milliseconds(600'000));
     CHECK(lock.renew(client) == Renewal::lost);
     CHECK(lock.ask(client) == Renewal::lost);
     CHECK_FALSE(lock.reenter(client));
@@ -292,7 +240,7 @@ TEST_CASE("a full server still renews and releases strings, and grants none") {
 TEST_CASE("reenter: a string counts no holds, and stays with the outer one") {
   test::Server server;
   redis::Client client = client_of(server);
-  lock::SingleServerLock outer = make_simple("u:1", Value::fresh, Milliseconds(5000));
+  lock::SingleServerLock outer = make_simple("u:1", Milliseconds(5000));
   REQUIRE(takes(outer, client));
   const auto check_inner = [&](lock::SingleServerLock& inner) {
     const auto lease = inner.reenter(client);
@@ -314,7 +262,8 @@ TEST_CASE("reenter: a string counts no holds, and stays with the outer one") {
   CHECK(inner.release(client) == Release::not_held);
 }
 
-TEST_CASE("S5: a re-entry that the server never saw is not given back") {
+TEST_CASE("S5: a re-entry that the server never saw is not given back" *
+          doctest::test_suite("S5")) {
   test::Server server;
   redis::Client client = client_of(server);
   server.command({"HSET", "job", "u:1", "1"});

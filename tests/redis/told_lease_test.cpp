@@ -26,7 +26,7 @@ struct Sample {
 std::vector<Sample> samples() {
   return {{lock::plain_layout("job"), "u:1"},
           {lock::fair_layout("job", lua::k_our_wait), "u:1"},
-          {lock::simple_layout("job", lock::Value::fresh), "u:1"},
+          {lock::simple_layout("job"), "u:1"},
           {lock::read_write_layout("job", lock::Kind::read), "u:1"},
           {lock::read_write_layout("job", lock::Kind::write), "u:1:write"},
           {lock::semaphore_layout("job", 1), "u:1"}};

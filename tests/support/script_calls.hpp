@@ -38,7 +38,6 @@ inline lua::acquire_simple::Call acquire_simple_call(const std::string& owner,
           .about_json = "",
           .fencing = "off",
           .restart_delay = std::nullopt,
-          .is_unique = true,
           .permits = k_job.permits,
           .channel = std::nullopt,
           .taken = ""};
@@ -52,8 +51,7 @@ inline lua::reenter::Call reenter_call(const std::string& owner, const std::stri
           .lease = Milliseconds(30'000),
           .owner = owner,
           .memory = Milliseconds(30'000),
-          .fencing = "off",
-          .outer = std::nullopt};
+          .fencing = "off"};
 }
 
 inline lua::release::Call release_call(const std::string& owner, const std::string& id) {
@@ -69,8 +67,7 @@ inline lua::release::Call release_call(const std::string& owner, const std::stri
           .wait = Milliseconds(0),
           .standing = "granted",
           .wakes = true,
-          .is_shared = false,
-          .outer = std::nullopt};
+          .is_shared = false};
 }
 
 }  // namespace rlock::test

@@ -15,6 +15,7 @@
 #include "cli/taking/background_watchdog.hpp"
 #include "cli/taking/exported.hpp"
 #include "cli/taking/taking.hpp"
+#include "lock/words/key_names.hpp"
 #include "lock/words/kind.hpp"
 #include "redis/server_error.hpp"
 
@@ -58,11 +59,6 @@ void check(const Globals& globals, const AcquireOptions& options) {
     throw Error(ExitStatus::usage,
                 "acquire: -E 0 with --export: the script would go on as if it had the lock");
   }
-  if (options.take.token && !options.take.no_watchdog) {
-    throw Error(ExitStatus::usage,
-                "acquire: --token: the watchdog could not tell its lock from another's of the same "
-                "value; give --no-watchdog");
-  }
   // stdout is closed (see main), so nobody would get the owner.
   if ((::fcntl(STDOUT_FILENO, F_GETFL) & O_PATH) != 0) {
     throw Error(ExitStatus::unavailable, "stdout: " + errno_text(EBADF));
@@ -94,7 +90,8 @@ std::optional<process::Watched> find_caller(const AcquireOptions& options) {
 }
 
 int acquire(const Globals& globals, const AcquireOptions& options) {
-  const std::string name = options.take.keys_of({options.name}).front();
+  const std::string& name = options.name;
+  lock::check_name(name);
   check(globals, options);
   const auto caller = find_caller(options);
   lock::About about = caller ? lock::about_process(caller->pid) : lock::about_calling_process();
@@ -122,7 +119,6 @@ int acquire(const Globals& globals, const AcquireOptions& options) {
     std::string others;
     std::optional<HeldLock> held;
     const auto renew_owner = [&] {
-      if (options.take.token) return;
       request.wish.owner = lock::with_fresh_uuid(request.wish.owner);
     };
     wait_for_server(request, globals, session, renew_owner, [&] {

@@ -16,6 +16,7 @@
 #include "cli/taking/held_locks.hpp"
 #include "cli/taking/taking.hpp"
 #include "lock/words/held.hpp"
+#include "lock/words/key_names.hpp"
 #include "process/guardian.hpp"
 #include "process/supervisor.hpp"
 #include "redis/server_error.hpp"
@@ -61,7 +62,8 @@ struct ExecPlan {
 ExecPlan make_plan(const ExecOptions& options,
                    const std::optional<std::vector<std::string>>& command) {
   ExecPlan plan;
-  plan.names = options.take.keys_of(options.names);
+  plan.names = options.names;
+  for (const std::string& name : plan.names) lock::check_name(name);
   std::ranges::sort(plan.names);
   plan.names.erase(std::unique(plan.names.begin(), plan.names.end()), plan.names.end());
   if (options.shell) {

@@ -5,8 +5,8 @@
 #include "base/escape.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/output/json.hpp"
-#include "cli/settings/key_format.hpp"
 #include "lock/servers/fencing.hpp"
+#include "lock/words/key_names.hpp"
 #include "lock/words/token.hpp"
 
 namespace rlock::cli {
@@ -14,7 +14,6 @@ namespace {
 
 struct FenceOptions {
   std::string name;
-  KeyFormat key_format;
   std::string token;
 };
 
@@ -46,7 +45,8 @@ std::string describe(const lock::TokenCheck& check) {
 }
 
 int run_fence(const Globals& globals, const FenceOptions& options) {
-  const std::string name = options.key_format.key_of(options.name);
+  const std::string& name = options.name;
+  lock::check_name(name);
   const auto token = lock::parse_token(options.token);
   if (!token) {
     throw Error(ExitStatus::usage, "fence: '" + repeated(options.token) +
@@ -74,7 +74,6 @@ Action set_up_fence(OptionSet command, const Invocation& invocation) {
   command.set_usage("rlock fence [OPTIONS] NAME TOKEN");
   command.add_argument("NAME", &options->name, "Name of the lock");
   command.add_argument("TOKEN", &options->token, "The token, such as $RLOCK_TOKEN");
-  options->key_format.add_to(command);
   return [&invocation, options] { return run_fence(invocation.globals, *options); };
 }
 

@@ -10,9 +10,9 @@
 #include "cli/output/snapshot_json.hpp"
 #include "cli/output/snapshot_text.hpp"
 #include "cli/output/view_text.hpp"
-#include "cli/settings/key_format.hpp"
 #include "cli/terminal/terminal_size.hpp"
 #include "lock/inspection/snapshot.hpp"
+#include "lock/words/key_names.hpp"
 
 namespace rlock::cli {
 namespace {
@@ -59,16 +59,12 @@ int run_inspect_queue(const Globals& globals, const std::string& name) {
 }  // namespace
 
 Action set_up_inspect_queue(OptionSet command, const Invocation& invocation) {
-  struct Options {
-    std::string name;
-    KeyFormat key_format;
-  };
-  const auto options = std::make_shared<Options>();
+  const auto name = std::make_shared<std::string>();
   command.set_usage("rlock inspect-queue [OPTIONS] NAME");
-  command.add_argument("NAME", &options->name, "Name of the lock");
-  options->key_format.add_to(command);
-  return [&invocation, options] {
-    return run_inspect_queue(invocation.globals, options->key_format.key_of(options->name));
+  command.add_argument("NAME", name.get(), "Name of the lock");
+  return [&invocation, name] {
+    lock::check_name(*name);
+    return run_inspect_queue(invocation.globals, *name);
   };
 }
 

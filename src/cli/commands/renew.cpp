@@ -8,6 +8,7 @@
 #include "cli/settings/take_options.hpp"
 #include "cli/taking/own_hold.hpp"
 #include "lock/make_lock.hpp"
+#include "lock/words/key_names.hpp"
 
 namespace rlock::cli {
 namespace {
@@ -19,7 +20,8 @@ struct RenewOptions {
 };
 
 int run_renew(const Globals& globals, const RenewOptions& options) {
-  const std::string name = options.take.key_format.key_of(options.name);
+  const std::string& name = options.name;
+  lock::check_name(name);
   const OwnHold own = find_own_hold(name, options.owner);
   lock::Session session(globals.session_options());
   if (const auto kept = describe_kept_hold(name, own, session)) return not_held(globals, *kept);
@@ -43,13 +45,12 @@ int run_renew(const Globals& globals, const RenewOptions& options) {
 
 Action set_up_renew(OptionSet command, const Invocation& invocation) {
   const auto options = std::make_shared<RenewOptions>();
-  command.set_usage("rlock renew [--owner ID] [--lease DUR] [--key-format FORMAT] NAME");
+  command.set_usage("rlock renew [--owner ID] [--lease DUR] NAME");
   command.add_argument("NAME", &options->name, "Name of the lock");
   command.add_value("--owner", &options->owner, "ID",
                     "Owner that holds the lock [from RLOCK_HELD or RLOCK_OWNER]");
   command.add_value("--lease", &options->take.lease, "DUR",
                     "How long the lock is held from now on");
-  options->take.key_format.add_to(command);
   return [&invocation, options] { return run_renew(invocation.globals, *options); };
 }
 

@@ -10,10 +10,10 @@
 #include "cli/commands/commands.hpp"
 #include "cli/output/error_text.hpp"
 #include "cli/output/holder_text.hpp"
-#include "cli/settings/key_format.hpp"
 #include "cli/taking/own_hold.hpp"
 #include "lock/inspection/breaking.hpp"
 #include "lock/make_lock.hpp"
+#include "lock/words/key_names.hpp"
 
 namespace rlock::cli {
 namespace {
@@ -25,7 +25,6 @@ constexpr std::size_t k_most_named = 3;  // holders in a question
 
 struct UnlockOptions {
   std::string name;
-  KeyFormat key_format;
   std::optional<std::string> owner;
   std::string kind;
   bool force = false;
@@ -195,8 +194,8 @@ lock::Release release_known(const lock::Wish& wish, const std::vector<lock::Hold
   return lock::Release::not_held;
 }
 
-int run_unlock(const Globals& globals, UnlockOptions options) {
-  options.name = options.key_format.key_of(options.name);
+int run_unlock(const Globals& globals, const UnlockOptions& options) {
+  lock::check_name(options.name);
   if (options.force) return break_everywhere(globals, options);
   const OwnHold own = find_own_hold(options.name, options.owner, ", or --force to break the lock");
   lock::Session session(globals.session_options());
@@ -218,8 +217,7 @@ int run_unlock(const Globals& globals, UnlockOptions options) {
 
 Action set_up_unlock(OptionSet command, const Invocation& invocation) {
   const auto options = std::make_shared<UnlockOptions>();
-  command.set_usage(
-      "rlock unlock [--owner ID] [--force [-y] [--kind KIND]] [--key-format FORMAT] NAME");
+  command.set_usage("rlock unlock [--owner ID] [--force [-y] [--kind KIND]] NAME");
   command.add_argument("NAME", &options->name, "Name of the lock");
   command.add_value("--owner", &options->owner, "ID",
                     "Owner that holds the lock [from RLOCK_HELD or RLOCK_OWNER]");
@@ -231,7 +229,6 @@ Action set_up_unlock(OptionSet command, const Invocation& invocation) {
   command.add_value("--kind", &options->kind, "KIND",
                     "Break a string or a hash that might not be a lock", {"simple", "hash"});
   command.require("--kind", "--force");
-  options->key_format.add_to(command);
   return [&invocation, options] { return run_unlock(invocation.globals, *options); };
 }
 

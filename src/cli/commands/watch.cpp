@@ -12,12 +12,12 @@
 #include "base/escape.hpp"
 #include "base/wall_time.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/settings/key_format.hpp"
 #include "cli/taking/taking.hpp"
 #include "cli/terminal/full_screen.hpp"
 #include "cli/watching/event_lines.hpp"
 #include "cli/watching/lock_watcher.hpp"
 #include "cli/watching/watch_screen.hpp"
+#include "lock/words/key_names.hpp"
 
 namespace rlock::cli {
 namespace {
@@ -28,7 +28,6 @@ constexpr int k_hangup_patience_ms = 1000;
 
 struct WatchOptions {
   std::vector<std::string> names;
-  KeyFormat key_format;
   std::string until;  // "held", "free" or empty
   std::optional<std::string> span;
 };
@@ -45,7 +44,8 @@ struct WatchPlan {
 
 WatchPlan make_plan(const WatchOptions& options, const Globals& globals) {
   WatchPlan plan;
-  for (const std::string& name : options.key_format.keys_of(options.names)) {
+  for (const std::string& name : options.names) {
+    lock::check_name(name);
     if (std::ranges::find(plan.names, name) == plan.names.end()) plan.names.push_back(name);
   }
   if (!options.until.empty()) plan.until_held = options.until == "held";
@@ -252,7 +252,6 @@ Action set_up_watch(OptionSet command, const Invocation& invocation) {
                     "End as soon as all locks are held, or all free", {"held", "free"});
   command.add_value("--for", &options->span, "DUR",
                     "End after this time, with status 124 if --until is not reached");
-  options->key_format.add_to(command);
   return [&invocation, options] { return run_watch(invocation.globals, *options); };
 }
 

@@ -109,11 +109,6 @@ struct RefusalWording {
             "give one server (-r)"};
   }
 
-  RefusalText operator()(const lock::NeedsFreshValue& /*it*/) const {
-    return {name() + ": several independent servers need a new value for each attempt",
-            "leave out --token"};
-  }
-
   RefusalText operator()(const lock::Twins& it) const {
     return {describe(it) + " (" + refused.subject() + ")", "name each server once (-r)"};
   }

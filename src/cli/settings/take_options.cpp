@@ -90,8 +90,6 @@ void TakeOptions::add_kind_to(OptionSet command) {
   command.exclude("--permits", {"--fair", "--shared", "--exclusive"});
   command.add_value("--fair-wait", &fair_wait, "DUR",
                     "How long this run stays in the queue after it has died");
-  key_format.add_to(command);
-  command.add_value("--token", &token, "VALUE", "Value of the key of a simple lock [random]");
 }
 
 TimePoint TakeOptions::wait_deadline() const {
@@ -112,13 +110,6 @@ lock::Kind TakeOptions::lock_kind() const {
 
 int TakeOptions::permit_count() const {
   return permits ? parse_number("--permits", *permits, 1, k_most_permits) : 1;
-}
-
-std::vector<std::string> TakeOptions::keys_of(const std::vector<std::string>& names) const {
-  if (key_format.is_given() && lock_kind() != lock::Kind::simple) {
-    throw Error(ExitStatus::usage, "--key-format: only with --kind simple");
-  }
-  return key_format.keys_of(names);
 }
 
 lock::Terms TakeOptions::terms() const {
@@ -157,17 +148,6 @@ lock::About TakeOptions::tell(const lock::About& about) const {
 }
 
 std::string TakeOptions::owner() const {
-  if (token) {
-    if (lock_kind() != lock::Kind::simple) {
-      throw Error(ExitStatus::usage, "--token: only with --kind simple");
-    }
-    if (token->empty() || token->size() > lock::k_longest_value) {
-      throw Error(ExitStatus::usage, "--token: it has " + std::to_string(token->size()) +
-                                         " bytes; expected 1 to " +
-                                         std::to_string(lock::k_longest_value));
-    }
-    return *token;
-  }
   return no_info ? lock::anonymous_owner() : lock::fresh_owner();
 }
 

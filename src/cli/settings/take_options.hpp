@@ -3,14 +3,12 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "cli/settings/key_format.hpp"
-#include "lock/kinds/simple/simple.hpp"
 #include "lock/servers/session.hpp"
 #include "lock/words/kind.hpp"
+#include "lock/words/owner.hpp"
 #include "lock/words/terms.hpp"
 
 namespace rlock::cli {
@@ -23,8 +21,6 @@ struct TakeOptions {
   bool shared = false;
   bool exclusive = false;
   std::optional<std::string> permits;
-  KeyFormat key_format;
-  std::optional<std::string> token;
   std::string fair_wait = "15s";
   std::optional<std::string> wait;
   bool no_wait = false;
@@ -41,11 +37,7 @@ struct TakeOptions {
   void add_to(OptionSet command);
 
   [[nodiscard]] lock::Kind lock_kind() const;
-  [[nodiscard]] lock::Value value() const {
-    return token ? lock::Value::given : lock::Value::fresh;
-  }
   // These convert the options. They throw Error (usage).
-  [[nodiscard]] std::vector<std::string> keys_of(const std::vector<std::string>& names) const;
   [[nodiscard]] int permit_count() const;
   [[nodiscard]] TimePoint wait_deadline() const;
   [[nodiscard]] lock::Terms terms() const;
@@ -62,8 +54,7 @@ struct TakeOptions {
   // given. Throws Error (usage) for a note that is too long.
   [[nodiscard]] lock::About tell(const lock::About& about) const;
 
-  // Returns the owner: --token, or a new owner. With --no-info, its number is random instead of the
-  // process ID. Throws Error (usage).
+  // Returns a new owner. With --no-info, its number is random instead of the process ID.
   [[nodiscard]] std::string owner() const;
 
  private:

@@ -24,7 +24,6 @@ TimePoint end_of_patience() {
 void set_owner(std::vector<Request>& requests, const std::string& owner) {
   for (Request& request : requests) {
     lock::Wish& wish = request.wish;
-    if (wish.value != lock::Value::fresh) continue;
     const bool is_second =
         wish.name.starts_with('{') && std::ranges::any_of(requests, [&](const Request& other) {
           return lock::twin_of(wish.name) == other.wish.name;

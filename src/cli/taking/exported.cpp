@@ -60,14 +60,9 @@ void check_room(const std::vector<std::string>& names, const lock::Wish& wish,
                         owners[name] = entry.owner;
                         return entry.runs;
                       });
-  std::string added = run;
-  if (wish.value == lock::Value::given) {
-    added +=
-        lock::shared_run({.id = std::string(lock::k_hold_digits, '0'), .side = lock::Side::value});
-  }
   std::size_t size = held.size();
   for (const std::string& name : names) {
-    const std::size_t whole = lock::with_held("", name, wish.owner, added).size() + 1;
+    const std::size_t whole = lock::with_held("", name, wish.owner, run).size() + 1;
     const auto found = owners.find(name);
     if (found == owners.end()) {
       size += whole;
@@ -75,7 +70,7 @@ void check_room(const std::vector<std::string>& names, const lock::Wish& wish,
     }
     // It gets one run more, or another owner with one run.
     const std::size_t before = lock::with_held("", name, found->second, "").size();
-    size += std::max(added.size() + 1, whole - std::min(whole, before));
+    size += std::max(run.size() + 1, whole - std::min(whole, before));
   }
   if (size > lock::k_longest_held) {
     throw Error(ExitStatus::usage,
@@ -102,7 +97,7 @@ std::vector<std::string> make_environment(const HeldLocks& locks, const std::str
     names += (names.empty() ? "" : "\n") + lock->name();
     if (owner.empty()) owner = hold.owner;
     kind = lock::traits_of(lock->kind()).name;
-    held = lock::with_held(held, lock->name(), hold.owner, run + lock::shared_run(hold));
+    held = lock::with_held(held, lock->name(), hold.owner, run);
     // check_room has counted one entry for each name.
     if (held.size() > lock::k_longest_held) held = lock::innermost_of(held);
     are_reentered = are_reentered && hold.standing != lock::Hold::Standing::granted;

@@ -16,8 +16,7 @@ OwnHold find_own_hold(const std::string& name, const std::optional<std::string>&
                       const std::string& otherwise) {
   const auto entry = lock::find_held(from_environment(lock::k_held_variable).value_or(""), name);
   if (entry && (!owner || *owner == entry->owner)) {
-    return {entry->owner, lock::holds_among(entry->runs, entry->owner),
-            lock::shared_hold(entry->runs)};
+    return {entry->owner, lock::holds_among(entry->runs, entry->owner)};
   }
   if (owner) return {*owner, {}};
   const auto told = from_environment("RLOCK_OWNER");
@@ -33,7 +32,6 @@ lock::Wish wish_for_own(const std::string& name, const OwnHold& own, const lock:
                         lock::Session& session) {
   lock::refuse_any_hash(session, name, own.owner);
   lock::Wish wish{name, own.owner, {}, terms};
-  wish.outer = own.outer;
   wish.kind = lock::held_kind(session, name, own.owner);
   if (wish.kind != lock::Kind::reentrant || own.owner.size() != 2 * lock::k_redisson_permit_bytes) {
     return wish;
@@ -61,7 +59,6 @@ lock::Wish wish_for(lock::Wish wish, const lock::Hold& hold) {
   // A server cannot tell which side of a read/write lock this hold is of, nor do several servers
   // say that the lock is a string.
   wish.kind = lock::kind_of(hold.side).value_or(wish.kind);
-  if (hold.side == lock::Side::value) wish.value = lock::Value::given;
   return wish;
 }
 

@@ -15,7 +15,6 @@ namespace rlock::cli {
 struct OwnHold {
   std::string owner;
   std::vector<lock::Hold> holds;  // of rlock acquire --export, the innermost last
-  std::string outer{};            // what lock::shared_hold says of it
 };
 
 // Returns the caller's hold of the lock `name`. The owner is `owner` if it is given, otherwise the

@@ -24,7 +24,6 @@ std::optional<HeldLock> reenter_as(const lock::HeldEntry& entry, const Request& 
                                    const std::function<void(const Error&)>& on_outage) {
   lock::Wish wish = request.wish;
   wish.owner = entry.owner;
-  wish.outer = lock::shared_hold(entry.runs);
   auto lock = lock::make_lock(wish, session);
   lock::Outage outage(std::min(request.deadline, request.outage_end), on_outage);
   try {
@@ -65,7 +64,6 @@ Request make_request(const TakeOptions& options, const lock::About& about) {
                         options.terms(),
                         options.lock_kind(),
                         options.fair_wait_length(),
-                        options.value(),
                         options.permit_count()};
   return {wish, options.wait_deadline(), options.conflict_exit_status()};
 }

@@ -26,7 +26,6 @@ struct Asker {
   const Terms& terms;
   bool is_unproven;  // only the latch proves this hold, because another may have the same owner
   bool is_known;     // other processes know this hold, and may release it, too
-  std::optional<Key> outer;  // the latch of the outer hold with the same value, if it is shared
   const std::string& taken;  // as Channel::taken
 };
 
@@ -37,7 +36,6 @@ struct Layout {
   Channel channel{};  // where a release is published
 
   std::string_view owner_ending{};  // an owner's field may end so, the owner does not
-  bool is_owner_shared = false;     // another run may hold the lock with the same owner
   Milliseconds longest_renewal_interval = Milliseconds::max();
 
   std::function<redis::ScriptCall(const Asker&, Join)> acquire{};

@@ -67,12 +67,10 @@ Channel SingleServerLock::channel() const {
 }
 
 bool SingleServerLock::is_latched() const noexcept {
-  return is_string() ? layout_.is_owner_shared : terms_.restart_delay.has_value();
+  return !is_string() && terms_.restart_delay.has_value();
 }
 
 Asker SingleServerLock::asker(const Terms& terms) const {
-  const auto outer =
-      outer_id_.empty() ? std::nullopt : std::optional(layout_.keys.latch(outer_id_));
   return {.keys = layout_.keys,
           .owner = owner_,
           .latch = latch(),
@@ -81,7 +79,6 @@ Asker SingleServerLock::asker(const Terms& terms) const {
           .terms = terms,
           .is_unproven = is_unproven_,
           .is_known = is_known_,
-          .outer = outer,
           .taken = layout_.channel.taken};
 }
 
@@ -90,8 +87,7 @@ Hold SingleServerLock::hold(Milliseconds lease, TimePoint asked, std::int64_t co
   return {.owner = owner_,
           .id = hold_id_,
           .standing = standing_,
-          .side = layout_.is_owner_shared || !outer_id_.empty() ? Side::value : traits().side,
-          .outer = outer_id_,
+          .side = traits().side,
           .token = read_token(token),
           .lease = lease,
           .deadline = lease_deadline(asked, lease),
@@ -207,7 +203,7 @@ void SingleServerLock::check_replicas(redis::Client& client, int needed) {
     if (terms_.restart_delay) return;
     hold_id_ = random_hex(k_hold_id_bytes);
     // A re-entry needs the same owner.
-    if (layout_.is_owner_shared || standing_ != Standing::granted) return;
+    if (standing_ != Standing::granted) return;
     owner_ = with_fresh_uuid(owner_);
     unanswered_ = 0;  // the new owner has sent nothing yet
   };
@@ -258,7 +254,6 @@ Renewal SingleServerLock::ask(redis::Client& client) const {
 
 void SingleServerLock::go_on_with(const Hold& hold) {
   hold_id_ = hold.id;
-  outer_id_ = hold.outer;
   is_known_ = true;
   standing_ = hold.standing;
   is_unproven_ = is_latched() && standing_ != Standing::nested;

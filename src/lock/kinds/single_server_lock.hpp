@@ -80,8 +80,6 @@ class SingleServerLock final : public Lock {
   [[nodiscard]] const std::string& hold_id() const noexcept { return hold_id_; }
   // Sets the identifier of this hold. Call it before the first request.
   void set_hold_id(std::string id) { hold_id_ = std::move(id); }
-  // Shares the hold `outer` of the same value (see Hold). Call it before the first request.
-  void share(std::string outer) { outer_id_ = std::move(outer); }
   // From now on, this object stands for an existing hold that other processes know, too.
   void go_on_with(const Hold& hold);
 
@@ -106,7 +104,6 @@ class SingleServerLock final : public Lock {
   std::string about_;  // as in Asker
   Terms terms_;
   std::string hold_id_;
-  std::string outer_id_;  // the outer hold with the same value, if it is shared
   std::atomic<Hold::Standing> standing_ = Hold::Standing::granted;
   std::atomic<bool> is_unproven_ = false;  // as in Asker
   bool is_known_ = false;                  // as in Asker

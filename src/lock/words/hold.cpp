@@ -13,10 +13,7 @@ namespace {
 constexpr std::array<std::string_view, 3> k_standings{"granted", "reentered", "nested"};
 
 // In the order of Side.
-constexpr std::array<std::string_view, 5> k_sides{"", "read", "write", "string", "value"};
-
-// In front of the identifier of a hold that a run of exec gives back itself.
-constexpr std::string_view k_shared = "shared";
+constexpr std::array<std::string_view, 4> k_sides{"", "read", "write", "string"};
 
 // Returns the identifier of a hold that follows `start` in `run`, or nothing.
 std::optional<std::string> id_after(std::string_view start, std::string_view run) {
@@ -41,12 +38,6 @@ std::optional<Hold> parse_hold(std::string_view run, const std::string& owner) {
   return std::nullopt;
 }
 
-// Returns the identifier of the hold of a value that this run has, and that runs below it share.
-std::optional<std::string> id_to_share(std::string_view run) {
-  if (auto id = id_after(k_shared, run)) return id;
-  return id_after(run_of({.standing = Hold::Standing::granted, .side = Side::value}), run);
-}
-
 }  // namespace
 
 std::string run_of(const Hold& hold) {
@@ -54,30 +45,10 @@ std::string run_of(const Hold& hold) {
   return run.append(k_standings.at(static_cast<std::size_t>(hold.standing))) + hold.id;
 }
 
-std::string shared_run(const Hold& hold) {
-  const bool is_shared = hold.side == Side::value && hold.outer.empty();
-  return is_shared ? "/" + std::string(k_shared) + hold.id : "";
-}
-
-std::string shared_hold(std::string_view runs) {
-  std::string found;
-  for (const std::string_view run : split(runs, '/')) {
-    if (const auto id = id_to_share(run)) found = *id;
-  }
-  return found;
-}
-
 std::vector<Hold> holds_among(std::string_view runs, const std::string& owner) {
   std::vector<Hold> holds;
-  std::string outer;
   for (const std::string_view run : split(runs, '/')) {
-    if (const auto id = id_to_share(run)) outer = *id;
-    auto hold = parse_hold(run, owner);
-    if (!hold) continue;
-    if (hold->side == Side::value && hold->standing == Hold::Standing::nested) {
-      hold->outer = outer;
-    }
-    holds.push_back(std::move(*hold));
+    if (auto hold = parse_hold(run, owner)) holds.push_back(std::move(*hold));
   }
   return holds;
 }

@@ -28,7 +28,6 @@ struct Hold {
   std::string id{};
   Standing standing = Standing::granted;
   Side side = Side::none;
-  std::string outer{};  // of a nested one of a value: the identifier of the hold that it shares
   std::optional<std::int64_t> token{};  // the fencing token, if one was drawn
 
   // What only the process knows that has taken the lock, or renews it.
@@ -40,13 +39,6 @@ struct Hold {
 
 // Returns the standing, the side and the identifier as a run of an entry of RLOCK_HELD.
 [[nodiscard]] std::string run_of(const Hold& hold);
-
-// Returns what a run of exec adds to its own run in the entry, so that nested runs know which hold
-// of a value they share: with a slash in front, or nothing.
-[[nodiscard]] std::string shared_run(const Hold& hold);
-
-// Returns the identifier of the hold of a value that a run below these `runs` shares, or "".
-[[nodiscard]] std::string shared_hold(std::string_view runs);
 
 // Returns the holds of `owner` among the runs of his entry of RLOCK_HELD, the innermost last.
 [[nodiscard]] std::vector<Hold> holds_among(std::string_view runs, const std::string& owner);

@@ -61,7 +61,7 @@ std::optional<Kind> kind_of(std::string_view name) { return find_kind(name, &Kin
 
 std::optional<Kind> kind_of(Side side) {
   if (side == Side::none) return std::nullopt;
-  return find_kind(side == Side::value ? Side::string : side, &KindTraits::side);
+  return find_kind(side, &KindTraits::side);
 }
 
 }  // namespace rlock::lock

@@ -20,8 +20,8 @@ enum class Shape {
 };
 
 // Of a hold of a read/write lock, which the same owner may have on both sides; or that the lock is
-// a string, or one whose value (the owner) other runs may have, too.
-enum class Side { none, read, write, string, value };
+// a string.
+enum class Side { none, read, write, string };
 
 struct KindTraits {
   Kind kind;

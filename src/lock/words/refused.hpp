@@ -67,11 +67,6 @@ struct NeedsOneServer {
   Kind kind;
 };
 
-// Several independent servers need a new value for each attempt to take a simple lock.
-struct NeedsFreshValue {
-  static constexpr const char* k_code = "needs_fresh_value";
-};
-
 // Two of several servers are one and the same. They are counted from 0.
 struct Twins {
   static constexpr const char* k_code = "twins";
@@ -82,7 +77,7 @@ struct Twins {
 class Refused : public Error {
  public:
   using Why = std::variant<BadName, InUse, NotALock, NoCounter, NoTokens, NoOuterToken, ReaderAbove,
-                           NeedsOneServer, NeedsFreshValue, Twins>;
+                           NeedsOneServer, Twins>;
 
   // `subject`: the lock's name. Of twins: the URLs of all servers.
   Refused(std::string subject, Why why)

@@ -67,7 +67,7 @@ TEST_CASE("acquire --export: a failure fails eval, too") {
   const Result result = run(
       shells.argv("for words in '-n taken' 'string' '--no-such-option job' '--json job' "
                   "'--lease 1 job' '--pid 0 job' '-r redis://127.0.0.1:1 job' "
-                  "'--kind simple --key-format x job'; do\n"
+                  "'--kind string job'; do\n"
                   "eval \"$(eval \"rlock acquire --export $words\" 2>/dev/null)\"; echo $?; done"),
       shells.options());
   CHECK(result.out == "75\n76\n64\n64\n0\n64\n69\n64\n");

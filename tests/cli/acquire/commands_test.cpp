@@ -1,4 +1,5 @@
 // acquire, renew, unlock: what they print, how they end, what they leave.
+// Labels: rights-plain quick
 #include <sstream>
 #include <string>
 #include <vector>
@@ -176,9 +177,8 @@ TEST_CASE("help is there without a server: of rlock, and of each command") {
   CHECK(run({rlock_program(), "help", "help"}).out == all);
   CHECK(has(all, "rlock help COMMAND"));
   CHECK(has(run({rlock_program(), "exec", "-h"}).out, "{-- CMD [ARG...] | -c STRING}\n"));
-  for (const char* command : {"renew", "unlock"}) {
-    CHECK(has(run({rlock_program(), command, "-h"}).out, "[--key-format FORMAT] NAME\n"));
-  }
+  CHECK(has(run({rlock_program(), "renew", "-h"}).out, "[--lease DUR] NAME\n"));
+  CHECK(has(run({rlock_program(), "unlock", "-h"}).out, "[--kind KIND]] NAME\n"));
   const std::string acquire = run({rlock_program(), "acquire", "-h"}).out;
   CHECK_FALSE(has(acquire, "CMD"));
   CHECK_FALSE(has(acquire, "--at-least"));
@@ -249,7 +249,7 @@ TEST_CASE("renew does not bring back a lock that is gone") {
   CHECK(server.keys().empty());
 }
 
-TEST_CASE("S5: unlock and renew never touch another owner's lock") {
+TEST_CASE("S5: unlock and renew never touch another owner's lock" * doctest::test_suite("S5")) {
   Server server;
   const std::string before = foreign_lock(server);
   const std::string ttl_of = server.command({"PEXPIRETIME", "job"});

@@ -82,10 +82,11 @@ TEST_CASE("exec: --at-least and --at-most that make no sense are told before any
   CHECK(pttl(server) > 3'000'000'000'000LL);
 }
 
-TEST_CASE("exec: S1: an option's value that is empty takes no lock's name for it") {
+TEST_CASE("exec: S1: an option's value that is empty takes no lock's name for it" *
+          doctest::test_suite("S1")) {
   Server server;
   for (const std::string option : {"--note=", "--tls-ca=", "--restart-delay=", "--timeout=",
-                                   "--wait=", "--at-most=", "--permits=", "--token="}) {
+                                   "--wait=", "--at-most=", "--permits="}) {
     CAPTURE(option);
     const Result result =
         run(exec(server, {option, "1", "2", "--", "sh", "-c", "echo \"$RLOCK_NAME\""}));

@@ -150,7 +150,6 @@ TEST_CASE("--at-least: a process that the run left behind takes part no longer")
   const Server server;
   const Shells shells(server);
   Words kind = each_kind();
-  SUBCASE("value") { kind = {"--kind", "simple", "--token", "same"}; }
   SUBCASE("nothing is told of it") { kind = {"--no-info"}; }
   const Words command = shells.argv(
       "(await go; rlock exec -n --lease 1h \"$@\" job -- true; echo $? >$DIR/back) >/dev/null 2>&1 "

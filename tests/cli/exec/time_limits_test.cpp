@@ -1,4 +1,5 @@
 // --at-least, --at-most and --no-watchdog.
+// Labels: long rights-plain
 #include <algorithm>
 #include <csignal>
 #include <sstream>
@@ -166,11 +167,12 @@ TEST_CASE("--at-most: a command that takes longer is ended with its family, stat
     CHECK(result.out == "TERM\n");
   }
   SUBCASE("by SIGTERM also what is in a group or a session of its own") {
-    result = run(exec(server, {"--at-most", "4s"},
-                      "for place in 'timeout 1000' setsid; do $place sh -c "
-                      "'trap \"echo TERM; exit\" TERM; while :; do sleep 0.02; done' & done; "
-                      "trap : TERM; wait; wait"),
-                 options);
+    result = run(
+        exec(server, {"--at-most", "4s"},
+             "for place in 'timeout 1000' setsid; do $place sh -c "
+             "'trap \"trap : TERM; echo TERM; exit\" TERM; while :; do sleep 0.02; done' & done; "
+             "trap : TERM; wait; wait"),
+        options);
     CHECK(result.out == "TERM\nTERM\n");
   }
   SUBCASE("by SIGKILL when it is deaf") {

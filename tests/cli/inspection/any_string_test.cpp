@@ -107,10 +107,10 @@ TEST_CASE("any string: of locks that can be known, the owner is shown whole") {
 
   // What rlock took itself has somebody who is known.
   server.command({"DEL", "job"});
-  const Words take{"acquire",      "--kind",        "simple", "--token",
-                   "my own value", "--no-watchdog", "job"};
-  REQUIRE(run(argv_for(server, take)).status == 0);
+  const Result taken =
+      run(argv_for(server, {"acquire", "--kind", "simple", "--no-watchdog", "job"}));
+  REQUIRE(taken.status == 0);
   const std::string state = said(server, {"inspect-queue", "job"});
   CHECK(has(state, "job: held (simple)"));
-  CHECK(has(state, "my own value"));
+  CHECK(has(state, taken.out.substr(0, taken.out.find('\n'))));
 }

@@ -1,4 +1,5 @@
 // Fencing tokens, as the user sees them: --fence, RLOCK_TOKEN and rlock fence.
+// Labels: server rights-fair
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -56,7 +57,7 @@ TEST_CASE("fence: each run with --fence has a higher token, and leaves only the 
   for (const Words& options :
        {Words{"--fence", "job"}, Words{"--fair", "--fence", "job"},
         Words{"--kind", "simple", "--fence", "job"},
-        Words{"--kind", "simple", "--token", "x", "--fence", "--no-info", "job"},
+        Words{"--kind", "simple", "--fence", "--no-info", "job"},
         Words{"--fence", "--no-info", "job"}, Words{"--fence", "--no-watchdog", "job"}}) {
     const std::string token = draw(server, options);
     CHECK(token > last);
@@ -127,25 +128,6 @@ TEST_CASE("fence: doctor --repair mends a counter that gives no token any more")
     const std::string token = draw(server);
     CHECK(invoke(server, {"fence", "job", token}).status == 0);
   }
-}
-
-TEST_CASE("fence: --key-format finds the tokens of the lock that was taken with it") {
-  Server server;
-  const Words options{"--kind", "simple", "--key-format", "redlock:{}", "--fence", "job"};
-  const std::string old = print_under(
-      server, options,
-      R"("$RLOCK" fence --key-format 'redlock:{}' job "$RLOCK_TOKEN" && printf %s "$RLOCK_TOKEN")");
-  const std::string young = draw(server, options);
-  CHECK(young > old);
-  const auto check = [&](const std::string& token) {
-    return invoke(server, {"fence", "--key-format", "redlock:{}", "job", token});
-  };
-  const Result stale = check(old);
-  CHECK(stale.status == 1);
-  CHECK(stale.err ==
-        "rlock: redlock:job: token " + old + " is stale: the highest so far is " + young + "\n");
-  CHECK(check(young).status == 0);
-  CHECK(server.keys() == Words{"redisson_lock_token:{redlock:job}"});
 }
 
 TEST_CASE("fence: used in the command itself, before and after somebody else had the lock") {
@@ -256,17 +238,6 @@ TEST_CASE("fence: RLOCK_TOKEN is the lock's own, or none") {
   inherited.env["RLOCK_TOKEN"] = "7";
   CHECK(run(rlock_argv("exec", "job", "--", "sh", "-c", show), inherited).out == "none\n");
 
-  // A new grant to the same owner, which a value of the user's own is to every run.
-  inherited.env["RLOCK_NAME"] = "job";
-  inherited.env["RLOCK_OWNER"] = "mine";
-  for (const char* held : {"", "job=mine/0123456789abcdef"}) {
-    inherited.env["RLOCK_HELD"] = held;
-    CHECK(run(rlock_argv("exec", "--kind", "simple", "--token", "mine", "job", "--", "sh", "-c",
-                         show),
-              inherited)
-              .out == "none\n");
-  }
-
   // The same lock again: its token, drawn once.
   const auto [token, same] = lines({"--fence", "job"}, nested("--fence job"));
   CHECK(same == token + "\n");
@@ -309,7 +280,8 @@ TEST_CASE("fence: acquire tells the token as JSON, and prints the owner as ever"
   CHECK(has(invoke(server, {"inspect-queue", "--json", "job"}).out, "\"token\":null,"));
 }
 
-TEST_CASE("S6: a grant whose reply was lost has one token, drawn once") {
+TEST_CASE("S6: a grant whose reply was lost has one token, drawn once" *
+          doctest::test_suite("S6")) {
   Server server;
   Proxy proxy(server.port());
   draw(server, {"--fence", "warm"});
@@ -324,7 +296,8 @@ TEST_CASE("S6: a grant whose reply was lost has one token, drawn once") {
   CHECK(proxy.cuts() == 3);
 }
 
-TEST_CASE("W3: a fair waiter that gets no token lets the next one have its turn") {
+TEST_CASE("W3: a fair waiter that gets no token lets the next one have its turn" *
+          doctest::test_suite("W3")) {
   Server server;
   hold_by_other(server);
   Process first(fair_argv(server, {"--fence"}, {"echo", "first"}));

@@ -1,4 +1,5 @@
 // Read/write locks that are renewed, lost or left behind, and requests whose reply is lost.
+// Labels: long
 #include <algorithm>
 #include <csignal>
 #include <string>
@@ -46,7 +47,7 @@ TEST_CASE("the watchdog soon mends what another reader's watchdog has shortened"
   check_end(*one);
 }
 
-TEST_CASE("S4: who loses the lock is ended: a reader, and the writer") {
+TEST_CASE("S4: who loses the lock is ended: a reader, and the writer" * doctest::test_suite("S4")) {
   Setting set;
   auto one = set.held({"-s", "--lease", "6s"});
   auto two = set.held({"-s", "--lease", "6s"});
@@ -64,7 +65,8 @@ TEST_CASE("S4: who loses the lock is ended: a reader, and the writer") {
   check_end(*reader);
 }
 
-TEST_CASE("S7: after kill -9 its own lease keeps others out, and no one else's") {
+TEST_CASE("S7: after kill -9 its own lease keeps others out, and no one else's" *
+          doctest::test_suite("S7")) {
   Setting set;
   auto dead = set.held({"-s", "--lease", "6s"});
   auto living = set.held({"-s", "--lease", "10m"});
@@ -91,7 +93,8 @@ TEST_CASE("S7: after kill -9 its own lease keeps others out, and no one else's")
   CHECK(wait_until([&] { return set.server.command({"EXISTS", "job"}) == "0"; }));
 }
 
-TEST_CASE("S6: a request whose reply is lost counts once, on either side") {
+TEST_CASE("S6: a request whose reply is lost counts once, on either side" *
+          doctest::test_suite("S6")) {
   Setting set;
   Proxy proxy(set.server.unix_path());
   const ProcessOptions nested{.env = {{"RLOCK", rlock_program()},

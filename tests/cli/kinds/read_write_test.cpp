@@ -1,4 +1,5 @@
 // rlock exec -s and -x: readers share a lock, and a writer excludes them.
+// Labels: long quick
 #include <chrono>
 #include <csignal>
 #include <fstream>
@@ -258,7 +259,8 @@ TEST_CASE("several names are read or written together") {
 }
 
 TEST_CASE(
-    "R3: readers and writers need no more rights than plain locks; watching needs no new one") {
+    "R3: readers and writers need no more rights than plain locks; watching needs no new one" *
+    doctest::test_suite("R3")) {
   Setting set;
   const auto blocks = documented_rights();
   REQUIRE(set.server.command(blocks[0]) == "OK");

@@ -76,7 +76,8 @@ TEST_CASE("semaphore: watch tells who gets a permit, gives it back, and whose ha
   CHECK(tells("released", "other"));
 }
 
-TEST_CASE("semaphore: R3: the rights that the man page lists for semaphores are enough") {
+TEST_CASE("semaphore: R3: the rights that the man page lists for semaphores are enough" *
+          doctest::test_suite("R3")) {
   const std::string page = contents(std::string(RLOCK_SOURCE_DIR) + "/man/rlock.1");
   const std::string more = "+zadd +zrem +zscore +zcard +persist &redisson_sc:*";
   REQUIRE(has(page, more));

@@ -1,4 +1,5 @@
 // --permits: at most so many at once, as a user meets it.
+// Labels: quick
 #include <csignal>
 #include <deque>
 #include <fstream>
@@ -80,7 +81,8 @@ TEST_CASE("semaphore: the watchdog keeps a permit, and kill -9 gives it back wit
   CHECK(comes_to_be_empty(server));
 }
 
-TEST_CASE("semaphore: S4: a run whose permit is gone is ended, and touches no other") {
+TEST_CASE("semaphore: S4: a run whose permit is gone is ended, and touches no other" *
+          doctest::test_suite("S4")) {
   Server server;
   Holders holders(server);
   Process& other = holders.add("2", {"--lease", "10m"});
@@ -158,7 +160,7 @@ TEST_CASE(
   CHECK(server.keys() == Words{"job"});
 }
 
-TEST_CASE("semaphore: S6: replies that are lost count once") {
+TEST_CASE("semaphore: S6: replies that are lost count once" * doctest::test_suite("S6")) {
   Server server;
   Proxy proxy(server.port());
   Words argv = rlock_argv("-r", proxy.url());

@@ -1,4 +1,5 @@
 // S3 to S8 for string locks: what happens when the lock is lost, or rlock is.
+// Labels: long
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -58,7 +59,8 @@ void check_lost(const Result& result) {
 
 }  // namespace
 
-TEST_CASE("S4: a string lock that is lost ends the command at once, with status 79") {
+TEST_CASE("S4: a string lock that is lost ends the command at once, with status 79" *
+          doctest::test_suite("S4")) {
   Job job;
   std::function<void()> take_away;
   bool stolen = false;
@@ -90,7 +92,8 @@ TEST_CASE("S4: a string lock that is lost ends the command at once, with status 
   CHECK(job.all_gone());
 }
 
-TEST_CASE("S5: a string that was stolen before the command ended is not deleted") {
+TEST_CASE("S5: a string that was stolen before the command ended is not deleted" *
+          doctest::test_suite("S5")) {
   Job job;
   Words options{"--lease", "60s"};
   SUBCASE("at once") {}
@@ -105,7 +108,8 @@ TEST_CASE("S5: a string that was stolen before the command ended is not deleted"
   CHECK(job.is_the_thiefs());
 }
 
-TEST_CASE("S7: a stopped rlock does not let the command work on, nor touch the next owner's key") {
+TEST_CASE("S7: a stopped rlock does not let the command work on, nor touch the next owner's key" *
+          doctest::test_suite("S7")) {
   Job job;
   Process rlock(job.argv({"-q", "--lease", "6s"}), job.options());
   rlock.wait_for_stdout("started");
@@ -123,7 +127,8 @@ TEST_CASE("S7: a stopped rlock does not let the command work on, nor touch the n
   CHECK(job.all_gone());
 }
 
-TEST_CASE("S7: after kill -9 of rlock, the key ends by its TTL and nothing is left") {
+TEST_CASE("S7: after kill -9 of rlock, the key ends by its TTL and nothing is left" *
+          doctest::test_suite("S7")) {
   Job job;
   Process rlock(job.argv({"--lease", "5s"}), job.options());
   rlock.wait_for_stdout("started");
@@ -133,7 +138,8 @@ TEST_CASE("S7: after kill -9 of rlock, the key ends by its TTL and nothing is le
   CHECK(comes_to_be_empty(job.server));
 }
 
-TEST_CASE("S8: after Ctrl-Z, fg lets the command go on only while the string is still ours") {
+TEST_CASE("S8: after Ctrl-Z, fg lets the command go on only while the string is still ours" *
+          doctest::test_suite("S8")) {
   Job job;
   bool stolen = false;
   SUBCASE("it is") {}
@@ -175,23 +181,21 @@ TEST_CASE("S8: after Ctrl-Z, fg lets the command go on only while the string is 
   CHECK(wait_until([&] { return job.server.command({"EXISTS", "job"}) == "0"; }));
 }
 
-TEST_CASE("S1: where replies take longer than the lease, nothing runs and nothing stays") {
+TEST_CASE("S1: where replies take longer than the lease, nothing runs and nothing stays" *
+          doctest::test_suite("S1")) {
   Server server;
   Proxy proxy(server.port());
   proxy.set_delay(std::chrono::milliseconds(500));
-  for (const char* token : {"", "mine"}) {
-    Words argv = rlock_argv("exec", "-r", proxy.url(), "--kind", "simple", "--lease", "300ms");
-    if (*token != 0) argv.insert(argv.end(), {"--token", token});
-    argv.insert(argv.end(), {"job", "--", "echo", "ran"});
-    const Result result = run(argv);
-    CHECK(result.status == 69);
-    CHECK(result.out.empty());
-    CHECK(has(result.err, "longer than the lease"));
-    CHECK(wait_until([&] { return server.command({"EXISTS", "job"}) == "0"; }));
-  }
+  const Result result = run(rlock_argv("exec", "-r", proxy.url(), "--kind", "simple", "--lease",
+                                       "300ms", "job", "--", "echo", "ran"));
+  CHECK(result.status == 69);
+  CHECK(result.out.empty());
+  CHECK(has(result.err, "longer than the lease"));
+  CHECK(wait_until([&] { return server.command({"EXISTS", "job"}) == "0"; }));
 }
 
-TEST_CASE("S3: an outage, and a server without memory, do a string lock no harm") {
+TEST_CASE("S3: an outage, and a server without memory, do a string lock no harm" *
+          doctest::test_suite("S3")) {
   Job job;
   Proxy proxy(job.server.port());
   Process rlock(

@@ -1,4 +1,5 @@
 // --kind simple: what others see of a string lock, and of its end.
+// Labels: server rights-plain
 #include <string>
 #include <vector>
 
@@ -65,14 +66,13 @@ TEST_CASE("simple: nothing is told of a holder who does not want it") {
 
 TEST_CASE("simple: a lock of rlock's that is broken is told with its holder, and leaves nothing") {
   Server server;
-  const std::string token = std::string(1000, 't') + "\xff";
-  acquire(server, {"--token", token});
+  const std::string owner = acquire(server);
   Words force{"unlock", "--force", "-y", "--kind", "simple", "job"};
   const Result broken = invoke(server, force);
   CHECK(broken.status == 0);
   CHECK(has(broken.err, "rlock: job: taken from "));
   CHECK(has(broken.err, " pid "));
-  CHECK(has(broken.err, "t\\xff"));
+  CHECK(has(broken.err, owner));
   CHECK(comes_to_be_empty(server));
 }
 

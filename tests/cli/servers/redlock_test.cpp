@@ -1,4 +1,5 @@
 // Redlock: a lock that several independent servers keep, on a good day, and bad input.
+// Labels: long server
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -267,7 +268,6 @@ TEST_CASE("Redlock: bad servers are refused in one line, before anything is sent
   CHECK(has(refusal({url, b, "redis-cluster://h"}, {}), "cannot be one of several servers"));
   CHECK(has(refusal({url, b, "local:"}, {}), "cannot be one of several servers"));
   CHECK(has(refusal({url, b, c}, {"--fair"}), "cannot keep a fair lock"));
-  CHECK(has(refusal({url, b, c}, {"--kind", "simple", "--token", "x"}), "--token"));
 }
 
 TEST_CASE("Redlock: one server under two names is found out, and nothing is left") {

@@ -88,7 +88,8 @@ void check_end(const Nest& nest, Process& rlock) {
 
 }  // namespace
 
-TEST_CASE("S6: a release that is sent again, after it was forgotten, leaves the outer hold") {
+TEST_CASE("S6: a release that is sent again, after it was forgotten, leaves the outer hold" *
+          doctest::test_suite("S6")) {
   for (const std::string& kind : k_kinds) {
     CAPTURE(kind);
     Nest nest(kind);
@@ -105,7 +106,8 @@ TEST_CASE("S6: a release that is sent again, after it was forgotten, leaves the 
   }
 }
 
-TEST_CASE("S6: a re-entry that is sent again, after it was forgotten, is not counted again") {
+TEST_CASE("S6: a re-entry that is sent again, after it was forgotten, is not counted again" *
+          doctest::test_suite("S6")) {
   for (const std::string& kind : k_kinds) {
     CAPTURE(kind);
     Nest nest(kind);
@@ -123,7 +125,8 @@ TEST_CASE("S6: a re-entry that is sent again, after it was forgotten, is not cou
   }
 }
 
-TEST_CASE("S6: an rlock that was stopped while it tried again sends nothing after its time") {
+TEST_CASE("S6: an rlock that was stopped while it tried again sends nothing after its time" *
+          doctest::test_suite("S6")) {
   Nest nest("");
   Process rlock(nest.argv("3s"), nest.shells.options());
   nest.shells.go("begin");
@@ -152,7 +155,8 @@ TEST_CASE("S6: an rlock that was stopped while it tried again sends nothing afte
   CHECK(is_clean(nest.server));
 }
 
-TEST_CASE("S6: unlock --force that is sent again, after it was forgotten, breaks no next lock") {
+TEST_CASE("S6: unlock --force that is sent again, after it was forgotten, breaks no next lock" *
+          doctest::test_suite("S6")) {
   Server server;
   Proxy proxy(server.port());
   std::function<void(const std::string&)> take;
@@ -199,26 +203,4 @@ TEST_CASE("S6: unlock --force that is sent again, after it was forgotten, breaks
   CHECK(has(result.err, "; left as it is"));
   CHECK(server.command({"DUMP", "job"}) == lock);
   CHECK(server.command({"DUMP", "{job}:timeout"}) == permits);
-}
-
-TEST_CASE("S6: a release that is sent again leaves a lock that another took with the same value") {
-  Server server;
-  Proxy proxy(server.port());
-  const Shells shells(server);
-  const std::string exec =
-      " exec --kind simple --token same job -- sh -c '. $DIR/lib.sh; echo in; await leave'";
-  Process rlock(shells.argv("exec \"$RLOCK\" --timeout 100s -r " + proxy.url() + exec),
-                shells.options());
-  rlock.wait_for_stdout("in");
-  // Another release, so that the server knows the script.
-  REQUIRE(run(shells.argv("rlock exec other -- true"), shells.options()).status == 0);
-  proxy.cut_after_next_request(k_latch, Mode::refuse);
-  shells.go("leave");
-  REQUIRE(wait_until([&] { return proxy.cuts() == 1; }));
-  REQUIRE(server.command({"EXISTS", "job"}) == "0");
-  forget_requests(server);
-  server.command({"SET", "job", "same", "PX", "600000"});
-  proxy.set_mode(Mode::pass);
-  CHECK(rlock.wait().status == 79);
-  CHECK(server.command({"GET", "job"}) == "same");
 }

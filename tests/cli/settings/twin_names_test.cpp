@@ -52,13 +52,6 @@ TEST_CASE("a name that begins as rlock's or Redisson's keys do is refused by eac
     }
   }
   CHECK(server.keys().empty());
-  // With a format, the key is what counts.
-  for (const auto& [name, status] : {std::pair{"redisson_lock_x", 0}, std::pair{"queue:{a}", 64}}) {
-    const std::string format = status == 0 ? "lock:{}" : "redisson_lock_{}";
-    const Result result =
-        run(exec_argv(server, {"--kind", "simple", "--key-format", format}, {name}, {"true"}));
-    CHECK(result.status == status);
-  }
 }
 
 TEST_CASE("one run holds a name and its twin, says so, and leaves no key") {

@@ -27,8 +27,7 @@ ReleaseCall plain_release(Milliseconds added_wait) {
                               .wait = added_wait,
                               .standing = standing_word(asker),
                               .wakes = wake == Wake::yes,
-                              .is_shared = asker.is_known,
-                              .outer = asker.outer};
+                              .is_shared = asker.is_known};
   };
 }
 
@@ -57,15 +56,14 @@ Layout plain_layout(const std::string& name) {
                               .lease = asker.terms.lease,
                               .owner = asker.owner,
                               .memory = memory,
-                              .fencing = reentry_word(asker.terms.fencing),
-                              .outer = asker.outer};
+                              .fencing = reentry_word(asker.terms.fencing)};
   };
   layout.renew = [](const Asker& asker, Milliseconds lease) {
     return lua::renew::Call{.lock = asker.keys.lock,
                             .lease = lease,
                             .owner = asker.owner,
                             .info = asker.keys.info,
-                            .latch = asker.is_unproven ? std::optional(asker.latch) : asker.outer};
+                            .latch = asker.is_unproven ? std::optional(asker.latch) : std::nullopt};
   };
   layout.release = plain_release(Milliseconds(0));
   return layout;

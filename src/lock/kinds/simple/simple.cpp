@@ -4,11 +4,10 @@
 
 namespace rlock::lock {
 
-Layout simple_layout(const std::string& name, Value value) {
+Layout simple_layout(const std::string& name) {
   Layout layout = plain_layout(name);
   layout.kind = Kind::simple;
-  layout.is_owner_shared = value == Value::given;
-  layout.acquire = [value](const Asker& asker, Join join) {
+  layout.acquire = [](const Asker& asker, Join join) {
     return lua::acquire_simple::Call{.lock = asker.keys.lock,
                                      .info = asker.keys.info,
                                      .latch = asker.latch,
@@ -18,7 +17,6 @@ Layout simple_layout(const std::string& name, Value value) {
                                      .about_json = asker.about,
                                      .fencing = fencing_word(asker.terms.fencing),
                                      .restart_delay = asker.terms.restart_delay,
-                                     .is_unique = value == Value::fresh,
                                      .permits = asker.keys.permits,
                                      .channel = waiting_channel(asker, join),
                                      .taken = taken_word(asker, join)};

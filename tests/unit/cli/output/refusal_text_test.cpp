@@ -98,8 +98,6 @@ TEST_CASE("a lock that cannot be had in this way is told with the option to chan
         several + "cannot keep a read lock: give one server (-r)");
   CHECK(told("job", lock::NeedsOneServer{Kind::semaphore}) ==
         several + "cannot keep a semaphore: give one server (-r)");
-  CHECK(told("job", lock::NeedsFreshValue{}) ==
-        several + "need a new value for each attempt: leave out --token");
   CHECK(told("redis://a redis://b", lock::Twins{0, 1}) ==
         "server 1 and server 2 are one and the same (redis://a redis://b): name each server once "
         "(-r)");

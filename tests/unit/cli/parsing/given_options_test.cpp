@@ -31,12 +31,12 @@ std::optional<Words> parse(const Words& words, const GivenOptions& given) {
     set.add_argument("NAME", &texts, "", OptionSet::Need::optional);
     options.add_to(set);
     set.add_flag("-y,--yes", is_sure, "");
-    set.require("--yes", "--token");
+    set.require("--yes", "--wait-server");
     app.parse(Words(words.rbegin(), words.rend()));  // from the back
   } catch (const CLI::ParseError&) {
     return std::nullopt;
   }
-  for (const auto* text : {&options.wait, &options.token, &options.restart_delay}) {
+  for (const auto* text : {&options.wait, &options.wait_server, &options.restart_delay}) {
     texts.push_back(text->value_or("none"));
   }
   texts.insert(texts.end(), {options.conflict_status, options.lease, options.note, options.kind});
@@ -52,8 +52,8 @@ std::optional<Words> parse(const Words& words, const GivenOptions& given) {
 TEST_CASE("words that are understood with the given options mean the same with all options") {
   const auto known = split(
       "-w 5s -w5s --wait=5s --wait -n -nx -nE -E0 -E 0 --lease -s --lease=9s --fair "
-      "--kind write - --note --note= --token -- --no-info --fence job --fenc -q "
-      "--token=-w -sn -x -wn --no-watchdog -y --yes --exclusive -n-wait -yn -5 "
+      "--kind write - --note --note= --wait-server -- --no-info --fence job --fenc -q "
+      "--wait-server=-w -sn -x -wn --no-watchdog -y --yes --exclusive -n-wait -yn -5 "
       "--restart-delay=1s",
       ' ');
   std::mt19937 random(7);  // NOLINT: the same each time
@@ -73,5 +73,5 @@ TEST_CASE("words that are understood with the given options mean the same with a
 TEST_CASE("an option that needs another one is refused without it") {
   CHECK_FALSE(parse({"-y", "job"}, GivenOptions({"-y", "job"})));
   CHECK_FALSE(parse({"-y", "job"}, GivenOptions()));
-  CHECK(parse({"-y", "--token=t", "job"}, GivenOptions({"-y", "--token=t", "job"})));
+  CHECK(parse({"-y", "--wait-server=t", "job"}, GivenOptions({"-y", "--wait-server=t", "job"})));
 }

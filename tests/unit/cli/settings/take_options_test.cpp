@@ -159,44 +159,16 @@ TEST_CASE("a dead waiter may keep its place for 15 s to 1 h") {
   CHECK(has(text, "expected 15s to 1h"));
 }
 
-TEST_CASE("the kinds have names, and a simple lock can have a value and a key's format") {
+TEST_CASE("the kinds have names") {
   CHECK(parse({}).lock_kind() == lock::Kind::reentrant);
   CHECK(parse({"--fair"}).lock_kind() == lock::Kind::fair);
   CHECK(parse({"--kind", "fair"}).lock_kind() == lock::Kind::fair);
-  const TakeOptions options =
-      parse({"--kind", "simple", "--token=-x", "--key-format", "redlock:{}"});
-  CHECK(options.lock_kind() == lock::Kind::simple);
-  CHECK(options.value() == lock::Value::given);
-  CHECK(options.owner() == "-x");
-  CHECK(options.keys_of({"a", "{}"}) == std::vector<std::string>{"redlock:a", "redlock:{}"});
-  const TakeOptions plain = parse({"--kind", "simple"});
-  CHECK(plain.value() == lock::Value::fresh);
-  CHECK(plain.owner() != plain.owner());
-  CHECK(plain.keys_of({"a", "b"}) == std::vector<std::string>{"a", "b"});
+  CHECK(parse({"--kind", "simple"}).lock_kind() == lock::Kind::simple);
   CHECK_THROWS_AS(parse({"--kind", "simple", "--fair"}), CLI::ParseError);
   CHECK_THROWS_AS(parse({"--kind", "string"}), CLI::ParseError);
 }
 
-TEST_CASE("a value and a key's format are for simple locks, and have bounds") {
-  CHECK(complaint([] {
-          return parse({"--token", "x"}).owner();
-        }) == "--token: only with --kind simple");
-  CHECK(complaint([] {
-          return parse({"--fair", "--key-format", "{}"}).keys_of({"a"});
-        }) == "--key-format: only with --kind simple");
-  for (const std::size_t size : {0, 1025}) {
-    const TakeOptions options = parse({"--kind", "simple", "--token", std::string(size, 'x')});
-    CHECK(complaint([&] { return options.owner(); }) ==
-          "--token: it has " + std::to_string(size) + " bytes; expected 1 to 1024");
-  }
-  for (const char* format : {"", "redlock", "{}{}", "{", "}{", "{ }"}) {
-    CAPTURE(format);
-    CHECK(complaint([&] {
-            return parse({"--kind", "simple", "--key-format", format}).keys_of({"job"});
-          }).starts_with("--key-format: '"));
-  }
-  const TakeOptions options = parse({"--kind", "simple", "--key-format", "12345678{}"});
-  CHECK(options.keys_of({std::string(1016, 'n')}).front().size() == 1024);
-  CHECK_FALSE(complaint([&] { return options.keys_of({std::string(1017, 'n')}); }).empty());
-  CHECK_FALSE(complaint([&] { return options.keys_of({""}); }).empty());
+TEST_CASE("each owner is new") {
+  const TakeOptions options = parse({});
+  CHECK(options.owner() != options.owner());
 }
