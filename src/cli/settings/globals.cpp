@@ -45,16 +45,6 @@ std::string read_password(const std::string& path) {
   return password;
 }
 
-// The name in CLIENT LIST tells which host and process to look for. It must be printable ASCII.
-std::string client_name() {
-  std::array<char, 256> host{};
-  ::gethostname(host.data(), host.size() - 1);
-  std::string name = "rlock:" + std::string(host.data()) + ":" + std::to_string(::getpid());
-  std::ranges::replace_if(
-      name, [](char c) { return c <= ' ' || c > '~'; }, '_');
-  return name;
-}
-
 redis::Credentials find_credentials(const Settings& settings) {
   const Setting& file = settings.get("password-file");
   if (file.from == Setting::From::flag && file.value.empty()) {
@@ -143,6 +133,15 @@ void check_color(const Setting& setting) {
 }
 
 }  // namespace
+
+std::string client_name() {
+  std::array<char, 256> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  std::string name = "rlock:" + std::string(host.data()) + ":" + std::to_string(::getpid());
+  std::ranges::replace_if(
+      name, [](char c) { return c <= ' ' || c > '~'; }, '_');
+  return name;
+}
 
 void Globals::add_to(OptionSet options) {
   const std::string heading_before = options.set_group("Global options");

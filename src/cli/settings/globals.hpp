@@ -85,4 +85,8 @@ inline constexpr std::array k_known_settings = {
 [[nodiscard]] Milliseconds parse_duration_option(const std::string& option, const std::string& text,
                                                  ExitStatus blame = ExitStatus::usage);
 
+// Returns the name of this process in CLIENT LIST, which tells its host and process ID: printable
+// ASCII.
+[[nodiscard]] std::string client_name();
+
 }  // namespace rlock::cli

@@ -12,6 +12,7 @@
 #include "base/duration.hpp"
 #include "base/percent.hpp"
 #include "cli/output/refusal_text.hpp"
+#include "cli/settings/globals.hpp"
 #include "cli/taking/held_locks.hpp"
 #include "lock/holding/listener.hpp"
 #include "redis/server_error.hpp"
@@ -125,6 +126,7 @@ void keep(lock::Wish wish, lock::SessionOptions servers, const std::string& mess
   const bool is_told = wish.about.listens && wish.hold->standing == lock::Hold::Standing::granted;
   const bool may_listen = lock::traits_of(wish.kind).queues || is_told;
   servers.client.wake_fd = -1;
+  servers.client.name = client_name();  // it was that of the process that took the lock
   lock::Session session(servers);
   HeldLock held{lock::make_lock(wish, session), *wish.hold};
   const lock::Lock& lock = *held.lock;

@@ -1,4 +1,5 @@
 // Waiters that have no place in a queue: list, watch and inspect-queue tell how many there are.
+#include <csignal>
 #include <deque>
 #include <memory>
 #include <string>
@@ -167,4 +168,27 @@ TEST_CASE("inspect-queue names the rlock processes that listen, and guesses no l
   server.command({"ACL", "SETUSER", "default", "-client|list"});
   CHECK(has(inspect({}), "1 listener"));
   CHECK_FALSE(has(inspect({}), "rlock processes"));
+}
+
+TEST_CASE("a background process of acquire has its own process ID in the list of clients") {
+  Server server;
+  const Result owner = invoke(server, {"acquire", "--pid", std::to_string(::getpid()), "job"});
+  REQUIRE(owner.status == 0);
+  Process waiter(argv_for(server, {"exec", "job", "--", "true"}));
+  std::vector<pid_t> listening;
+  REQUIRE(wait_until([&] {
+    listening.clear();
+    const std::string out = invoke(server, {"inspect-queue", "--json", "job"}).out;
+    const std::string key = "\"pid\":";
+    std::size_t at = out.find("listening_clients");
+    while ((at = out.find(key, at)) != std::string::npos) {
+      at += key.size();
+      listening.push_back(std::stoi(out.substr(at)));
+    }
+    return listening.size() == 2;
+  }));
+  for (const pid_t pid : listening) CHECK(::kill(pid, 0) == 0);
+  CHECK(invoke(server, {"unlock", "--owner", owner.out.substr(0, owner.out.find('\n')), "job"})
+            .status == 0);
+  CHECK(waiter.wait().status == 0);
 }
