@@ -267,7 +267,8 @@ TEST_CASE("evict: half a waiter, and one who stands twice") {
   CHECK(f.server.command({"ZCARD", k_scores}) == "2");
 }
 
-TEST_CASE("S6: evict sent again takes nobody else, and no deadline twice") {
+TEST_CASE("S6: evict sent again takes nobody else, and no deadline twice" *
+          doctest::test_suite("S6")) {
   Fixture f;
   f.hold_by_other();
   f.line_up_peers({"r:1", "r:2", "r:3"});

@@ -197,7 +197,8 @@ TEST_CASE("fair deadlines: a grant to rlock changes none of thousands of Redisso
                           std::to_string(first + 2500)}) == "2500");
 }
 
-TEST_CASE("W4: rlock's and Redisson's waiters in turns, however many, get the lock in order") {
+TEST_CASE("W4: rlock's and Redisson's waiters in turns, however many, get the lock in order" *
+          doctest::test_suite("W4")) {
   for (const int count : {90, 120, 250, 1000}) {
     CAPTURE(count);
     test::FairFixture f;
@@ -246,7 +247,8 @@ TEST_CASE("W4: rlock's and Redisson's waiters in turns, however many, get the lo
 }
 
 // The client would drop a deadline that is not an hour ahead.
-TEST_CASE("W4: one Redisson client whose clock is wrong does not change the order") {
+TEST_CASE("W4: one Redisson client whose clock is wrong does not change the order" *
+          doctest::test_suite("W4")) {
   for (const auto skew :
        {std::chrono::minutes(61), std::chrono::minutes(5), std::chrono::minutes(-60)}) {
     CAPTURE(skew.count());
@@ -293,7 +295,8 @@ TEST_CASE("fair deadlines: a dead Redisson waiter no longer counts when Redisson
 
 // Redisson's script answers with the time until the last deadline, and its client waits for ever if
 // that is negative.
-TEST_CASE("W5: a new Redisson waiter behind a dead rlock waiter is told to wait for a while") {
+TEST_CASE("W5: a new Redisson waiter behind a dead rlock waiter is told to wait for a while" *
+          doctest::test_suite("W5")) {
   test::FairFixture f;
   test::hold_by_other(f.server, Milliseconds(k_lease));
   f.line_up({"u:1", "u:2"});
@@ -310,7 +313,8 @@ TEST_CASE("W5: a new Redisson waiter behind a dead rlock waiter is told to wait 
 
 // Each step is a script of its own: nobody else waits for the whole.
 TEST_CASE(
-    "W5: a thousand dead waiters are swept step by step, and those behind lose no time by it") {
+    "W5: a thousand dead waiters are swept step by step, and those behind lose no time by it" *
+    doctest::test_suite("W5")) {
   test::FairFixture f;
   test::hold_by_other(f.server, Milliseconds(k_lease));
   f.line_up({"u:1"});

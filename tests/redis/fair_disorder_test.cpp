@@ -32,7 +32,8 @@ using Fixture = test::FairFixture;
 
 }  // namespace
 
-TEST_CASE("W4: a waiter that others dropped gets its place back also after a grant in between") {
+TEST_CASE("W4: a waiter that others dropped gets its place back also after a grant in between" *
+          doctest::test_suite("W4")) {
   Fixture f;
   REQUIRE(f.asks(f.make("u:0")));
   f.line_up({"u:1", "u:2", "u:3"});
@@ -45,7 +46,8 @@ TEST_CASE("W4: a waiter that others dropped gets its place back also after a gra
   CHECK(queue(f.server) == Words{"u:1", "u:3"});
 }
 
-TEST_CASE("W5: waiters that come and go do not keep a dead head alive") {
+TEST_CASE("W5: waiters that come and go do not keep a dead head alive" *
+          doctest::test_suite("W5")) {
   Fixture f;
   REQUIRE(f.asks(f.make("u:0")));
   Peer dead(f.server, "r:1");
@@ -101,7 +103,8 @@ TEST_CASE("fair deadlines: a longer wait of one's own is added once, not for all
 }
 
 // Only waiters that still ask extend it.
-TEST_CASE("W3: a release that finds the head alive leaves the end of the queue as it is") {
+TEST_CASE("W3: a release that finds the head alive leaves the end of the queue as it is" *
+          doctest::test_suite("W3")) {
   Fixture f;
   REQUIRE(f.asks(f.make("u:0")));
   f.line_up({"u:1", "u:2"});
@@ -115,7 +118,8 @@ TEST_CASE("W3: a release that finds the head alive leaves the end of the queue a
   }
 }
 
-TEST_CASE("W5: a waiter without a deadline that nobody knows is dropped from the head") {
+TEST_CASE("W5: a waiter without a deadline that nobody knows is dropped from the head" *
+          doctest::test_suite("W5")) {
   Fixture f;
   REQUIRE(f.asks(f.make("u:0")));
   CHECK_FALSE(f.asks(f.make("u:1")));
@@ -127,7 +131,7 @@ TEST_CASE("W5: a waiter without a deadline that nobody knows is dropped from the
 }
 
 // Found by tests/explore. Whoever is left may die before it asks again.
-TEST_CASE("W3: a queue of rlock's waiters always has an end") {
+TEST_CASE("W3: a queue of rlock's waiters always has an end" * doctest::test_suite("W3")) {
   Fixture f;
   REQUIRE(f.asks(f.make("u:0")));
   f.line_up({"u:1", "u:2"});
@@ -153,7 +157,7 @@ TEST_CASE("W3: a queue of rlock's waiters always has an end") {
   CHECK(pttl(f.server, k_scores) > 0);
 }
 
-TEST_CASE("W3: who gives up after being called leaves no key") {
+TEST_CASE("W3: who gives up after being called leaves no key" * doctest::test_suite("W3")) {
   Fixture f;
   REQUIRE(f.asks(f.make("u:0")));
   CHECK_FALSE(f.asks(f.make("u:1")));
@@ -163,8 +167,8 @@ TEST_CASE("W3: who gives up after being called leaves no key") {
   CHECK(comes_to_be_empty(f.server));  // also of latches
 }
 
-TEST_CASE(
-    "W5: a long queue of garbage is gone when the lock becomes free, and its heir is called") {
+TEST_CASE("W5: a long queue of garbage is gone when the lock becomes free, and its heir is called" *
+          doctest::test_suite("W5")) {
   Fixture f;
   REQUIRE(f.asks(f.make("u:0")));
   f.server.command({"EVAL",
@@ -178,7 +182,8 @@ TEST_CASE(
   CHECK(listener.call({"PING"}).at(0) == "message");
 }
 
-TEST_CASE("W5: several of Redisson's waiters that are dead go together; who listens is called") {
+TEST_CASE("W5: several of Redisson's waiters that are dead go together; who listens is called" *
+          doctest::test_suite("W5")) {
   Fixture f;
   REQUIRE(f.asks(f.make("u:0")));
   std::deque<Peer> peers;
@@ -215,7 +220,8 @@ TEST_CASE("W5: several of Redisson's waiters that are dead go together; who list
   }
 }
 
-TEST_CASE("W5: the first of rlock's waiters asks at the moment at which the dead are judged") {
+TEST_CASE("W5: the first of rlock's waiters asks at the moment at which the dead are judged" *
+          doctest::test_suite("W5")) {
   Fixture f;
   REQUIRE(f.asks(f.make("u:0")));
   Peer dead(f.server, "r:1");
@@ -240,7 +246,8 @@ TEST_CASE("W5: the first of rlock's waiters asks at the moment at which the dead
   CHECK(f.asks(f.locks[1]));
 }
 
-TEST_CASE("R2: a server that has more to sweep for ever is not asked for ever") {
+TEST_CASE("R2: a server that has more to sweep for ever is not asked for ever" *
+          doctest::test_suite("R2")) {
   const std::string more =
       "*10\r\n:0\r\n:-2\r\n$0\r\n\r\n$0\r\n\r\n:0\r\n:0\r\n:0\r\n:-2\r\n:0\r\n$0\r\n\r\n";
   std::vector<std::string> replies(200'000, more);
@@ -258,7 +265,8 @@ TEST_CASE("R2: a server that has more to sweep for ever is not asked for ever") 
   CHECK(std::get<lock::Busy>(answer).ask_after == Milliseconds(5'000));
 }
 
-TEST_CASE("W4: a waiter far back that nothing is known of any longer keeps its place") {
+TEST_CASE("W4: a waiter far back that nothing is known of any longer keeps its place" *
+          doctest::test_suite("W4")) {
   Fixture f;
   f.hold_by_other();
   f.line_up({"u:1"});

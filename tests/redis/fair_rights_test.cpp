@@ -32,7 +32,8 @@ redis::Client client_without(const Fixture& f, const std::string& command) {
 
 }  // namespace
 
-TEST_CASE("R3: who may not look at the deadlines takes the head for one that lives, and waits") {
+TEST_CASE("R3: who may not look at the deadlines takes the head for one that lives, and waits" *
+          doctest::test_suite("R3")) {
   Fixture f;
   REQUIRE(f.asks(f.make("u:0")));
   f.line_up({"u:1", "u:2"});
@@ -45,7 +46,8 @@ TEST_CASE("R3: who may not look at the deadlines takes the head for one that liv
   CHECK(queue(f.server) == Words{"u:1", "u:2"});
 }
 
-TEST_CASE("R3: who may not drop the dead waits behind them, until somebody does who may") {
+TEST_CASE("R3: who may not drop the dead waits behind them, until somebody does who may" *
+          doctest::test_suite("R3")) {
   Fixture f;
   REQUIRE(f.asks(f.make("u:0")));
   f.line_up({"u:1", "u:2"});
@@ -78,7 +80,8 @@ TEST_CASE("R3: who may not drop the dead waits behind them, until somebody does 
   CHECK(f.asks(f.locks[2]));
 }
 
-TEST_CASE("R3: who may not look at the queue leaves it and its deadlines as they are") {
+TEST_CASE("R3: who may not look at the queue leaves it and its deadlines as they are" *
+          doctest::test_suite("R3")) {
   Fixture f;
   f.hold_by_other();
   f.line_up({"u:1", "u:2"});
@@ -93,7 +96,8 @@ TEST_CASE("R3: who may not look at the queue leaves it and its deadlines as they
   CHECK(f.server.command({"ZCARD", k_scores}) == "2");
 }
 
-TEST_CASE("R3: who may not say that it waits gets no place: nobody could tell whether it lives") {
+TEST_CASE("R3: who may not say that it waits gets no place: nobody could tell whether it lives" *
+          doctest::test_suite("R3")) {
   Fixture f;
   f.hold_by_other();
   redis::Client client = client_without(f, "hset");
@@ -112,8 +116,8 @@ TEST_CASE("R3: who may not say that it waits gets no place: nobody could tell wh
   }
 }
 
-TEST_CASE(
-    "R3: a queue has an end from its first moment, also where the rest of the request fails") {
+TEST_CASE("R3: a queue has an end from its first moment, also where the rest of the request fails" *
+          doctest::test_suite("R3")) {
   Fixture f;
   f.hold_by_other();
   redis::Client client = client_without(f, "zadd");
@@ -122,7 +126,8 @@ TEST_CASE(
   CHECK(f.server.command({"PTTL", k_queue}) != "-1");
 }
 
-TEST_CASE("R3: who may not ask who listens judges each of Redisson's waiters by its own time") {
+TEST_CASE("R3: who may not ask who listens judges each of Redisson's waiters by its own time" *
+          doctest::test_suite("R3")) {
   Fixture f;
   f.server.command({"ACL", "SETUSER", "deaf", "on", "nopass", "~*", "&*", "+@all", "-pubsub|numsub",
                     "-pubsub|shardnumsub"});

@@ -85,7 +85,7 @@ TEST_CASE("acquire_fair: a waiter is told its place, and to ask less often far b
   CHECK(std::stol(patience) > 37'000);
 }
 
-TEST_CASE("W4: only the head of the queue gets a lock that is free") {
+TEST_CASE("W4: only the head of the queue gets a lock that is free" * doctest::test_suite("W4")) {
   Fixture f;
   f.hold_by_other();
   f.line_up({"u:1", "u:2", "u:3"});
@@ -101,7 +101,8 @@ TEST_CASE("W4: only the head of the queue gets a lock that is free") {
   CHECK(f.is_empty());
 }
 
-TEST_CASE("W4: waiters that others dropped come back in their order, whoever asks first") {
+TEST_CASE("W4: waiters that others dropped come back in their order, whoever asks first" *
+          doctest::test_suite("W4")) {
   Fixture f;
   f.hold_by_other();
   for (const char* owner : {"u:1", "u:2", "u:3"}) {
@@ -117,7 +118,8 @@ TEST_CASE("W4: waiters that others dropped come back in their order, whoever ask
   CHECK(f.server.command({"ZCARD", k_scores}) == "3");
 }
 
-TEST_CASE("W4: a waiter that was called, but found that another was faster, keeps its place") {
+TEST_CASE("W4: a waiter that was called, but found that another was faster, keeps its place" *
+          doctest::test_suite("W4")) {
   Fixture f;
   REQUIRE(f.asks(f.make("u:0")));
   f.line_up({"u:1", "u:2"});
@@ -136,7 +138,8 @@ TEST_CASE("W4: a waiter that was called, but found that another was faster, keep
 
 // Whoever is next asks each 5 s, and both together are no more than 15 s.
 TEST_CASE(
-    "W5: a waiter near the head is dead 10 s after it has asked, and not before it asks again") {
+    "W5: a waiter near the head is dead 10 s after it has asked, and not before it asks again" *
+    doctest::test_suite("W5")) {
   Fixture f;
   f.hold_by_other();
   f.line_up({"u:1", "u:2"});
@@ -154,7 +157,8 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("W5: the dead are dropped when the lock is free, and only then; the living stay") {
+TEST_CASE("W5: the dead are dropped when the lock is free, and only then; the living stay" *
+          doctest::test_suite("W5")) {
   Fixture f;
   f.hold_by_other();
   f.line_up({"u:1", "u:2", "u:3", "u:4"});
@@ -191,7 +195,8 @@ TEST_CASE("a Redisson defect: members without a score, at which its script stops
   CHECK(test::deadline_ahead(f.server, "r:1") > Peer::k_wait.count());
 }
 
-TEST_CASE("S6: a place that is asked for again and again is one place, and so is a grant") {
+TEST_CASE("S6: a place that is asked for again and again is one place, and so is a grant" *
+          doctest::test_suite("S6")) {
   Fixture f;
   f.hold_by_other();
   f.line_up({"u:1", "u:2"});
@@ -204,7 +209,8 @@ TEST_CASE("S6: a place that is asked for again and again is one place, and so is
   CHECK(queue(f.server) == Words{"u:2"});
 }
 
-TEST_CASE("S6: a request that comes after its own giving up takes neither lock nor place") {
+TEST_CASE("S6: a request that comes after its own giving up takes neither lock nor place" *
+          doctest::test_suite("S6")) {
   Fixture f;
   const auto request = [&] {
     const lock::KeyNames& keys = test::k_job;
@@ -264,7 +270,8 @@ TEST_CASE("release: exactly the head of the queue is called") {
   CHECK(queue(f.server) == Words{"r:1", "r:2"});
 }
 
-TEST_CASE("W3: a waiter that gives up leaves nothing, wherever it stands, and nobody is called") {
+TEST_CASE("W3: a waiter that gives up leaves nothing, wherever it stands, and nobody is called" *
+          doctest::test_suite("W3")) {
   Fixture f;
   f.hold_by_other();
   Peer peer(f.server, "r:1");
@@ -281,7 +288,7 @@ TEST_CASE("W3: a waiter that gives up leaves nothing, wherever it stands, and no
   CHECK(test::wait_until([&] { return f.server.keys() == Words{"job"}; }));
 }
 
-TEST_CASE("S5: release by a stranger takes nobody's place") {
+TEST_CASE("S5: release by a stranger takes nobody's place" * doctest::test_suite("S5")) {
   Fixture f;
   f.hold_by_other();
   f.line_up({"u:1"});

@@ -236,7 +236,7 @@ TEST_CASE("fence: a counter that would expire does so no longer") {
   }
 }
 
-TEST_CASE("S6: a request sent again draws its token once") {
+TEST_CASE("S6: a request sent again draws its token once" * doctest::test_suite("S6")) {
   test::Server server;
   redis::Client client = client_of(server);
   const std::string token = acquire(client, "u:1", "a");

@@ -262,7 +262,8 @@ TEST_CASE("force_release: works when the server is out of memory") {
   CHECK(f.is_empty());
 }
 
-TEST_CASE("S6: force_release sent again answers the same, and breaks no other's lock") {
+TEST_CASE("S6: force_release sent again answers the same, and breaks no other's lock" *
+          doctest::test_suite("S6")) {
   Fixture f;
   const lock::KeyNames& keys = test::k_job;
   const lua::force_release::Call call{.lock = keys.lock,

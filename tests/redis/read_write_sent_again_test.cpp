@@ -53,7 +53,8 @@ long long release(Setting& set, Side side) {
 
 }  // namespace
 
-TEST_CASE("S6: requests that are sent again count once, and none after the release") {
+TEST_CASE("S6: requests that are sent again count once, and none after the release" *
+          doctest::test_suite("S6")) {
   Setting set;
   const std::string latch = "redisson_unlock_latch:{job}:a";
   const lock::KeyNames& keys = test::k_job;

@@ -71,7 +71,8 @@ TEST_CASE("reenter: who does not hold the lock gets nothing and changes nothing"
   CHECK(server.keys() == Words{"job"});
 }
 
-TEST_CASE("S6: reenter sent again counts once, and not after its release") {
+TEST_CASE("S6: reenter sent again counts once, and not after its release" *
+          doctest::test_suite("S6")) {
   test::Server server;
   redis::Client client = client_of(server);
   server.command({"HSET", "job", "u:1", "1"});
@@ -84,7 +85,8 @@ TEST_CASE("S6: reenter sent again counts once, and not after its release") {
 }
 
 // A hold that is not known any longer would be counted a second time when its request comes again.
-TEST_CASE("S6: reenter: of more holds than are noted the first is forgotten") {
+TEST_CASE("S6: reenter: of more holds than are noted the first is forgotten" *
+          doctest::test_suite("S6")) {
   test::Server server;
   redis::Client client = client_of(server);
   server.command({"HSET", "job", "u:1", "1"});

@@ -51,7 +51,7 @@ TEST_CASE("release: one of several holds leaves the lock and tells nobody") {
   CHECK(listener.call({"PING"}) == Words{"pong", ""});
 }
 
-TEST_CASE("S5: release by another owner changes nothing") {
+TEST_CASE("S5: release by another owner changes nothing" * doctest::test_suite("S5")) {
   test::Server server;
   redis::Client client = client_of(server);
   server.command({"HSET", "job", "u:1", "1"});
@@ -70,7 +70,8 @@ TEST_CASE("S5: release by another owner changes nothing") {
 }
 
 TEST_CASE(
-    "S5: a field of an application's hash is no hold: it is not released, renewed or re-entered") {
+    "S5: a field of an application's hash is no hold: it is not released, renewed or re-entered" *
+    doctest::test_suite("S5")) {
   test::Server server;
   redis::Client client = client_of(server);
   const std::vector<Words> makers = {{"HSET", "job", "name", "5", "other", "x"},
@@ -93,7 +94,8 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("S6: release sent again by the same hold counts once and answers the same") {
+TEST_CASE("S6: release sent again by the same hold counts once and answers the same" *
+          doctest::test_suite("S6")) {
   test::Server server;
   redis::Client client = client_of(server);
   server.command({"HSET", "job", "u:1", "3"});
@@ -137,7 +139,8 @@ TEST_CASE("release: a time to keep it that is shorter than the lease shortens wh
 }
 
 TEST_CASE(
-    "S6: release: that one hold of several has ended is known as long as it may be sent again") {
+    "S6: release: that one hold of several has ended is known as long as it may be sent again" *
+    doctest::test_suite("S6")) {
   test::Server server;
   redis::Client client = client_of(server);
   auto call = test::release_call("u:1", "a");
@@ -154,7 +157,8 @@ TEST_CASE(
 }
 
 // Each of them may be given back a second time, by another process that knows of it.
-TEST_CASE("S6: release: of the holds that others know, the last thousand that ended are noted") {
+TEST_CASE("S6: release: of the holds that others know, the last thousand that ended are noted" *
+          doctest::test_suite("S6")) {
   test::Server server;
   redis::Client client = client_of(server);
   server.command({"HSET", "job", "u:1", "2000"});

@@ -38,7 +38,8 @@ TEST_CASE("renew: the lease's end is counted from before the request") {
   CHECK(end <= lock::lease_deadline(BootClock::now(), Milliseconds(10'000)));
 }
 
-TEST_CASE("S4, S5: renew of a lock that is not ours says so and changes nothing") {
+TEST_CASE("S4, S5: renew of a lock that is not ours says so and changes nothing" *
+          doctest::test_suite("S4")) {
   test::Server server;
   redis::Client client = client_of(server);
   const lock::SingleServerLock lock = make_lock("u:2", Milliseconds(600'000));

@@ -42,7 +42,8 @@ TEST_CASE("semaphore: nested runs share the permit, which the last one gives bac
   CHECK(comes_to_be_empty(server));
 }
 
-TEST_CASE("semaphore: S6: a nested run that asks again counts once, and so does its release") {
+TEST_CASE("semaphore: S6: a nested run that asks again counts once, and so does its release" *
+          doctest::test_suite("S6")) {
   test::Server server;
   test::Proxy proxy(server.port());
   redis::ClientOptions options;

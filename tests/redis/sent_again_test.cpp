@@ -110,7 +110,8 @@ long memory(const test::Server& server) {
 }  // namespace
 
 TEST_CASE(
-    "S6: a nested hold is counted once and given back once as long as its owner has the lock") {
+    "S6: a nested hold is counted once and given back once as long as its owner has the lock" *
+    doctest::test_suite("S6")) {
   for (const auto& [name, make] : sorts()) {
     for (const lock::About& about : {k_about, lock::About{}}) {
       for (const bool is_known : {false, true}) {
@@ -145,7 +146,8 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("S6: a reader's re-entry beside a hold whose time is over does the same each time") {
+TEST_CASE("S6: a reader's re-entry beside a hold whose time is over does the same each time" *
+          doctest::test_suite("S6")) {
   test::Server server;
   redis::Client client = client_of(server);
   const auto make = [] {
@@ -168,7 +170,8 @@ TEST_CASE("S6: a reader's re-entry beside a hold whose time is over does the sam
   }
 }
 
-TEST_CASE("S6: an outer hold that ends first is given back once as well") {
+TEST_CASE("S6: an outer hold that ends first is given back once as well" *
+          doctest::test_suite("S6")) {
   for (const auto& [name, make] : sorts()) {
     CAPTURE(name);
     Nested nested(make);
@@ -183,7 +186,8 @@ TEST_CASE("S6: an outer hold that ends first is given back once as well") {
   }
 }
 
-TEST_CASE("S6: a late request to take the lock undoes nothing that was noted since") {
+TEST_CASE("S6: a late request to take the lock undoes nothing that was noted since" *
+          doctest::test_suite("S6")) {
   for (const auto& [name, make] : sorts()) {
     CAPTURE(name);
     Nested nested(make);
@@ -226,7 +230,8 @@ TEST_CASE("kept by an inner run, a lock stays as long although the outer one is 
   }
 }
 
-TEST_CASE("S6: a re-entry without an answer is taken back, however late") {
+TEST_CASE("S6: a re-entry without an answer is taken back, however late" *
+          doctest::test_suite("S6")) {
   for (const auto& [name, make] : sorts()) {
     CAPTURE(name);
     test::Server server;
@@ -259,7 +264,8 @@ TEST_CASE("S6: a re-entry without an answer is taken back, however late") {
 }
 
 // What is not noted with the owner: the latch is all there is.
-TEST_CASE("S6: the server remembers a request for longer than the client may send it again") {
+TEST_CASE("S6: the server remembers a request for longer than the client may send it again" *
+          doctest::test_suite("S6")) {
   const auto lose = [](const std::string& what, const std::string& text,
                        const std::function<void(redis::Client&)>& request,
                        const test::Server& server) {

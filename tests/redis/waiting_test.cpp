@@ -109,7 +109,8 @@ TEST_CASE("wait_for_lock: is woken by a message") {
   CHECK(server.command({"HGET", "job", "u:1"}) == "1");
 }
 
-TEST_CASE("S6: who gives up bars a request of his that may still come from an earlier connection") {
+TEST_CASE("S6: who gives up bars a request of his that may still come from an earlier connection" *
+          doctest::test_suite("S6")) {
   test::Server server;
   redis::Client client(options_for(server));
   redis::Client other(options_for(server));

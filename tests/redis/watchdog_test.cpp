@@ -1,4 +1,5 @@
 // Watchdog: renews, says what is lost, and stops.
+// Labels: watchdog
 #include "lock/holding/watchdog.hpp"
 
 #include <atomic>
@@ -61,7 +62,7 @@ TEST_CASE("watchdog: keeps a lock beyond its first lease") {
   CHECK_FALSE(guarded.watchdog->verdict());
 }
 
-TEST_CASE("S4: watchdog: a lock that is gone or another's is lost") {
+TEST_CASE("S4: watchdog: a lock that is gone or another's is lost" * doctest::test_suite("S4")) {
   test::Server server;
   Guarded guarded(server.unix_url(), Milliseconds(9000));
   SUBCASE("deleted") { server.command({"DEL", "job"}); }
@@ -75,7 +76,8 @@ TEST_CASE("S4: watchdog: a lock that is gone or another's is lost") {
   CHECK(server.command({"HEXISTS", "job", "u:1"}) == "0");
 }
 
-TEST_CASE("S3: watchdog: says that a lease is about to end when renewals fail, and why") {
+TEST_CASE("S3: watchdog: says that a lease is about to end when renewals fail, and why" *
+          doctest::test_suite("S3")) {
   test::Server server;
   Guarded guarded(server.unix_url(), Milliseconds(6000));
   server.stop();
@@ -87,7 +89,8 @@ TEST_CASE("S3: watchdog: says that a lease is about to end when renewals fail, a
 }
 
 TEST_CASE(
-    "S3: watchdog: an interruption of the network that is shorter than the lease is survived") {
+    "S3: watchdog: an interruption of the network that is shorter than the lease is survived" *
+    doctest::test_suite("S3")) {
   test::Server server;
   test::Proxy proxy(server.port());
   Guarded guarded(proxy.url(), Milliseconds(60'000));
@@ -127,7 +130,8 @@ TEST_CASE("watchdog: one keeps several locks, also those that come later, and na
   CHECK(guarded.watchdog->verdict()->lock == &other);
 }
 
-TEST_CASE("S3: watchdog: that one lock is waited for takes no time from another's end") {
+TEST_CASE("S3: watchdog: that one lock is waited for takes no time from another's end" *
+          doctest::test_suite("S3")) {
   test::Server server;
   Guarded guarded(server.unix_url(), Milliseconds(12'000), Milliseconds(4000));
   const TimePoint asked = BootClock::now();
@@ -161,7 +165,8 @@ TEST_CASE("watchdog: renews sooner where most of the lease is reserved for endin
   CHECK(sooner.verdicts == 0);
 }
 
-TEST_CASE("S8: watchdog: a check is over once, when the server has answered for every lock") {
+TEST_CASE("S8: watchdog: a check is over once, when the server has answered for every lock" *
+          doctest::test_suite("S8")) {
   test::Server server;
   const Milliseconds lease(3'600'000);  // no renewal is due
   Guarded guarded(server.unix_url(), lease);
@@ -180,7 +185,7 @@ TEST_CASE("S8: watchdog: a check is over once, when the server has answered for 
   CHECK(guarded.verdicts == 0);
 }
 
-TEST_CASE("S8: watchdog: checks may be asked for at any moment") {
+TEST_CASE("S8: watchdog: checks may be asked for at any moment" * doctest::test_suite("S8")) {
   test::Server server;
   Guarded guarded(server.unix_url(), Milliseconds(3'600'000));
   for (int asked = 0; asked < 300; ++asked) {

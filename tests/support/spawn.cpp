@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <sstream>
+#include <stdexcept>
 #include <string_view>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -33,7 +34,7 @@ std::string find_program(const std::string& name) {
       return full;
     }
   }
-  throw std::system_error(ENOENT, std::generic_category(), name);
+  throw std::runtime_error(k_lacks + name);
 }
 
 std::vector<std::string> environment(const EnvChanges& changes) {

@@ -33,8 +33,12 @@ struct SpawnPlan {
   std::vector<int> ignore_signals{};  // these start as SIG_IGN, all others as SIG_DFL
 };
 
-// Starts a program with an empty signal mask. Throws std::system_error when it cannot be started
-// (the program is missing, cwd cannot be entered).
+// What the text of the exception begins with where a program is not in PATH. A test case that ends
+// by it counts as skipped.
+inline constexpr const char* k_lacks = "not installed: ";
+
+// Starts a program with an empty signal mask. Throws std::runtime_error (k_lacks) when it is not in
+// PATH, and std::system_error when it cannot be started (cwd cannot be entered).
 pid_t spawn(const SpawnPlan& plan);
 
 // A started child. The destructor kills it with its group (or session) and reaps it.

@@ -89,7 +89,8 @@ TEST_CASE("support: a process gives its status, its output and its environment")
   CHECK(result.err == "1-unset\n");
   CHECK(run({"cat"}).out.empty());
   CHECK(run({"true"}, {.stdin_text = std::string(300'000, 'z')}).status == 0);
-  CHECK_THROWS_AS(run({"no-such-program"}), std::system_error);
+  CHECK_THROWS_WITH_AS(run({"no-such-program"}), "not installed: no-such-program",
+                       std::runtime_error);
   CHECK_THROWS_AS(run({"/no/such/program"}), std::system_error);
   CHECK(run({"sh", "-c", "kill -TERM $$; echo on"}, {.ignore_signals = {SIGTERM}}).out == "on\n");
   CHECK(rlock_argv("exec", std::string("job")).size() == 3);

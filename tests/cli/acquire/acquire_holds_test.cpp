@@ -1,5 +1,6 @@
 // Holds of rlock acquire: what the environment tells unlock and renew, and who gives back which
 // hold where several processes hold the lock as one owner.
+// Labels: long
 #include <algorithm>
 #include <csignal>
 

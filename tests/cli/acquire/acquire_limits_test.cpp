@@ -1,4 +1,5 @@
 // acquire with few descriptors, or a kernel that refuses some calls: it keeps the lock, or says no.
+// Labels: long unsanitized
 #include <cerrno>
 #include <csignal>
 #include <string>

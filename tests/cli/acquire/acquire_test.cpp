@@ -1,4 +1,5 @@
 // rlock acquire: the lock ends with the process that called it, by a watchdog in the background.
+// Labels: quick
 #include <csignal>
 #include <filesystem>
 #include <set>

@@ -1,5 +1,6 @@
 // S6: a request of acquire, exec, renew or unlock that is sent again after a lost reply counts
 // once.
+// Labels: rights-plain
 #include <csignal>
 #include <string>
 #include <vector>
@@ -16,7 +17,7 @@
 using namespace rlock::test;
 using namespace rlock::test::commands;
 
-TEST_CASE("S6: an acquire whose reply was lost is counted once") {
+TEST_CASE("S6: an acquire whose reply was lost is counted once" * doctest::test_suite("S6")) {
   Server server;
   Proxy proxy(server.port());
   acquire(server.unix_url(), "warm");
@@ -26,7 +27,8 @@ TEST_CASE("S6: an acquire whose reply was lost is counted once") {
   CHECK(server.list({"HGETALL", "job"}) == Words{owner, "1"});
 }
 
-TEST_CASE("S6: an exec whose replies were lost runs once and leaves nothing locked") {
+TEST_CASE("S6: an exec whose replies were lost runs once and leaves nothing locked" *
+          doctest::test_suite("S6")) {
   Server server;
   Proxy proxy(server.port());
   REQUIRE(invoke(server.unix_url(), {"exec", "warm", "--", "true"}).status == 0);
@@ -50,7 +52,7 @@ TEST_CASE("S6: an exec whose replies were lost runs once and leaves nothing lock
   CHECK(proxy.cuts() == 2);
 }
 
-TEST_CASE("S6: a re-entry whose reply was lost is counted once") {
+TEST_CASE("S6: a re-entry whose reply was lost is counted once" * doctest::test_suite("S6")) {
   Server server;
   Proxy proxy(server.port());
   REQUIRE(invoke(server.unix_url(), {"exec", "warm", "--", rlock_program(), "-r", server.unix_url(),
@@ -79,7 +81,8 @@ TEST_CASE("S6: a re-entry whose reply was lost is counted once") {
   CHECK(without_latches(server).empty());
 }
 
-TEST_CASE("S6: an unlock whose reply was lost takes one hold and succeeds") {
+TEST_CASE("S6: an unlock whose reply was lost takes one hold and succeeds" *
+          doctest::test_suite("S6")) {
   Server server;
   Proxy proxy(server.port());
   const std::string owner = acquire(server.unix_url(), "job");
@@ -99,7 +102,8 @@ TEST_CASE("S6: an unlock whose reply was lost takes one hold and succeeds") {
   for (const std::string& key : server.keys()) CHECK(server.command({"PTTL", key}) != "-1");
 }
 
-TEST_CASE("S6: a forced unlock and a renewal whose replies were lost succeed") {
+TEST_CASE("S6: a forced unlock and a renewal whose replies were lost succeed" *
+          doctest::test_suite("S6")) {
   Server server;
   Proxy proxy(server.port());
   const std::string owner = acquire(server.unix_url(), "job");
@@ -117,7 +121,8 @@ TEST_CASE("S6: a forced unlock and a renewal whose replies were lost succeed") {
   CHECK(without_latches(server).empty());
 }
 
-TEST_CASE("S6: a request that arrives after its run has given up takes no lock") {
+TEST_CASE("S6: a request that arrives after its run has given up takes no lock" *
+          doctest::test_suite("S6")) {
   Server server;
   Proxy proxy(server.port());
   acquire(server.unix_url(), "warm");

@@ -1,4 +1,5 @@
 // What docs/choosing.md says that a lock survives, where no other test shows it.
+// Labels: long unsanitized
 #include <algorithm>
 #include <chrono>
 #include <csignal>

@@ -1,5 +1,6 @@
 // What the shells offer of the locks on the server: in time, without a word, and quoted such that a
 // name means itself, whatever is in it.
+// Labels: unsanitized
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>

@@ -13,6 +13,7 @@
 # and promises. It checks the length of each option in the manual pages and of README.md, and the links
 # of the documents.
 # Usage: documentation_test.sh PROGRAM SOURCE_DIR
+# Labels: quick
 set -uo pipefail
 export LC_ALL=C
 

@@ -1,4 +1,5 @@
 // C2, C3 and the command's environment: it must not notice that rlock is there.
+// Labels: quick
 #include <algorithm>
 #include <csignal>
 #include <regex>
@@ -55,7 +56,8 @@ std::string value_of(const std::string& environment, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("C2: what systemd sets for rlock's process is for the command's") {
+TEST_CASE("C2: what systemd sets for rlock's process is for the command's" *
+          doctest::test_suite("C2")) {
   const Server server;
   const std::string show =
       "env | grep -E '^(LISTEN_|WATCHDOG_|SYSTEMD_)' | sed \"s/=$$\\$/=own/\" | sort";
@@ -71,7 +73,7 @@ TEST_CASE("C2: what systemd sets for rlock's process is for the command's") {
         "LISTEN_FDS=1\nLISTEN_PID=1\nLISTEN_PIDFDID=7\n");
 }
 
-TEST_CASE("C2: stdin, stdout and stderr are the command's own") {
+TEST_CASE("C2: stdin, stdout and stderr are the command's own" * doctest::test_suite("C2")) {
   Server server;
   const std::string text = std::string(200'000, 'x') + "\n";
   const Result result =
@@ -81,7 +83,7 @@ TEST_CASE("C2: stdin, stdout and stderr are the command's own") {
   CHECK(result.err == "to stderr\n");
 }
 
-TEST_CASE("C2: signal mask and dispositions are as the caller's") {
+TEST_CASE("C2: signal mask and dispositions are as the caller's" * doctest::test_suite("C2")) {
   Server server;
   const Strings look{"grep", "Sig[PBIC]", "/proc/self/status"};
   const auto same = [&](const Strings& before, const ProcessOptions& options) {
@@ -105,7 +107,8 @@ TEST_CASE("C2: signal mask and dispositions are as the caller's") {
   same({"env", "--block-signal=USR1,TERM,CHLD,TSTP,WINCH"}, {});
 }
 
-TEST_CASE("C2: no descriptor leaks into the command, and none is missing") {
+TEST_CASE("C2: no descriptor leaks into the command, and none is missing" *
+          doctest::test_suite("C2")) {
   Server server;
   const std::string list = "for fd in /proc/self/fd/*; do echo ${fd##*/}; done";
   for (const std::string before : {"", "exec 7</dev/null 9>/dev/null; ", "exec <&-; "}) {
@@ -118,7 +121,8 @@ TEST_CASE("C2: no descriptor leaks into the command, and none is missing") {
   }
 }
 
-TEST_CASE("C2: closed standard descriptors stay closed, and no message goes where they were") {
+TEST_CASE("C2: closed standard descriptors stay closed, and no message goes where they were" *
+          doctest::test_suite("C2")) {
   Server server;
   const std::string list = server.directory() + "/list";
   const std::string look = "'for fd in /proc/self/fd/*; do echo ${fd##*/}; done >" + list + "'";
@@ -139,7 +143,8 @@ TEST_CASE("C2: closed standard descriptors stay closed, and no message goes wher
   }
 }
 
-TEST_CASE("C2: directory, umask, limits and priority are as the caller's") {
+TEST_CASE("C2: directory, umask, limits and priority are as the caller's" *
+          doctest::test_suite("C2")) {
   Server server;
   const std::string look =
       "pwd; umask; ulimit -a; nice; cat /proc/self/oom_score_adj "
@@ -153,7 +158,8 @@ TEST_CASE("C2: directory, umask, limits and priority are as the caller's") {
   CHECK(result.out == expected.out);
 }
 
-TEST_CASE("C2: the environment passes through unchanged, but for RLOCK_*") {
+TEST_CASE("C2: the environment passes through unchanged, but for RLOCK_*" *
+          doctest::test_suite("C2")) {
   Server server;
   const ProcessOptions options{.env = {{"EMPTY", ""},
                                        {"ODD", "a=b c\t\xff"},
@@ -179,7 +185,8 @@ TEST_CASE("C2: the environment passes through unchanged, but for RLOCK_*") {
                                     "[0-9a-f]{12}:[0-9]+")));
 }
 
-TEST_CASE("C2: RLOCK_OWNER is the owner that Redis knows, and another one in each run") {
+TEST_CASE("C2: RLOCK_OWNER is the owner that Redis knows, and another one in each run" *
+          doctest::test_suite("C2")) {
   Server server;
   std::string last;
   for (int i = 0; i < 2; ++i) {
@@ -195,7 +202,8 @@ TEST_CASE("C2: RLOCK_OWNER is the owner that Redis knows, and another one in eac
   }
 }
 
-TEST_CASE("C3: a background process that the command left does not keep the lock") {
+TEST_CASE("C3: a background process that the command left does not keep the lock" *
+          doctest::test_suite("C3")) {
   Server server;
   std::string script = "sleep 1000 >/dev/null 2>&1 & echo $!";
   SUBCASE("in the command's group") {}
@@ -213,7 +221,8 @@ TEST_CASE("C3: a background process that the command left does not keep the lock
   CHECK(alive(left));
 }
 
-TEST_CASE("C3: no zombies: neither the command nor orphans that it left while it runs") {
+TEST_CASE("C3: no zombies: neither the command nor orphans that it left while it runs" *
+          doctest::test_suite("C3")) {
   Server server;
   const std::string pids = server.directory() + "/pids";
   Process rlock(exec(server, {"sh", "-c",
@@ -236,7 +245,8 @@ TEST_CASE("C3: no zombies: neither the command nor orphans that it left while it
   CHECK_FALSE(process_stat(command));
 }
 
-TEST_CASE("C3: no zombies of a command that rlock has ended, nor of what it started") {
+TEST_CASE("C3: no zombies of a command that rlock has ended, nor of what it started" *
+          doctest::test_suite("C3")) {
   Server server;
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // they would become ours
   Strings words{"sh", "-c", "sleep 71 & sleep 72 & wait"};
@@ -249,7 +259,7 @@ TEST_CASE("C3: no zombies of a command that rlock has ended, nor of what it star
   CHECK(info.si_pid == 0);
 }
 
-TEST_CASE("C3: rlock leaves its guardian to nobody else to reap") {
+TEST_CASE("C3: rlock leaves its guardian to nobody else to reap" * doctest::test_suite("C3")) {
   Server server;
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const std::string list = "/proc/self/task/" + std::to_string(::gettid()) + "/children";
@@ -280,7 +290,7 @@ TEST_CASE("rlock starts no thread for a command that ends soon") {
   CHECK(run(exec(server, count)).out == "1\n");
 }
 
-TEST_CASE("C3: nothing of rlock is left when it has ended") {
+TEST_CASE("C3: nothing of rlock is left when it has ended" * doctest::test_suite("C3")) {
   Server server;
   const std::string mark = "left-" + server.directory();
   CHECK(run(exec(server, {"true"}), {.env = {{"MARK", mark}}}).status == 0);
@@ -288,7 +298,8 @@ TEST_CASE("C3: nothing of rlock is left when it has ended") {
   CHECK(comes_to_be_empty(server));
 }
 
-TEST_CASE("C2: the command's arguments are its own, whatever they look like") {
+TEST_CASE("C2: the command's arguments are its own, whatever they look like" *
+          doctest::test_suite("C2")) {
   Server server;
   const Strings command{"printf", "%s|",   "-n",   "--wait", "--", "a b", "",
                         "*",      "$HOME", "exec", "--help", "-E", "\xff"};

@@ -1,4 +1,5 @@
 // rlock in crontabs of hosts whose clocks differ.
+// Labels: long
 #include <algorithm>
 #include <chrono>
 #include <csignal>

@@ -1,4 +1,5 @@
 // The exit statuses of rlock exec, and what it prints (nothing, on success).
+// Labels: unsanitized server rights-plain quick
 #include <csignal>
 #include <filesystem>
 #include <fstream>

@@ -1,4 +1,5 @@
 // S8 on a real terminal, below a shell with job control.
+// Labels: long
 #include <algorithm>
 #include <string>
 
@@ -16,7 +17,8 @@
 
 using namespace rlock::test;
 
-TEST_CASE("S8: Ctrl-Z stops the whole job, and fg lets it go on while the lock is ours") {
+TEST_CASE("S8: Ctrl-Z stops the whole job, and fg lets it go on while the lock is ours" *
+          doctest::test_suite("S8")) {
   Shell shell;
   shell.line("$RLOCK exec job -- sh $DIR/beat.sh");
   shell.wait_for_beats();
@@ -31,7 +33,7 @@ TEST_CASE("S8: Ctrl-Z stops the whole job, and fg lets it go on while the lock i
   CHECK(shell.clean());
 }
 
-TEST_CASE("S8: after each stop the server is asked once") {
+TEST_CASE("S8: after each stop the server is asked once" * doctest::test_suite("S8")) {
   Shell shell;
   const auto requests = [&](int stops) {
     const long before = scripts_run(shell.server);
@@ -53,7 +55,7 @@ TEST_CASE("S8: after each stop the server is asked once") {
   CHECK(shell.clean());
 }
 
-TEST_CASE("S8: bg lets the job go on as well") {
+TEST_CASE("S8: bg lets the job go on as well" * doctest::test_suite("S8")) {
   Shell shell;
   shell.line("$RLOCK exec job -- sh $DIR/beat.sh");
   shell.wait_for_beats();
@@ -65,7 +67,8 @@ TEST_CASE("S8: bg lets the job go on as well") {
   CHECK(shell.clean());
 }
 
-TEST_CASE("S8: after a stop, the command does not go on when the lock is no longer ours") {
+TEST_CASE("S8: after a stop, the command does not go on when the lock is no longer ours" *
+          doctest::test_suite("S8")) {
   Shell shell;
   std::string lease = "30s";
   bool stolen = true;
@@ -112,7 +115,7 @@ TEST_CASE("S8: after a stop, the command does not go on when the lock is no long
   CHECK(shell.clean());
 }
 
-TEST_CASE("S8: a command that stops itself stops the job") {
+TEST_CASE("S8: a command that stops itself stops the job" * doctest::test_suite("S8")) {
   Shell shell;
   shell.line("$RLOCK exec job -- sh -c 'kill -STOP $$; exit 9'", "Stopped");
   shell.expect("ready> ");
@@ -122,8 +125,8 @@ TEST_CASE("S8: a command that stops itself stops the job") {
   CHECK(shell.clean());
 }
 
-TEST_CASE(
-    "S8: a command in the background that stops itself stops rlock, not the rest of its job") {
+TEST_CASE("S8: a command in the background that stops itself stops rlock, not the rest of its job" *
+          doctest::test_suite("S8")) {
   Shell shell;
   shell.line(
       "sh -c 'echo $$ >$DIR/rlock; exec $RLOCK exec job -- sh -c \"kill -STOP \\$\\$\"' | "

@@ -1,5 +1,6 @@
 // exec with few descriptors, threads or little memory, or a kernel that refuses some calls: it
 // works or says no, and never hangs.
+// Labels: long unsanitized
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -49,7 +50,8 @@ TEST_CASE("exec with few descriptors runs the command and ends, or refuses befor
   }
 }
 
-TEST_CASE("W2: exec of several locks on several servers with few descriptors ends in any case") {
+TEST_CASE("W2: exec of several locks on several servers with few descriptors ends in any case" *
+          doctest::test_suite("W2")) {
   Quorum servers(3);
   const Words exec = servers.rlock("exec", {"--lease", "3s", "a", "b", "--", "echo", "ran"});
   for (int count = 8; count <= 30; ++count) {
@@ -69,7 +71,8 @@ TEST_CASE("W2: exec of several locks on several servers with few descriptors end
 
 // Looking through /proc takes descriptors, too: without any, nobody was found, and the lock was
 // given back.
-TEST_CASE("S3: exec with few descriptors ends all of its command, or refuses before it starts it") {
+TEST_CASE("S3: exec with few descriptors ends all of its command, or refuses before it starts it" *
+          doctest::test_suite("S3")) {
   const Server server;
   const Shells shells(server);
   ProcessOptions options = shells.options();
@@ -93,7 +96,8 @@ TEST_CASE("S3: exec with few descriptors ends all of its command, or refuses bef
   }
 }
 
-TEST_CASE("S3: exec without a descriptor for renewals says so when it ends the command") {
+TEST_CASE("S3: exec without a descriptor for renewals says so when it ends the command" *
+          doctest::test_suite("S3")) {
   const Server server;
   const Shells shells(server);
   int lost = 0;
@@ -127,8 +131,8 @@ TEST_CASE("exec needs no system calls that only newer kernels have, or sandboxes
   }
 }
 
-TEST_CASE(
-    "S3: exec that gets no thread to renew its lock ends the command in time, SIGTERM first") {
+TEST_CASE("S3: exec that gets no thread to renew its lock ends the command in time, SIGTERM first" *
+          doctest::test_suite("S3")) {
   const Server server;
   const auto result = run_without(
       SYS_clone3, SYS_clone3, EAGAIN,
@@ -144,8 +148,8 @@ TEST_CASE(
   CHECK(comes_free(server));
 }
 
-TEST_CASE(
-    "S3: exec that gets no thread does no harm to a command that ends before the lease does") {
+TEST_CASE("S3: exec that gets no thread does no harm to a command that ends before the lease does" *
+          doctest::test_suite("S3")) {
   const Server server;
   const auto result = run_without(SYS_clone3, SYS_clone3, EAGAIN,
                                   rlock_argv("exec", "-r", server.unix_url(), "--lease", "9s",
@@ -168,7 +172,8 @@ TEST_CASE("exec of several locks that gets no thread refuses before it starts th
   CHECK(server.keys().empty());
 }
 
-TEST_CASE("S3: a server that takes no more connections still has its lock renewed") {
+TEST_CASE("S3: a server that takes no more connections still has its lock renewed" *
+          doctest::test_suite("S3")) {
   const Server server;
   const Shells shells(server);
   RespClient client = server.connect();

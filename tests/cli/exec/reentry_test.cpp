@@ -1,4 +1,5 @@
 // A run of rlock below another one: RLOCK_HELD.
+// Labels: rights-plain quick
 #include <algorithm>
 #include <fstream>
 #include <string>

@@ -1,4 +1,5 @@
 // exec with several names: all of the locks or none, and one watchdog for all.
+// Labels: long
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -300,7 +301,8 @@ TEST_CASE("several locks: a nested run re-enters those that its parent has") {
   CHECK(server.keys().empty());
 }
 
-TEST_CASE("S7: who has held another lock for longer than its lease meanwhile is still guarded") {
+TEST_CASE("S7: who has held another lock for longer than its lease meanwhile is still guarded" *
+          doctest::test_suite("S7")) {
   Server server;
   hold(server, "b");
   Process process(exec(server, {"--no-watchdog", "--lease", "1s", "--kill-after", "0", "a", "b",

@@ -1,4 +1,5 @@
 // C1 and S2: signals that rlock gets, while it waits and while the command runs.
+// Labels: quick
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -74,7 +75,7 @@ std::unique_ptr<Process> start_waiter(const Server& server, const std::string& f
 
 }  // namespace
 
-TEST_CASE("C1: each signal reaches the command exactly once") {
+TEST_CASE("C1: each signal reaches the command exactly once" * doctest::test_suite("C1")) {
   Server server;
   const std::vector<std::string> argv = rlock_argv("exec", "-r", server.unix_url(), "job", "--",
                                                    "bash", "-c", note_signals("RTMIN+5"));
@@ -92,7 +93,8 @@ TEST_CASE("C1: each signal reaches the command exactly once") {
   CHECK(comes_to_be_empty(server));
 }
 
-TEST_CASE("C1: a signal reaches the command's children, as it would from a terminal") {
+TEST_CASE("C1: a signal reaches the command's children, as it would from a terminal" *
+          doctest::test_suite("C1")) {
   Server server;
   Process rlock(rlock_argv(
       "exec", "-r", server.unix_url(), "job", "--", "bash", "-c",
@@ -106,7 +108,8 @@ TEST_CASE("C1: a signal reaches the command's children, as it would from a termi
   CHECK(result.status == 3);
 }
 
-TEST_CASE("C1: a command that handles SIGTERM keeps the lock until it has ended") {
+TEST_CASE("C1: a command that handles SIGTERM keeps the lock until it has ended" *
+          doctest::test_suite("C1")) {
   Server server;
   const std::string go = server.directory() + "/go";
   Process rlock(rlock_argv(
@@ -128,7 +131,8 @@ TEST_CASE("C1: a command that handles SIGTERM keeps the lock until it has ended"
   CHECK(comes_to_be_empty(server));
 }
 
-TEST_CASE("C1: a signal that ends the command is the exit status, and the lock is free") {
+TEST_CASE("C1: a signal that ends the command is the exit status, and the lock is free" *
+          doctest::test_suite("C1")) {
   Server server;
   for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGRTMIN + 1}) {
     Process rlock(rlock_argv("exec", "-r", server.unix_url(), "job", "--", "sh", "-c",
@@ -142,7 +146,8 @@ TEST_CASE("C1: a signal that ends the command is the exit status, and the lock i
   }
 }
 
-TEST_CASE("C1: a command that stops and goes on without a terminal is left alone") {
+TEST_CASE("C1: a command that stops and goes on without a terminal is left alone" *
+          doctest::test_suite("C1")) {
   Server server;
   Process rlock(rlock_argv("exec", "-r", server.unix_url(), "job", "--", "sh", "-c",
                            "echo $$; sleep 1000 & wait; exit 6"));
@@ -156,7 +161,8 @@ TEST_CASE("C1: a command that stops and goes on without a terminal is left alone
   CHECK(rlock.wait_exit().status == 128 + SIGUSR1);
 }
 
-TEST_CASE("C1: a command that somebody has stopped hears that it is to end") {
+TEST_CASE("C1: a command that somebody has stopped hears that it is to end" *
+          doctest::test_suite("C1")) {
   Server server;
   Process rlock(rlock_argv("exec", "-r", server.unix_url(), "job", "--", "sh", "-c",
                            "echo $$; kill -STOP $$; exec sleep 1000"));
@@ -187,7 +193,8 @@ TEST_CASE("C1: a command that somebody has stopped hears that it is to end") {
   CHECK(comes_to_be_empty(server));
 }
 
-TEST_CASE("S2: a signal while waiting ends rlock; the command is not run and no trace is left") {
+TEST_CASE("S2: a signal while waiting ends rlock; the command is not run and no trace is left" *
+          doctest::test_suite("S2")) {
   Server server;
   const std::string file = server.directory() + "/started";
   for (const int number :
@@ -203,7 +210,7 @@ TEST_CASE("S2: a signal while waiting ends rlock; the command is not run and no 
   }
 }
 
-TEST_CASE("S2: a signal that comes just before the lock does wins") {
+TEST_CASE("S2: a signal that comes just before the lock does wins" * doctest::test_suite("S2")) {
   Server server;
   const std::string file = server.directory() + "/started";
   const auto waiter = start_waiter(server, file);
@@ -218,7 +225,8 @@ TEST_CASE("S2: a signal that comes just before the lock does wins") {
   CHECK(comes_to_be_empty(server));
 }
 
-TEST_CASE("S2: a signal that comes between the grant and the start prevents the start") {
+TEST_CASE("S2: a signal that comes between the grant and the start prevents the start" *
+          doctest::test_suite("S2")) {
   Server server;
   // The server knows the script from now on: the first long reply is the grant.
   REQUIRE(run(rlock_argv("exec", "-r", server.unix_url(), "job", "--", "true")).status == 0);
@@ -241,7 +249,8 @@ TEST_CASE("S2: a signal that comes between the grant and the start prevents the 
   CHECK(comes_to_be_empty(server));
 }
 
-TEST_CASE("S2: a signal that waits for rlock before it begins prevents the start") {
+TEST_CASE("S2: a signal that waits for rlock before it begins prevents the start" *
+          doctest::test_suite("S2")) {
   Server server;
   std::vector<std::string> argv{"python3", "-c",
                                 "import os, signal, sys\n"
@@ -259,7 +268,8 @@ TEST_CASE("S2: a signal that waits for rlock before it begins prevents the start
   CHECK(comes_to_be_empty(server));
 }
 
-TEST_CASE("C2: signals that the caller ignores stay ignored, waiting or running") {
+TEST_CASE("C2: signals that the caller ignores stay ignored, waiting or running" *
+          doctest::test_suite("C2")) {
   Server server;
   const std::string file = server.directory() + "/started";
   const auto waiter = start_waiter(server, file, {.ignore_signals = {SIGHUP, SIGINT}});

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Samples of tests/syscalls/run: a system call of rlock fails, and rlock still keeps its promises.
 # Usage: syscall_faults_test.sh PROGRAM SOURCE_DIR
+# Labels: traced
 set -uo pipefail
 
 if ! command -v python3 >/dev/null; then

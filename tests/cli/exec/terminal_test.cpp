@@ -1,4 +1,5 @@
 // C1 on a real terminal: who gets the signals of its keys, and whose it is.
+// Labels: long
 #include <csignal>
 #include <fstream>
 #include <string>
@@ -16,7 +17,8 @@
 
 using namespace rlock::test;
 
-TEST_CASE("C1: Ctrl-C reaches the command exactly once, and so does Ctrl-backslash") {
+TEST_CASE("C1: Ctrl-C reaches the command exactly once, and so does Ctrl-backslash" *
+          doctest::test_suite("C1")) {
   Shell shell;
   // It waits for no child in the background: a signal that comes right before goes
   // unnoticed.
@@ -44,7 +46,8 @@ TEST_CASE("C1: Ctrl-C reaches the command exactly once, and so does Ctrl-backsla
   CHECK(shell.clean());
 }
 
-TEST_CASE("C1: Ctrl-C while rlock waits ends it, and the shell sees that") {
+TEST_CASE("C1: Ctrl-C while rlock waits ends it, and the shell sees that" *
+          doctest::test_suite("C1")) {
   Shell shell;
   shell.server.command({"HSET", "job", "another:1", "1"});
   shell.server.command({"PEXPIRE", "job", "600000"});
@@ -69,7 +72,7 @@ TEST_CASE("C1: Ctrl-C while rlock waits ends it, and the shell sees that") {
   CHECK(shell.clean());
 }
 
-TEST_CASE("C1: a program that reads the terminal works") {
+TEST_CASE("C1: a program that reads the terminal works" * doctest::test_suite("C1")) {
   Shell shell;
   shell.line("$RLOCK exec job -- sh -c 'echo run''ning; cat'", "running\r\n");
   shell.keys("hello\r");
@@ -98,7 +101,8 @@ TEST_CASE("C1: a program that reads the terminal works") {
   CHECK(shell.clean());
 }
 
-TEST_CASE("C1: a full-screen program works, and what it did to the terminal does not outlive it") {
+TEST_CASE("C1: a full-screen program works, and what it did to the terminal does not outlive it" *
+          doctest::test_suite("C1")) {
   Shell shell;
   shell.write("raw.sh",
               "old=$(stty -g); stty raw -echo; printf 'in-raw-mode\\n'\n"
@@ -119,7 +123,7 @@ TEST_CASE("C1: a full-screen program works, and what it did to the terminal does
   CHECK(shell.clean());
 }
 
-TEST_CASE("C1: a job in the background and a job in a script work") {
+TEST_CASE("C1: a job in the background and a job in a script work" * doctest::test_suite("C1")) {
   Shell shell;
   shell.line("$RLOCK exec job -- sh -c 'echo in the $0' background & wait $!", "in the background");
   shell.expect("ready> ");
@@ -137,7 +141,8 @@ TEST_CASE("C1: a job in the background and a job in a script work") {
   CHECK(shell.clean());
 }
 
-TEST_CASE("C1: Ctrl-C stops a script that runs rlock, wherever its input and output are") {
+TEST_CASE("C1: Ctrl-C stops a script that runs rlock, wherever its input and output are" *
+          doctest::test_suite("C1")) {
   Shell shell;
   std::string command = "$RLOCK exec job -- sh -c 'touch $DIR/started; exec sleep 1000'";
   SUBCASE("on the terminal") {}
@@ -156,7 +161,8 @@ TEST_CASE("C1: Ctrl-C stops a script that runs rlock, wherever its input and out
   CHECK(shell.clean());
 }
 
-TEST_CASE("C1: SIGINT for rlock alone does not reach the script that runs it") {
+TEST_CASE("C1: SIGINT for rlock alone does not reach the script that runs it" *
+          doctest::test_suite("C1")) {
   Shell shell;
   shell.write("script.sh",
               "trap 'echo >$DIR/interrupted' INT\n"
@@ -171,7 +177,8 @@ TEST_CASE("C1: SIGINT for rlock alone does not reach the script that runs it") {
   CHECK(shell.clean());
 }
 
-TEST_CASE("C1: a command that dies on a terminal that shows nothing more gives its lock back") {
+TEST_CASE("C1: a command that dies on a terminal that shows nothing more gives its lock back" *
+          doctest::test_suite("C1")) {
   const Server server;
   const Pty pty({"sh", "-c",
                  rlock_program() + " exec -r " + server.unix_url() +
@@ -181,7 +188,8 @@ TEST_CASE("C1: a command that dies on a terminal that shows nothing more gives i
   CHECK(wait_until([&] { return server.command({"EXISTS", "job"}) == "0"; }));
 }
 
-TEST_CASE("C1: two jobs in the background of a script leave it its terminal") {
+TEST_CASE("C1: two jobs in the background of a script leave it its terminal" *
+          doctest::test_suite("C1")) {
   Shell shell;
   shell.write("script.sh",
               "$RLOCK exec a -- sh -c 'touch $DIR/a; exec sleep 6' & "
@@ -194,7 +202,7 @@ TEST_CASE("C1: two jobs in the background of a script leave it its terminal") {
   CHECK(shell.clean());
 }
 
-TEST_CASE("C1: the end of the terminal ends the command") {
+TEST_CASE("C1: the end of the terminal ends the command" * doctest::test_suite("C1")) {
   Shell shell;
   shell.line("$RLOCK exec job -- sh $DIR/beat.sh");
   shell.wait_for_beats();

@@ -1,4 +1,5 @@
 // doctor --repair: what it repairs, and what it leaves.
+// Labels: server
 #include <string>
 #include <vector>
 

@@ -1,4 +1,5 @@
 // doctor: what is wrong with a server and its locks, and the command that mends it.
+// Labels: server quick
 #include <algorithm>
 #include <csignal>
 #include <string>

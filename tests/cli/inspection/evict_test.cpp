@@ -1,4 +1,5 @@
 // evict: what it says, how it ends, and what it leaves.
+// Labels: rights-fair
 #include <csignal>
 #include <string>
 #include <vector>
@@ -158,7 +159,7 @@ TEST_CASE("evict removes what is half a waiter") {
   CHECK(comes_to_be_empty(server));
 }
 
-TEST_CASE("S6: an eviction whose reply was lost counts once") {
+TEST_CASE("S6: an eviction whose reply was lost counts once" * doctest::test_suite("S6")) {
   Server server;
   Proxy proxy(server.port());
   hold_by_other(server);

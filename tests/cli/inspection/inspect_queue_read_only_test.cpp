@@ -1,4 +1,5 @@
 // inspect-queue leaves everything as it is.
+// Labels: rights-fair
 #include <algorithm>
 #include <string>
 #include <vector>

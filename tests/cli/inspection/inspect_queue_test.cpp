@@ -1,4 +1,5 @@
 // inspect-queue: one snapshot of a lock, for people and for programs.
+// Labels: server rights-fair quick
 #include <algorithm>
 #include <string>
 #include <vector>

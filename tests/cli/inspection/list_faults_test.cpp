@@ -1,4 +1,5 @@
 // list of a server that goes away, holds something back, or has very many keys.
+// Labels: long unsanitized server rights-fair
 #include <algorithm>
 #include <string>
 #include <vector>

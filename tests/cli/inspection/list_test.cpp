@@ -1,4 +1,5 @@
 // list: the locks on the server, one a line.
+// Labels: long unsanitized server rights-fair
 #include <algorithm>
 #include <csignal>
 #include <string>

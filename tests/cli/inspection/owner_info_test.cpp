@@ -1,4 +1,5 @@
 // Who is it? What holders and waiters tell of themselves, and what they keep to themselves.
+// Labels: rights-fair
 #include <array>
 #include <string>
 #include <unistd.h>

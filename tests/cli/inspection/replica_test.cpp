@@ -1,4 +1,5 @@
 // Replicas: what they show may be old, and a master with replicas does not see all listeners.
+// Labels: long
 #include <algorithm>
 #include <string>
 

@@ -1,4 +1,5 @@
 // unlock --force: what it tells, whom it asks, what it breaks, and whom it wakes.
+// Labels: rights-fair quick
 #include <algorithm>
 #include <csignal>
 #include <string>

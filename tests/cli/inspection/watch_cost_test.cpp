@@ -1,4 +1,5 @@
 // What watch costs the server, with and without notifications of its keys.
+// Labels: long unsanitized
 #include <csignal>
 #include <string>
 #include <vector>

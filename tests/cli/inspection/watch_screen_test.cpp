@@ -1,4 +1,5 @@
 // watch on a real terminal: what it shows at any size, and that it gives the terminal back.
+// Labels: long
 #include <algorithm>
 #include <csignal>
 #include <memory>

@@ -1,4 +1,5 @@
 // watch: the events of a lock, live.
+// Labels: long server rights-fair
 #include <algorithm>
 #include <csignal>
 #include <string>

@@ -1,4 +1,5 @@
 // S7 on a machine with very many processes, among which those of a command have to be found.
+// Labels: long unsanitized alone
 #include <algorithm>
 #include <csignal>
 #include <fstream>
@@ -110,7 +111,8 @@ struct Job {
 }  // namespace
 
 // The guardian measured its searches before the machine became so slow.
-TEST_CASE("S7: a search that has become slow when rlock is killed does not outlast the lease") {
+TEST_CASE("S7: a search that has become slow when rlock is killed does not outlast the lease" *
+          doctest::test_suite("S7")) {
   if (!can_trace()) return;
   Job job("9s", "3s");
   // Each search reads the list of all processes, in two calls.
@@ -122,7 +124,8 @@ TEST_CASE("S7: a search that has become slow when rlock is killed does not outla
   CHECK(job.last_beat() < lease_end);
 }
 
-TEST_CASE("S7: among thousands of processes, those of a command are found before its lease ends") {
+TEST_CASE("S7: among thousands of processes, those of a command are found before its lease ends" *
+          doctest::test_suite("S7")) {
   const Crowd crowd;
   if (crowd.is_refused()) {
     MESSAGE("skipped: no " << k_processes << " processes to be had");

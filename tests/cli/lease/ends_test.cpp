@@ -1,4 +1,5 @@
 // rlock ends: whatever has become of the processes that it waits for.
+// Labels: unsanitized long
 #include <csignal>
 #include <optional>
 #include <string>
@@ -43,7 +44,8 @@ void leave_no_descriptor(pid_t pid) {
 
 }  // namespace
 
-TEST_CASE("S7: an outer run continues the stopped guardian of a killed inner run") {
+TEST_CASE("S7: an outer run continues the stopped guardian of a killed inner run" *
+          doctest::test_suite("S7")) {
   const Nested nested;
   Process rlock(nest(nested), {.cwd = nested.directory});
   kill_above_stopped_guardian(nested, stop);
@@ -54,7 +56,8 @@ TEST_CASE("S7: an outer run continues the stopped guardian of a killed inner run
   CHECK(nested.server.command({"EXISTS", "outer"}) == "0");
 }
 
-TEST_CASE("S7: an outer run ends what a guardian that cannot run has left") {
+TEST_CASE("S7: an outer run ends what a guardian that cannot run has left" *
+          doctest::test_suite("S7")) {
   const Nested nested;
   std::optional<Debugged> debugged;
   bool is_told = false;
@@ -78,7 +81,8 @@ TEST_CASE("S7: an outer run ends what a guardian that cannot run has left") {
   CHECK(nested.server.command({"EXISTS", "outer"}) == "0");
 }
 
-TEST_CASE("S3: rlock that can look at no process ends, and leaves the lock to its lease") {
+TEST_CASE("S3: rlock that can look at no process ends, and leaves the lock to its lease" *
+          doctest::test_suite("S3")) {
   const Server server;
   const std::string mark = "unseen-" + server.directory();
   std::string limit = "--at-most=0";

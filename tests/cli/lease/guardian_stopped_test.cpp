@@ -48,14 +48,14 @@ void outlives_no_lease(bool waits,
 
 }  // namespace
 
-TEST_CASE("S7: a guardian that was stopped is replaced") {
+TEST_CASE("S7: a guardian that was stopped is replaced" * doctest::test_suite("S7")) {
   bool waits = false;
   SUBCASE("while rlock waited for the lock") { waits = true; }
   SUBCASE("while the command ran") {}
   outlives_no_lease(waits, [](pid_t, pid_t guardian) { stop(guardian); });
 }
 
-TEST_CASE("S7: a guardian that does not answer is replaced") {
+TEST_CASE("S7: a guardian that does not answer is replaced" * doctest::test_suite("S7")) {
   bool waits = false;
   SUBCASE("before the command starts") { waits = true; }
   SUBCASE("with a renewal") {}
@@ -67,7 +67,8 @@ TEST_CASE("S7: a guardian that does not answer is replaced") {
   });
 }
 
-TEST_CASE("S7: a guardian that does not answer is replaced long before the lease could end") {
+TEST_CASE("S7: a guardian that does not answer is replaced long before the lease could end" *
+          doctest::test_suite("S7")) {
   const Server server;
   Process rlock(rlock_argv("exec", "-q", "-r", server.unix_url(), "--lease", "2s", "job", "--",
                            "sh", "-c", until_go(server, 0)));
@@ -82,7 +83,8 @@ TEST_CASE("S7: a guardian that does not answer is replaced long before the lease
   CHECK(rlock.wait().status == 0);
 }
 
-TEST_CASE("S7: a guardian that does not answer is replaced, also if no renewal moves its alarm") {
+TEST_CASE("S7: a guardian that does not answer is replaced, also if no renewal moves its alarm" *
+          doctest::test_suite("S7")) {
   const Server server;
   std::vector<std::string> argv =
       rlock_argv("exec", "-q", "-r", server.unix_url(), "--lease", "12s");
@@ -99,7 +101,7 @@ TEST_CASE("S7: a guardian that does not answer is replaced, also if no renewal m
   CHECK(rlock.wait().status == 0);
 }
 
-TEST_CASE("S7: a guardian is replaced as often as it is stopped") {
+TEST_CASE("S7: a guardian is replaced as often as it is stopped" * doctest::test_suite("S7")) {
   const Server server;
   Process rlock(
       rlock_argv("exec", "-r", server.unix_url(), "job", "--", "sh", "-c", until_go(server, 7)));

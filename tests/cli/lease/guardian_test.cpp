@@ -1,4 +1,5 @@
 // S7: the guardian itself is killed, meets strangers, or cannot end what it has to end.
+// Labels: long quick
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -32,7 +33,7 @@ pid_t kill_guardian_of(pid_t rlock) {
 
 }  // namespace
 
-TEST_CASE("S7: a guardian that was killed is replaced") {
+TEST_CASE("S7: a guardian that was killed is replaced" * doctest::test_suite("S7")) {
   Server server;
   const std::string mark = "guarded-" + server.directory();
   const bool waits = [] {
@@ -63,7 +64,8 @@ TEST_CASE("S7: a guardian that was killed is replaced") {
   CHECK(processes_with(mark).empty());
 }
 
-TEST_CASE("S7: the guardian takes no signal, except SIGKILL and SIGSTOP") {
+TEST_CASE("S7: the guardian takes no signal, except SIGKILL and SIGSTOP" *
+          doctest::test_suite("S7")) {
   Server server;
   Process rlock(
       rlock_argv("exec", "-r", server.unix_url(), "job", "--", "sh", "-c", until_go(server, 0)));

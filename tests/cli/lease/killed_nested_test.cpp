@@ -17,8 +17,8 @@
 
 using namespace rlock::test;
 
-TEST_CASE(
-    "S7: an outer run keeps its lock while the guardian of a killed inner run ends the rest") {
+TEST_CASE("S7: an outer run keeps its lock while the guardian of a killed inner run ends the rest" *
+          doctest::test_suite("S7")) {
   Nested nested;
   std::vector<std::string> kind;
   std::vector<std::string> inner{"inner"};
@@ -57,7 +57,8 @@ TEST_CASE(
   CHECK(result.status == 128 + SIGKILL);
 }
 
-TEST_CASE("S3: an outer run renews its lock while the rest of a killed inner run has time to end") {
+TEST_CASE("S3: an outer run renews its lock while the rest of a killed inner run has time to end" *
+          doctest::test_suite("S3")) {
   Nested nested;
   Process rlock(
       rlock_argv("exec", "-r", nested.server.unix_url(), "--lease", "5s", "outer", "--",
@@ -71,8 +72,8 @@ TEST_CASE("S3: an outer run renews its lock while the rest of a killed inner run
   CHECK_FALSE(nested.command_runs());
 }
 
-TEST_CASE(
-    "S7: an outer run that cannot look at a guardian for want of descriptors keeps its lock") {
+TEST_CASE("S7: an outer run that cannot look at a guardian for want of descriptors keeps its lock" *
+          doctest::test_suite("S7")) {
   if (!can_trace()) return;
   Nested nested;
   Process rlock(rlock_argv("exec", "-r", nested.server.unix_url(), "outer", "--",
@@ -93,7 +94,8 @@ TEST_CASE(
   CHECK(rlock.wait().status == 128 + SIGKILL);
 }
 
-TEST_CASE("C1: what a command has left behind does not hear signals that come after its end") {
+TEST_CASE("C1: what a command has left behind does not hear signals that come after its end" *
+          doctest::test_suite("C1")) {
   Nested nested;
   // The outer command ends with the inner rlock; what is under that goes on until it is told to.
   const auto inner =
@@ -124,7 +126,8 @@ TEST_CASE("C1: what a command has left behind does not hear signals that come af
   ::kill(left, SIGKILL);
 }
 
-TEST_CASE("C3: an inner run that works on in the background does not keep the outer lock") {
+TEST_CASE("C3: an inner run that works on in the background does not keep the outer lock" *
+          doctest::test_suite("C3")) {
   Nested nested;
   const Result result = run(
       rlock_argv("exec", "-r", nested.server.unix_url(), "outer", "--", "sh", "-c",
@@ -138,7 +141,8 @@ TEST_CASE("C3: an inner run that works on in the background does not keep the ou
   CHECK(comes_to_be_empty(nested.server));
 }
 
-TEST_CASE("C1: the command of an inner run gets SIGTERM once when the outer run is ended") {
+TEST_CASE("C1: the command of an inner run gets SIGTERM once when the outer run is ended" *
+          doctest::test_suite("C1")) {
   Server server;
   const std::string done = server.directory() + "/done";
   // It writes a line for each, and ends when nothing has come for a while. Where it waits, a shell

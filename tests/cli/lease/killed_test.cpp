@@ -1,4 +1,5 @@
 // S7: what is left when rlock itself is killed.
+// Labels: longest
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -77,7 +78,8 @@ pid_t guardian_that_has_looked(pid_t rlock) {
 
 }  // namespace
 
-TEST_CASE("S7: after kill -9 of rlock, nothing of the command lives longer than the lease") {
+TEST_CASE("S7: after kill -9 of rlock, nothing of the command lives longer than the lease" *
+          doctest::test_suite("S7")) {
   Job job;
   std::vector<std::string> options{"--lease", "7s"};
   bool whole_group = false;
@@ -97,7 +99,8 @@ TEST_CASE("S7: after kill -9 of rlock, nothing of the command lives longer than 
   CHECK(comes_to_be_empty(job.server));
 }
 
-TEST_CASE("S7: a daemon without its environment is ended, too, if it has lived for a while") {
+TEST_CASE("S7: a daemon without its environment is ended, too, if it has lived for a while" *
+          doctest::test_suite("S7")) {
   Server server;
   SUBCASE("that got the lock at once") {}
   SUBCASE("that had to wait, for longer than a guardian looks whether the command runs") {
@@ -110,7 +113,8 @@ TEST_CASE("S7: a daemon without its environment is ended, too, if it has lived f
   CHECK(wait_until([&] { return family.alive().empty(); }));
 }
 
-TEST_CASE("S7: a process whose first thread has ended is ended like any other") {
+TEST_CASE("S7: a process whose first thread has ended is ended like any other" *
+          doctest::test_suite("S7")) {
   const Server server;
   std::vector<std::string> argv = rlock_argv("exec", "-r", server.unix_url(), "--lease", "6s");
   bool killed = false;
@@ -136,7 +140,8 @@ TEST_CASE("S7: a process whose first thread has ended is ended like any other") 
   CHECK(threads_of(pid) <= 1);
 }
 
-TEST_CASE("S7: who has neither the command's group nor its environment is found by its parent") {
+TEST_CASE("S7: who has neither the command's group nor its environment is found by its parent" *
+          doctest::test_suite("S7")) {
   Server server;
   const std::string mark = "bare-" + server.directory();
   Process rlock(
@@ -149,7 +154,8 @@ TEST_CASE("S7: who has neither the command's group nor its environment is found 
 }
 
 TEST_CASE(
-    "S7: rlock that dies before its guardian has looked leaves nothing of the command's group") {
+    "S7: rlock that dies before its guardian has looked leaves nothing of the command's group" *
+    doctest::test_suite("S7")) {
   Server server;
   const std::string pid = server.directory() + "/pid";
   // Neither its parents nor its environment tell of the command.
@@ -161,7 +167,8 @@ TEST_CASE(
   CHECK(wait_until([&] { return !alive(hidden); }));
 }
 
-TEST_CASE("S7: a guardian that the system denies descriptors for a while still ends the command") {
+TEST_CASE("S7: a guardian that the system denies descriptors for a while still ends the command" *
+          doctest::test_suite("S7")) {
   if (!can_trace()) return;
   Server server;
   Family family(server, server.unix_url(), {"--lease", "60s", "--kill-after", "100ms"});
@@ -171,7 +178,8 @@ TEST_CASE("S7: a guardian that the system denies descriptors for a while still e
   CHECK(wait_until([&] { return family.alive().empty(); }));
 }
 
-TEST_CASE("S7: a guardian whose searches become slow still ends the command within its lease") {
+TEST_CASE("S7: a guardian whose searches become slow still ends the command within its lease" *
+          doctest::test_suite("S7")) {
   if (!can_trace()) return;
   Job job;
   Process rlock(job.argv({"--no-watchdog", "--lease", "24s", "--kill-after", "8s"}), job.options());
@@ -187,7 +195,8 @@ TEST_CASE("S7: a guardian whose searches become slow still ends the command with
   CHECK(job.last_beat() < lease_end);
 }
 
-TEST_CASE("S7: with --on-lost ignore, too, a dead rlock leaves nothing behind") {
+TEST_CASE("S7: with --on-lost ignore, too, a dead rlock leaves nothing behind" *
+          doctest::test_suite("S7")) {
   Job job;
   Process rlock(job.argv({"--lease", "5s", "--on-lost", "ignore"}), job.options());
   job.wait_until_all_beat();
@@ -195,7 +204,8 @@ TEST_CASE("S7: with --on-lost ignore, too, a dead rlock leaves nothing behind") 
   CHECK(wait_until([&] { return job.all_gone(); }));
 }
 
-TEST_CASE("S7: the command of a killed rlock gets SIGTERM and the time of --kill-after") {
+TEST_CASE("S7: the command of a killed rlock gets SIGTERM and the time of --kill-after" *
+          doctest::test_suite("S7")) {
   Server server;
   const std::string mark = "polite-" + server.directory();
   Process rlock(
@@ -209,7 +219,8 @@ TEST_CASE("S7: the command of a killed rlock gets SIGTERM and the time of --kill
   CHECK(wait_until([&] { return processes_with(mark).empty(); }));
 }
 
-TEST_CASE("S7: a guardian that gives the command time to end sleeps between its looks") {
+TEST_CASE("S7: a guardian that gives the command time to end sleeps between its looks" *
+          doctest::test_suite("S7")) {
   Server server;
   const std::string mark = "deaf-" + server.directory();
   Process rlock(rlock_argv("exec", "-r", server.unix_url(), "--lease", "90s", "--kill-after", "20s",
@@ -223,7 +234,8 @@ TEST_CASE("S7: a guardian that gives the command time to end sleeps between its 
   kill_processes_with(mark);
 }
 
-TEST_CASE("S7: a stopped rlock does not let the command work on when the lease ends") {
+TEST_CASE("S7: a stopped rlock does not let the command work on when the lease ends" *
+          doctest::test_suite("S7")) {
   Job job;
   bool waits = false;
   SUBCASE("that had the lock at once") {}
@@ -256,7 +268,7 @@ TEST_CASE("S7: a stopped rlock does not let the command work on when the lease e
   CHECK(job.all_gone());
 }
 
-TEST_CASE("S7: a waiter that is killed leaves nothing") {
+TEST_CASE("S7: a waiter that is killed leaves nothing" * doctest::test_suite("S7")) {
   Server server;
   server.command({"HSET", "job", "another:1", "1"});
   const std::string mark = "waiter-" + server.directory();

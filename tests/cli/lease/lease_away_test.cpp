@@ -1,4 +1,5 @@
 // S3: nothing of the command is left when a lease ends that could not be renewed.
+// Labels: watchdog
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -11,7 +12,8 @@
 using namespace rlock::test;
 using namespace std::chrono_literals;
 
-TEST_CASE("S3: when the server goes away, all that CMD started is dead before the lease ends") {
+TEST_CASE("S3: when the server goes away, all that CMD started is dead before the lease ends" *
+          doctest::test_suite("S3")) {
   Server server;
   const auto proxy = std::make_unique<Proxy>(server.port());
   std::function<void()> cut;

@@ -1,4 +1,5 @@
 // S3: what does the command no harm.
+// Labels: watchdog quick
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -20,7 +21,7 @@
 using namespace rlock::test;
 using namespace std::chrono_literals;
 
-TEST_CASE("S3: an outage that ends before the deadline does no harm") {
+TEST_CASE("S3: an outage that ends before the deadline does no harm" * doctest::test_suite("S3")) {
   Server server;
   Proxy proxy(server.port());
   Mode mode = Mode::refuse;
@@ -46,7 +47,7 @@ TEST_CASE("S3: an outage that ends before the deadline does no harm") {
   CHECK(released(server));
 }
 
-TEST_CASE("S3: a server that is restarted with its data does no harm") {
+TEST_CASE("S3: a server that is restarted with its data does no harm" * doctest::test_suite("S3")) {
   Server server({.args = {"--appendonly", "yes", "--appendfsync", "always"}});
   Process rlock(rlock_argv("exec", "-r", server.unix_url(), "--lease", "9s", "--kill-after",
                            "100ms", "job", "--", "sh", "-c", until_go(server, 0)));
@@ -62,7 +63,7 @@ TEST_CASE("S3: a server that is restarted with its data does no harm") {
   CHECK(released(server));
 }
 
-TEST_CASE("S3: flushed scripts and killed connections do no harm") {
+TEST_CASE("S3: flushed scripts and killed connections do no harm" * doctest::test_suite("S3")) {
   Server server;
   Process rlock(rlock_argv("exec", "-r", server.tcp_url(), "--lease", "6s", "--kill-after", "100ms",
                            "job", "--", "sh", "-c", until_go(server, 0)));

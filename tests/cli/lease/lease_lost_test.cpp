@@ -1,4 +1,5 @@
 // S1 and S2: what happens to the command when its lease cannot be renewed.
+// Labels: watchdog quick
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -15,7 +16,8 @@
 using namespace rlock::test;
 using namespace std::chrono_literals;
 
-TEST_CASE("S1: the deadline counts from before the request: slow replies do not make it later") {
+TEST_CASE("S1: the deadline counts from before the request: slow replies do not make it later" *
+          doctest::test_suite("S1")) {
   Server server;
   Proxy proxy(server.port());
   proxy.set_delay(700ms);  // longer than what lies between SIGKILL and the lease's end
@@ -28,7 +30,8 @@ TEST_CASE("S1: the deadline counts from before the request: slow replies do not 
   CHECK(family.last_beat() < lease_end);
 }
 
-TEST_CASE("S1: a command is not started when replies take longer than the lease") {
+TEST_CASE("S1: a command is not started when replies take longer than the lease" *
+          doctest::test_suite("S1")) {
   Server server;
   Proxy proxy(server.port());
   proxy.set_delay(500ms);
@@ -41,7 +44,8 @@ TEST_CASE("S1: a command is not started when replies take longer than the lease"
   CHECK(released(server));
 }
 
-TEST_CASE("S2: a command is not started on a grant that has ended while rlock was stopped") {
+TEST_CASE("S2: a command is not started on a grant that has ended while rlock was stopped" *
+          doctest::test_suite("S2")) {
   Server server;
   // The server knows the script from now on: the first long reply is the grant.
   REQUIRE(run(rlock_argv("exec", "-r", server.unix_url(), "job", "--", "true")).status == 0);

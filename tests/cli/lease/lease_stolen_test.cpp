@@ -1,4 +1,5 @@
 // S4 and S5: what happens to the command when somebody else has taken its lock.
+// Labels: watchdog
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -22,7 +23,8 @@
 using namespace rlock::test;
 using namespace std::chrono_literals;
 
-TEST_CASE("S4: a lock that is lost ends the command and its family at once, with status 79") {
+TEST_CASE("S4: a lock that is lost ends the command and its family at once, with status 79" *
+          doctest::test_suite("S4")) {
   Server server;
   std::function<void()> take_away;
   SUBCASE("deleted by hand") {
@@ -54,7 +56,8 @@ TEST_CASE("S4: a lock that is lost ends the command and its family at once, with
   CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
 }
 
-TEST_CASE("S4: a server that comes back without its data means that the lock is lost") {
+TEST_CASE("S4: a server that comes back without its data means that the lock is lost" *
+          doctest::test_suite("S4")) {
   Server server;
   Process rlock(rlock_argv("exec", "-r", server.unix_url(), "--lease", "6s", "--kill-after",
                            "100ms", "job", "--", "sleep", "1000"));
@@ -67,7 +70,7 @@ TEST_CASE("S4: a server that comes back without its data means that the lock is 
   CHECK(result.err.starts_with("rlock: job: lock lost: "));
 }
 
-TEST_CASE("S4: of several locks, the loss of any one counts") {
+TEST_CASE("S4: of several locks, the loss of any one counts" * doctest::test_suite("S4")) {
   Server server;
   for (const char* lost : {"a", "b"}) {
     Process rlock(rlock_argv("exec", "-r", server.unix_url(), "--lease", "6s", "--kill-after",
@@ -83,7 +86,8 @@ TEST_CASE("S4: of several locks, the loss of any one counts") {
   }
 }
 
-TEST_CASE("S4: a stderr that takes nothing keeps neither a lost lock nor its command") {
+TEST_CASE("S4: a stderr that takes nothing keeps neither a lost lock nor its command" *
+          doctest::test_suite("S4")) {
   Server server;
   const std::string fifo = server.directory() + "/stderr";
   REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
@@ -109,7 +113,7 @@ TEST_CASE("S4: a stderr that takes nothing keeps neither a lost lock nor its com
   CHECK(result.out == "started\nTERM\n");
 }
 
-TEST_CASE("S4: --on-lost says what happens to the command") {
+TEST_CASE("S4: --on-lost says what happens to the command" * doctest::test_suite("S4")) {
   Server server;
   const std::string trap = "trap 'echo TERM; exit 0' TERM; echo started; ";
   const std::string loop = "while [ ! -e " + go_file(server) + " ]; do sleep 0.02; done; echo done";
@@ -156,7 +160,7 @@ TEST_CASE("S4: --on-lost says what happens to the command") {
   }
 }
 
-TEST_CASE("S5: whoever has the lock after us keeps it untouched") {
+TEST_CASE("S5: whoever has the lock after us keeps it untouched" * doctest::test_suite("S5")) {
   Server server;
   SUBCASE("when a renewal notices the loss") {
     Process rlock(rlock_argv("exec", "-r", server.unix_url(), "--lease", "6s", "job", "--", "sh",

@@ -1,4 +1,5 @@
 // How long an outage may last: what rlock-exec(1) says of it, at both sides.
+// Labels: long
 #include <algorithm>
 #include <chrono>
 #include <deque>
@@ -54,7 +55,8 @@ void wait_for_renewals(const std::deque<Run>& runs) {
 
 }  // namespace
 
-TEST_CASE("S3: an outage of less than the manual's bound is survived, whenever it begins") {
+TEST_CASE("S3: an outage of less than the manual's bound is survived, whenever it begins" *
+          doctest::test_suite("S3")) {
   std::deque<Run> runs(5);
   wait_for_renewals(runs);
   const Clock::time_point start = Clock::now();
@@ -76,8 +78,8 @@ TEST_CASE("S3: an outage of less than the manual's bound is survived, whenever i
   }
 }
 
-TEST_CASE(
-    "S1: an outage that is as long as the lease ends the command before, whenever it begins") {
+TEST_CASE("S1: an outage that is as long as the lease ends the command before, whenever it begins" *
+          doctest::test_suite("S1")) {
   std::deque<Run> runs(3);
   wait_for_renewals(runs);
   const Clock::time_point start = Clock::now();

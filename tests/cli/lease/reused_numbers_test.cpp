@@ -1,4 +1,5 @@
 // Other processes get the numbers of the command, of its group, or of the guardian.
+// Labels: unsanitized
 #include <fstream>
 #include <optional>
 #include <string>

@@ -1,5 +1,6 @@
 // S2 and S7: the system takes longer to start the command than the lease lasts, as a dead network
 // file system can. strace makes that last call wait.
+// Labels: long unsanitized
 #include <csignal>
 #include <filesystem>
 #include <string>
@@ -66,7 +67,8 @@ struct Stalled {
 
 }  // namespace
 
-TEST_CASE("S2: a command that the system starts too late does not run") {
+TEST_CASE("S2: a command that the system starts too late does not run" *
+          doctest::test_suite("S2")) {
   if (!can_trace()) return;
   Stalled stalled;
   bool killed = false;
@@ -85,7 +87,8 @@ TEST_CASE("S2: a command that the system starts too late does not run") {
   CHECK(wait_until([&] { return processes_with(stalled.mark).empty(); }));
 }
 
-TEST_CASE("S2: with --on-lost ignore, too, no command starts after its lease") {
+TEST_CASE("S2: with --on-lost ignore, too, no command starts after its lease" *
+          doctest::test_suite("S2")) {
   if (!can_trace()) return;
   const Server server;
   const Result result = run({"strace",
@@ -112,7 +115,8 @@ TEST_CASE("S2: with --on-lost ignore, too, no command starts after its lease") {
   CHECK(result.out.empty());
 }
 
-TEST_CASE("S7: the guardian has its name from the start, and rlock keeps its own") {
+TEST_CASE("S7: the guardian has its name from the start, and rlock keeps its own" *
+          doctest::test_suite("S7")) {
   if (!can_trace()) return;
   const Server server;
   // An outer run would take a guardian without its name for a part of its command.
@@ -143,7 +147,8 @@ TEST_CASE("S7: the guardian has its name from the start, and rlock keeps its own
   CHECK(strace.wait().status == 1);
 }
 
-TEST_CASE("S7: no command starts before its guardian is out of reach of what kills rlock's group") {
+TEST_CASE("S7: no command starts before its guardian is out of reach of what kills rlock's group" *
+          doctest::test_suite("S7")) {
   if (!can_trace()) return;
   const Server server;
   const std::string mark = "apart-" + server.directory();
@@ -192,7 +197,8 @@ TEST_CASE("--at-least counts from when the command has started, however late tha
   CHECK(std::stoll(about.substr(at + 11)) > std::stoll(result.out) + 60'000 - 2'000);
 }
 
-TEST_CASE("C3: a wait for the command that a signal interrupts is made again") {
+TEST_CASE("C3: a wait for the command that a signal interrupts is made again" *
+          doctest::test_suite("C3")) {
   if (!can_trace()) return;
   const Server server;
   const Result result = run({"strace", "-f", "-o", "/dev/null", "-e", "trace=waitid,wait4", "-e",

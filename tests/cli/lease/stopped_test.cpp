@@ -1,4 +1,5 @@
 // S2, S3, S8: rlock is stopped and continued, while its server is there or not.
+// Labels: long
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -72,7 +73,8 @@ void wait_until_known(const Server& server, pid_t rlock) {
 
 }  // namespace
 
-TEST_CASE("S3: SIGCONT while the server is away does not end the command") {
+TEST_CASE("S3: SIGCONT while the server is away does not end the command" *
+          doctest::test_suite("S3")) {
   Server server;
   Process rlock(rlock_argv("exec", "-r", server.unix_url(), "--timeout", "2s", "job", "--", "bash",
                            "-c", "trap 'echo continued' CONT; " + until_go(server, 7)));
@@ -84,7 +86,8 @@ TEST_CASE("S3: SIGCONT while the server is away does not end the command") {
   ends_in_peace(server, rlock);
 }
 
-TEST_CASE("S8: after a stop, a server that does not answer is no reason to end the command") {
+TEST_CASE("S8: after a stop, a server that does not answer is no reason to end the command" *
+          doctest::test_suite("S8")) {
   StoppedJob job("--timeout 20s",
                  "trap \"echo on; exit 7\" CONT; echo star''ted.; "
                  "while :; do sleep 0.02; done");
@@ -94,7 +97,8 @@ TEST_CASE("S8: after a stop, a server that does not answer is no reason to end t
   job.expect_status(7);
 }
 
-TEST_CASE("S8: after a stop, SIGTERM reaches the command although the server does not answer") {
+TEST_CASE("S8: after a stop, SIGTERM reaches the command although the server does not answer" *
+          doctest::test_suite("S8")) {
   StoppedJob job("--timeout 20s",
                  "trap \"echo ended; exit 7\" TERM; echo star''ted.; "
                  "while :; do sleep 0.02; done");
@@ -114,7 +118,8 @@ TEST_CASE("--at-most: the time is kept also while a server is asked after a stop
   job.expect_status(124);
 }
 
-TEST_CASE("S8: rlock that was stopped past the time for SIGTERM still renews a lease that lasts") {
+TEST_CASE("S8: rlock that was stopped past the time for SIGTERM still renews a lease that lasts" *
+          doctest::test_suite("S8")) {
   Server server;
   // Without a renewal SIGTERM comes where 8.5 s of the lease are left, and SIGKILL 8 s later.
   Process rlock(rlock_argv("exec", "-r", server.unix_url(), "--lease", "24s", "--kill-after", "8s",
@@ -130,7 +135,8 @@ TEST_CASE("S8: rlock that was stopped past the time for SIGTERM still renews a l
 }
 
 TEST_CASE(
-    "S7: a stopped rlock that goes on just before the lease ends says that the lock was lost") {
+    "S7: a stopped rlock that goes on just before the lease ends says that the lock was lost" *
+    doctest::test_suite("S7")) {
   Server server;
   const std::string mark = "struck-" + server.directory();
   Process rlock(rlock_argv("exec", "-r", server.unix_url(), "--lease", "6s", "job", "--", "sh",
@@ -148,7 +154,8 @@ TEST_CASE(
   CHECK(released(server));
 }
 
-TEST_CASE("S7: however rlock notices after a stop that the lock was lost, it says so once") {
+TEST_CASE("S7: however rlock notices after a stop that the lock was lost, it says so once" *
+          doctest::test_suite("S7")) {
   Server server;
   std::deque<Process> runs;
   // Which of its threads is first is chance.
@@ -176,8 +183,8 @@ TEST_CASE("S7: however rlock notices after a stop that the lock was lost, it say
   }
 }
 
-TEST_CASE(
-    "S7: below a stopped rlock, nothing lives longer than the lease, whatever it has become") {
+TEST_CASE("S7: below a stopped rlock, nothing lives longer than the lease, whatever it has become" *
+          doctest::test_suite("S7")) {
   Server server;
   Family family(server, server.unix_url(), {"--lease", "6s"});
   family.rlock().signal(SIGSTOP);

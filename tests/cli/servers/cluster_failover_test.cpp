@@ -1,4 +1,5 @@
 // Cluster: a master is killed, and its replica takes over, or nobody does.
+// Labels: long unsanitized
 #include <string>
 
 #include "cli/servers/cluster_fixture.hpp"

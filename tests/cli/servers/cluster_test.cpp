@@ -1,4 +1,5 @@
 // Cluster: every command goes to the node that has the lock, whatever the cluster goes through.
+// Labels: long server
 #include <algorithm>
 #include <chrono>
 #include <memory>

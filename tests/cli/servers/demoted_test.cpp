@@ -1,5 +1,6 @@
 // A primary is demoted behind its name, as HAProxy, keepalived or a managed service does it: new
 // connections lead to the new primary, and old ones stay with a server that is a replica now.
+// Labels: longest
 #include <algorithm>
 #include <csignal>
 #include <deque>

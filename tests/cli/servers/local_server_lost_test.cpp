@@ -1,4 +1,5 @@
 // --redis local: when files of the private server are removed, or another one has the same path.
+// Labels: long
 #include <csignal>
 #include <deque>
 #include <fcntl.h>

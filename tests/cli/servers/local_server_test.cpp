@@ -1,4 +1,5 @@
 // --redis local: the private server that rlock starts by itself.
+// Labels: quick
 #include <csignal>
 #include <cstdlib>
 #include <deque>

@@ -1,4 +1,5 @@
 // Redlock with servers that are killed, paused or cut off, at every step.
+// Labels: longest
 #include <csignal>
 #include <fstream>
 #include <string>
@@ -151,7 +152,8 @@ TEST_CASE("Redlock: a release waits until a majority that is slow has answered")
   CHECK(quorum.becomes_free_of("job"));
 }
 
-TEST_CASE("Redlock: W3: what is under way to a slow server at the end leaves no lock there") {
+TEST_CASE("Redlock: W3: what is under way to a slow server at the end leaves no lock there" *
+          doctest::test_suite("W3")) {
   Quorum quorum(3);
   const auto left = [&] { return std::stol(quorum[0].command({"PTTL", "job"})); };
   quorum.proxy(0).set_delay(1s);

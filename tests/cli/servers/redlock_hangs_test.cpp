@@ -1,4 +1,5 @@
 // Redlock with servers that hang, or that answer too late.
+// Labels: long
 #include <csignal>
 #include <string>
 #include <vector>

@@ -1,4 +1,5 @@
 // Redlock: what is told of servers that take no part, and of those that cannot be a quorum.
+// Labels: long unsanitized
 #include <algorithm>
 #include <atomic>
 #include <chrono>

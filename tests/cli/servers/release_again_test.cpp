@@ -53,7 +53,8 @@ struct Holders {
 
 }  // namespace
 
-TEST_CASE("R2: a release that a server refuses for a while is tried again") {
+TEST_CASE("R2: a release that a server refuses for a while is tried again" *
+          doctest::test_suite("R2")) {
   struct Case {
     std::string code;
     Words begin, end;
@@ -89,7 +90,8 @@ TEST_CASE("R2: a release that a server refuses for a while is tried again") {
   }
 }
 
-TEST_CASE("R2: a release that meets another client's script is tried again") {
+TEST_CASE("R2: a release that meets another client's script is tried again" *
+          doctest::test_suite("R2")) {
   Server server({.args = {"--lua-time-limit", "20"}});
   Proxy proxy(server.port());
   Holders holders(proxy.url());
@@ -105,7 +107,8 @@ TEST_CASE("R2: a release that meets another client's script is tried again") {
   holders.check_released(server);
 }
 
-TEST_CASE("R2: a release that meets a server that is reading its data is tried again") {
+TEST_CASE("R2: a release that meets a server that is reading its data is tried again" *
+          doctest::test_suite("R2")) {
   Server server({.args = {"--enable-debug-command", "yes",
                           "--loading-process-events-interval-bytes", "1024"}});
   server.command({"DEBUG", "POPULATE", "5000", "key", "200"});
@@ -126,7 +129,7 @@ TEST_CASE("R2: a release that meets a server that is reading its data is tried a
   holders.check_released(server);
 }
 
-TEST_CASE("R2: a release is tried again within --timeout only") {
+TEST_CASE("R2: a release is tried again within --timeout only" * doctest::test_suite("R2")) {
   Server server;
   Process job(
       argv_for(server, {"--timeout", "1s", "exec", "job", "--", "sh", "-c", "echo got; cat"}),

@@ -1,4 +1,5 @@
 // Sentinel: what a holder does who has no descriptor left to ask with.
+// Labels: unsanitized
 #include <filesystem>
 #include <string>
 #include <sys/resource.h>

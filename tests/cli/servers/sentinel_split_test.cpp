@@ -1,4 +1,5 @@
 // Sentinel: a master of old that still runs grants nothing that the new one has granted.
+// Labels: long
 #include <algorithm>
 #include <memory>
 #include <sstream>

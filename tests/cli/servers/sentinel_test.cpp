@@ -1,5 +1,6 @@
 // Sentinel: the master is found, and found again after a failover, whoever waits or holds
 // meanwhile.
+// Labels: long server
 #include <algorithm>
 #include <memory>
 #include <string>

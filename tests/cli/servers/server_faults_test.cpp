@@ -1,4 +1,5 @@
 // What the user sees when the server cannot serve: a status, one line, and nothing left behind.
+// Labels: long server
 #include <algorithm>
 #include <csignal>
 #include <string>
@@ -46,7 +47,8 @@ long calls(const Server& server, const std::string& command) {
 
 }  // namespace
 
-TEST_CASE("R2: a server that is down is told by status 69 and one line") {
+TEST_CASE("R2: a server that is down is told by status 69 and one line" *
+          doctest::test_suite("R2")) {
   const std::string port = std::to_string(free_port());
   check_all_refused("redis://127.0.0.1:" + port, 69);
   check_all_refused("unix:///nonexistent/redis.sock", 69);
@@ -56,17 +58,18 @@ TEST_CASE("R2: a server that is down is told by status 69 and one line") {
   check_refused(invoke("redis://no-such-host.invalid", {"inspect-queue", "job"}), 69);
 }
 
-TEST_CASE("R2: a server that never answers costs the timeout, not a hang") {
+TEST_CASE("R2: a server that never answers costs the timeout, not a hang" *
+          doctest::test_suite("R2")) {
   const FakeServer server;
   check_all_refused(server.url(), 69, "200ms");
 }
 
-TEST_CASE("R2: a server that closes at once is told by status 69") {
+TEST_CASE("R2: a server that closes at once is told by status 69" * doctest::test_suite("R2")) {
   const FakeServer server(FakeOptions{.replies = {""}, .close_after = true});
   check_all_refused(server.url(), 69, "300ms");
 }
 
-TEST_CASE("R2: half a reply is told by status 69") {
+TEST_CASE("R2: half a reply is told by status 69" * doctest::test_suite("R2")) {
   SUBCASE("and then silence") {
     const FakeServer server(FakeOptions{.replies = {"+OK\r\n*2\r\n:1\r\n"}});
     check_all_refused(server.url(), 69, "100ms");
@@ -82,7 +85,7 @@ TEST_CASE("R2: half a reply is told by status 69") {
   }
 }
 
-TEST_CASE("R2: an answer that makes no sense is told by status 76") {
+TEST_CASE("R2: an answer that makes no sense is told by status 76" * doctest::test_suite("R2")) {
   // The first reply is the one to CLIENT SETNAME, which nobody reads.
   for (const std::string& nonsense :
        {std::string("HTTP/1.1 400 Bad Request\r\n\r\n"), std::string("+OK\r\nSSH-2.0-OpenSSH\r\n"),
@@ -98,7 +101,8 @@ TEST_CASE("R2: an answer that makes no sense is told by status 76") {
   }
 }
 
-TEST_CASE("R2: a well-formed answer of the wrong shape is told by status 76") {
+TEST_CASE("R2: a well-formed answer of the wrong shape is told by status 76" *
+          doctest::test_suite("R2")) {
   for (const char* shape : {"+PONG\r\n", "$-1\r\n", "*0\r\n", "*1\r\n:99\r\n", "*2\r\n:0\r\n:1\r\n",
                             "*1\r\n$1\r\nx\r\n", "*1\r\n*0\r\n", "*-1\r\n", "*1\r\n:1\r\n"}) {
     CAPTURE(shape);
@@ -110,7 +114,8 @@ TEST_CASE("R2: a well-formed answer of the wrong shape is told by status 76") {
   }
 }
 
-TEST_CASE("R2: a reply of a gigabyte is refused before memory is taken for it") {
+TEST_CASE("R2: a reply of a gigabyte is refused before memory is taken for it" *
+          doctest::test_suite("R2")) {
   for (const char* start : {"+OK\r\n$1073741824\r\n", "+OK\r\n*1\r\n$1000000000\r\n", "+OK\r\n+"}) {
     CAPTURE(start);
     const FakeServer server(FakeOptions{.replies = {start}, .stream = true});
@@ -134,7 +139,8 @@ TEST_CASE("R2: a reply of a gigabyte is refused before memory is taken for it") 
   }
 }
 
-TEST_CASE("R2: an error of the server cannot forge a message or move the cursor") {
+TEST_CASE("R2: an error of the server cannot forge a message or move the cursor" *
+          doctest::test_suite("R2")) {
   const FakeServer server(
       FakeOptions{.replies = {"+OK\r\n-ERR \x1b[2J\x07 gone\xff rlock: all is well\r\n"}});
   const Result result = invoke(server.url(), {"exec", "job", "--", "echo", "ran"});
@@ -143,7 +149,8 @@ TEST_CASE("R2: an error of the server cannot forge a message or move the cursor"
   CHECK(has(result.err, "\\x1b[2J\\x07"));
 }
 
-TEST_CASE("R2: a server that is stopped costs the timeout, and the late request leaves no lock") {
+TEST_CASE("R2: a server that is stopped costs the timeout, and the late request leaves no lock" *
+          doctest::test_suite("R2")) {
   Server server;
   load_scripts(server);
   for (const std::string& url : {server.unix_url(), server.tcp_url()}) {
@@ -160,14 +167,16 @@ TEST_CASE("R2: a server that is stopped costs the timeout, and the late request 
   }
 }
 
-TEST_CASE("R2: a stopped server keeps no command from being refused in time") {
+TEST_CASE("R2: a stopped server keeps no command from being refused in time" *
+          doctest::test_suite("R2")) {
   Server server;
   server.pause();
   check_all_refused(server.tcp_url(), 69, "200ms");
   server.resume();
 }
 
-TEST_CASE("R2: a release that the stopped server cannot answer is told, and done later") {
+TEST_CASE("R2: a release that the stopped server cannot answer is told, and done later" *
+          doctest::test_suite("R2")) {
   Server server;
   load_scripts(server);
   Process job(rlock_argv("exec", "-r", server.tcp_url(), "--timeout", "3s", "job", "--", "sh", "-c",
@@ -185,7 +194,8 @@ TEST_CASE("R2: a release that the stopped server cannot answer is told, and done
   CHECK(wait_until([&] { return server.command({"EXISTS", "job"}) == "0"; }));
 }
 
-TEST_CASE("R2: a network that swallows everything is told by status 69, and leaves no lock") {
+TEST_CASE("R2: a network that swallows everything is told by status 69, and leaves no lock" *
+          doctest::test_suite("R2")) {
   Server server;
   load_scripts(server);
   Proxy proxy(server.port());
@@ -207,7 +217,8 @@ TEST_CASE("R2: a network that swallows everything is told by status 69, and leav
   CHECK(wait_until([&] { return rlock_clients(server) == 0; }));
 }
 
-TEST_CASE("R2: a signal while the server does not answer ends rlock and leaves no lock") {
+TEST_CASE("R2: a signal while the server does not answer ends rlock and leaves no lock" *
+          doctest::test_suite("R2")) {
   Server server;
   load_scripts(server);
   server.command({"CONFIG", "RESETSTAT"});
@@ -222,7 +233,7 @@ TEST_CASE("R2: a signal while the server does not answer ends rlock and leaves n
   CHECK(comes_to_be_empty(server));
 }
 
-TEST_CASE("R2: a server of another protocol is told in one line") {
+TEST_CASE("R2: a server of another protocol is told in one line" * doctest::test_suite("R2")) {
   Server server;  // its TLS-less port gets no TLS: refused before anything is sent
   check_refused(invoke("http://127.0.0.1:" + std::to_string(server.port()), k_commands[0]), 64);
 }

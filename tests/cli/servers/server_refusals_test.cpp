@@ -1,4 +1,5 @@
 // R2: what the user sees when a server is there and refuses: a status, one line, and nothing left.
+// Labels: long server
 #include <string>
 #include <thread>
 #include <vector>
@@ -35,7 +36,7 @@ void check_takers_refused(const std::string& url, int status, std::string_view w
 
 }  // namespace
 
-TEST_CASE("R2: LOADING is told by status 69 and its name") {
+TEST_CASE("R2: LOADING is told by status 69 and its name" * doctest::test_suite("R2")) {
   Server server({.args = {"--enable-debug-command", "yes",
                           "--loading-process-events-interval-bytes", "1024"}});
   server.command({"DEBUG", "POPULATE", "5000", "key", "200"});
@@ -54,7 +55,8 @@ TEST_CASE("R2: LOADING is told by status 69 and its name") {
   CHECK(server.command({"EXISTS", "job"}) == "0");
 }
 
-TEST_CASE("R2: BUSY is told by status 69 and its name, and a wait outlives it") {
+TEST_CASE("R2: BUSY is told by status 69 and its name, and a wait outlives it" *
+          doctest::test_suite("R2")) {
   Server server({.args = {"--lua-time-limit", "20"}});
   load_scripts(server);
   server.command({"HSET", "job", "foreign:1", "1"});
@@ -79,7 +81,8 @@ TEST_CASE("R2: BUSY is told by status 69 and its name, and a wait outlives it") 
   CHECK(result.err.empty());
 }
 
-TEST_CASE("R2: without memory nothing is taken, and what is held can be renewed and released") {
+TEST_CASE("R2: without memory nothing is taken, and what is held can be renewed and released" *
+          doctest::test_suite("R2")) {
   Server server;
   load_scripts(server);
   const std::string owner = acquire(server, "job");
@@ -122,7 +125,8 @@ TEST_CASE("R2: without memory nothing is taken, and what is held can be renewed 
   for (const char* key : {"job", "twice", "nest"}) CHECK(server.command({"EXISTS", key}) == "0");
 }
 
-TEST_CASE("R2: a replica is told by status 69, and locks on it cannot be changed") {
+TEST_CASE("R2: a replica is told by status 69, and locks on it cannot be changed" *
+          doctest::test_suite("R2")) {
   Server server;
   load_scripts(server);
   const std::string owner = acquire(server, "held");
@@ -135,7 +139,8 @@ TEST_CASE("R2: a replica is told by status 69, and locks on it cannot be changed
   CHECK(invoke(server.tcp_url(), {"inspect-queue", "held"}).status == 0);
 }
 
-TEST_CASE("R2: a replica that lacks a lock does not say that nobody holds it") {
+TEST_CASE("R2: a replica that lacks a lock does not say that nobody holds it" *
+          doctest::test_suite("R2")) {
   Server server;
   server.command({"HSET", "read", "mode", "read", "other:1", "1"});
   server.command({"SET", "string", "other"});
@@ -150,7 +155,7 @@ TEST_CASE("R2: a replica that lacks a lock does not say that nobody holds it") {
   check_refused(invoke(server.tcp_url(), {"evict", "nothing", k_foreign_owner}), 69);
 }
 
-TEST_CASE("R2: too many clients are told by status 69 and their name") {
+TEST_CASE("R2: too many clients are told by status 69 and their name" * doctest::test_suite("R2")) {
   Server server;
   RespClient admin = server.connect();
   admin.call({"CONFIG", "SET", "maxclients", "1"});
@@ -166,7 +171,7 @@ TEST_CASE("R2: too many clients are told by status 69 and their name") {
   CHECK(server.keys().empty());
 }
 
-TEST_CASE("R2: authentication and permission are told by status 77") {
+TEST_CASE("R2: authentication and permission are told by status 77" * doctest::test_suite("R2")) {
   Server server({.args = {"--requirepass", "right-Horse"}});
   const std::string port = std::to_string(server.port());
   const auto at = [&](const std::string& who) { return "redis://" + who + "127.0.0.1:" + port; };
@@ -200,7 +205,8 @@ TEST_CASE("R2: authentication and permission are told by status 77") {
   CHECK(server.keys().empty());
 }
 
-TEST_CASE("R2: a password where the server has none is told by status 77") {
+TEST_CASE("R2: a password where the server has none is told by status 77" *
+          doctest::test_suite("R2")) {
   Server server;
   const std::string port = std::to_string(server.port());
   check_refused(invoke("redis://nobody:secret@127.0.0.1:" + port, k_commands[0]), 77);

@@ -1,4 +1,5 @@
 // --sync-replicas: a lock that too few replicas know of is given back.
+// Labels: long
 #include <algorithm>
 #include <chrono>
 #include <csignal>

@@ -1,4 +1,5 @@
 // Who is not to be trusted, what is no TLS, and files that are of no use: one line and a status.
+// Labels: long
 #include <algorithm>
 #include <chrono>
 #include <csignal>

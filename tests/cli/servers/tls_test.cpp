@@ -1,4 +1,5 @@
 // Locks through TLS: what works without it works with it.
+// Labels: long
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -41,7 +42,8 @@ std::string raw_part(const std::string& json) {
 
 }  // namespace
 
-TEST_CASE("R1: a lock is taken, renewed, looked at and released through TLS") {
+TEST_CASE("R1: a lock is taken, renewed, looked at and released through TLS" *
+          doctest::test_suite("R1")) {
   if (!can_use_tls()) return;
   for (const char* protocols : {"TLSv1.2", "TLSv1.3"}) {
     CAPTURE(protocols);

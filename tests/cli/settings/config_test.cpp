@@ -1,4 +1,5 @@
 // Where settings come from: flags beat the environment, that beats the user's file.
+// Labels: quick
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>

@@ -1,4 +1,5 @@
 // Lock names of any bytes, and Redisson's keys for them.
+// Labels: unsanitized rights-plain
 #include <algorithm>
 #include <string>
 #include <vector>

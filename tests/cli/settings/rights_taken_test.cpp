@@ -1,5 +1,6 @@
 // A script that fails in the middle is not rolled back: whichever right its user lacks, it leaves
 // nothing that never ends.
+// Labels: long unsanitized
 #include <array>
 #include <cctype>
 #include <csignal>

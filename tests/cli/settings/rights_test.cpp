@@ -31,7 +31,8 @@ Result invoke(const Server& server, const Words& words) {
 
 }  // namespace
 
-TEST_CASE("R3: plain locks work for a user with the documented rights") {
+TEST_CASE("R3: plain locks work for a user with the documented rights" *
+          doctest::test_suite("R3")) {
   const auto blocks = documented_rights();
   Server server;
   REQUIRE(server.command(blocks[0]) == "OK");
@@ -56,7 +57,8 @@ TEST_CASE("R3: plain locks work for a user with the documented rights") {
   CHECK(comes_to_be_empty(server));
 }
 
-TEST_CASE("R3: a read/write lock is not broken by one who may not wake its waiters") {
+TEST_CASE("R3: a read/write lock is not broken by one who may not wake its waiters" *
+          doctest::test_suite("R3")) {
   Server server;
   Words rights = documented_rights().at(0);
   std::erase(rights, "&redisson_rwlock:*");
@@ -69,7 +71,8 @@ TEST_CASE("R3: a read/write lock is not broken by one who may not wake its waite
   CHECK(invoke(server, {"unlock", "--force", "-y", "job"}).status == 0);
 }
 
-TEST_CASE("R3: fair locks work for a user with the rights documented for them") {
+TEST_CASE("R3: fair locks work for a user with the rights documented for them" *
+          doctest::test_suite("R3")) {
   const auto blocks = documented_rights();
   Server server;
   Words rights = blocks[0];
@@ -101,7 +104,8 @@ TEST_CASE("R3: fair locks work for a user with the rights documented for them") 
   CHECK(second.err().empty());
 }
 
-TEST_CASE("R3: fencing tokens work for a user with the right documented for them") {
+TEST_CASE("R3: fencing tokens work for a user with the right documented for them" *
+          doctest::test_suite("R3")) {
   const auto blocks = documented_rights();
   Server server;
   REQUIRE(server.command(blocks[0]) == "OK");
@@ -116,7 +120,8 @@ TEST_CASE("R3: fencing tokens work for a user with the right documented for them
   CHECK(wait_until([&] { return server.keys() == Words{"redisson_lock_token:{job}"}; }));
 }
 
-TEST_CASE("R3: several servers keep locks for a user with the rights documented for them") {
+TEST_CASE("R3: several servers keep locks for a user with the rights documented for them" *
+          doctest::test_suite("R3")) {
   const std::string page = contents(std::string(RLOCK_SOURCE_DIR) + "/man/rlock.1");
   const std::string start = "Where several servers keep the locks,";
   REQUIRE(has(page, start));
@@ -163,7 +168,8 @@ TEST_CASE("R3: several servers keep locks for a user with the rights documented 
   CHECK(quorum.becomes_free_of("job"));
 }
 
-TEST_CASE("R3: the rights for plain locks are enough to wake waiters where services queue, too") {
+TEST_CASE("R3: the rights for plain locks are enough to wake waiters where services queue, too" *
+          doctest::test_suite("R3")) {
   Server server;
   REQUIRE(server.command(documented_rights().at(0)) == "OK");
   Process holder(
@@ -182,7 +188,8 @@ TEST_CASE("R3: the rights for plain locks are enough to wake waiters where servi
   CHECK(plain.call({"PING"}).at(0) == "message");
 }
 
-TEST_CASE("R3: doctor names each of the documented rights that is missing, and no other") {
+TEST_CASE("R3: doctor names each of the documented rights that is missing, and no other" *
+          doctest::test_suite("R3")) {
   const auto blocks = documented_rights();
   Server server;
   Words rights = blocks[0];
@@ -227,7 +234,8 @@ TEST_CASE("R3: doctor names each of the documented rights that is missing, and n
   }
 }
 
-TEST_CASE("R3: doctor says which kind of lock a user with the rights for plain locks cannot take") {
+TEST_CASE("R3: doctor says which kind of lock a user with the rights for plain locks cannot take" *
+          doctest::test_suite("R3")) {
   Server server;
   REQUIRE(server.command(documented_rights().at(0)) == "OK");
   const Result result = invoke(server, {"doctor"});
@@ -245,7 +253,8 @@ TEST_CASE("R3: doctor says which kind of lock a user with the rights for plain l
   CHECK((has(listed, "scan") || has(listed, "to see which: ")));
 }
 
-TEST_CASE("R3: who may only look sees everything, and changes nothing") {
+TEST_CASE("R3: who may only look sees everything, and changes nothing" *
+          doctest::test_suite("R3")) {
   const auto blocks = documented_rights();
   Server server;
   REQUIRE(server.command(blocks[3]) == "OK");

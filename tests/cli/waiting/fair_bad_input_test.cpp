@@ -139,7 +139,7 @@ TEST_CASE("fair: an application's hash is told by status 76") {
   CHECK(wait_until([&] { return server.keys() == Words{"job"}; }));
 }
 
-TEST_CASE("W5: a broken queue delays nobody, and is gone") {
+TEST_CASE("W5: a broken queue delays nobody, and is gone" * doctest::test_suite("W5")) {
   const std::string long_member(100'000, 'x');
   Server server;
   const auto push = [&](const Words& members) {
@@ -183,7 +183,8 @@ TEST_CASE("W5: a broken queue delays nobody, and is gone") {
   CHECK(comes_to_be_empty(server));
 }
 
-TEST_CASE("W5: a broken queue behind a holder does not delay those who queue") {
+TEST_CASE("W5: a broken queue behind a holder does not delay those who queue" *
+          doctest::test_suite("W5")) {
   Server server;
   hold_by_other(server);
   fill(server, 20, false);
@@ -200,7 +201,8 @@ TEST_CASE("W5: a broken queue behind a holder does not delay those who queue") {
   CHECK(comes_to_be_empty(server));
 }
 
-TEST_CASE("W2: a dead head of a free lock makes nobody ask more often, and W5: it goes") {
+TEST_CASE("W2: a dead head of a free lock makes nobody ask more often, and W5: it goes" *
+          doctest::test_suite("W2")) {
   // A Redisson defect: its waiters ask without a pause then, until the deadline has passed.
   Server server;
   Peer dead(server, "r:1");

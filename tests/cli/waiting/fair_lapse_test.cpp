@@ -32,7 +32,8 @@ void take_briefly(Peer& peer) { CHECK(peer.acquire(1s)); }
 
 }  // namespace
 
-TEST_CASE("W1: behind Redisson's waiters, rlock's first one knows when each of them has the lock") {
+TEST_CASE("W1: behind Redisson's waiters, rlock's first one knows when each of them has the lock" *
+          doctest::test_suite("W1")) {
   // Without a word to the waiter none is soon.
   const bool is_soon = one_succeeds([] {
     Server server;
@@ -59,7 +60,8 @@ TEST_CASE("W1: behind Redisson's waiters, rlock's first one knows when each of t
   CHECK(is_soon);
 }
 
-TEST_CASE("W1: the next one knows of a short lease that rlock has taken and does not renew") {
+TEST_CASE("W1: the next one knows of a short lease that rlock has taken and does not renew" *
+          doctest::test_suite("W1")) {
   const bool is_soon = one_succeeds([] {
     Server server;
     hold_by_other(server);
@@ -77,7 +79,8 @@ TEST_CASE("W1: the next one knows of a short lease that rlock has taken and does
   CHECK(is_soon);
 }
 
-TEST_CASE("W1: a waiter for a plain lock knows of the lease of whoever was faster") {
+TEST_CASE("W1: a waiter for a plain lock knows of the lease of whoever was faster" *
+          doctest::test_suite("W1")) {
   const bool is_soon = one_succeeds([] {
     Server server;
     hold_by_other(server);
@@ -94,7 +97,8 @@ TEST_CASE("W1: a waiter for a plain lock knows of the lease of whoever was faste
   CHECK(is_soon);
 }
 
-TEST_CASE("R3: who may not listen to patterns waits all the same, without a word") {
+TEST_CASE("R3: who may not listen to patterns waits all the same, without a word" *
+          doctest::test_suite("R3")) {
   Server server;
   server.command(
       {"ACL", "SETUSER", "default", "resetchannels", "&" + k_channel.substr(0, 22) + "*"});

@@ -1,4 +1,5 @@
 // Runs that do not wait (-n), and a free fair lock whose first waiter is dead.
+// Labels: long
 #include <csignal>
 #include <string>
 #include <vector>
@@ -41,7 +42,8 @@ void let_time_pass(const Server& server) {
 
 }  // namespace
 
-TEST_CASE("W5: -n decides whether the head of a free fair lock is dead, and takes the lock") {
+TEST_CASE("W5: -n decides whether the head of a free fair lock is dead, and takes the lock" *
+          doctest::test_suite("W5")) {
   Server server;
   leave_dead_head(server);
   std::vector<std::string> argv;
@@ -57,7 +59,8 @@ TEST_CASE("W5: -n decides whether the head of a free fair lock is dead, and take
   CHECK(result.err.empty());
 }
 
-TEST_CASE("W5: -n decides about each of several dead waiters, and takes the lock") {
+TEST_CASE("W5: -n decides about each of several dead waiters, and takes the lock" *
+          doctest::test_suite("W5")) {
   Server server;
   leave_dead_waiters(server, 3, {"--fair-wait", "1h"});
   Process run(fair_argv(server, {"-n"}, {"echo", "ran"}));
@@ -71,7 +74,8 @@ TEST_CASE("W5: -n decides about each of several dead waiters, and takes the lock
   CHECK(result.err.empty());
 }
 
-TEST_CASE("W5: -n gives up at once if somebody takes the lock meanwhile, and leaves no trace") {
+TEST_CASE("W5: -n gives up at once if somebody takes the lock meanwhile, and leaves no trace" *
+          doctest::test_suite("W5")) {
   Server server;
   leave_dead_head(server);
   Process run(fair_argv(server, {"-n"}, {"echo", "ran"}));

@@ -23,7 +23,8 @@ using Clock = std::chrono::steady_clock;
 
 }  // namespace
 
-TEST_CASE("W3: a pause of the server that is longer than rlock waits for answers leaves no place") {
+TEST_CASE("W3: a pause of the server that is longer than rlock waits for answers leaves no place" *
+          doctest::test_suite("W3")) {
   // A Redisson defect: nobody tries again to leave the queue.
   Server server;
   hold_by_other(server);
@@ -37,7 +38,8 @@ TEST_CASE("W3: a pause of the server that is longer than rlock waits for answers
   CHECK(wait_until([&] { return queue(server).empty(); }));
 }
 
-TEST_CASE("W4: an outage of the server changes no order, though the lock's lease ends in it") {
+TEST_CASE("W4: an outage of the server changes no order, though the lock's lease ends in it" *
+          doctest::test_suite("W4")) {
   Server server;
   hold_by_other(server);
   const std::string file = server.directory() + "/turns";
@@ -57,7 +59,8 @@ TEST_CASE("W4: an outage of the server changes no order, though the lock's lease
   CHECK(contents(file) == expected);
 }
 
-TEST_CASE("R2: a signal ends the wait also while the server is stopped and its timeout is long") {
+TEST_CASE("R2: a signal ends the wait also while the server is stopped and its timeout is long" *
+          doctest::test_suite("R2")) {
   Server server;
   hold_by_other(server);
   Process waiter(fair_argv(server, {"--timeout", "100s"}, {"echo", "got"}));

@@ -1,5 +1,6 @@
 // The queue of a fair lock: who gives up leaves it, who lives keeps his place, who is dead does
 // not.
+// Labels: long unsanitized rights-fair
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -46,7 +47,8 @@ Words through(const Proxy& proxy, const Words& options) {
 
 }  // namespace
 
-TEST_CASE("W3: whoever gives up, by time or by signal, leaves the queue to the others") {
+TEST_CASE("W3: whoever gives up, by time or by signal, leaves the queue to the others" *
+          doctest::test_suite("W3")) {
   Server server;
   hold_by_other(server);
   Process first(fair_argv(server, {}, {"echo", "got"}));
@@ -75,7 +77,8 @@ TEST_CASE("W3: whoever gives up, by time or by signal, leaves the queue to the o
   CHECK(wait_until([&] { return server.keys() == Words{"job"}; }));
 }
 
-TEST_CASE("W3: a signal that comes with the grant leaves neither lock nor place") {
+TEST_CASE("W3: a signal that comes with the grant leaves neither lock nor place" *
+          doctest::test_suite("W3")) {
   Server server;
   for (int round = 0; round < 10; ++round) {
     hold_by_other(server);
@@ -90,7 +93,7 @@ TEST_CASE("W3: a signal that comes with the grant leaves neither lock nor place"
   }
 }
 
-TEST_CASE("W3: an error ends the wait and the place") {
+TEST_CASE("W3: an error ends the wait and the place" * doctest::test_suite("W3")) {
   Server server;
   hold_by_other(server);
   Process waiter(fair_argv(server, {"-w", "20s"}, {"echo", "got"}));
@@ -115,7 +118,8 @@ TEST_CASE("W3: an error ends the wait and the place") {
   CHECK(server.command({"EXISTS", k_scores, k_info}) == "0");
 }
 
-TEST_CASE("W3: whoever gives up while the server does not answer leaves the queue all the same") {
+TEST_CASE("W3: whoever gives up while the server does not answer leaves the queue all the same" *
+          doctest::test_suite("W3")) {
   Server server;
   hold_by_other(server);
   SUBCASE("a Redisson defect: the server is paused when the time ends") {
@@ -151,7 +155,7 @@ TEST_CASE("W3: whoever gives up while the server does not answer leaves the queu
   CHECK(no_trace(server));
 }
 
-TEST_CASE("W3: so does who would have to log in on a new connection") {
+TEST_CASE("W3: so does who would have to log in on a new connection" * doctest::test_suite("W3")) {
   Server server({.args = {"--requirepass", "secret"}});
   hold_by_other(server);
   Proxy proxy(server.port());
@@ -171,7 +175,8 @@ TEST_CASE("W3: so does who would have to log in on a new connection") {
   CHECK(no_trace(server));
 }
 
-TEST_CASE("W3: lost replies neither leave nor take a second place, and S6: no second hold") {
+TEST_CASE("W3: lost replies neither leave nor take a second place, and S6: no second hold" *
+          doctest::test_suite("W3")) {
   Server server;
   hold_by_other(server);
   Proxy proxy(server.port());
@@ -201,7 +206,8 @@ TEST_CASE("W3: lost replies neither leave nor take a second place, and S6: no se
   CHECK(no_trace(server));
 }
 
-TEST_CASE("W4: behind a holder that renews again and again, and a clock that is an hour ahead") {
+TEST_CASE("W4: behind a holder that renews again and again, and a clock that is an hour ahead" *
+          doctest::test_suite("W4")) {
   Server server;
   Process holder(fair_argv(server, {"--lease", "9s"}, {"sh", "-c", "echo held; cat"}),
                  {.hold_stdin = true});
@@ -231,7 +237,8 @@ TEST_CASE("W4: behind a holder that renews again and again, and a clock that is 
   CHECK(comes_to_be_empty(server));
 }
 
-TEST_CASE("W4: a client whose own clock is an hour off changes nothing") {
+TEST_CASE("W4: a client whose own clock is an hour off changes nothing" *
+          doctest::test_suite("W4")) {
   if (std::system("faketime --version >/dev/null 2>&1") != 0) {
     MESSAGE("skipped: faketime is missing");
     return;
@@ -262,7 +269,8 @@ TEST_CASE("W4: a client whose own clock is an hour off changes nothing") {
 }
 
 TEST_CASE(
-    "W5: waiters that were killed at the head, in the middle and at the end cost 15 s in all") {
+    "W5: waiters that were killed at the head, in the middle and at the end cost 15 s in all" *
+    doctest::test_suite("W5")) {
   Server server;
   Process holder(fair_argv(server, {}, {"sh", "-c", "echo held; cat"}), {.hold_stdin = true});
   holder.wait_for_stdout("held");

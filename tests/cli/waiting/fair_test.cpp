@@ -1,4 +1,5 @@
 // Fair locks on the command line: order, re-entry, options, and what a person sees.
+// Labels: server rights-fair quick
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -37,7 +38,8 @@ Result invoke(const Server& server, Words words) {
 
 }  // namespace
 
-TEST_CASE("W4: first come, first served, one at a time, and nothing is left") {
+TEST_CASE("W4: first come, first served, one at a time, and nothing is left" *
+          doctest::test_suite("W4")) {
   Server server;
   hold_by_other(server);
   std::deque<Process> waiters;
@@ -57,7 +59,7 @@ TEST_CASE("W4: first come, first served, one at a time, and nothing is left") {
   CHECK(comes_to_be_empty(server));
 }
 
-TEST_CASE("W4: those who have waited go before those who come") {
+TEST_CASE("W4: those who have waited go before those who come" * doctest::test_suite("W4")) {
   Server server;
   Process holder(fair_argv(server, {}, {"sh", "-c", "echo held; cat"}), {.hold_stdin = true});
   holder.wait_for_stdout("held");
@@ -80,7 +82,8 @@ TEST_CASE("W4: those who have waited go before those who come") {
   CHECK(run(fair_argv(server, {"-n"}, {"true"})).status == 0);
 }
 
-TEST_CASE("W6: a queue survives a restart of the server, in its order") {
+TEST_CASE("W6: a queue survives a restart of the server, in its order" *
+          doctest::test_suite("W6")) {
   Server server({.args = {"--appendonly", "yes", "--appendfsync", "always"}});
   hold_by_other(server);
   std::deque<Process> waiters;

@@ -1,4 +1,5 @@
 // Handing a lock over: one at a time, and everybody has a turn.
+// Labels: rights-plain quick
 #include <algorithm>
 #include <chrono>
 #include <csignal>

@@ -1,4 +1,5 @@
 // A wait of more than a minute, which nothing shortens: alone in its file, beside all others.
+// Labels: long
 #include <algorithm>
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
 // W6: waiters of a server that goes away, restarts, or is out of order.
+// Labels: long server
 #include <string>
 
 #include <doctest/doctest.h>
@@ -16,7 +17,7 @@
 using namespace rlock::test;
 using namespace rlock::test::waits;
 
-TEST_CASE("W6: a waiter survives a restart of the server") {
+TEST_CASE("W6: a waiter survives a restart of the server" * doctest::test_suite("W6")) {
   SUBCASE("that forgets the lock") {
     Server server;
     hold(server, "job");
@@ -45,7 +46,8 @@ TEST_CASE("W6: a waiter survives a restart of the server") {
   }
 }
 
-TEST_CASE("W6: with -v a waiter tells of the outage, once, and what came of it") {
+TEST_CASE("W6: with -v a waiter tells of the outage, once, and what came of it" *
+          doctest::test_suite("W6")) {
   Server server;
   hold(server, "job");
   Process waiter(rlock_argv("exec", "-v", "-r", server.unix_url(), "job", "--", "echo", "got"));
@@ -59,7 +61,7 @@ TEST_CASE("W6: with -v a waiter tells of the outage, once, and what came of it")
   CHECK(has(result.err, "\nrlock: job: acquired after "));
 }
 
-TEST_CASE("W6: a waiter survives the loss of scripts and connections") {
+TEST_CASE("W6: a waiter survives the loss of scripts and connections" * doctest::test_suite("W6")) {
   Server server;
   hold(server, "job");
   Process waiter(exec_argv(server.unix_url(), "job"));
@@ -77,7 +79,8 @@ TEST_CASE("W6: a waiter survives the loss of scripts and connections") {
   check_free(server);
 }
 
-TEST_CASE("W6: a waiter outlives a server that is out of order for a while") {
+TEST_CASE("W6: a waiter outlives a server that is out of order for a while" *
+          doctest::test_suite("W6")) {
   Server server;
   hold(server, "job");
   Process waiter(rlock_argv("exec", "-v", "-r", server.tcp_url(), "--timeout", "3s", "job", "--",
@@ -113,7 +116,8 @@ TEST_CASE("W6: a waiter outlives a server that is out of order for a while") {
   check_free(server);
 }
 
-TEST_CASE("W6: a waiter does not wait for a server beyond its own time") {
+TEST_CASE("W6: a waiter does not wait for a server beyond its own time" *
+          doctest::test_suite("W6")) {
   Server server;
   hold(server, "job");
   Process waiter(rlock_argv("exec", "-w", "8s", "--timeout", "3s", "-r", server.unix_url(), "job",

@@ -1,4 +1,5 @@
 // Waiting for a lock: how a waiter sleeps, wakes and gives up.
+// Labels: long server
 #include <chrono>
 #include <csignal>
 #include <deque>
@@ -54,7 +55,8 @@ void check_no_trace(const Server& server, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("W1: a release wakes the waiter, which listens while it sleeps") {
+TEST_CASE("W1: a release wakes the waiter, which listens while it sleeps" *
+          doctest::test_suite("W1")) {
   Server server;
   const Result taken =
       run(rlock_argv("acquire", "--no-watchdog", "--lease", "1h", "-r", server.unix_url(), "job"));
@@ -69,7 +71,8 @@ TEST_CASE("W1: a release wakes the waiter, which listens while it sleeps") {
   CHECK(listeners(server, channel("job")) == 0);
 }
 
-TEST_CASE("W1: a message is a hint: the waiter asks again, and goes on waiting") {
+TEST_CASE("W1: a message is a hint: the waiter asks again, and goes on waiting" *
+          doctest::test_suite("W1")) {
   Server server;
   hold(server, "job");
   Process waiter(exec_argv(server.unix_url(), "job"));
@@ -85,7 +88,8 @@ TEST_CASE("W1: a message is a hint: the waiter asks again, and goes on waiting")
   check_got(waiter);
 }
 
-TEST_CASE("W1: whoever subscribes asks again, so a release just before is not missed") {
+TEST_CASE("W1: whoever subscribes asks again, so a release just before is not missed" *
+          doctest::test_suite("W1")) {
   Server server;
   hold(server, "job");
   Process waiter(exec_argv(server.unix_url(), "job"));
@@ -96,7 +100,7 @@ TEST_CASE("W1: whoever subscribes asks again, so a release just before is not mi
   check_got(waiter);
 }
 
-TEST_CASE("W1: a message that is lost costs one bounded sleep") {
+TEST_CASE("W1: a message that is lost costs one bounded sleep" * doctest::test_suite("W1")) {
   Server server;
   Proxy proxy(server.port());
   for (const char* name : {"deleted", "killed", "dark", "forever"}) hold(server, name);
@@ -125,7 +129,7 @@ TEST_CASE("W1: a message that is lost costs one bounded sleep") {
   check_free(server);
 }
 
-TEST_CASE("W1: a lock that another takes first is waited for again") {
+TEST_CASE("W1: a lock that another takes first is waited for again" * doctest::test_suite("W1")) {
   Server server;
   hold(server, "job");
   Process waiter(exec_argv(server.unix_url(), "job"));
@@ -146,7 +150,7 @@ TEST_CASE("W1: a lock that another takes first is waited for again") {
   check_got(waiter);
 }
 
-TEST_CASE("W2: a waiter is no busy loop, whatever the keys hold") {
+TEST_CASE("W2: a waiter is no busy loop, whatever the keys hold" * doctest::test_suite("W2")) {
   Server server;
   const auto garbage = [&](const std::string& name) {
     hold(server, name, 0);
@@ -171,7 +175,8 @@ TEST_CASE("W2: a waiter is no busy loop, whatever the keys hold") {
   CHECK(requests(server) - before <= 3 * (2 + seconds / 5));
 }
 
-TEST_CASE("W2: a waiter for whose listening the server has no room is no busy loop") {
+TEST_CASE("W2: a waiter for whose listening the server has no room is no busy loop" *
+          doctest::test_suite("W2")) {
   Server server;
   hold(server, "job", 0);
   Process waiter(rlock_argv("exec", "-q", "-r", server.unix_url(), "job", "--", "true"));
@@ -192,7 +197,8 @@ TEST_CASE("W2: a waiter for whose listening the server has no room is no busy lo
 }
 
 TEST_CASE(
-    "W2: a waiter that is flooded with messages asks no more than 20 times a second for long") {
+    "W2: a waiter that is flooded with messages asks no more than 20 times a second for long" *
+    doctest::test_suite("W2")) {
   Server server;
   hold(server, "job");
   Process waiter(exec_argv(server.unix_url(), "job"));
@@ -210,7 +216,7 @@ TEST_CASE(
   check_got(waiter);
 }
 
-TEST_CASE("W2: a TTL that is always about to end makes no busy loop") {
+TEST_CASE("W2: a TTL that is always about to end makes no busy loop" * doctest::test_suite("W2")) {
   Server server;
   hold(server, "job", 600'000);
   Process waiter(rlock_argv("exec", "-r", server.unix_url(), "job", "--", "sleep", "100"));
@@ -226,7 +232,7 @@ TEST_CASE("W2: a TTL that is always about to end makes no busy loop") {
   CHECK(requests(server) - before <= 3 + elapsed / 50);
 }
 
-TEST_CASE("W3: who gives up leaves no key and no client") {
+TEST_CASE("W3: who gives up leaves no key and no client" * doctest::test_suite("W3")) {
   Server server;
   hold(server, "job");
   const auto give_up = [&](const Words& options) {
@@ -255,7 +261,8 @@ TEST_CASE("W3: who gives up leaves no key and no client") {
   check_no_trace(server, "job");
 }
 
-TEST_CASE("W3: a signal ends a wait with 128 + its number, without a trace") {
+TEST_CASE("W3: a signal ends a wait with 128 + its number, without a trace" *
+          doctest::test_suite("W3")) {
   Server server;
   hold(server, "job");
   for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1}) {
@@ -274,7 +281,7 @@ TEST_CASE("W3: a signal ends a wait with 128 + its number, without a trace") {
   }
 }
 
-TEST_CASE("W3: a signal during an outage ends the wait, too") {
+TEST_CASE("W3: a signal during an outage ends the wait, too" * doctest::test_suite("W3")) {
   Server server;
   hold(server, "job");
   Process waiter(rlock_argv("exec", "-v", "-r", server.unix_url(), "job", "--", "echo", "got"));
@@ -287,7 +294,8 @@ TEST_CASE("W3: a signal during an outage ends the wait, too") {
   CHECK(result.out.empty());
 }
 
-TEST_CASE("W3: a signal that comes with the grant leaves no lock and starts no command") {
+TEST_CASE("W3: a signal that comes with the grant leaves no lock and starts no command" *
+          doctest::test_suite("W3")) {
   Server server;
   for (int round = 0; round < 10; ++round) {
     hold(server, "job");

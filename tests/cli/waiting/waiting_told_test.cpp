@@ -1,4 +1,5 @@
 // What a waiter tells those who look at it.
+// Labels: server
 #include <algorithm>
 #include <csignal>
 #include <string>

@@ -28,7 +28,7 @@ TEST_CASE("escape_for_terminal makes control characters visible") {
   CHECK(escape_for_terminal("\x7f") == "\\x7f");
 }
 
-TEST_CASE("escape_for_terminal escapes C1, which some terminals obey") {
+TEST_CASE("escape_for_terminal escapes C1, which some terminals obey" * doctest::test_suite("C1")) {
   CHECK(escape_for_terminal("\xc2\x9b"
                             "2J") == "\\xc2\\x9b2J");
   CHECK(escape_for_terminal("\xc2\xa0") == "\xc2\xa0");

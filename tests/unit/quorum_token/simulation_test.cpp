@@ -1,5 +1,6 @@
 // Why a fencing token over several servers needs what it takes (model.hpp): with all
 // of it no schedule breaks the order of tokens, and without any part of it some do.
+// Labels: unsanitized
 #include <algorithm>
 #include <vector>
 

@@ -55,7 +55,8 @@ bool throws_restarted(std::size_t restarted, std::size_t away) {
 
 }  // namespace
 
-TEST_CASE("W6: a wait outlasts servers that have no vote yet, but not servers that are away") {
+TEST_CASE("W6: a wait outlasts servers that have no vote yet, but not servers that are away" *
+          doctest::test_suite("W6")) {
   Outage outage(
       TimePoint::max(), [](const Error&) {}, k_longest);
   CHECK(bears<Restarted>(outage));

@@ -34,8 +34,8 @@ TEST_CASE("a hold comes back from RLOCK_HELD, between the runs of exec, the inne
   }
 }
 
-TEST_CASE("a hold of a read/write lock tells its side") {
-  for (const Side side : {Side::none, Side::read, Side::write}) {
+TEST_CASE("a hold tells the side of a read/write lock, or that the lock is a string") {
+  for (const Side side : {Side::none, Side::read, Side::write, Side::string}) {
     const auto holds =
         holds_among(run_of({.id = k_id, .standing = Standing::reentered, .side = side}), "u:1");
     REQUIRE(holds.size() == 1);
@@ -43,24 +43,6 @@ TEST_CASE("a hold of a read/write lock tells its side") {
     CHECK(holds[0].standing == Standing::reentered);
     CHECK(holds[0].id == k_id);
   }
-}
-
-TEST_CASE("a nested hold of a value tells which hold it shares, also one of exec") {
-  const std::string other(k_hold_digits, 'a');
-  const std::string nested =
-      run_of({.id = k_id, .standing = Standing::nested, .side = Side::value});
-  const std::string first = run_of({.id = other, .side = Side::value});
-  const std::string exec = "0123456789abcdef" + shared_run({.id = other, .side = Side::value});
-  for (const std::string& outer : {first, exec}) {
-    CAPTURE(outer);
-    CHECK(shared_hold(outer) == other);
-    CHECK(shared_hold(outer + "/" + nested) == other);
-    const auto holds = holds_among(outer + "/" + nested, "same");
-    REQUIRE(!holds.empty());
-    CHECK(holds.back().outer == other);
-  }
-  CHECK(shared_hold(run_of({.id = other, .side = Side::string})).empty());
-  CHECK(shared_run({.id = k_id, .side = Side::value, .outer = other}).empty());
 }
 
 TEST_CASE("what is no hold is none") {
