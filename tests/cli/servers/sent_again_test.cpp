@@ -96,7 +96,7 @@ TEST_CASE("S6: a release that is sent again, after it was forgotten, leaves the 
     Process rlock(nest.argv("100s"), nest.shells.options());
     nest.shells.go("begin");
     rlock.wait_for_stdout("inner");
-    nest.proxy.cut_after_next_request(k_latch, Mode::refuse);
+    nest.proxy.cut_after_next_request("EVALSHA", Mode::refuse);  // not the DEL of a latch
     nest.shells.go("leave");
     REQUIRE(wait_until([&] { return nest.proxy.cuts() == 1; }));
     forget_requests(nest.server);
@@ -113,7 +113,7 @@ TEST_CASE("S6: a re-entry that is sent again, after it was forgotten, is not cou
     Nest nest(kind);
     Process rlock(nest.argv("100s"), nest.shells.options());
     rlock.wait_for_stdout("outer");
-    nest.proxy.cut_after_next_request(k_latch, Mode::refuse);
+    nest.proxy.cut_after_next_request("EVALSHA", Mode::refuse);  // not the DEL of a latch
     nest.shells.go("begin");
     REQUIRE(wait_until([&] { return nest.proxy.cuts() == 1; }));
     forget_requests(nest.server);
@@ -133,7 +133,7 @@ TEST_CASE("S6: an rlock that was stopped while it tried again sends nothing afte
   rlock.wait_for_stdout("inner");
   pid_t inner = 0;
   std::ifstream(nest.server.directory() + "/pid") >> inner;
-  nest.proxy.cut_after_next_request(k_latch, Mode::refuse);
+  nest.proxy.cut_after_next_request("EVALSHA", Mode::refuse);  // not the DEL of a latch
   nest.shells.go("leave");
   REQUIRE(wait_until([&] { return nest.proxy.cuts() == 1; }));
   ::kill(inner, SIGSTOP);
