@@ -126,15 +126,20 @@ function(rlock_read_lua_type type)
   set(cpp "${cpp}" PARENT_SCOPE)
 endfunction()
 
-# Reads the keys and arguments that `text` declares. Sets `locals`: Lua that names them, and
+# Reads the keys and arguments that `text` declares. Sets `locals`: Lua that names them for `code`, and
 # `call_cpp`: a struct of them; both empty if there are none.
-function(rlock_read_lua_call text)
+function(rlock_read_lua_call text code)
   set(locals "")
   set(members "")
   set(end "#ARGV")
   if(text MATCHES "\n--#publishes\n")
-    set(locals "local is_asking=ARGV[#ARGV]=='asking' local is_sharded=is_asking or ARGV[#ARGV]=='sharded' ")
     set(end "#ARGV-(is_sharded and 1 or 0)")
+    if(code MATCHES "is_asking")
+      set(locals "local is_asking=ARGV[#ARGV]=='asking' ")
+    endif()
+    if(code MATCHES "is_sharded" OR text MATCHES "\n--#args ")
+      string(APPEND locals "local is_sharded=ARGV[#ARGV]=='asking' or ARGV[#ARGV]=='sharded' ")
+    endif()
   endif()
   foreach(sort key arg)
     string(REGEX MATCHALL "\n--#${sort}s? [a-z_]+[?]?( [a-z|]+[?]?)?" lines "${text}")
@@ -195,6 +200,27 @@ function(rlock_read_lua_call text)
   set(call_cpp "${call_cpp}" PARENT_SCOPE)
 endfunction()
 
+# Leaves out of `text`, which has no comments any more, what nothing uses of the functions and of the constants (without a
+# call) at the left margin: an include has some for other scripts.
+function(rlock_leave_out_unused text)
+  set(before "")
+  while(NOT before STREQUAL text)
+    set(before "${text}")
+    string(REGEX MATCHALL "\nlocal (function )?[a-z_0-9]+" heads "${text}")
+    foreach(head IN LISTS heads)
+      string(REGEX REPLACE ".* " "" name "${head}")
+      string(REGEX MATCHALL "[^a-z_0-9.']${name}[^a-z_0-9']" uses "${text}")
+      list(LENGTH uses count)
+      if(count EQUAL 1)
+        string(REGEX REPLACE "\nlocal ${name}( = [^\n(]*(math[.]floor[(][^\n(]*)?)?\n" "\n" text "${text}")
+        string(REGEX REPLACE "\nlocal function ${name}[(][^\n]* end\n" "\n" text "${text}")
+        string(REGEX REPLACE "\nlocal function ${name}[(][^\n]*(\n +[^\n]*)*\nend\n" "\n" text "${text}")
+      endif()
+    endforeach()
+  endwhile()
+  set(text "${text}" PARENT_SCOPE)
+endfunction()
+
 # Reads a script. Sets `text`: what a server gets; `locals` and `call_cpp` as above; `access` and
 # `voice` as redis::Script has them.
 function(rlock_read_lua script)
@@ -222,12 +248,14 @@ function(rlock_read_lua script)
   if(text MATCHES "\n--#publishes\n")
     set(voice publishes)
   endif()
-  rlock_read_lua_call("${text}")
-  rlock_read_lua_replies("${text}")
+  set(head "${text}")
   # Comments and indents are left out: a server that stood still reads the first 16 KiB that a client
   # has sent before it notices that the client is gone, and the script that gives a hold back is to be
   # among them.
   string(REGEX REPLACE "[ \n]*--[^\n]*" "" text "${text}")
+  rlock_leave_out_unused("${text}")
+  rlock_read_lua_call("${head}" "${text}")
+  rlock_read_lua_replies("${head}")
   string(REGEX REPLACE "\n[ \n]+" "\n" text "${text}")
   if(locals AND text MATCHES "[^\n]*(KEYS|ARGV)[^\n]*")
     message(FATAL_ERROR "${script}: the head is to name this: ${CMAKE_MATCH_0}")

@@ -13,7 +13,8 @@ build_packages=(g++ cmake ninja-build pkg-config libhiredis-dev libcli11-dev
 # What the tests need in addition.
 # shellcheck disable=SC2034
 test_packages=(doctest-dev redis-server redis-tools mandoc zsh fish bash
-               bash-completion procps util-linux faketime openssl strace python3)
+               bash-completion procps util-linux faketime openssl strace python3
+               lua-check)
 
 # What scripts/package needs in addition to the build.
 # shellcheck disable=SC2034

@@ -255,7 +255,7 @@ if (is_free and (head or owner) == owner) or holds then
   if head == owner then redis.call('lpop', queue) end
   redis.call('zrem', scores, owner)
   redis.pcall('hdel', info, 'called')
-  local count, untold = hold(holds, me)
+  local count, untold = become_holder(holds, me)
   local last = redis.pcall('hget', info, 'holder')
   if type(last) == 'string' and last ~= owner then redis.pcall('hdel', info, last) end
   if not untold then redis.pcall('hset', info, 'holder', owner) end
@@ -284,7 +284,7 @@ if wait > 0 and not has_more then
 end
 --#include replica.lua
 if refusal then return refusal end
-local answer, holders_kind = busy()
+local answer, holders_kind = busy_hash()
 answer[k_busy_marks], answer[k_busy_waiters] = (holders_kind == 'reentrant' and 1 or 0) + twin_mark(), 0
 answer[k_busy_place], answer[k_busy_ask_after], answer[k_busy_overheard] = place, ask_after, overheard
 return answer

@@ -8,9 +8,3 @@
 local function tell_taken(left)
   if taken ~= '' and (left < 0 or left >= k_short_lease) then publish(channel, taken) end
 end
-
--- Returns how many clients listen, for the reply busy. 0: unknown.
-local function count_waiters()
-  local reply = channel ~= '' and redis.pcall('pubsub', 'numsub', channel)
-  return reply and not reply.err and reply[2] or 0
-end

@@ -4,7 +4,7 @@
 --#reply 0 busy pttl:int owner about_json now:int marks:int waiters:int? place:int? ask_after:int? overheard? permits:int?
 --   pttl: -1 without an expiry. owner: the holder; empty if there are several. about_json: its entry in info.
 --   marks: 1 if plain and fair runs use the name, + 2 if its twin is in use (include/twin.lua).
---   waiters: see include/crowd.lua. place: in the queue (0: the head; -1: not queued; -2: more dead waiters
+--   waiters: see include/waiters.lua. place: in the queue (0: the head; -1: not queued; -2: more dead waiters
 --   are left, ask again at once). ask_after: ms. overheard: for the first rlock waiter behind Redisson
 --   waiters, the head, whose channel it must overhear. permits: how many are in use.
 --#reply 1 granted count:int marks:int token run?  token: may be empty. run: of the server
@@ -54,7 +54,7 @@ end
 
 -- Makes the owner the holder, unless it already `holds` the lock. Call extend_lock first. Writes the entry
 -- `about`, if any. Returns the hold count, and as tell.
-local function hold(holds, about)
+local function become_holder(holds, about)
   if not holds then
     redis.call('hset', lock, owner, 1)
     redis.call('pexpire', lock, lease)
@@ -83,7 +83,7 @@ end
 
 -- The same for the holder of a hash. For an application's hash, returns the reply in_use.
 local k_most_fields = 10  -- to look at
-local function busy()
+local function busy_hash()
   local count = redis.call('hlen', lock)
   local owners = count <= k_most_fields and redis.call('hkeys', lock) or {''}
   for _, of in ipairs(owners) do

@@ -26,7 +26,7 @@ local k_time_to_forget = 60000  -- longer than any request is under way
 local k_most_inside = 1000      -- waiters to remove from between others, because each takes time
 
 local fixes, sorts = {}, {}
-local function note(what, subject)
+local function note_fix(what, subject)
   if not sorts[what] then
     sorts[what] = {what, 0, subject}
     fixes[#fixes + 1] = sorts[what]
@@ -62,7 +62,7 @@ local function look_at(members)
     if not what then
       stays[member] = true
     else
-      note(what, member)
+      note_fix(what, member)
       if next(stays) then inside[#inside + 1] = member else heads = heads + 1 end
       if repairs then forget(member) end
     end
@@ -93,7 +93,7 @@ for _, member in ipairs(members) do queued[member] = true end
 local is_zset = redis.call('type', scores).ok == 'zset'
 for _, member in ipairs(is_zset and redis.call('zrange', scores, 0, -1) or {}) do
   if not queued[member] then
-    note('score_without_member', member)
+    note_fix('score_without_member', member)
     if repairs then redis.call('zrem', scores, member) end
   end
 end
@@ -104,7 +104,7 @@ local function mend_semaphore(channel)
 --#include semaphore.lua
   if redis.pcall('type', permits).ok ~= 'zset' or other_use() then return end
   for _, permit in ipairs(redis.call('zrange', permits, '-inf', now, 'byscore')) do
-    note('ended_permit', shown(permit))
+    note_fix('ended_permit', shown(permit))
   end
   if repairs and sorts['ended_permit'] then
     take_back_expired()
@@ -115,7 +115,7 @@ mend_semaphore(semaphore_channel)
 
 local function end_lasting(what, key, expected)
   if redis.call('pttl', key) == -1 and redis.call('type', key).ok == expected then
-    note(what, key)
+    note_fix(what, key)
     if repairs then redis.call('pexpire', key, k_time_to_forget) end
   end
 end
@@ -152,7 +152,7 @@ local function mend_counter()
   end
   -- If a holder has drawn a token that is too high, the tokens must go on from there.
   if not what or value and value == held then return end
-  note(what, token)
+  note_fix(what, token)
   if repairs then redis.call('set', token, held or clock()) end
 end
 mend_counter()

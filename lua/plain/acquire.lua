@@ -39,6 +39,7 @@ if (found == 1 or found == 2) and restart_delay == '' and redis.pcall('hlen', lo
     if channel ~= '' then
       --#include publish.lua
       --#include crowd.lua
+      --#include waiters.lua
       tell_taken(left)
       waiters = count_waiters()
     end
@@ -56,6 +57,7 @@ if seen and seen ~= 'entered' then return {k_ended} end
 --#include restart.lua
 --#include publish.lua
 --#include crowd.lua
+--#include waiters.lua
 local run, up = server_run()
 if up then return {k_restarted, up} end
 local left = redis.call('pttl', lock)
@@ -73,7 +75,7 @@ local holds = not is_free and redis.call('hexists', lock, owner) == 1
 if not is_free and not holds then
   --#include replica.lua
   if refusal then return refusal end
-  local answer, holders_kind = busy()
+  local answer, holders_kind = busy_hash()
   answer[k_busy_marks], answer[k_busy_waiters] = (holders_kind == 'fair' and 1 or mixed) + of_twin, count_waiters()
   tell_taken(left)
   return answer
@@ -82,7 +84,7 @@ extend_lock(left)
 local drawn, refusal = fence(owner, holds, fencing)
 if refusal then return refusal end
 local is_told = drawn or about_json ~= ''
-local count = hold(holds, is_told and about_owner('reentrant', fencing == 'draw' and drawn or nil))
+local count = become_holder(holds, is_told and about_owner('reentrant', fencing == 'draw' and drawn or nil))
 if run ~= '' then
   -- Several servers: each hold has a latch, so that a server knows which holds it has counted.
   if holds and not seen then count = redis.call('hincrby', lock, owner, 1) end

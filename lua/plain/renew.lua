@@ -19,26 +19,32 @@ if not owns or lease == '0' then
   return refusal or (owns and k_renewed or k_not_held)
 end
 
--- PEXPIRE comes first: it works even when the server is out of memory, and lets the script write. If no expiry
--- may be set, deleting a field that cannot exist does the same.
 local left = redis.call('pttl', lock)
-local span, most = left < tonumber(lease) and lease or left, nil
-if left > tonumber(lease) then
+local span, most, seen = left < tonumber(lease) and lease or left, nil, nil
+local is_latched = latch ~= '' and not is_string
+if left > tonumber(lease) or is_latched then
   --#include now.lua
   --#include info.lua
   --#include longest.lua
-  span = math.min(left, longest_of(owner, tonumber(lease), not is_string and tonumber(count) or nil))
-  most = span < left and span or nil
+  if is_latched then
+    seen = redis.call('get', latch)
+    if seen and seen ~= 'entered' or not seen and note_of(owner, latch:match('.*:(.*)')) == 'ended' then
+      return k_not_held
+    end
+  end
+  if left > tonumber(lease) then
+    span = math.min(left, longest_of(owner, tonumber(lease), not is_string and tonumber(count) or nil))
+    most = span < left and span or nil
+  end
 end
+-- PEXPIRE comes first: it works even when the server is out of memory, and lets the script write. If no expiry
+-- may be set, deleting a field that cannot exist does the same.
 if left ~= -1 then
   redis.call('pexpire', lock, span)
-elseif latch ~= '' and not is_string then
+elseif is_latched then
   redis.call('hdel', lock, latch)
 end
-if latch ~= '' and not is_string then
-  --#include info.lua
-  local seen = redis.call('get', latch)
-  if seen and seen ~= 'entered' or not seen and note_of(owner, latch:match('.*:(.*)')) == 'ended' then return k_not_held end
+if is_latched then
   if not seen then redis.call('hincrby', lock, owner, 1) end
   redis.call('set', latch, 'entered', 'px', 2 * lease)
 end

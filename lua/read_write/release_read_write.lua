@@ -75,7 +75,7 @@ local function release_reader(holds)
     local left = redis.call('pttl', lock)
     hold_for(owner, holds - 1, span > 0 and span or left == -1 and memory or math.max(left, 1))
   end
-  local is_free, sooner = false, 0
+  local is_free, sooner = false
   if mode == 'read' then
     is_free, sooner = end_with_readers(is_last and keep > 0)
   else

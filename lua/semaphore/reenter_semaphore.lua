@@ -14,7 +14,6 @@ local channel = ''
 --#include info.lua
 --#include prolong_info.lua
 --#include publish.lua
---#include twin.lua
 --#include semaphore.lua
 -- An ended permit may still be in the set after its hold count was lost.
 if not has_permit(owner) then

@@ -11,7 +11,6 @@ local channel = ''
 --#include info.lua
 --#include prolong_info.lua
 --#include publish.lua
---#include twin.lua
 --#include semaphore.lua
 --#include longest.lua
 local is_held = has_permit(owner)

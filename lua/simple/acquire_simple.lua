@@ -21,6 +21,7 @@ if redis.call('exists', latch) == 1 then return {k_ended} end
 --#include restart.lua
 --#include publish.lua
 --#include crowd.lua
+--#include waiters.lua
 local run, up = server_run()
 if up then return {k_restarted, up} end
 
