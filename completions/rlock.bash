@@ -14,7 +14,7 @@ _rlock_options() {
     list) _rlock_opts="--stuck --simple $global" ;;
     doctor) _rlock_opts="--repair --dry-run $global" ;;
     evict) _rlock_opts="--dead -y --yes $global" ;;
-    fence | inspect-queue | config) _rlock_opts=$global ;;
+    fence | inspect-queue | config | completion) _rlock_opts=$global ;;
     watch) _rlock_opts="--until --for $global" ;;
     *) _rlock_opts="$global -V --version" ;;
   esac
@@ -215,7 +215,7 @@ _rlock_offer_operand() {
 }
 
 _rlock() {
-  local commands="exec acquire renew unlock evict fence inspect-queue list watch doctor config"
+  local commands="exec acquire renew unlock evict fence inspect-queue list watch doctor config completion"
   local _rlock_words _rlock_later _rlock_text _rlock_opts i
   local _rlock_command _rlock_operands _rlock_dashes _rlock_asked _rlock_can_ask
   COMPREPLY=()
@@ -271,6 +271,8 @@ _rlock() {
         if [[ $command == exec ]]; then values+=" --"; fi
       elif [[ -z $command ]]; then
         values=$commands
+      elif [[ $command == completion ]]; then
+        values="bash zsh fish"
       else
         _rlock_offer_operand "$current"
         return

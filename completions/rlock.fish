@@ -6,7 +6,7 @@ function __rlock_command
         switch $word
             case --
                 return 1
-            case exec acquire renew unlock evict fence inspect-queue list watch doctor config
+            case exec acquire renew unlock evict fence inspect-queue list watch doctor config completion
                 echo $word
                 return 0
         end
@@ -201,6 +201,8 @@ complete -c rlock -n '__rlock_in' -a list -d 'Show the locks on the server, one 
 complete -c rlock -n '__rlock_in' -a watch -d 'Follow locks live'
 complete -c rlock -n '__rlock_in' -a doctor -d 'Find and repair problems of the server and its locks'
 complete -c rlock -n '__rlock_in' -a config -d 'Show the settings and their sources'
+complete -c rlock -n '__rlock_in' -a completion -d 'Print the completion for a shell'
+complete -c rlock -n '__rlock_in completion' -a 'bash zsh fish'
 
 complete -c rlock -n __rlock_before_dashes -s r -l redis -x -d 'URL of the server'
 complete -c rlock -n __rlock_before_dashes -l timeout -x -d 'Time limit for connecting and one request together'

@@ -15,7 +15,6 @@
 #include "base/shell_quote.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/output/error_text.hpp"
-#include "cli/output/refusal_text.hpp"
 #include "cli/parsing/given_options.hpp"
 #include "cli/parsing/literal_words.hpp"
 #include "cli/taking/exported.hpp"
@@ -45,6 +44,7 @@ constexpr std::array k_commands = {
     Entry{"watch", "Follow locks live", set_up_watch},
     Entry{"doctor", "Find and repair problems of the server and its locks", set_up_doctor},
     Entry{"config", "Show the settings and their sources", set_up_config},
+    Entry{"completion", "Print the completion for a shell", set_up_completion},
     Entry{"__complete", "", set_up_complete},  // for the completions, and in no help text
 };
 

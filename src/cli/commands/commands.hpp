@@ -35,6 +35,7 @@ using Action = std::function<int()>;
 [[nodiscard]] Action set_up_doctor(OptionSet command, const Invocation& invocation);
 [[nodiscard]] Action set_up_watch(OptionSet command, const Invocation& invocation);
 [[nodiscard]] Action set_up_config(OptionSet command, const Invocation& invocation);
+[[nodiscard]] Action set_up_completion(OptionSet command, const Invocation& invocation);
 [[nodiscard]] Action set_up_complete(OptionSet command, const Invocation& invocation);
 
 // Says `text`, unless -q is given. Returns the exit status for a lock that is not held.

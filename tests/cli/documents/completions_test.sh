@@ -58,7 +58,7 @@ expect() {
 check() {
   local shell=$1
   label=$2
-  local all="acquire config doctor evict exec fence inspect-queue list renew unlock watch"
+  local all="acquire completion config doctor evict exec fence inspect-queue list renew unlock watch"
   expect "$shell" "exec" ex
   expect "$shell" "$all" ""
   expect "$shell" "$all" -r local: ""
@@ -72,6 +72,7 @@ check() {
   expect "$shell" "" unlock --on
   expect "$shell" "fair read reentrant semaphore simple write" acquire --kind ""
   expect "$shell" "always auto never" watch --color ""
+  expect "$shell" "bash fish zsh" completion ""
   expect "$shell" "" acquire --export fis
   expect "$shell" "" exec jo
   # Behind --, the command's own completion.
