@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "lock/kinds/fair/fair.hpp"
+#include "lock/kinds/fair.hpp"
 #include "lock/kinds/single_server_lock.hpp"
 #include "redis/subscription.hpp"
 

@@ -71,7 +71,7 @@ TESTS = [
     ("src/lock/words/owner.cpp", "unit.lock_words_owner"),
     ("src/lock/kinds/*", "redis.acquire redis.release redis.renew redis.reenter redis.sent_again cli.reentry "
                          "cli.kept cli.sent_again"),
-    ("src/lock/kinds/quorum/*", "cli.redlock cli.redlock_holds cli.redlock_fence cli.redlock_faults cli.redlock_hangs "
+    ("src/lock/kinds/quorum.*", "cli.redlock cli.redlock_holds cli.redlock_fence cli.redlock_faults cli.redlock_hangs "
                                 "cli.redlock_servers"),
     ("src/lock/servers/tally.cpp", "unit.lock_servers_tally cli.redlock cli.redlock_holds cli.redlock_faults "
                                    "cli.redlock_hangs cli.redlock_servers"),

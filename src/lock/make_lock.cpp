@@ -1,13 +1,14 @@
 #include "lock/make_lock.hpp"
 
-#include "lock/kinds/fair/fair.hpp"
-#include "lock/kinds/plain/plain.hpp"
-#include "lock/kinds/quorum/quorum.hpp"
-#include "lock/kinds/read_write/read_write.hpp"
-#include "lock/kinds/semaphore/semaphore.hpp"
-#include "lock/kinds/simple/simple.hpp"
+#include "base/error.hpp"
+#include "base/escape.hpp"
+#include "lock/kinds/fair.hpp"
+#include "lock/kinds/plain.hpp"
+#include "lock/kinds/quorum.hpp"
+#include "lock/kinds/read_write.hpp"
+#include "lock/kinds/semaphore.hpp"
+#include "lock/kinds/simple.hpp"
 #include "lock/words/key_names.hpp"
-#include "lock/words/refused.hpp"
 #include "lua_scripts.hpp"
 
 namespace rlock::lock {
@@ -32,9 +33,15 @@ Layout layout_of(const Wish& wish) {
 
 const std::string& owner_of(const Wish& wish) { return wish.hold ? wish.hold->owner : wish.owner; }
 
-// Throws Refused for what several independent servers cannot keep.
+// Throws Error (usage) for what several independent servers cannot keep.
 void check_for_quorum(const Wish& wish) {
-  if (traits_of(wish.kind).needs_one_server) throw Refused(wish.name, NeedsOneServer{wish.kind});
+  const KindTraits& kind = traits_of(wish.kind);
+  if (!kind.needs_one_server) return;
+  throw Error(ExitStatus::usage,
+              escape_for_terminal(wish.name) + ": several independent servers cannot keep a " +
+                  kind.name + (wish.kind == Kind::semaphore ? "" : " lock") +
+                  (wish.kind == Kind::fair ? ", because each has its own queue" : "") +
+                  ": give one server (-r)");
 }
 
 std::unique_ptr<Lock> make_quorum(const Wish& wish, std::size_t servers) {

@@ -25,7 +25,7 @@ struct Wish {
 };
 
 // Returns the lock of `owner`, to be asked through `session` or another with the same servers.
-// Throws Refused (usage) for a name that cannot be, and for what several servers cannot keep.
+// Throws Error (usage) for a name that cannot be, and for what several servers cannot keep.
 [[nodiscard]] std::unique_ptr<Lock> make_lock(const Wish& wish, const Session& session);
 
 // Returns as what kind of lock an owner holds a name: read, write or semaphore where the server

@@ -144,7 +144,7 @@ Servers::Sent Servers::of(const redis::ScriptCall& call) {
   return {std::string(call.script.name), call.keys, call.args};
 }
 
-// As a plain lock asks it (lock/kinds/single_server_lock.cpp, lock/kinds/plain/plain.cpp), where it
+// As a plain lock asks it (lock/kinds/single_server_lock.cpp, lock/kinds/plain.cpp), where it
 // is one of several.
 Servers::Sent Servers::sent(const Request& request) const {
   const std::string owner = owner_of(request.name);

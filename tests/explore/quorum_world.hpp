@@ -1,4 +1,4 @@
-// Three servers, and clients that keep a lock on a majority of them, as src/lock/kinds/quorum/
+// Three servers, and clients that keep a lock on a majority of them, as src/lock/kinds/quorum.cpp
 // does: every message to a server is a step of its own, and its answer may be lost.
 #pragma once
 

@@ -5,10 +5,10 @@
 
 #include <doctest/doctest.h>
 
-#include "lock/kinds/fair/fair.hpp"
-#include "lock/kinds/read_write/read_write.hpp"
-#include "lock/kinds/semaphore/semaphore.hpp"
-#include "lock/kinds/simple/simple.hpp"
+#include "lock/kinds/fair.hpp"
+#include "lock/kinds/read_write.hpp"
+#include "lock/kinds/semaphore.hpp"
+#include "lock/kinds/simple.hpp"
 #include "redis/lock_fixture.hpp"
 #include "support/script_calls.hpp"
 

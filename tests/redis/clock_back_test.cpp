@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "lock/inspection/repair.hpp"
-#include "lock/kinds/read_write/read_write.hpp"
-#include "lock/kinds/simple/simple.hpp"
+#include "lock/kinds/read_write.hpp"
+#include "lock/kinds/simple.hpp"
 #include "redis/fair_fixture.hpp"
 #include "redis/semaphore_fixture.hpp"
 

@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include "lock/kinds/fair/fair.hpp"
+#include "lock/kinds/fair.hpp"
 #include "redis/lock_fixture.hpp"
 #include "support/fair_lock.hpp"
 

@@ -8,9 +8,9 @@
 
 #include <doctest/doctest.h>
 
-#include "lock/kinds/fair/fair.hpp"
-#include "lock/kinds/read_write/read_write.hpp"
-#include "lock/kinds/simple/simple.hpp"
+#include "lock/kinds/fair.hpp"
+#include "lock/kinds/read_write.hpp"
+#include "lock/kinds/simple.hpp"
 #include "redis/lock_fixture.hpp"
 
 namespace rlock::test::fence {

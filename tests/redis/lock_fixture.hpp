@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "lock/inspection/breaking.hpp"
-#include "lock/kinds/plain/plain.hpp"
+#include "lock/kinds/plain.hpp"
 #include "lock/kinds/single_server_lock.hpp"
 #include "redis/client.hpp"
 #include "redis/url.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <variant>
 
-#include "lock/kinds/read_write/read_write.hpp"
+#include "lock/kinds/read_write.hpp"
 #include "redis/lock_fixture.hpp"
 
 namespace rlock::test::read_write {

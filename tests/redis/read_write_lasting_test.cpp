@@ -6,7 +6,6 @@
 
 #include "base/error.hpp"
 #include "lock/inspection/snapshot.hpp"
-#include "lock/words/refused.hpp"
 #include "redis/read_write_fixture.hpp"
 
 using namespace rlock;

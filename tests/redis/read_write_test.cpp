@@ -1,6 +1,6 @@
 // acquire_read.lua, acquire_write.lua, reenter_read_write.lua, renew_read_write.lua and
 // release_read_write.lua
-#include "lock/kinds/read_write/read_write.hpp"
+#include "lock/kinds/read_write.hpp"
 
 #include <string>
 #include <variant>
@@ -10,7 +10,6 @@
 
 #include "base/error.hpp"
 #include "lock/inspection/snapshot.hpp"
-#include "lock/words/refused.hpp"
 #include "redis/read_write_fixture.hpp"
 #include "redis/refusal.hpp"
 #include "support/resp.hpp"
@@ -178,7 +177,9 @@ TEST_CASE("a reader cannot become the writer: it is told so, and nothing changes
   SingleServerLock outer = a_reader("u:1");
   SingleServerLock inner = a_writer("u:1");
   CHECK(set.takes(outer));
-  (void)test::refusal_of<lock::ReaderAbove>([&] { return inner.reenter(set.client); });
+  CHECK(test::refusal_of([&] { return inner.reenter(set.client); }) ==
+        "job: a process above this one reads: a reader cannot become the writer (take the write "
+        "lock first)");
   CHECK(set.server.list({"HGETALL", "job"}) == Words{"mode", "read", "u:1", "1"});
   // Who holds nothing is not refused, but has to queue up as everybody else.
   SingleServerLock stranger = a_writer("u:2");

@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include "lock/kinds/semaphore/semaphore.hpp"
+#include "lock/kinds/semaphore.hpp"
 #include "redis/lock_fixture.hpp"
 #include "redis/refusal.hpp"
 #include "support/server.hpp"
@@ -40,9 +40,9 @@ inline bool takes(redis::Client& client, const std::string& owner, int permits) 
   return takes(semaphore, client);
 }
 
-// Returns what is found in place of the lock.
+// Returns why the lock is refused.
 inline std::string refusal(redis::Client& client, lock::SingleServerLock& lock) {
-  return refusal_of<lock::InUse>([&] { return lock.try_acquire(client, Join::no); }).found;
+  return refusal_of([&] { return lock.try_acquire(client, Join::no); });
 }
 
 inline long long now(const test::Server& server) {

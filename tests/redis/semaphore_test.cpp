@@ -6,7 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "base/error.hpp"
-#include "lock/kinds/simple/simple.hpp"
+#include "lock/kinds/simple.hpp"
 #include "lock/make_lock.hpp"
 #include "redis/lock_fixture.hpp"
 #include "redis/refusal.hpp"
@@ -159,8 +159,8 @@ TEST_CASE("semaphore: one whose side key cannot be written would have no end, an
   test::Server server;
   redis::Client client = client_of(server);
   server.command({"SET", k_info, "text"});
-  const auto refusal = test::refusal_of<lock::InUse>([&] { return takes(client, "u:1", 2); });
-  CHECK(refusal.found == "string in place of its side key");
+  CHECK(test::has(test::refusal_of([&] { return takes(client, "u:1", 2); }),
+                  "string in place of its side key"));
   CHECK(server.keys() == Words{k_info});
 }
 

@@ -8,9 +8,9 @@
 
 #include <doctest/doctest.h>
 
-#include "lock/kinds/fair/fair.hpp"
-#include "lock/kinds/read_write/read_write.hpp"
-#include "lock/kinds/semaphore/semaphore.hpp"
+#include "lock/kinds/fair.hpp"
+#include "lock/kinds/read_write.hpp"
+#include "lock/kinds/semaphore.hpp"
 #include "lua_scripts.hpp"
 #include "redis/lock_fixture.hpp"
 #include "redis/server_error.hpp"

@@ -1,5 +1,5 @@
 // acquire_simple.lua, and what release.lua, renew.lua and reenter.lua do with a string.
-#include "lock/kinds/simple/simple.hpp"
+#include "lock/kinds/simple.hpp"
 
 #include <cstdint>
 #include <string>

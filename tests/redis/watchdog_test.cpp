@@ -9,7 +9,7 @@
 
 #include <doctest/doctest.h>
 
-#include "lock/kinds/plain/plain.hpp"
+#include "lock/kinds/plain.hpp"
 #include "lock/kinds/single_server_lock.hpp"
 #include "redis/client.hpp"
 #include "redis/server_error.hpp"

@@ -4,7 +4,6 @@
 
 #include "base/escape.hpp"
 #include "base/wording.hpp"
-#include "cli/output/refusal_text.hpp"
 #include "cli/output/remedy.hpp"
 #include "cli/output/view_text.hpp"
 #include "lock/inspection/server_info.hpp"
@@ -68,10 +67,6 @@ bool is_of_server(const Error& error) {
 }
 
 std::string message_of(const Error& error, const Globals& globals) {
-  if (const auto* refused = dynamic_cast<const lock::Refused*>(&error)) {
-    const auto [sentence, what_to_do] = describe_refused(*refused);
-    return sentence + (what_to_do.empty() ? "" : ": " + what_to_do);
-  }
   if (const auto* refusal = dynamic_cast<const redis::ServerError*>(&error)) {
     if (refusal->lacks_unnamed_right()) {
       return refusal->what() + std::string("; to see which: ") +
@@ -82,7 +77,7 @@ std::string message_of(const Error& error, const Globals& globals) {
   if (const auto* refusal = dynamic_cast<const redis::TlsRefused*>(&error)) {
     return refusal->what() + std::string(advice(refusal->cause()));
   }
-  return sentence_of(error);
+  return error.what();
 }
 
 }  // namespace
@@ -95,6 +90,12 @@ std::string describe_error(const Error& error, const Globals& globals,
   };
   if (locks.empty() || !is_of_server(error) || std::ranges::any_of(locks, is_named)) return text;
   return first_of(escape_for_terminal(locks.front()), locks.size()) + ": " + text;
+}
+
+std::vector<std::string> news_of_absentees(const Globals& globals) {
+  using Which = lock::Absentees::Which;
+  if (globals.quiet) return {};
+  return globals.absentees->news(globals.verbose ? Which::all : Which::lasting);
 }
 
 }  // namespace rlock::cli

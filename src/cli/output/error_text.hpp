@@ -15,4 +15,8 @@ namespace rlock::cli {
 [[nodiscard]] std::string describe_error(const Error& error, const Globals& globals,
                                          const std::vector<std::string>& locks = {});
 
+// Returns the messages about servers of a quorum that take no part in it, one line each. Returns no
+// message twice. With -q, returns nothing. Only with -v, also reports servers that are down.
+[[nodiscard]] std::vector<std::string> news_of_absentees(const Globals& globals);
+
 }  // namespace rlock::cli

@@ -7,7 +7,7 @@
 #include "base/integer.hpp"
 #include "cli/parsing/option_set.hpp"
 #include "cli/settings/globals.hpp"
-#include "lock/kinds/fair/fair.hpp"
+#include "lock/kinds/fair.hpp"
 
 namespace rlock::cli {
 namespace {

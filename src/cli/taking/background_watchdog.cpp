@@ -11,7 +11,6 @@
 
 #include "base/duration.hpp"
 #include "base/percent.hpp"
-#include "cli/output/refusal_text.hpp"
 #include "cli/settings/globals.hpp"
 #include "cli/taking/held_locks.hpp"
 #include "lock/holding/listener.hpp"
@@ -157,11 +156,7 @@ BackgroundWatchdog::BackgroundWatchdog(const lock::Wish& wish, const lock::Sessi
                                        const process::Watched& caller)
     : process_(caller.handle,
                [&](const std::string& message, const std::function<void()>& started) {
-                 try {
-                   keep(wish, servers, message, caller.handle, started);
-                 } catch (const Error& error) {
-                   throw Error(error.status(), sentence_of(error));
-                 }
+                 keep(wish, servers, message, caller.handle, started);
                }) {}
 
 void BackgroundWatchdog::hand_over(const lock::Hold& hold) { process_.hand_over(to_message(hold)); }

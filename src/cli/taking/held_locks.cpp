@@ -9,7 +9,6 @@
 #include "base/escape.hpp"
 #include "base/wording.hpp"
 #include "cli/output/holder_text.hpp"
-#include "cli/output/refusal_text.hpp"
 #include "cli/terminal/message.hpp"
 
 namespace rlock::cli {
@@ -19,7 +18,12 @@ constexpr const char* k_not_renewable = "it cannot be renewed: ";
 
 std::string describe(const lock::Watchdog::Verdict& verdict) {
   if (verdict.kind == lock::Watchdog::Verdict::Kind::lost) return k_not_ours;
-  return verdict.why ? sentence_of(verdict.why) : "no time was left to renew it";
+  if (!verdict.why) return "no time was left to renew it";
+  try {
+    std::rethrow_exception(verdict.why);
+  } catch (const std::exception& error) {
+    return error.what();
+  }
 }
 
 }  // namespace
@@ -32,7 +36,7 @@ void HeldLocks::add(HeldLock held) {
   const auto next = std::ranges::find_if(
       entries_, [&](const Entry& entry) { return entry.lock->name() > held.lock->name(); });
   entries_.insert(next, {std::move(held)});
-  options_.on_end_moved(first_end());
+  options_.on_end_moved(first_end(guard));
 }
 
 void HeldLocks::start_watchdog(Use use) {
@@ -59,7 +63,7 @@ void HeldLocks::watch(Use use) {
   } catch (const std::system_error& error) {
     failure_ = "no thread can be started to renew it: " + error.code().message();
   } catch (const Error& error) {
-    failure_ = k_not_renewable + sentence_of(error);
+    failure_ = std::string(k_not_renewable) + error.what();
   }
   throw Error(ExitStatus::unavailable, names() + ": " + failure_);
 }
@@ -87,19 +91,19 @@ bool HeldLocks::is_lost() const {
   if (watchdog_ && watchdog_->verdict()) return true;
   const std::lock_guard guard(mutex_);
   return std::ranges::any_of(
-      entries_, [&](const Entry& entry) { return BootClock::now() >= last_moment(entry); });
+      entries_, [&](const Entry& entry) { return BootClock::now() >= last_moment(entry, guard); });
 }
 
-TimePoint HeldLocks::last_moment(const Entry& entry) const {
+TimePoint HeldLocks::last_moment(const Entry& entry, const Guard& /*guard*/) const {
   return lock::last_moment(entry.hold.deadline, entry.hold.lease, options_.reserve());
 }
 
 TimePoint HeldLocks::end() const {
   const std::lock_guard guard(mutex_);
-  return first_end();
+  return first_end(guard);
 }
 
-TimePoint HeldLocks::first_end() const {
+TimePoint HeldLocks::first_end(const Guard& /*guard*/) const {
   TimePoint first = TimePoint::max();
   for (const Entry& entry : entries_) first = std::min(first, entry.hold.deadline);
   return first;
@@ -109,7 +113,7 @@ TimePoint HeldLocks::loss_time() const {
   const std::lock_guard guard(mutex_);
   TimePoint first = TimePoint::max();
   for (const Entry& entry : entries_) {
-    if (!options_.renew || !entry.is_kept) first = std::min(first, last_moment(entry));
+    if (!options_.renew || !entry.is_kept) first = std::min(first, last_moment(entry, guard));
   }
   return first;
 }
@@ -126,7 +130,7 @@ void HeldLocks::report_loss(const std::string& otherwise) const {
     }
     const std::lock_guard guard(mutex_);
     const bool is_renewed = options_.renew && entry.is_kept;
-    const TimePoint end = is_renewed ? entry.hold.deadline : last_moment(entry);
+    const TimePoint end = is_renewed ? entry.hold.deadline : last_moment(entry, guard);
     if (BootClock::now() < end) return std::nullopt;
     return failure_.empty() ? "its lease has ended" : failure_;
   };
@@ -173,7 +177,7 @@ HeldLocks::Released HeldLocks::release(Milliseconds keep) noexcept {
     } catch (const std::exception& error) {
       is_one_left_ = true;
       if (BootClock::now() < entry->hold.deadline) {
-        say(not_released + sentence_of(error));
+        say(not_released + error.what());
       } else {
         released.ended.push_back(entry->lock->name());
       }
@@ -201,7 +205,7 @@ void HeldLocks::note_end(const lock::Lock& lock, TimePoint when) {
   for (Entry& entry : entries_) {
     if (entry.lock.get() == &lock) entry.hold.deadline = when;
   }
-  options_.on_end_moved(first_end());
+  options_.on_end_moved(first_end(guard));
 }
 
 }  // namespace rlock::cli

@@ -75,8 +75,9 @@ class HeldLocks {
     bool is_kept = false;  // the watchdog renews it
   };
 
-  [[nodiscard]] TimePoint first_end() const;                      // with the mutex
-  [[nodiscard]] TimePoint last_moment(const Entry& entry) const;  // with the mutex
+  using Guard = std::lock_guard<std::mutex>;  // of mutex_
+  [[nodiscard]] TimePoint first_end(const Guard& guard) const;
+  [[nodiscard]] TimePoint last_moment(const Entry& entry, const Guard& guard) const;
   [[nodiscard]] std::string names() const;  // such as "a and 1 more"; there is one at least
   void note_end(const lock::Lock& lock, TimePoint when);
   void watch(Use use);

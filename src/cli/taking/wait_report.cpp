@@ -10,8 +10,8 @@
 #include "base/process_identity.hpp"
 #include "base/shell_quote.hpp"
 #include "base/wording.hpp"
+#include "cli/output/error_text.hpp"
 #include "cli/output/holder_text.hpp"
-#include "cli/output/refusal_text.hpp"
 #include "cli/output/remedy.hpp"
 #include "cli/terminal/message.hpp"
 #include "lock/words/held.hpp"
@@ -92,7 +92,7 @@ void WaitReport::warn(const std::string& text) {
 }
 
 void WaitReport::tell_outage(const Error& error) {
-  if (globals_.verbose) warn("still waiting: " + sentence_of(error));
+  if (globals_.verbose) warn(std::string("still waiting: ") + error.what());
 }
 
 void WaitReport::tell_absentees() {

@@ -9,7 +9,6 @@
 #include "base/duration.hpp"
 #include "base/quiet_thread.hpp"
 #include "base/shell_quote.hpp"
-#include "cli/output/refusal_text.hpp"
 #include "cli/output/remedy.hpp"
 #include "cli/output/view_text.hpp"
 #include "lock/words/key_names.hpp"
@@ -128,7 +127,7 @@ void LockWatcher::bear(const Error& error) {
   subscription_.reset();
   client_.disconnect();
   const bool begins = !away_since_;
-  const std::string why = sentence_of(error);
+  const std::string why = error.what();
   if (!begins && away_why_ == why) return;
   if (begins) away_since_ = asked_;  // what was asked then has had no answer
   away_why_ = why;

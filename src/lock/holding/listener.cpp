@@ -34,7 +34,7 @@ Listener::Listener(Session& session, const Channel& channel)
              needed_;
     };
     const auto votes = ballot_->wait({TimePoint::max(), session.wake_fd()}, is_enough);
-    if (!is_enough(votes)) throw_too_few(failures_of(votes), majority, Purpose::listen);
+    if (!is_enough(votes)) throw_too_few(failures_of(votes), majority, "listen");
     adopt();
   }
 }

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/duration.hpp"
 #include "base/random.hpp"
 #include "lock/holding/listener.hpp"
-#include "lock/servers/failed.hpp"
 #include "lock/servers/outage.hpp"
 #include "lua_limits.hpp"
 
@@ -171,7 +171,8 @@ class Wait {
 
   [[noreturn]] void give_up_late() {
     give_back();
-    throw Failed(session_.display(), SlowAnswers{lock_.lease()});
+    throw redis::Unavailable(session_.display() + ": answers take longer than the lease of " +
+                             format_duration(lock_.lease()));
   }
 
   // Returns when it is time to ask again. Returns at once after it has subscribed: the lock may

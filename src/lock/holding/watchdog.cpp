@@ -17,7 +17,7 @@ void Watchdog::keep(const Lock& lock, const Hold& hold) {
   {
     const std::lock_guard guard(mutex_);
     kept_.push_back({&lock, hold, next_renewal(lock, hold, hold.deadline - hold.lease)});
-    set_alarm();
+    set_alarm(guard);
   }
   if (thread_.joinable()) return;
   try {
@@ -37,7 +37,7 @@ void Watchdog::check() {
   const std::lock_guard guard(mutex_);
   const TimePoint now = BootClock::now();
   for (Kept& kept : kept_) kept.asked = kept.due = now;
-  if (!kept_.empty()) set_alarm();
+  if (!kept_.empty()) set_alarm(guard);
 }
 
 // The reserved time can be long (a search through many processes). Renew early enough all the same.
@@ -186,14 +186,14 @@ Watchdog::Kept& Watchdog::next() {
   while (true) {
     {
       const std::lock_guard guard(mutex_);
-      Kept& next = set_alarm();
+      Kept& next = set_alarm(guard);
       if (BootClock::now() >= next.due) return next;
     }
     static_cast<void>(redis::wait_for(alarm_.fd(), POLLIN, {TimePoint::max(), stop_.fd()}));
   }
 }
 
-Watchdog::Kept& Watchdog::set_alarm() {
+Watchdog::Kept& Watchdog::set_alarm(const Guard& /*guard*/) {
   Kept& next = *std::ranges::min_element(kept_, {}, &Kept::due);
   alarm_.set(next.due);
   return next;

@@ -87,8 +87,9 @@ class Watchdog {
   void set_due(Kept& kept, TimePoint when);
   // Notes that the answer to a request of `sent` confirmed the lock.
   void note_answer(Kept& kept, TimePoint sent);
-  // Sets the alarm for the lock that is due first, and returns it. Call it with the mutex held.
-  Kept& set_alarm();
+  using Guard = std::lock_guard<std::mutex>;  // of mutex_
+  // Sets the alarm for the lock that is due first, and returns it.
+  Kept& set_alarm(const Guard& guard);
 
   Options options_;
   Session* session_ = nullptr;  // the session of `use`; null: the thread makes its own

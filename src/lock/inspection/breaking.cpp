@@ -7,7 +7,7 @@
 #include "lock/servers/question.hpp"
 #include "lock/words/key_names.hpp"
 #include "lock/words/owner_info.hpp"
-#include "lock/words/refused.hpp"
+#include "lock/words/wrong_kind.hpp"
 #include "lua_scripts.hpp"
 #include "redis/server_error.hpp"
 
@@ -31,13 +31,13 @@ redis::Reply run_once(redis::Client& client, const redis::ScriptCall& call, cons
   return reply;
 }
 
-// Throws Refused if a lock that was found, and not broken, may be an application's hash.
+// Throws doubtful_hash if a lock that was found, and not broken, may be an application's hash.
 void check_hash(const Key& lock, const lua::breaking::Found& found) {
   if (found.outcome == "broken") return;
   for (std::size_t i = 0; i + 2 < found.holders.size(); i += 3) {
     const bool is_told = !found.holders[i + 2].as_text().empty();
     if (is_told || looks_like_field_owner(found.holders[i].as_text())) continue;
-    throw Refused(lock, NotALock{"hash", NotALock::If::hash});
+    throw doubtful_hash(lock);
   }
 }
 
@@ -126,9 +126,11 @@ Breaking request(redis::Client& client, const std::string& name, Breakable what,
                           ? break_lock_or_semaphore(client, keys, task, expected, unanswered)
                           : break_it(client, keys, what, task, expected, unanswered);
   if (const auto* other = std::get_if<lua::breaking::InUse>(&answer)) {
-    const bool is_string = what != Breakable::simple && other->kind == "string";
-    throw Refused(name,
-                  NotALock{other->kind, is_string ? NotALock::If::simple : NotALock::If::never});
+    const Error error = not_a_lock(name, other->kind);
+    if (what == Breakable::simple || other->kind != "string") throw error;
+    throw Error(error.status(),
+                error.what() + std::string(": if it is a lock, and no semaphore that nobody "
+                                           "holds, --kind simple breaks it"));
   }
   const auto& reply = std::get<lua::breaking::Found>(answer);
   Breaking breaking;
@@ -207,7 +209,7 @@ std::optional<Eviction> evict(redis::Client& client, const std::string& name,
                               .waiter = waiter};
   const auto answer = lua::evict::read(run_once(client, call, latch, unanswered));
   if (const auto* other = std::get_if<lua::evict::InUse>(&answer)) {
-    throw Refused(name, NotALock{other->kind});
+    throw not_a_lock(name, other->kind);
   }
   const auto* evicted = std::get_if<lua::evict::Evicted>(&answer);
   if (evicted == nullptr) return std::nullopt;
@@ -244,7 +246,7 @@ DeadEvictions evict_dead(redis::Client& client, const std::string& name,
                                        .gone = gone};
       const auto answer = lua::evict_dead::read(run_once(client, call, latch, unanswered));
       if (const auto* other = std::get_if<lua::evict_dead::InUse>(&answer)) {
-        throw Refused(name, NotALock{other->kind});
+        throw not_a_lock(name, other->kind);
       }
       const auto& looked = std::get<lua::evict_dead::Looked>(answer);
       all.evicted += static_cast<std::size_t>(looked.evicted);

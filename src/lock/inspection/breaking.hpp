@@ -34,8 +34,8 @@ struct Breaking {
 };
 
 // All functions throw redis::Unavailable, redis::ServerError, redis::ProtocolError,
-// redis::Interrupted, and Refused if the name is not a lock. They need a client for large replies,
-// because a lock can have many readers.
+// redis::Interrupted, and Error (wrong_kind) if the name is not a lock. They need a client for
+// large replies, because a lock can have many readers.
 
 // Returns the lock and its holders. Changes nothing.
 [[nodiscard]] FoundLock look_at(redis::Client& client, const std::string& name, Breakable what);

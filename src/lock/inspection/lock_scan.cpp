@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "base/glob.hpp"
-#include "lock/servers/failed.hpp"
 #include "lua_scripts.hpp"
+#include "redis/server_error.hpp"
 
 namespace rlock::lock {
 namespace {
@@ -30,7 +30,8 @@ std::vector<std::string> LockScan::next() {
   // A restart changes the order of the keys. The cursors would then skip some.
   const auto run = items[k_run].as_optional_text();
   if (steps_ > 0 && run != run_) {
-    throw Failed(client_.options().endpoint.display(), CutOff{});
+    throw redis::Unavailable(client_.options().endpoint.display() +
+                             ": restarted while it was searched");
   }
   run_ = run;
   cursors_.clear();

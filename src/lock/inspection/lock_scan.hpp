@@ -29,7 +29,7 @@ class LockScan {
   [[nodiscard]] bool is_done() const noexcept { return is_done_; }
 
   // Looks at some more keys. Returns new names, each once a scan. Take a snapshot to learn the kind
-  // of each, or that there is no lock. Throws as redis::Client::run, and Failed if the
+  // of each, or that there is no lock. Throws as redis::Client::run, and redis::Unavailable if the
   // server was restarted since the last step, because its cursors are then void.
   [[nodiscard]] std::vector<std::string> next();
 

@@ -11,7 +11,6 @@
 
 #include "base/clock.hpp"
 #include "lock/inspection/server_info.hpp"
-#include "lock/words/code_of.hpp"
 #include "lock/words/owner.hpp"
 
 namespace rlock::lock {
@@ -180,5 +179,11 @@ using Problem =
                  MembersWithoutScore, ScoresWithoutMember, DeadlinesFarAhead, BadToken,
                  TokenTooHigh, TokenExpires, TokenBehind, EndedPermits, PermitsDiffer,
                  LeakedLatches, LastingInfo, SleepingWaiter, UnknownWaiters>;
+
+// Returns the `k_code` of the facts.
+template <typename... Facts>
+[[nodiscard]] std::string code_of(const std::variant<Facts...>& facts) {
+  return std::visit([](const auto& one) { return one.k_code; }, facts);
+}
 
 }  // namespace rlock::lock

@@ -31,7 +31,7 @@ enum class Release { freed, still_held, not_held };
 
 // Every request may be sent again after a lost reply: it counts once. All requests throw
 // redis::Unavailable, redis::ServerError, redis::ProtocolError and redis::Interrupted. They throw
-// Refused (wrong_kind) if another kind of lock uses the name.
+// Error (wrong_kind) if another kind of lock uses the name.
 class Lock {
  public:
   Lock() = default;

@@ -4,12 +4,13 @@
 #include <cstdint>
 
 #include "base/error.hpp"
+#include "base/escape.hpp"
 #include "base/random.hpp"
-#include "lock/servers/failed.hpp"
+#include "base/wording.hpp"
 #include "lock/servers/restart.hpp"
 #include "lock/words/owner_info.hpp"
-#include "lock/words/refused.hpp"
 #include "lock/words/token.hpp"
+#include "lock/words/wrong_kind.hpp"
 #include "lua_limits.hpp"
 #include "redis/server_error.hpp"
 
@@ -54,7 +55,14 @@ SingleServerLock::SingleServerLock(Layout layout, std::string owner, const About
     owner_.resize(owner_.size() - layout_.owner_ending.size());
   }
   if (!traits().has_tokens && terms.fencing != Fencing::off) {
-    throw Refused(name(), NoTokens{kind()});
+    throw Error(ExitStatus::usage,
+                escape_for_terminal(name()) +
+                    (kind() == Kind::read
+                         ? ": a reader has no fencing token: the next reader's token would outdate "
+                           "it while both hold the lock"
+                         : ": a semaphore has no fencing tokens: the newest one would shut out the "
+                           "other holders") +
+                    ": leave out --fence");
   }
 }
 
@@ -174,10 +182,10 @@ std::variant<Hold, Busy> SingleServerLock::request(redis::Client& client, Join j
     return taken;
   }
   if (const auto* other = std::get_if<lua::taking::InUse>(&answer)) {
-    throw Refused(name(), InUse{other->kind});
+    throw in_use(name(), other->kind);
   }
   if (const auto* none = std::get_if<lua::taking::NoToken>(&answer)) {
-    throw Refused(name(), NoCounter{none->why});
+    throw no_counter(name(), none->why);
   }
   if (const auto* restarted = std::get_if<lua::taking::Restarted>(&answer)) {
     check_restart(client, Milliseconds(restarted->up), terms);
@@ -214,7 +222,9 @@ void SingleServerLock::check_replicas(redis::Client& client, int needed) {
     throw;
   }
   start_afresh();
-  throw Failed(client.options().endpoint.display(), TooFewReplicas{found, needed});
+  throw redis::Unavailable(client.options().endpoint.display() + ": the lock is on " +
+                           plural(static_cast<std::size_t>(found), "replica") +
+                           ", and must be on " + std::to_string(needed) + ": given back");
 }
 
 std::optional<Hold> SingleServerLock::reenter(redis::Client& client) {
@@ -224,9 +234,14 @@ std::optional<Hold> SingleServerLock::reenter(redis::Client& client) {
   const TimePoint asked = BootClock::now();
   const auto answer = lua::reentering::read(run(client, layout_.reenter(asker(), memory)));
   if (const auto* none = std::get_if<lua::reentering::NoToken>(&answer)) {
-    throw Refused(name(), NoCounter{none->why});
+    throw no_counter(name(), none->why);
   }
-  if (std::holds_alternative<lua::reentering::Reads>(answer)) throw Refused(name(), ReaderAbove{});
+  if (std::holds_alternative<lua::reentering::Reads>(answer)) {
+    throw Error(ExitStatus::usage,
+                escape_for_terminal(name()) +
+                    ": a process above this one reads: a reader cannot become the writer (take "
+                    "the write lock first)");
+  }
   const auto* entered = std::get_if<lua::reentering::Entered>(&answer);
   if (entered == nullptr) return std::nullopt;
   standing_ = entered->is_uncounted == 1 ? Standing::nested : Standing::reentered;

@@ -19,7 +19,7 @@ namespace rlock::lock {
 // its own client or session.
 class SingleServerLock final : public Lock {
  public:
-  // Throws Refused (usage) if the name is not valid, or a token is wanted and the kind has none.
+  // Throws Error (usage) if the name is not valid, or a token is wanted and the kind has none.
   SingleServerLock(Layout layout, std::string owner, const About& about, const Terms& terms);
 
   [[nodiscard]] const std::string& name() const noexcept override { return layout_.keys.lock; }
@@ -87,7 +87,7 @@ class SingleServerLock final : public Lock {
   [[nodiscard]] std::variant<Hold, Busy> request(redis::Client& client, Join join,
                                                  const Terms& terms);
   [[nodiscard]] Busy explain(const lua::taking::Busy& reply) const;
-  // Unless enough replicas have the lock: releases it, and throws Failed.
+  // Unless enough replicas have the lock: releases it, and throws Unavailable.
   void check_replicas(redis::Client& client, int needed);
   [[nodiscard]] redis::Reply run(redis::Client& client, const redis::ScriptCall& call);
   [[nodiscard]] Asker asker(const Terms& terms) const;

@@ -6,6 +6,17 @@
 #include "redis/server_error.hpp"
 
 namespace rlock::lock {
+namespace {
+
+// Users count servers from 1.
+std::string describe_server(std::size_t server) { return "server " + std::to_string(server + 1); }
+
+std::string describe_absence(std::size_t server, const std::string& url, const std::string& why) {
+  return describe_server(server) + (why.find(url) == std::string::npos ? " (" + url + ")" : "") +
+         " takes no part: " + why;
+}
+
+}  // namespace
 
 void Absentees::set_name(std::size_t server, const std::string& url) {
   const std::lock_guard guard(mutex_);
@@ -19,7 +30,7 @@ std::exception_ptr Absentees::note_failure(std::size_t server) {
     const Which kind = error.is_temporary() ? Which::all : Which::lasting;
     const std::lock_guard guard(mutex_);
     notes_.try_emplace({server, kind},
-                       Kept{Absence{server, names_[server], std::current_exception()}});
+                       Kept{describe_absence(server, names_[server], error.what())});
   } catch (...) {  // the session ends
   }
   return std::current_exception();
@@ -30,7 +41,8 @@ void Absentees::note_run(std::size_t server, const std::string& run) {
   runs_[server] = run;
   for (const auto& [other, its_run] : runs_) {
     if (other == server || its_run != run) continue;
-    twins_ = Twins{std::min(server, other), std::max(server, other)};
+    twins_ = describe_server(std::min(server, other)) + " and " +
+             describe_server(std::max(server, other)) + " are one and the same";
     notes_.try_emplace({server, Which::lasting}, Kept{*twins_});
   }
 }
@@ -43,14 +55,14 @@ void Absentees::ask_run(std::size_t server, redis::Client& client) {
   note_run(server, run);
 }
 
-std::optional<Twins> Absentees::twins() {
+std::optional<std::string> Absentees::twins() {
   const std::lock_guard guard(mutex_);
   return twins_;
 }
 
-std::vector<Absentees::Note> Absentees::news(Which which) {
+std::vector<std::string> Absentees::news(Which which) {
   const std::lock_guard guard(mutex_);
-  std::vector<Note> news;
+  std::vector<std::string> news;
   for (auto& [key, kept] : notes_) {
     const auto& [server, kind] = key;
     if (kept.is_told || (kind == Which::all && which == Which::lasting)) continue;

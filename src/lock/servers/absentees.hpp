@@ -9,20 +9,11 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
-#include "lock/words/refused.hpp"
 #include "redis/client.hpp"
 
 namespace rlock::lock {
-
-// A server that takes no part, counted from 0, and the Error that it met first.
-struct Absence {
-  std::size_t server;
-  std::string url;
-  std::exception_ptr why;
-};
 
 // Thread-safe: all sessions of a run share one.
 class Absentees {
@@ -45,16 +36,15 @@ class Absentees {
   // redis::Client::command, and redis::ServerError if the user may not ask for the run.
   void ask_run(std::size_t server, redis::Client& client);
 
-  // Returns two twins, or nothing if none were found.
-  [[nodiscard]] std::optional<Twins> twins();
+  // Returns which two servers are twins, as a sentence, or nothing if none were found.
+  [[nodiscard]] std::optional<std::string> twins();
 
-  // Returns the notes that no earlier call returned.
-  using Note = std::variant<Absence, Twins>;
-  [[nodiscard]] std::vector<Note> news(Which which);
+  // Returns the notes that no earlier call returned, a sentence each.
+  [[nodiscard]] std::vector<std::string> news(Which which);
 
  private:
   struct Kept {
-    Note note;
+    std::string note;
     bool is_told = false;
   };
 
@@ -62,7 +52,7 @@ class Absentees {
   std::map<std::pair<std::size_t, Which>, Kept> notes_;
   std::map<std::size_t, std::string> names_;
   std::map<std::size_t, std::string> runs_;  // the last run of each server
-  std::optional<Twins> twins_;
+  std::optional<std::string> twins_;
 };
 
 }  // namespace rlock::lock

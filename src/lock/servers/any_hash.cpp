@@ -6,7 +6,7 @@
 #include "lock/servers/ballot.hpp"
 #include "lock/words/key_names.hpp"
 #include "lock/words/owner.hpp"
-#include "lock/words/refused.hpp"
+#include "lock/words/wrong_kind.hpp"
 #include "redis/server_error.hpp"
 
 namespace rlock::lock {
@@ -39,7 +39,7 @@ void refuse_any_hash(Session& session, const std::string& name, const std::strin
     const auto votes = ballot.wait({TimePoint::max(), session.wake_fd()}, k_for_all);
     is_found = count_answers(votes, true) > 0;
   }
-  if (is_found) throw Refused(name, NotALock{"hash", NotALock::If::hash});
+  if (is_found) throw doubtful_hash(name);
 }
 
 }  // namespace rlock::lock

@@ -5,8 +5,8 @@
 #include "lock/servers/ballot.hpp"
 #include "lock/servers/tally.hpp"
 #include "lock/words/key_names.hpp"
-#include "lock/words/refused.hpp"
 #include "lock/words/token.hpp"
+#include "lock/words/wrong_kind.hpp"
 #include "lua_scripts.hpp"
 
 namespace rlock::lock {
@@ -66,9 +66,10 @@ TokenCheck ask_all(Session& session, const std::string& name, std::int64_t token
     return find(votes, Verdict::not_drawn).value_or(TokenCheck{Verdict::no_counter, ""});
   }
   if (const std::size_t lost = count(votes, Verdict::no_counter); lost > 0) {
-    failures.push_back(std::make_exception_ptr(Failed("", LostCounters{lost})));
+    failures.push_back(std::make_exception_ptr(
+        redis::Unavailable(std::to_string(lost) + " without a counter, which may have been lost")));
   }
-  throw_too_few(failures, majority, Purpose::check_token);
+  throw_too_few(failures, majority, "check the token");
 }
 
 }  // namespace
@@ -77,7 +78,7 @@ TokenCheck check_token(redis::Client& client, const std::string& name, std::int6
   const auto answer = lua::check_token::read(
       client.run(lua::check_token::Call{.token = KeyNames(name).token, .checked = token}));
   if (const auto* none = std::get_if<lua::check_token::NoToken>(&answer)) {
-    throw Refused(name, NoCounter{none->why});
+    throw no_counter(name, none->why);
   }
   if (const auto* stale = std::get_if<lua::check_token::Stale>(&answer)) {
     return {Verdict::stale, stale->highest};
@@ -101,7 +102,7 @@ bool raise_token(redis::Client& client, const std::string& name, const std::stri
   const auto answer = lua::raise_token::read(client.run(lua::raise_token::Call{
       .lock = keys.lock, .info = keys.info, .token = keys.token, .owner = owner, .raised = token}));
   if (const auto* none = std::get_if<lua::raise_token::NoToken>(&answer)) {
-    throw Refused(name, NoCounter{none->why});
+    throw no_counter(name, none->why);
   }
   return std::holds_alternative<lua::raise_token::Raised>(answer);
 }

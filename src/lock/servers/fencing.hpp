@@ -19,7 +19,7 @@ struct TokenCheck {
 };
 
 // check_token and raise_token may be sent again: they count once. They throw as redis::Client::run,
-// and Refused if the counter key is not a counter.
+// and no_counter if the counter key is not a counter.
 
 // Accepts `token` if it is the highest that was drawn for the lock `name`. Changes nothing.
 [[nodiscard]] TokenCheck check_token(redis::Client& client, const std::string& name,
@@ -27,7 +27,7 @@ struct TokenCheck {
 
 // Asks the only server, or several. Several servers accept a token if one of them has it as its
 // highest, and a majority, or all that there are, knows of no higher one. It is stale if that has
-// become impossible and a server knows a higher one. Throws Refused (usage) if two of the servers
+// become impossible and a server knows a higher one. Throws Error (usage) if two of the servers
 // are twins.
 [[nodiscard]] TokenCheck check_token(Session& session, const std::string& name, std::int64_t token);
 

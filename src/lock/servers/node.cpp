@@ -3,7 +3,7 @@
 #include <system_error>
 
 #include "base/quiet_thread.hpp"
-#include "lock/servers/failed.hpp"
+#include "redis/server_error.hpp"
 
 namespace rlock::lock {
 
@@ -27,7 +27,8 @@ void Node::post(Job job) {
     try {
       thread_ = start_quiet_thread([this] { run(); });
     } catch (const std::system_error& error) {
-      throw Failed(client_.options().endpoint.display(), NoThread{error.what()});
+      throw redis::Unavailable("cannot start a thread to ask " +
+                               client_.options().endpoint.display() + ": " + error.what());
     }
   }
   jobs_.push_back(std::move(job));

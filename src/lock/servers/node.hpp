@@ -31,7 +31,7 @@ class Node {
   void stop() noexcept;
 
   // Queues `job` for the thread. Its requests cannot overtake those of earlier jobs. Thread-safe.
-  // Throws Failed, and drops the job, if the thread cannot be started. Then this node
+  // Throws redis::Unavailable, and drops the job, if the thread cannot be started. Then this node
   // has never done a job.
   void post(Job job);
 

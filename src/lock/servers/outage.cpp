@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "lock/servers/failed.hpp"
+#include "lock/servers/restart.hpp"
 #include "redis/socket.hpp"
 
 namespace rlock::lock {

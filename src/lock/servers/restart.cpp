@@ -1,6 +1,8 @@
 #include "lock/servers/restart.hpp"
 
-#include "lock/servers/failed.hpp"
+#include <algorithm>
+
+#include "base/duration.hpp"
 
 namespace rlock::lock {
 
@@ -11,7 +13,24 @@ bool is_set_to(const redis::Reply& reply, const char* value) {
          reply.items[1].text == value;
 }
 
+// Servers report whole seconds.
+Milliseconds left_of(Milliseconds up, Milliseconds delay) {
+  return std::max(delay - up, Milliseconds(1000));
+}
+
 }  // namespace
+
+std::string describe_restart(Milliseconds delay) {
+  return "may have started within the last " + format_duration(delay) +
+         " and may have forgotten a lock";
+}
+
+JustStarted::JustStarted(const std::string& server, Milliseconds up, Milliseconds delay)
+    : Restarted(server + ": " + describe_restart(delay) + ": no vote for another " +
+                format_duration(left_of(up, delay))),
+      server_(server),
+      delay_(delay),
+      left_(left_of(up, delay)) {}
 
 void check_restart(redis::Client& client, Milliseconds up, const Terms& terms) {
   const auto replies = client.commands({{"CONFIG", "GET", "appendonly"},
@@ -23,7 +42,7 @@ void check_restart(redis::Client& client, Milliseconds up, const Terms& terms) {
       is_set_to(replies[2], "no")) {
     return;
   }
-  throw Restarted(client.options().endpoint.display(), JustStarted{up, *terms.restart_delay});
+  throw JustStarted(client.options().endpoint.display(), up, *terms.restart_delay);
 }
 
 }  // namespace rlock::lock

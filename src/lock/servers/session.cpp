@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "lock/servers/ballot.hpp"
-#include "lock/words/refused.hpp"
 #include "redis/likeness.hpp"
 
 namespace rlock::lock {
@@ -40,7 +39,9 @@ Session::Session(const SessionOptions& options)
 }
 
 void Session::refuse_twins() const {
-  if (const auto twins = absentees_->twins()) throw Refused(display_, *twins);
+  if (const auto twins = absentees_->twins()) {
+    throw Error(ExitStatus::usage, *twins + " (" + display_ + "): name each server once (-r)");
+  }
 }
 
 void Session::settle() {

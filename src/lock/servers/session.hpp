@@ -42,7 +42,7 @@ class Session {
 
   // Returns whether two of the servers may be twins. Only their answers can tell.
   [[nodiscard]] bool has_look_alikes() const noexcept { return has_look_alikes_; }
-  // Throws Refused if twins were found among the servers.
+  // Throws Error (usage) if twins were found among the servers.
   void refuse_twins() const;
   // Returns the notes about servers that fail.
   [[nodiscard]] const std::shared_ptr<Absentees>& absentees() const noexcept { return absentees_; }

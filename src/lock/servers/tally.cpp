@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 
+#include "base/duration.hpp"
+#include "base/words.hpp"
+#include "lock/servers/restart.hpp"
 #include "redis/server_error.hpp"
 
 namespace rlock::lock {
@@ -36,6 +40,35 @@ Reasons reasons_of(const std::vector<std::exception_ptr>& failures) {
   return reasons;
 }
 
+// Returns the end of a message: each failure's sentence once, and one for all servers that have
+// just started. If these have enough votes, of which `missing` are missing, it says when to try
+// again.
+std::string describe(const std::vector<std::exception_ptr>& failures, std::size_t missing) {
+  std::set<std::string> texts;
+  std::vector<std::string> started;
+  std::vector<Milliseconds> waits;
+  Milliseconds delay{0};
+  for (const std::exception_ptr& failure : failures) {
+    try {
+      std::rethrow_exception(failure);
+    } catch (const JustStarted& error) {
+      started.push_back(error.server());
+      waits.push_back(error.time_left());
+      delay = error.delay();
+    } catch (const Error& error) {
+      texts.insert(error.what());
+    } catch (const redis::Interrupted&) {  // the session ends
+    }
+  }
+  std::ranges::sort(waits);
+  if (!started.empty()) {
+    texts.insert(join(started, ", ") + ": " + describe_restart(delay) + ": no vote yet");
+  }
+  std::string text = texts.empty() ? "" : ": " + join({texts.begin(), texts.end()}, "; ");
+  if (missing == 0 || waits.size() < missing) return text;
+  return text + "; try again in " + format_duration(waits[missing - 1]);
+}
+
 }  // namespace
 
 Refusal add_up(std::vector<Busy> refusals, std::size_t granted,
@@ -51,20 +84,27 @@ Refusal add_up(std::vector<Busy> refusals, std::size_t granted,
   refusal.busy.ttl = refusals[std::min(missing, refusals.size()) - 1].ttl;
   const std::size_t unknown = majority.servers - granted - refusals.size() - failures.size();
   if (!failures.empty() && most->second + unknown < majority.needed()) {
-    refusal.busy.failure = std::make_exception_ptr(Failed("", NoOwner{majority.servers, failures}));
+    refusal.busy.failure = std::make_exception_ptr(redis::Unavailable(
+        "no owner is known to have a majority of the " + std::to_string(majority.servers) +
+        " servers, and some of them fail" + describe(failures, 1)));
   }
   return refusal;
 }
 
 void throw_too_few(const std::vector<std::exception_ptr>& failures, Majority majority,
-                   Purpose purpose, std::size_t silent) {
+                   const std::string& purpose, std::size_t silent) {
   const Reasons reasons = reasons_of(failures);
   if (majority.is_blocked_by(reasons.lasting)) std::rethrow_exception(reasons.first_lasting);
-  const TooFew why{majority.servers, majority.needed(), purpose, failures, silent};
+  const std::size_t missing = majority.needed() + failures.size() + silent - majority.servers;
+  const std::string text =
+      "too few of the " + std::to_string(majority.servers) + " servers answered, " +
+      std::to_string(majority.needed()) + " are needed to " + purpose +
+      describe(failures, missing) +
+      (silent > 0 ? "; " + std::to_string(silent) + " did not answer in time" : "");
   if (reasons.restarted > 0 && !majority.is_blocked_by(failures.size() - reasons.restarted)) {
-    throw Restarted("", why);
+    throw Restarted(text);
   }
-  throw Failed("", why);
+  throw redis::Unavailable(text);
 }
 
 }  // namespace rlock::lock

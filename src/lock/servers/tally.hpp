@@ -3,9 +3,9 @@
 
 #include <cstddef>
 #include <exception>
+#include <string>
 #include <vector>
 
-#include "lock/servers/failed.hpp"
 #include "lock/words/busy.hpp"
 
 namespace rlock::lock {
@@ -31,10 +31,11 @@ struct Refusal {
 [[nodiscard]] Refusal add_up(std::vector<Busy> refusals, std::size_t granted,
                              const std::vector<std::exception_ptr>& failures, Majority majority);
 
-// Throws Failed with all failures, or the first permanent error if permanent errors rule out a
-// majority, or Restarted if restarted servers are what is missing. `silent`: how many servers have
-// neither answered nor failed.
+// Throws redis::Unavailable with all failures, or the first permanent error if permanent errors
+// rule out a majority, or Restarted if restarted servers are what is missing. `purpose`: what the
+// servers were asked for, such as "take the lock". `silent`: how many servers have neither answered
+// nor failed.
 [[noreturn]] void throw_too_few(const std::vector<std::exception_ptr>& failures, Majority majority,
-                                Purpose purpose, std::size_t silent = 0);
+                                const std::string& purpose, std::size_t silent = 0);
 
 }  // namespace rlock::lock

@@ -2,7 +2,8 @@
 
 #include <array>
 
-#include "lock/words/refused.hpp"
+#include "base/error.hpp"
+#include "base/escape.hpp"
 
 namespace rlock::lock {
 namespace {
@@ -31,25 +32,28 @@ bool is_reader_key(std::string_view name) {
   return !number.empty() && number.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
+Error bad_name(std::string_view name, const std::string& why) {
+  return {ExitStatus::usage,
+          "bad lock name: '" + escape_for_terminal(name) + "' " + why + "; choose another name"};
+}
+
 constexpr const char* k_taken = "2";
 constexpr const char* k_braced_taken = "3";
 
 }  // namespace
 
-void check_length(std::string_view name) {
-  if (name.empty() || name.size() > k_longest_name) {
-    throw Refused(std::string(name), BadName{BadName::Because::length});
-  }
-}
-
 void check_name(std::string_view name) {
-  check_length(name);
+  if (name.empty() || name.size() > k_longest_name) {
+    throw Error(ExitStatus::usage, "bad lock name: it has " + std::to_string(name.size()) +
+                                       " bytes; expected 1 to " + std::to_string(k_longest_name));
+  }
   for (const std::string_view prefix : k_prefixes) {
     if (name.starts_with(prefix)) {
-      throw Refused(std::string(name), BadName{BadName::Because::prefix, std::string(prefix)});
+      throw bad_name(name,
+                     "begins with '" + std::string(prefix) + "', as the keys of other locks do");
     }
   }
-  if (is_reader_key(name)) throw Refused(std::string(name), BadName{BadName::Because::reader});
+  if (is_reader_key(name)) throw bad_name(name, "is the key of another lock's reader");
 }
 
 bool is_braced(const std::string& name) {

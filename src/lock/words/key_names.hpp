@@ -14,9 +14,8 @@ namespace rlock::lock {
 
 inline constexpr std::size_t k_longest_name = lua::k_longest_name;
 
-// Throws Refused (usage) unless `name` has 1 to 1024 bytes.
-void check_length(std::string_view name);
-// The same, and throws Refused (usage) if a lock of this name could be another lock's own key.
+// Throws Error (usage) unless `name` has 1 to 1024 bytes, and if a lock of this name could be
+// another lock's own key.
 void check_name(std::string_view name);
 
 // Returns whether a name is another in braces, "{a}".

@@ -5,8 +5,6 @@
 
 #include <doctest/doctest.h>
 
-#include "lock/servers/failed.hpp"
-#include "lock/words/refused.hpp"
 #include "redis/server_error.hpp"
 #include "unit/cli/output/problem_text_fixture.hpp"
 
@@ -21,20 +19,14 @@ std::string describe_error(const Error& error) {
 
 }  // namespace
 
-TEST_CASE("a lock that is refused is told with what to do, if anything") {
-  CHECK(describe_error(lock::Refused("a\nb", lock::InUse{"read-write lock"})) ==
-        "a\\nb: in use as a read/write lock: take it with -s or -x");
-  CHECK(describe_error(lock::Refused("a\nb", lock::InUse{"list"})) == "a\\nb: a list, not a lock");
-}
-
 TEST_CASE("a message about a server begins with the lock, unless it names it") {
   const auto told = [](const Error& error) {
     return cli::describe_error(error, test::AskedServer().globals, {"job", "b"});
   };
-  CHECK(told(lock::Failed("redis://a", lock::CutOff{})) ==
+  CHECK(told(redis::Unavailable("redis://a: restarted while it was searched")) ==
         "job and 1 more: redis://a: restarted while it was searched");
-  CHECK(told(lock::Failed("job", lock::LateToken{3, 2})).starts_with("job: too late: "));
-  CHECK(told(lock::Refused("c", lock::ReaderAbove{})).starts_with("c: a process above"));
+  CHECK(told(redis::Unavailable("job: too late")) == "job: too late");
+  CHECK(told(Error(ExitStatus::usage, "c: a process above")) == "c: a process above");
 }
 
 TEST_CASE("a password that a server requires or rejects is told with the option for it") {

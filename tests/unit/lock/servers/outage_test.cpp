@@ -6,11 +6,10 @@
 
 #include <doctest/doctest.h>
 
-#include "lock/servers/failed.hpp"
+#include "lock/servers/restart.hpp"
 #include "lock/servers/tally.hpp"
 
 using namespace rlock;
-using lock::Failed;
 using lock::Outage;
 using lock::Restarted;
 
@@ -25,7 +24,7 @@ bool bears(Outage& outage) {
   try {
     while (BootClock::now() < after(start, 3 * k_longest)) {
       try {
-        throw Kind("redis://a", lock::CutOff{});
+        throw Kind("redis://a: away");
       } catch (const Error& error) {
         outage.bear(error, -1);
       }
@@ -39,16 +38,16 @@ bool bears(Outage& outage) {
 bool throws_restarted(std::size_t restarted, std::size_t away) {
   std::vector<std::exception_ptr> failures;
   for (std::size_t i = 0; i < restarted; ++i) {
-    failures.push_back(std::make_exception_ptr(Restarted("redis://a", lock::JustStarted{})));
+    failures.push_back(std::make_exception_ptr(Restarted("redis://a: it has just started")));
   }
   for (std::size_t i = 0; i < away; ++i) {
     failures.push_back(std::make_exception_ptr(redis::Unavailable("it is away")));
   }
   try {
-    lock::throw_too_few(failures, {3}, lock::Purpose::take);
+    lock::throw_too_few(failures, {3}, "take the lock");
   } catch (const Restarted&) {
     return true;
-  } catch (const Failed&) {
+  } catch (const redis::Unavailable&) {
     return false;
   }
 }
@@ -60,7 +59,7 @@ TEST_CASE("W6: a wait outlasts servers that have no vote yet, but not servers th
   Outage outage(
       TimePoint::max(), [](const Error&) {}, k_longest);
   CHECK(bears<Restarted>(outage));
-  CHECK_FALSE(bears<Failed>(outage));
+  CHECK_FALSE(bears<redis::Unavailable>(outage));
   Outage bounded(
       after(BootClock::now(), k_longest), [](const Error&) {}, k_longest);
   CHECK_FALSE(bears<Restarted>(bounded));

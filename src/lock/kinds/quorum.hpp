@@ -36,13 +36,13 @@ class QuorumLock final : public Lock {
   [[nodiscard]] Channel channel() const override { return {front().channel().name}; }
   [[nodiscard]] int marks() const noexcept override;
 
-  // Tries a few times if several owners that came at once have some votes each. Throws Failed if
-  // no majority answers, and Refused (usage) if two of the servers are twins.
+  // Tries a few times if several owners that came at once have some votes each. Throws Unavailable
+  // if no majority answers, and Error (usage) if two of the servers are twins.
   [[nodiscard]] std::variant<Hold, Busy> try_acquire(Session& session, Join join) override;
   [[nodiscard]] std::optional<Hold> reenter(Session& session) override;
 
   // A majority must confirm the renewal in time. With `deadline`, servers that have lost the lock
-  // get it again, as long as the lease lasts. Without `deadline`, throws Refused (usage) if two of
+  // get it again, as long as the lease lasts. Without `deadline`, throws Error (usage) if two of
   // the servers are twins.
   [[nodiscard]] Renewal renew(Session& session, TimePoint* deadline) const override;
   [[nodiscard]] Renewal ask(Session& session) const override;

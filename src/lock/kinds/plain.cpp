@@ -1,4 +1,4 @@
-#include "lock/kinds/plain/plain.hpp"
+#include "lock/kinds/plain.hpp"
 
 #include "lua_scripts.hpp"
 

@@ -1,4 +1,4 @@
-#include "lock/kinds/read_write/read_write.hpp"
+#include "lock/kinds/read_write.hpp"
 
 namespace rlock::lock {
 namespace {

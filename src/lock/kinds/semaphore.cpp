@@ -1,4 +1,4 @@
-#include "lock/kinds/semaphore/semaphore.hpp"
+#include "lock/kinds/semaphore.hpp"
 
 namespace rlock::lock {
 

@@ -1,6 +1,6 @@
-#include "lock/kinds/fair/fair.hpp"
+#include "lock/kinds/fair.hpp"
 
-#include "lock/kinds/plain/plain.hpp"
+#include "lock/kinds/plain.hpp"
 
 namespace rlock::lock {
 

@@ -1,6 +1,6 @@
-#include "lock/kinds/simple/simple.hpp"
+#include "lock/kinds/simple.hpp"
 
-#include "lock/kinds/plain/plain.hpp"
+#include "lock/kinds/plain.hpp"
 
 namespace rlock::lock {
 
