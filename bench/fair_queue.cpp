@@ -212,7 +212,7 @@ int main(int argc, char** argv) {
                              argc > 4 ? number(argv[4]) : 0);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "fair_queue: %s\n", error.what());
-    // The threads of others would wait for the server, or for ever.
+    // The threads of others would wait for the server, or forever.
     std::_Exit(1);
   }
 }

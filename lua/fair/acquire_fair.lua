@@ -220,7 +220,7 @@ local function refresh(about, place, before, is_free)
   if place < length - 1 then about.tail = own and tail_of(before) + own - ahead or entry and tail_of(entry) or nil end
   tell(owner, about, math.max(lease, k_longest_silence))
   add(scores, 'zadd', scores, about.base + ahead, owner)
-  -- A new Redisson waiter waits until the last deadline, and for ever if that has passed: that of a dead rlock waiter.
+  -- A new Redisson waiter waits until the last deadline, and forever if that has passed: that of a dead rlock waiter.
   if place < length - 1 then
     local last = redis.call('lindex', queue, -1)
     local its_own = as_waiter(known(last)) and score_of(last)

@@ -1,7 +1,7 @@
 -- For the scripts that break locks. Needs the local expected. Their replies:
 --#reply 0 found outcome now:int pttl:int queued:int listeners:int mode holders:list  outcome: left (the lock is
 --   held, and was not broken), broken or free. queued: waiters in the queue. listeners: on the channels
---   (-1: the user may not ask). mode: of a read/write lock, or empty. holders: owner, holds, its JSON in
+--   (-1: the user is not allowed to ask). mode: of a read/write lock, or empty. holders: owner, holds, its JSON in
 --   info or empty; the next owner...
 --#reply 3 in_use kind  something else uses the name
 

@@ -144,8 +144,8 @@ end
 local function wait_of(entry) return entry and tonumber(entry.wait) or k_our_wait end
 
 -- Drops dead heads. Returns the first living waiter, or nil, and whether more dead waiters may be left, because
--- about `most` were dropped. The lock must be free. If the user may not read the queue, there is none. `base`: of
--- the deadlines behind, if known.
+-- about `most` were dropped. The lock must be free. If the user is not allowed to read the queue, there is none.
+-- `base`: of the deadlines behind, if known.
 local function live_head(in_time, most, base)
   most = most or k_most_dropped
   if not is_list() then return nil, false end
@@ -168,7 +168,7 @@ local function live_head(in_time, most, base)
       if not entries[i] then last = math.max(found[i] and tonumber(found[i]) or now, now) end
     end
     if dead > 0 then
-      -- A user that may not drop dead waiters waits behind them, until another client drops them.
+      -- A user that is not allowed to drop dead waiters waits behind them, until another client drops them.
       if redis.pcall('ltrim', queue, dead, -1).err then return heads[1], false end
       for i = 1, dead do
         if entries[i] or called and called.owner == heads[i] then forget(heads[i]) end
@@ -189,7 +189,7 @@ local function live_head(in_time, most, base)
 end
 
 -- Returns the deaf waiters: those near the head on whose channels nobody listens. Returns nil if the head is
--- not one of them, or if this server does not see all listeners, or the user may not ask.
+-- not one of them, or if this server does not see all listeners, or the user is not allowed to ask.
 local function deaf_from(head)
   if listens(head) or not sees_all() then return nil end
   local near, deaf = redis.pcall('lrange', queue, 0, k_near - 1), {}

@@ -9,7 +9,7 @@
 local k_most_apart = 1000   -- ms between the commands of one script
 local k_unheard_idle = 5000  -- ms, instead of k_idle if nobody listens
 
--- Returns whether the number ends so long after a permit as rlock's does (keep_alive): then rlock created the
+-- Returns whether the number ends as long after a permit as rlock's does (keep_alive): then rlock created the
 -- semaphore, and the side key was evicted.
 local function ends_as_ours()
   local left = redis.pcall('pttl', lock)
@@ -98,8 +98,8 @@ local function take_back_expired()
 end
 
 -- Makes the keys outlive every permit in use. rlock's own semaphore also outlives the last permit for k_idle, or
--- for k_unheard_idle if nobody listens (`is_unheard`). In a cluster, a key that moves to another node may be out of reach.
--- The next renewal finds it.
+-- for k_unheard_idle if nobody listens (`is_unheard`). In a cluster, a key that moves to another node may be out of
+-- reach. The next renewal finds it.
 local function keep_alive(is_unheard)
   local last = redis.call('zrange', permits, -1, -1, 'withscores')[2]
   local left = last and math.max(tonumber(last) - now, 0) or 0
@@ -128,7 +128,7 @@ end
 
 --#include subscribers.lua
 -- Call it when permits were given back. If somebody may listen, keep the number: without it, Redisson waits
--- for ever.
+-- forever.
 local function settle()
   local is_unheard = count_listeners(channel) == 0
   if is_ours and count_out() == 0 and is_unheard then

@@ -11,7 +11,7 @@
 --#reply 2 ended  this hold was released
 --#reply 3 in_use kind  another kind of lock uses the name
 --#reply 4 no_token why
---#reply 5 restarted up:int  the server started only so long (ms) ago
+--#reply 5 restarted up:int  how long ago (ms) the server started
 
 -- Returns the entry of an owner that takes a lock of this `kind`. `drawn`: its token, or nil.
 local function about_owner(kind, drawn)
@@ -24,7 +24,7 @@ end
 -- PEXPIRE, such a server lets the script write anything.
 local function ask_for_memory() redis.call('set', latch, 'entered', 'xx', 'px', lease) end
 
--- Fails if the user may not set an expiry. Call it before the key is made: PEXPIRE of a missing key changes
+-- Fails if the user is not allowed to set an expiry. Call it before the key is made: PEXPIRE of a missing key changes
 -- nothing, but needs the right. A server does not undo the writes of a script that fails.
 local function try_to_end(key)
   ask_for_memory()

@@ -10,9 +10,9 @@
 -- Returns these parts. cursors: the cursor of each walk ('': ended). matching: names that match their pattern.
 -- beside: names found by other keys of a lock (queue, side key, permits), whatever the name. unread: how many keys
 -- it could not look at. total: how many keys the server has. run: of the server. total and run are nil if the user
--- may not ask. A name may come more than once, and may not be a lock. alike: strings whose names match `pattern` and
--- whose values look like those of locks. replication, keyspace: these parts of INFO at the first step; nil if the user
--- may not ask. keyspace also only if the database is empty.
+-- is not allowed to ask. A name can come more than once, and need not be a lock. alike: strings whose names match
+-- `pattern` and whose values look like those of locks. replication, keyspace: these parts of INFO at the first step; nil
+-- if the user is not allowed to ask. keyspace also only if the database is empty.
 --#read-only
 local k_longest_count = 10     -- digits of a hold count
 local k_braced = 'rlock_info_braced:'  -- the side keys of names such as {a}

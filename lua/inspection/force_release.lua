@@ -73,7 +73,7 @@ if is_free then answer[k_found_outcome] = 'free' end
 if task == 'look' or not is_free and not may_break(holders) then return answer end
 
 -- '1' is Redisson's message of a writer. '0' is for a thread that does not sleep yet, and for clients that know only
--- '0'. If the user may not publish, do not break a read/write lock.
+-- '0'. If the user is not allowed to publish, do not break a read/write lock.
 for _, message in ipairs({'1', '0'}) do
   publish(rw_channel, message, mode == '' and redis.pcall or redis.call)
 end

@@ -8,7 +8,7 @@
 --#args others  keys: info, queue, scores, a latch
 -- Returns pairs of a use and a missing right: a command, a key, or channels (&PATTERN). The uses: locks (of any
 --   kind), read_write, fair, tokens, semaphores, inspection (list and doctor). {} if the server cannot tell
---   (before Redis 7). If the user may not use the lock's key at all, only that key.
+--   (before Redis 7). If the user is not allowed to use the lock's key at all, only that key.
 --#read-only
 local lacking = {}
 if not redis.acl_check_cmd then return lacking end

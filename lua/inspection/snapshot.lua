@@ -19,8 +19,8 @@
 -- listeners: how many listen on the channel of each of the first waiters (empty: unknown). elsewhere: 1 if there may
 -- be listeners that this server does not see. dead_readers: readers whose keys are all gone. permits: {permit, its
 -- end...} of a semaphore, at most k_most_holders. permits_out: their number. has_permits: 1 if the key of the permits
--- exists. listening: how many listen on each of the three channels; nil if the user may not ask. replication,
--- keyspace: these parts of INFO, or nil if the user may not ask. keyspace also only if the database is empty.
+-- exists. listening: how many listen on each of the three channels; nil if the user is not allowed to ask. replication,
+-- keyspace: these parts of INFO, or nil if the user is not allowed to ask. keyspace also only if the database is empty.
 --#read-only
 local function type_of(key) return redis.call('type', key).ok end
 --#include now.lua
@@ -44,7 +44,7 @@ local function count_listeners()
   return listeners, true
 end
 
--- Returns how many listen on each channel of releases, or false if the user may not ask.
+-- Returns how many listen on each channel of releases, or false if the user is not allowed to ask.
 local function count_listening()
   local counts = {}
   for _, command in ipairs({'numsub', is_cluster and 'shardnumsub' or nil}) do

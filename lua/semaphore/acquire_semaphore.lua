@@ -81,7 +81,7 @@ if not holds and out >= most then
   return refusal or busy(out)
 end
 
--- If a step fails, no key may stay for ever. Try ZADD first: it changes nothing here, but fails without memory, too.
+-- If a step fails, no key may stay forever. Try ZADD first: it changes nothing here, but fails without memory, too.
 -- Then note the total in the side key: without it, rlock's own semaphore would never end.
 redis.call('zadd', permits, 'xx', 'gt', 0, owner)
 if is_ours then

@@ -48,7 +48,7 @@ constexpr std::array<Unit, 28> k_units = {{
 }};
 constexpr std::uint64_t k_longest = 100ULL * 365 * 24 * 3'600'000;
 
-// Returns the part of a unit that the digits behind the point mean, rounded up.
+// Returns the part of a unit that the digits after the point mean, rounded up.
 std::optional<std::uint64_t> parse_fraction(std::string_view digits, std::uint64_t unit) {
   constexpr std::size_t k_most_digits = 11;
   if (digits.empty() || digits.size() > k_most_digits) return std::nullopt;

@@ -13,7 +13,7 @@
 namespace rlock {
 namespace {
 
-// The fields behind "(program) ", by their place.
+// The fields after "(program) ", by their place.
 enum Field : std::size_t {
   state,
   parent,

@@ -72,7 +72,7 @@ std::size_t find_command(const CLI::App& app, const std::vector<std::string>& wo
   return std::min(at, words.size());
 }
 
-// Removes the words from the first `--` after "exec" on from `words`, and returns those behind it.
+// Removes the words from the first `--` after "exec" on from `words`, and returns those after it.
 // They belong to the command, so rlock must find no option in them.
 std::optional<std::vector<std::string>> split_command(std::vector<std::string>& words,
                                                       std::size_t exec_at) {

@@ -65,7 +65,7 @@ void terminate(const Tree& tree);
 struct Killed {
   bool all = false;  // certainly no process is left. One in the kernel may take a moment to die
   bool any = false;  // a process was there
-  pid_t immune = 0;  // a process of another user that rlock may not kill, or 0
+  pid_t immune = 0;  // a process of another user that rlock is not allowed to kill, or 0
 };
 
 // Sends SIGKILL to all processes of `tree`, including those that start while it searches.

@@ -279,7 +279,7 @@ void Guardian::replace() {
 
 Guardian::Admission Guardian::admit() const noexcept {
   shared_->group = ::getpid();
-  // On a busy machine it may not have run yet, and what kills rlock's group would still kill it.
+  // On a busy machine it has perhaps not run yet, and what kills rlock's group would still kill it.
   const TimePoint bound = after(BootClock::now(), k_guardian_answer);
   while (!shared_->is_apart) {
     const TimePoint now = BootClock::now();

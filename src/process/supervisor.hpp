@@ -34,7 +34,7 @@ class Supervisor {
     std::function<void()> ask;
     int answer_fd = -1;  // readable: the lock is still held
     // Each is called once: when the lock is lost, when the time limit has come, and with the number
-    // of a process that rlock may not signal.
+    // of a process that rlock is not allowed to signal.
     std::function<void()> on_loss = [] {};
     std::function<void()> on_time_limit = [] {};
     std::function<void(pid_t)> on_immune = [](pid_t) {};

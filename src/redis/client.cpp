@@ -11,9 +11,11 @@ namespace rlock::redis {
 namespace {
 
 constexpr Milliseconds k_pause_before_retry{50};
-// A try that has less time, and in which it runs out, says less than the one before it.
+// If the last attempt had less time than this and timed out, the error of the attempt before it is
+// reported.
 constexpr Milliseconds k_fair_try{200};
-// For what nobody waits for the answer of. As a rule the socket's buffer takes it at once.
+// Time limit for requests whose reply nobody waits for. As a rule the socket's buffer takes them at
+// once.
 constexpr Milliseconds k_courtesy{250};
 // Nodes that send to one another in a circle do not yet agree who keeps the slot.
 constexpr int k_most_redirections = 4;
@@ -72,8 +74,8 @@ auto Client::insist(int slot, Action action, int* unanswered, const Patience& pa
     } catch (const Unavailable&) {
       if (is_sent && unanswered != nullptr) ++*unanswered;
       const TimePoint now = BootClock::now();
-      // Before the deadline it is the connection that broke: nothing can be sent behind on it. But
-      // that another node of a cluster cannot be reached says nothing of it.
+      // Before the deadline it is the connection that broke: nothing can be sent after it there.
+      // But that another node of a cluster cannot be reached says nothing of it.
       if (now < deadline && (is_sent || !links_.is_cluster())) links_.break_last();
       const bool is_short = after(begun, k_fair_try) > deadline;
       // What the sentinels say tells more than the refusal of a server.

@@ -25,7 +25,7 @@ struct ClientOptions : ConnectionOptions {
   [[nodiscard]] Patience patience(TimePoint latest = TimePoint::max()) const;
 };
 
-// For so long the word of sentinels or nodes counts of who is the master: a usual request asks
+// How long a cached answer about the current master stays valid: a usual request asks
 // once.
 inline constexpr Milliseconds k_age_of_word{500};
 
@@ -76,7 +76,7 @@ class Client {
   // As Connection::set_meanwhile, for the next `run` or `command`.
   void set_meanwhile(std::function<void()> action) { meanwhile_ = std::move(action); }
 
-  // Sends a script or a command behind the last request, on the same connection, without waiting
+  // Sends a script or a command after the last request, on the same connection, without waiting
   // for an answer. Returns false if that fails.
   bool send_behind(const ScriptCall& call) noexcept;
   bool send_behind(const Args& args) noexcept;

@@ -82,7 +82,7 @@ void Connection::authenticate(const Endpoint& endpoint, const Patience& patience
     request += format({"SELECT", std::to_string(endpoint.database)});
     ++replies;
   }
-  // rlock must wait here. A command that is sent behind a failed AUTH or SELECT would run as
+  // rlock must wait here. A command that is sent after a failed AUTH or SELECT would run as
   // another user or in another database.
   if (replies > 0) write(request, patience);
   for (; replies > 0; --replies) {

@@ -19,7 +19,7 @@ class Links {
   // Returns a connection to the server of `slot`, and opens it if there is none. Until the next
   // call, it is the last connection. If the previous request got no reply, its connection is
   // closed, but only after the new connection is open. A server that hangs accepts no new
-  // connection, but it will read what is sent behind that request. Throws as Connection,
+  // connection, but it will read what is sent after that request. Throws as Connection,
   // connect_master, Cluster::owner.
   Connection& open(int slot, const Patience& patience);
 

@@ -30,7 +30,7 @@ namespace {
 
 constexpr Milliseconds k_poll{10};
 constexpr Milliseconds k_between_looks{200};  // at the processes of this machine
-// A server may have ended just now, so the flock may be free more than once, but not for ever.
+// A server may have ended just now, so the flock may be free more than once, but not forever.
 constexpr int k_most_starts = 3;
 
 [[noreturn]] void refuse(const std::string& directory, const std::string& why) {

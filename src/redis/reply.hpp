@@ -37,7 +37,7 @@ struct Reply {
 };
 
 // Returns the run_id in the reply to INFO SERVER, which changes with each restart of the server.
-// Returns an empty string if there is none, for example because the user may not ask.
+// Returns an empty string if there is none, for example because the user is not allowed to ask.
 [[nodiscard]] std::string run_id_in(const Reply& info);
 
 // The server's answer makes no sense.

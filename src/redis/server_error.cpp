@@ -91,12 +91,12 @@ const Rule& find_rule(const std::string& text) {
                                [&](const Rule& rule) { return is_error(text, rule.code); });
 }
 
-// In a script, Redis before 7.2 does not name the command that the user may not run.
+// In a script, Redis before 7.2 does not name the command that the user is not allowed to run.
 constexpr const char* k_unnamed_right =
     "this user is not allowed to run a command that rlock's scripts need; see Access control in "
     "man rlock";
 
-// Returns what the user may not do.
+// Returns what the user is not allowed to do.
 std::string missing_right(const std::string& text) {
   constexpr std::string_view k_before = "to run the '";
   std::string what;

@@ -30,7 +30,7 @@ class ServerError : public Error {
   // message begins with rlock's words: what happened, and what to do.
   ServerError(const std::string& server, const std::string& text);
 
-  // Returns the message with `advice` behind rlock's words, unless it is empty.
+  // Returns the message with `advice` after rlock's words, unless it is empty.
   [[nodiscard]] std::string message_with(const std::string& advice) const;
   // Returns the server's URL, as in the message.
   [[nodiscard]] const std::string& server() const noexcept { return server_; }

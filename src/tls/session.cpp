@@ -54,7 +54,7 @@ long control(BIO* bio, int command, long /*number*/, void* /*pointer*/) {
   return command == BIO_CTRL_FLUSH ? 1 : 0;
 }
 
-// One for all sessions, and for ever. (A static in a function would need the C++ library.)
+// One for all sessions, and forever. (A static in a function would need the C++ library.)
 BIO_METHOD* method = nullptr;
 pthread_once_t method_once = PTHREAD_ONCE_INIT;
 

@@ -23,7 +23,7 @@ bool share(const Layout& layout, const Client& one, const Client& other) {
 
 // Which keys may be there without an end.
 bool may_stay(const Layout& layout, const World& world, const std::string& key) {
-  // Tokens grow for ever.
+  // Tokens grow forever.
   if (key == k_token) return true;
   // Another client created the semaphore: it stays as it was.
   if (layout.kind == Kind::service && (key == k_lock || key == k_permits)) return true;

@@ -123,7 +123,7 @@ void Rules::acquire(World& world, Client& client, Fate fate) {
           world.clients.begin(), world.clients.end(),
           [&](const Client& other) { return other.can_be_dropped && other.arrival != 0; });
       if (reply.items.at(1).integer < 0 && layout_.skew_ms <= 0 && !is_known)
-        throw Violation{"Redisson is told to wait for ever"};
+        throw Violation{"Redisson is told to wait forever"};
       if (!was_queued) client.arrival = ++world.arrivals;  // also if another has dropped it
     }
     if (is_fair(layout_.kind) && !client.is_redisson && !has_more_to_sweep(reply)) {

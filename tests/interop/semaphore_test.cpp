@@ -48,7 +48,7 @@ class Semaphore : public Fleet {
     argv.insert(argv.end(), {"--", "true"});
     return run(argv).status;
   }
-  // What a service made stays for ever; what rlock made does while Java listens, for a day.
+  // What a service made stays forever; what rlock made does while Java listens, for a day.
   ~Semaphore() {
     CHECK(server().command({"EXISTS", k_permits}) == "0");
     server().command({"DEL", "job", "rlock_info:{job}"});

@@ -293,7 +293,7 @@ TEST_CASE("fair deadlines: a dead Redisson waiter no longer counts when Redisson
   CHECK(test::deadline_ahead(f.server, "u:4") <= k_lease + Peer::k_wait.count() + k_slack);
 }
 
-// Redisson's script answers with the time until the last deadline, and its client waits for ever if
+// Redisson's script answers with the time until the last deadline, and its client waits forever if
 // that is negative.
 TEST_CASE("W5: a new Redisson waiter behind a dead rlock waiter is told to wait for a while" *
           doctest::test_suite("W5")) {

@@ -246,7 +246,7 @@ TEST_CASE("W5: the first of rlock's waiters asks at the moment at which the dead
   CHECK(f.asks(f.locks[1]));
 }
 
-TEST_CASE("R2: a server that has more to sweep for ever is not asked for ever" *
+TEST_CASE("R2: a server that has more to sweep forever is not asked forever" *
           doctest::test_suite("R2")) {
   const std::string more =
       "*10\r\n:0\r\n:-2\r\n$0\r\n\r\n$0\r\n\r\n:0\r\n:0\r\n:0\r\n:-2\r\n:0\r\n$0\r\n\r\n";

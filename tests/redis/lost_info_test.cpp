@@ -40,7 +40,7 @@ TEST_CASE("lost side key: a fair queue keeps an expiry, and gets the usual one b
   CHECK(test::queue(f.server) == Words{"u:1", "u:2"});
 }
 
-TEST_CASE("lost side key: a semaphore that rests can be used, and leaves nothing for ever") {
+TEST_CASE("lost side key: a semaphore that rests can be used, and leaves nothing forever") {
   test::Server server;
   redis::Client client = client_of(server);
   for (const int permits : {1, 2}) {

@@ -59,7 +59,7 @@ int Proxy::watch(std::vector<pollfd>& fds) const {
       }
     }
     for (const pollfd& fd : {client, server}) {
-      if (fd.events != 0) {  // A descriptor without events could report POLLHUP for ever.
+      if (fd.events != 0) {  // A descriptor without events could report POLLHUP forever.
         fds.push_back(fd);
       }
     }

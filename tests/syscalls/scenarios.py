@@ -33,7 +33,7 @@ class Scenario:
     act: typing.Callable = lambda run: None  # meanwhile, in a thread of its own
     check: typing.Callable = lambda run: None  # afterwards
     only: str = ""  # of the tasks, those whose names have this in them
-    lasting: tuple = ()  # keys that stay for ever, as rlock(1) says
+    lasting: tuple = ()  # keys that stay forever, as rlock(1) says
     url: str = "unix"
 
     def argv(self, run):

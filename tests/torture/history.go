@@ -69,7 +69,7 @@ type Run struct {
 	Names        []string
 	Mode         string // exclusive, read, write, permit
 	Lease        int64
-	Wait         int64    // -1: for ever
+	Wait         int64    // -1: forever
 	AtLeast      int64    `json:",omitempty"`
 	AtMost       int64    `json:",omitempty"`
 	InnerAtLeast int64    `json:",omitempty"` // of the nested run

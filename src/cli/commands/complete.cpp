@@ -54,7 +54,7 @@ class Offers {
     });
   }
 
-  // Returns them, each with a NUL behind it: no name that can be typed has one.
+  // Returns them, each with a NUL after it: no name that can be typed has one.
   [[nodiscard]] std::string text() const {
     std::string text;
     for (const std::string& offer : found_) (text += offer) += '\0';

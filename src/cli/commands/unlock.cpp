@@ -75,8 +75,9 @@ std::string describe_waiters(const FoundLock& found) {
 std::string describe_woken(const FoundLock& found) {
   const std::string waiters = describe_waiters(found);
   if (!waiters.empty()) return "woke its waiters" + waiters;
-  return found.listening ? "nobody seems to wait"
-                         : "woke who waits, if anybody: this user is not allowed to run PUBSUB";
+  return found.listening
+             ? "nobody seems to wait"
+             : "notified any waiters; how many is unknown: this user is not allowed to run PUBSUB";
 }
 
 // Returns the end of a sentence about the lock on this server.
@@ -114,7 +115,7 @@ lock::Breakable what_to_break(const UnlockOptions& options) {
 
 Leave ask_leave(const redis::ClientOptions& server, const UnlockOptions& options) {
   Leave leave{server};
-  // The field of a writer is its owner with this behind it.
+  // The field of a writer is its owner with this after it.
   if (options.owner) leave.shown = {*options.owner, *options.owner + ":write"};
   if (options.yes) return leave;
   redis::Client client(server);

@@ -61,7 +61,7 @@ class JsonWriter {
     end(']');
   }
 
-  // Makes room for so many bytes.
+  // Reserves this many bytes.
   void reserve(std::size_t size) { out_.reserve(size); }
 
   // Returns what was written.

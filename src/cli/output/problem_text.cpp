@@ -163,12 +163,11 @@ struct LockWording {
   }
 
   ProblemText operator()(const lock::LeakedLatches& it) const {
-    return {"remembers a request for ever, because it has no expiry: " + named(it.keys), repair()};
+    return {"remembers a request forever, because it has no expiry: " + named(it.keys), repair()};
   }
 
   ProblemText operator()(const lock::LastingInfo& it) const {
-    return {"describes holders and waiters for ever, because it has no expiry: " + it.key,
-            repair()};
+    return {"describes holders and waiters forever, because it has no expiry: " + it.key, repair()};
   }
 
   ProblemText operator()(const lock::SleepingWaiter& it) const {

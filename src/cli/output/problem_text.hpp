@@ -33,7 +33,7 @@ struct ProblemText {
 [[nodiscard]] ProblemText describe_problem(const lock::ServerProblem& problem,
                                            const Remedies& remedies);
 
-// Returns what to say of so many keys, at least one, of which nobody knows whether they are locks.
+// Returns what to say of `keys` keys (at least one) that rlock cannot tell from locks.
 [[nodiscard]] std::string describe_left_out(std::int64_t keys);
 
 // Returns what a repair has done, such as "given an expiry: KEY and 2 more".

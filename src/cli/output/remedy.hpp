@@ -30,7 +30,7 @@ class Remedies {
   [[nodiscard]] const redis::Endpoint& server() const { return server_; }
 
   // Returns the command "rlock WORDS" with the options that lead to the server, and "# COMMENT"
-  // behind it. `words` must be quoted for a shell.
+  // after it. `words` must be quoted for a shell.
   [[nodiscard]] Hint rlock(const std::string& words, const std::string& comment = "") const;
   // The same for another server, at that host and port, that is asked as the node is.
   [[nodiscard]] Hint rlock_at(const std::string& host, std::uint16_t port, const std::string& words,

@@ -1,5 +1,5 @@
 // Words of a command line that CLI11 would misread: the name "[a,b]" as a list, "++" as the end of
-// words, and behind "--note=" the next word as the value.
+// words, and after "--note=" the next word as the value.
 #pragma once
 
 #include <string>

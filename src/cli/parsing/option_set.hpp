@@ -48,7 +48,7 @@ class OptionSet {
   // Adds other names of a flag, which other tools have. The help does not show them.
   void add_synonyms(std::string_view names, bool& flag);
 
-  // `option` may not be given together with one of `others`. Call it when all have been added.
+  // `option` must not be given together with one of `others`. Call it when all have been added.
   void exclude(const std::string& option, std::initializer_list<const char*> others);
   // `option` may only be given together with `other`. Call it when both have been added. Throws
   // CLI::ParseError if `option` may be among the given options and `other` is not.

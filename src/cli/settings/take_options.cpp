@@ -44,7 +44,7 @@ void TakeOptions::add_to(OptionSet command) {
   add_kind_to(command);
 
   command.set_group("Waiting");
-  command.add_value("-w,--wait", &wait, "DUR", "Give up after this time [wait for ever]");
+  command.add_value("-w,--wait", &wait, "DUR", "Give up after this time [wait forever]");
   command.add_flag("-n,--no-wait", no_wait, "Do not wait (--wait 0)");
   command.add_synonyms("--nb,--nonblock,--nonblocking", no_wait);  // of flock(1)
   command.add_value("--wait-server", &wait_server, "DUR",

@@ -36,7 +36,7 @@ class Reader {
     take("\xEF\xBB\xBF");                      // a mark that some editors put at the start
     check_bytes();
     for (skip_to_entry(); !rest_.empty(); skip_to_entry()) {
-      if (next() == '[') fail("tables are unknown here; settings stand alone: redis = \"...\"");
+      if (next() == '[') fail("tables are not supported; write settings as: redis = \"...\"");
       TomlEntry entry = read_entry();
       const auto [other, is_new] = lines.emplace(entry.key, entry.line);
       if (!is_new) {
@@ -104,7 +104,7 @@ class Reader {
 
   void end_line() {
     if (!skip_line_end() && !rest_.empty()) {
-      fail("something stands behind the value; a text is written in quotes");
+      fail("unexpected text after the value; strings are written in quotes");
     }
   }
 

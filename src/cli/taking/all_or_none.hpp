@@ -14,7 +14,7 @@ namespace rlock::cli {
 //
 // A run that holds some locks and waits for another releases them after 2 to 4 s, and waits for the
 // missing lock first. So it keeps no unused lock for long. Runs that take the same locks in another
-// order, such as a MultiLock of Redisson, do not wait for each other for ever.
+// order, such as a MultiLock of Redisson, do not wait for each other forever.
 [[nodiscard]] bool take_all(std::vector<Request> requests, const Globals& globals,
                             lock::Session& session, HeldLocks& locks);
 

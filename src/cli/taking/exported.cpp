@@ -129,9 +129,8 @@ std::string held_to_export(const lock::Wish& wish, lock::Session& session) {
     return is_held ? living_runs(name, entry, session) : "";
   });
   if (has_room(held, wish)) return held;
-  throw Error(ExitStatus::usage,
-              escape_for_terminal(wish.name) +
-                  ": RLOCK_HELD has no room for one hold more: give others back before");
+  throw Error(ExitStatus::usage, escape_for_terminal(wish.name) +
+                                     ": too many nested holds for RLOCK_HELD: release some first");
 }
 
 std::string export_code(const HeldLock& one, const std::string& others, Shell shell) {

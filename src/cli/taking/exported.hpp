@@ -10,7 +10,7 @@
 namespace rlock::cli {
 
 // Throws Error (usage) if RLOCK_HELD may have no room for `run` as a holder of the locks `names`,
-// beside those of outer runs. Without an entry, a nested run would wait for its lock for ever. The
+// beside those of outer runs. Without an entry, a nested run would wait for its lock forever. The
 // owner and the value are those of `wish`.
 void check_room(const std::vector<std::string>& names, const lock::Wish& wish,
                 const std::string& run);

@@ -1,4 +1,4 @@
-// A line on a terminal that says what takes so long, and then vanishes.
+// A line on a terminal that says what is slow, and then vanishes.
 #pragma once
 
 #include <string>

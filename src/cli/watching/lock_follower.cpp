@@ -105,7 +105,7 @@ std::vector<LockEvent> LockFollower::look(SnapshotPtr now, const std::string& me
   const auto is_release = [](const LockEvent& event) { return event.what == "released"; };
   const std::size_t unseen =
       take_unseen(static_cast<std::size_t>(std::ranges::count_if(events, is_release)));
-  if (last_) {  // behind the ends that were seen, before what is there now
+  if (last_) {  // after the ends that were seen, before what is there now
     const auto place = std::find_if(events.begin() + start, events.end(), [](const auto& event) {
       return event.what != "released" && event.what != "expired";
     });

@@ -24,7 +24,8 @@ constexpr Milliseconds k_pause_in_outage{1000};
 constexpr Milliseconds k_before_end{100};
 
 // Returns whether the server publishes every change of a lock's keys (notify-keyspace-events with
-// K, and with A or g, h, x, l and z). Returns false if the user may not ask for this setting.
+// K, and with A or g, h, x, l and z). Returns false if the user is not allowed to ask for this
+// setting.
 bool notifies_of_locks(redis::Client& client) {
   const redis::Reply reply = client.command({"CONFIG", "GET", "notify-keyspace-events"});
   if (reply.type != redis::Reply::Type::array || reply.items.size() < 2) return false;

@@ -223,7 +223,7 @@ class Wait {
         {after(listener_->last_taken(), usual), after(asleep, k_longest_hearsay), end_of_sleep()});
   }
 
-  // Returns a random moment to ask, for one of so many `waiters` that hear at the same moment that
+  // Returns a random moment to ask, for one of `waiters` waiters that hear at the same moment that
   // the lock is free. On average one waiter asks at once, and then one in the time of a request.
   [[nodiscard]] TimePoint turn(int waiters) const {
     const auto each =

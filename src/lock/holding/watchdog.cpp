@@ -150,7 +150,7 @@ TimePoint Watchdog::first_give_up(TimePoint now) const {
   return first;
 }
 
-// Otherwise a run that still reaches a deposed master would renew there for ever. If no sentinel
+// Otherwise a run that still reaches a deposed master would renew there forever. If no sentinel
 // answers, the run goes on, unless it had no descriptor to ask with. In a cluster, no other node is
 // asked.
 void Watchdog::hear_of_failovers(Session& session, Milliseconds bound, TimePoint deadline) {

@@ -22,8 +22,8 @@ struct FoundLock {
   std::vector<Holder> holders;            // none: it is free
   Ambiguity ambiguity = Ambiguity::none;  // as in Snapshot, but the owner is the whole value
   std::int64_t queued = 0;                // waiters in its queue
-  // Subscriptions of waiters that do not queue, and of `rlock watch`. Nothing: the user may not
-  // ask.
+  // Subscriptions of waiters that do not queue, and of `rlock watch`. Nothing: the user is not
+  // allowed to ask.
   std::optional<std::int64_t> listening{};
 };
 

@@ -23,8 +23,8 @@ struct Listened {
 
 // Returns the locks whose channels have listeners: among all locks, or only for `name`. Channels of
 // single waiters do not count. A name with a brace is found only by `name`. With `is_sharded`,
-// counts also listeners of the server's shard of a cluster. Empty if the user may not ask. Throws
-// as redis::Client::command.
+// counts also listeners of the server's shard of a cluster. Empty if the user is not allowed to
+// ask. Throws as redis::Client::command.
 [[nodiscard]] Listened listened_locks(redis::Client& client, const std::optional<std::string>& name,
                                       bool is_sharded);
 

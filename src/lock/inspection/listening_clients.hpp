@@ -17,7 +17,7 @@ struct ListeningClient {
 
 // Returns the rlock clients that are subscribed to any channel, of this lock or of another, in the
 // order of the host and the process ID. Asks the node that keeps `name`. Returns nothing if the
-// user may not ask. Throws as redis::Client::command.
+// user is not allowed to ask. Throws as redis::Client::command.
 [[nodiscard]] std::optional<std::vector<ListeningClient>> listening_clients(
     redis::Client& client, const std::string& name);
 

@@ -44,7 +44,7 @@ class LockScan {
   // k_most_alike: there may be more.
   static constexpr std::size_t k_most_alike = 1000;
   [[nodiscard]] std::size_t alike() const;
-  // What the server said of itself at the first step: nothing if the user may not ask.
+  // What the server said of itself at the first step: nothing if the user is not allowed to ask.
   [[nodiscard]] const std::optional<Replication>& replication() const { return replication_; }
   // Returns the databases that have keys, if this one has none. Otherwise returns nothing.
   [[nodiscard]] const std::vector<Database>& other_databases() const { return others_; }

@@ -165,8 +165,8 @@ struct SleepingWaiter {
 struct UnknownWaiters {
   static constexpr const char* k_code = "unknown_waiters";
   // Why it is not known who listens for them. elsewhere: clients may listen at other servers.
-  // beyond: they stand too far back in the queue. not_permitted: the user may not ask. stale: the
-  // server is a replica that does not hear from its master.
+  // beyond: they stand too far back in the queue. not_permitted: the user is not allowed to ask.
+  // stale: the server is a replica that does not hear from its master.
   enum class Because { elsewhere, beyond, not_permitted, stale };
   Several waiters;
   Because because = Because::elsewhere;

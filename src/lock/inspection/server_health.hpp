@@ -84,13 +84,13 @@ struct ClockDiffers {
 struct LacksRights {
   static constexpr const char* k_code = "rights";
   // The purpose of the rights: locks of any kind, one kind of lock, tokens, or list and doctor.
-  // looks: the user may not write at all, so it is meant only to look.
+  // looks: the user is not allowed to write at all, so it is meant only to look.
   enum class Use { locks, read_write, fair, tokens, semaphores, inspection, looks };
   Use use = Use::locks;
   std::vector<std::string> lacking;  // commands, keys and channels
 };
 
-// The user may not ask for INFO.
+// The user is not allowed to ask for INFO.
 struct NotPermitted {
   static constexpr const char* k_code = "not_permitted";
 };

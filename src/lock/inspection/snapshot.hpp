@@ -68,7 +68,7 @@ struct Snapshot {
   std::vector<Waiter> waiters;  // in the queue of a fair lock
   std::optional<UnknownWaiters> unknown_waiters;
   // How many other clients listen for a release, because they wait or watch. A Redisson process
-  // listens once for all its threads. Nothing: the user may not ask.
+  // listens once for all its threads. Nothing: the user is not allowed to ask.
   std::optional<std::size_t> listening;
   // Clients of rlock that listen, perhaps to another lock. Nothing: the caller did not ask, or may
   // not.
@@ -78,7 +78,7 @@ struct Snapshot {
   std::vector<std::pair<std::string, double>> scores;
   std::vector<std::string> dead_readers;   // of a read/write lock
   std::optional<Permits> permits;          // of a semaphore
-  std::optional<Replication> replication;  // of the server; nothing: the user may not ask
+  std::optional<Replication> replication;  // of the server; nothing: the user is not allowed to ask
   std::vector<Database> other_databases;   // that have keys, if this one has none
   std::vector<Problem> problems;
 

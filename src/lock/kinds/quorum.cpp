@@ -388,7 +388,8 @@ void QuorumLock::end_attempt() noexcept {
 
 Release QuorumLock::release(Session& session, Milliseconds keep) {
   end_attempt();
-  // If another process has taken the lock, the nodes may not be connected yet. Then wait for that.
+  // If another process has taken the lock, the nodes are perhaps not connected yet. Then wait for
+  // that.
   std::optional<Ballot<bool>> connected;
   if (!is_taken_here_) {
     connected.emplace(session, [](std::size_t /*server*/, redis::Client& client) {

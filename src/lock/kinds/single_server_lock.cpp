@@ -309,7 +309,7 @@ Release SingleServerLock::release(redis::Client& client, Milliseconds keep, Wake
   lua::releasing::Answer answer;
   try {
     answer = ask_for_it();
-    // A master that took so long to answer may be deposed. Then release the lock at the new master.
+    // A master that answers that late may be deposed. Then release the lock at the new master.
     if (BootClock::now() >= after(asked, redis::k_age_of_word) && !is_of_master(client)) {
       answer = ask_for_it();
     }

@@ -62,7 +62,7 @@ class SingleServerLock final : public Lock {
   void abandon(redis::Client& client) noexcept;
   void give_up(redis::Client& client) noexcept;
 
-  // Sends the release behind all requests that are under way. Waits for its answer for a quarter of
+  // Sends the release after all requests that are under way. Waits for its answer for a quarter of
   // a second at most. Does nothing after `last`: by then, the server may have forgotten that it has
   // already run this release.
   void take_back(redis::Client& client, Milliseconds keep,

@@ -33,7 +33,7 @@ class Absentees {
 
   // Asks `client` for the server's run (one request), and notes it. Call it before the question
   // whose answer counts: then twins in a majority are known in time. Throws as
-  // redis::Client::command, and redis::ServerError if the user may not ask for the run.
+  // redis::Client::command, and redis::ServerError if the user is not allowed to ask for the run.
   void ask_run(std::size_t server, redis::Client& client);
 
   // Returns which two servers are twins, as a sentence, or nothing if none were found.

@@ -1,5 +1,5 @@
 // RLOCK_HELD: which locks the processes above this one hold, so that a nested run of rlock
-// re-enters its own parent's lock instead of waiting for it for ever.
+// re-enters its own parent's lock instead of waiting for it forever.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ inline constexpr const char* k_held_variable = "RLOCK_HELD";
 // more.
 inline constexpr std::size_t k_longest_held = 120'000;
 
-// A run of exec is named by so many random bytes, in hexadecimal.
+// A run of exec is named by this many random bytes, in hexadecimal.
 inline constexpr std::size_t k_run_id_bytes = 8;
 
 // Entries are separated by a space: `<name>=<owner>/<run>[/<run>...]`, name and owner

@@ -26,7 +26,7 @@ inline constexpr std::size_t k_longest_value = lua::k_longest_value;
 // Returns `owner` with another random UUID: another owner of the same process.
 [[nodiscard]] std::string with_fresh_uuid(const std::string& owner);
 
-// Returns whether the value of a string looks like an owner: a UUID, also with ":NUMBER" behind it,
+// Returns whether the value of a string looks like an owner: a UUID, also with ":NUMBER" after it,
 // or 16 bytes as redis-py, node-redlock and redsync write them, or time and host as ShedLock does.
 // Any other may be an application's, and secret.
 [[nodiscard]] bool looks_like_owner(std::string_view value);

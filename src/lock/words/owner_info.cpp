@@ -115,7 +115,7 @@ class PlainObject {
     char* after = nullptr;
     const double number = std::strtod(rest_.data(), &after);
     const auto digits = rest_.substr(0, static_cast<std::size_t>(after - rest_.data()));
-    // strtod needs no digit behind a point, JSON does.
+    // strtod needs no digit after a point, JSON does.
     const std::size_t point = digits.find('.');
     if (point != std::string_view::npos && digits.find_first_of("0123456789", point) != point + 1) {
       return std::nullopt;

@@ -15,7 +15,7 @@ struct Terms {
 
   Milliseconds lease;
   Fencing fencing = Fencing::off;  // whether a grant draws a fencing token
-  int sync_replicas = 0;           // the lock is given back unless so many replicas know of it
+  int sync_replicas = 0;           // the lock is given back unless this many replicas know of it
   // For one of several servers, and only for those: if it started less than this ago, it may have
   // forgotten a lock, and grants none.
   std::optional<Milliseconds> restart_delay{};

@@ -103,8 +103,7 @@ TEST_CASE(
     const Result result =
         run(shells.argv("eval \"$(rlock acquire --export job)\"; echo $?"), options);
     CHECK(result.out == "64\n");
-    CHECK(result.err ==
-          "rlock: job: RLOCK_HELD has no room for one hold more: give others back before\n");
+    CHECK(result.err == "rlock: job: too many nested holds for RLOCK_HELD: release some first\n");
     CHECK(shells.watchdogs_end());
   }
   CHECK(comes_free(server));

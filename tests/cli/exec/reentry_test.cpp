@@ -50,7 +50,7 @@ const char* const k_inner = "sh -c 'eval \"$LIB\"; echo inner; await one'";
 TEST_CASE("re-entry: a nested exec of the same name has hold count 2, and gives it back") {
   Nest nest;
   std::string option;
-  SUBCASE("waiting for ever") {}
+  SUBCASE("waiting forever") {}
   SUBCASE("not waiting at all") { option = "-n"; }
   SUBCASE("with a lease that is shorter than the outer one") { option = "--lease 6s"; }
 

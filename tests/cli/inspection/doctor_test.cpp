@@ -153,7 +153,7 @@ TEST_CASE("doctor: each thing that can be wrong with a lock is found") {
     paste(remedies(doctor(server).out).back());
     CHECK(queue(server).empty());
   }
-  SUBCASE("a latch and a side key that stay for ever") {
+  SUBCASE("a latch and a side key that stay forever") {
     server.command({"SET", k_latch, "1"});
     server.command({"HSET", k_info, k_foreign_owner, "{}"});
     CHECK(findings(server) == Words{"problem lasting_info", "problem leaked_latch"});

@@ -117,7 +117,7 @@ TEST_CASE("a nested run reads or writes with its parent, in any order of ending"
                  "hvals job")
               .out == "write\n1\n1\nread\nwrite\n1\n");
   }
-  SUBCASE("not the writer in a reader, which would wait for itself for ever") {
+  SUBCASE("not the writer in a reader, which would wait for itself forever") {
     const Result result = nested("-s", "\"$RLOCK\" exec -x job -- echo never; echo $?");
     CHECK(result.out == "64\n");
     CHECK(result.err ==

@@ -25,7 +25,7 @@ void leave_one_descriptor(pid_t pid) {
 
 }  // namespace
 
-TEST_CASE("sentinel: who cannot ask them for want of descriptors does not renew for ever") {
+TEST_CASE("sentinel: who cannot ask them for want of descriptors does not renew forever") {
   Stubborn split;
   Process holder(cat(split.url, "job", "9s"), {.hold_stdin = true});
   holder.wait_for_stdout("got");

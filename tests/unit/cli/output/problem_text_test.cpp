@@ -168,10 +168,10 @@ TEST_CASE("a semaphore") {
 TEST_CASE("leftovers, and waiters that sleep on") {
   Told told;
   CHECK(told(LeakedLatches{{"latch", 2}}) ==
-        "remembers a request for ever, because it has no expiry: latch and 1 more | " + k_rlock +
+        "remembers a request forever, because it has no expiry: latch and 1 more | " + k_rlock +
             "doctor --repair job");
   CHECK(told(LastingInfo{"info"}) ==
-        "describes holders and waiters for ever, because it has no expiry: info | " + k_rlock +
+        "describes holders and waiters forever, because it has no expiry: info | " + k_rlock +
             "doctor --repair job");
   using Beside = SleepingWaiter::Beside;
   const std::string others =

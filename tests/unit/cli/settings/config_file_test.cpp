@@ -105,8 +105,8 @@ TEST_CASE("unknown settings are refused by their name, with what may have been m
   CHECK(has(complaint("Redis = \"x\"\n"), "did you mean 'redis'?"));
   CHECK(has(complaint("password = \"x\"\n"), "unknown setting 'password'"));
   CHECK(has(complaint("tls.ca = \"x\"\n"), "did you mean 'tls-ca'?"));
-  CHECK(has(complaint("[server]\nredis = \"redis://h\"\n"), "line 1: tables are unknown"));
-  CHECK(has(complaint("[[redis]]\n"), "line 1: tables are unknown"));
+  CHECK(has(complaint("[server]\nredis = \"redis://h\"\n"), "line 1: tables are not supported"));
+  CHECK(has(complaint("[[redis]]\n"), "line 1: tables are not supported"));
   CHECK(has(complaint("user = \"a\"\ntimeout = \"1s\"\nuser = \"a\"\n"),
             "line 3: 'user' is set a second time, after line 1"));
 }
@@ -206,14 +206,14 @@ TEST_CASE("many settings are refused as fast as one") {
   CHECK(has(complaint(text), "line 1: unknown setting"));
 }
 
-TEST_CASE("a pipe is read until its writer has closed it, but not for ever") {
+TEST_CASE("a pipe is read until its writer has closed it, but not forever") {
   const Scratch scratch;
   int ends[2];
   REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
   const std::string path = "/dev/fd/" + std::to_string(ends[0]);
   try {
     (void)cli::read_text_file(path, cli::Extent::all, Milliseconds(20));
-    FAIL("waited for ever");
+    FAIL("waited forever");
   } catch (const Error& error) {
     CHECK(error.status() == ExitStatus::config);
   }
@@ -229,7 +229,7 @@ TEST_CASE("a pipe is read until its writer has closed it, but not for ever") {
   ::close(ends[0]);
 }
 
-TEST_CASE("a named pipe is read when its writer comes later, but not waited for for ever") {
+TEST_CASE("a named pipe is read when its writer comes later, but not waited for forever") {
   const Scratch scratch;
   const std::string path = scratch.path("pipe");
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);

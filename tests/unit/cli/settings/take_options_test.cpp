@@ -38,7 +38,7 @@ std::string complaint(Function function) {
 
 }  // namespace
 
-TEST_CASE("without options: wait for ever, 30 s, renewed, 75") {
+TEST_CASE("without options: wait forever, 30 s, renewed, 75") {
   const TakeOptions options = parse({});
   CHECK(options.wait_deadline() == TimePoint::max());
   CHECK(options.terms().lease == Milliseconds(30'000));
