@@ -158,7 +158,7 @@ func (j *judge) mayFailOver(from, to int64) bool {
 
 // wasRefusedBriefly tells whether a server refused the release of a run, and took requests again within --timeout.
 func (j *judge) wasRefusedBriefly(r *Run) bool {
-	left, isRefused := j.Round.Timeout-second/2, false
+	left, isRefused := min(j.Round.Timeout, r.Lease)-second/2, false // a lock that has ended is not released any more
 	for _, act := range j.Acts {
 		if act.Kind == "refuse" && act.touches(r, r.Last, r.Ended) {
 			left -= act.Until - act.At
