@@ -1,5 +1,3 @@
-#include "asker.hpp"
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -7,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "base/random.hpp"
+#include "context.hpp"
 #include "lock/holding/waiting.hpp"
 
 namespace rlock::bench {
@@ -21,7 +20,7 @@ Milliseconds pause_after(const lock::Busy& busy) {
 
 }  // namespace
 
-Asker::Asker(redis::ClientOptions options)
+RequestContext::RequestContext(redis::ClientOptions options)
     : client_(std::move(options)), thread_([this] {
         try {
           run();
@@ -31,7 +30,7 @@ Asker::Asker(redis::ClientOptions options)
         }
       }) {}
 
-Asker::~Asker() {
+RequestContext::~RequestContext() {
   {
     const std::lock_guard guard(mutex_);
     stop_ = true;
@@ -40,11 +39,11 @@ Asker::~Asker() {
   thread_.join();
 }
 
-void Asker::add(Waiter& waiter, const lock::Busy& busy) {
+void RequestContext::add(Waiter& waiter, const lock::Busy& busy) {
   add_turn(after(BootClock::now(), pause_after(busy) * random_below(1000) / 1000), waiter);
 }
 
-void Asker::add_turn(TimePoint when, Waiter& waiter) {
+void RequestContext::add_turn(TimePoint when, Waiter& waiter) {
   {
     const std::lock_guard guard(mutex_);
     turns_.push({when, &waiter});
@@ -52,7 +51,7 @@ void Asker::add_turn(TimePoint when, Waiter& waiter) {
   changed_.notify_one();
 }
 
-void Asker::run() {
+void RequestContext::run() {
   std::unique_lock guard(mutex_);
   while (!stop_) {
     if (turns_.empty()) {

@@ -14,7 +14,7 @@ const lock::About& about() {
 }  // namespace
 
 Waiter::Waiter(const std::string& lock_name)
-    : lock_(lock::fair_layout(lock_name, lua::k_our_wait), lock::fresh_owner(), about(),
+    : lock_(lock::fair_operations(lock_name, lua::k_our_wait), lock::fresh_owner(), about(),
             lock::k_default_lease) {}
 
 void Waiter::take(redis::Client& client) {

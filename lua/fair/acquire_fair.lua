@@ -16,18 +16,18 @@
 --#include twin.lua
 -- First the common case: the lock is free, the owner is the head or there is no queue, all waiters are rlock's,
 -- and nothing needs repair. Then no other waiter changes.
-local is_usual = fencing == 'off' and lease >= k_short_lease
-is_usual = is_usual and redis.pcall('exists', latch, lock, twin or latch) == 0
-local near = is_usual and redis.pcall('lrange', queue, 0, 1) or {err = ''}
+local is_uncontended = fencing == 'off' and lease >= k_short_lease
+is_uncontended = is_uncontended and redis.pcall('exists', latch, lock, twin or latch) == 0
+local near = is_uncontended and redis.pcall('lrange', queue, 0, 1) or {err = ''}
 if not near.err and (near[1] or owner) == owner then
   -- This finds only names of members: inside a JSON text, a quote has a backslash before it.
   local function number_of(name, text) return text and tonumber(text:match('"' .. name .. '":(%d+)')) end
   local function lives(text) return (number_of('due', text) or 0) >= now end
   local mine, called, last, behind = unpack(redis.pcall('hmget', info, owner, 'called', 'holder', near[2] or ''))
   local length, left = redis.pcall('llen', queue), redis.pcall('pttl', info)
-  is_usual = type(left) == 'number' and not last and (not near[1] or lives(mine)) and (not near[2] or lives(behind))
-  is_usual = is_usual and (not called or now - (number_of('at', called) or 0) <= k_time_to_come)
-  if is_usual and redis.pcall('zcard', scores) == length and
+  is_uncontended = type(left) == 'number' and not last and (not near[1] or lives(mine)) and (not near[2] or lives(behind))
+  is_uncontended = is_uncontended and (not called or now - (number_of('at', called) or 0) <= k_time_to_come)
+  if is_uncontended and redis.pcall('zcard', scores) == length and
      redis.pcall('hlen', info) == length + (called and 1 or 0) then
     redis.call('set', latch, 'entered', 'xx', 'px', lease)  -- as ask_for_memory
     redis.call('pexpire', lock, lease)                      -- as try_to_end, also for the side key
@@ -60,7 +60,7 @@ local k_most_swept = 10  -- dead waiters to drop in one script, because it block
 local function drop_scoreless(at, pop)
   for _ = 1, k_most_dropped do
     local member = redis.call('lindex', queue, at)
-    if not member or score_of(member) or as_waiter(known(member)) then return end
+    if not member or score_of(member) or waiter_entry(known(member)) then return end
     redis.call(pop, queue)
   end
 end
@@ -93,7 +93,7 @@ end
 local function put_back(came)
   local members = redis.call('lrange', queue, 0, k_near - 1)
   for i, member in ipairs(members) do
-    local entry = as_waiter(known(member))
+    local entry = waiter_entry(known(member))
     if entry and (tonumber(entry.came) or 0) > came then
       redis.call('linsert', queue, 'before', member, owner)
       return i - 1
@@ -137,7 +137,7 @@ local function look_back(place)
     local members = redis.call('lrange', queue, first, last)
     local entries = redis.pcall('hmget', info, unpack(members))
     for i = #members, 1, -1 do
-      local found = as_waiter(decode(entries[i]))
+      local found = waiter_entry(decode(entries[i]))
       if found and not nearest then nearest, entry = members[i], found end
       if found and found.due >= now then return nearest, entry, false end
       has_peers = has_peers or not found
@@ -223,7 +223,7 @@ local function refresh(about, place, before, is_free)
   -- A new Redisson waiter waits until the last deadline, and forever if that has passed: that of a dead rlock waiter.
   if place < length - 1 then
     local last = redis.call('lindex', queue, -1)
-    local its_own = as_waiter(known(last)) and score_of(last)
+    local its_own = waiter_entry(known(last)) and score_of(last)
     local least = now + until_due + ahead
     if its_own and its_own < least then redis.call('zadd', scores, least, last) end
   end
@@ -241,7 +241,7 @@ for key, expected in pairs({[queue] = 'list', [scores] = 'zset'}) do
 end
 
 local me = about_owner('fair')
-local before = as_waiter(known(owner))
+local before = waiter_entry(known(owner))
 local head, has_more = nil, false
 -- A time too far ahead proves nothing: the clock was set back.
 local in_time = before and before.due >= now and before.due - now <= math.max(wait, k_longest_silence)

@@ -42,7 +42,7 @@ end
 
 local told = redis.pcall('hget', info, waiter)
 told = type(told) == 'string' and told or ''
-local entry = as_waiter(decode(told))
+local entry = waiter_entry(decode(told))
 local is_alive = lives(entry, score, listens(waiter))
 local answer = {k_evicted, place, is_alive == nil and -1 or is_alive and 1 or 0, told}
 leave(waiter, place >= 0 and score and not entry and added_wait(place, score) or 0)

@@ -46,7 +46,7 @@ local side = from <= length - from and 1 or -1
 local room = from == 0 and k_most or 1 + math.floor(k_reach / (1 + math.min(from, length - from)))
 local dead, unknown, looked, place = {}, 0, 0, nil
 for i, waiter in ipairs(some) do
-  local entry, score = as_waiter(decode(entries[i])), found[i] and tonumber(found[i])
+  local entry, score = waiter_entry(decode(entries[i])), found[i] and tonumber(found[i])
   local is_alive = not is_gone[waiter]
   if is_alive then is_alive = lives(entry, score, listeners[waiter] or false) end
   if is_alive == false and #dead == room then break end

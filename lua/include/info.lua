@@ -10,7 +10,7 @@ end
 local function known(of) return decode(redis.pcall('hget', info, of)) end
 
 -- Returns the entry `about` if it describes a waiter, with `due` as a number, or nil.
-local function as_waiter(about)
+local function waiter_entry(about)
   if about then about.due = tonumber(about.due) end
   return about and about.due and about or nil
 end
@@ -84,7 +84,7 @@ end
 
 -- Deletes the entry of an owner that no longer holds the lock, unless it is now the entry of a waiter.
 local function forget_holder(of)
-  if as_waiter(known(of)) then return end
+  if waiter_entry(known(of)) then return end
   redis.pcall('hdel', info, of)
   if redis.pcall('hget', info, 'holder') == of then redis.pcall('hdel', info, 'holder') end
 end

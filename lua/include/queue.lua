@@ -74,7 +74,7 @@ local function is_dead(waiter, score, text, in_time, called, base)
   local since = called and now - called.at or 0
   local is_late = since > (in_time and k_time_to_come or k_longest_silence)
   local stays_away = is_late and called.owner == waiter
-  local entry = as_waiter(decode(text))
+  local entry = waiter_entry(decode(text))
   if entry then return stays_away or in_time and now > entry.due end
   score = score and tonumber(score)
   if not score then return true end
@@ -133,7 +133,7 @@ local function tidy_up()
   -- Delete entries of killed holders, and of dead waiters that others dropped. A living one comes back.
   for _, field in ipairs(redis.call('hkeys', info)) do
     if not present[field] and field ~= 'holder' and redis.call('hexists', lock, field) == 0 then
-      local entry = as_waiter(known(field))
+      local entry = waiter_entry(known(field))
       if not entry or entry.due < now then redis.call('hdel', info, field) end
     end
   end
@@ -222,7 +222,7 @@ local function tell_next(left, first)
   if near.err or #near == 0 then return end
   local entries = redis.pcall('hmget', info, unpack(near))
   if first == 0 and left >= 0 and left < k_short_lease then publish(channel .. ':' .. near[1], '0') end
-  for i = 1, as_waiter(decode(entries[1])) and 0 or #near do
+  for i = 1, waiter_entry(decode(entries[1])) and 0 or #near do
     if entries[i] then
       if i > first then publish(channel .. ':' .. near[i], '0') end
       return

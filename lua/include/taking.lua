@@ -45,7 +45,7 @@ local function tell_of_holder(of, about, holds)
   local is_untouched = type(told) == 'string' and told:sub(1, 2) == '{ '  -- see include/telling.lua
   if is_untouched and not about.token then return put(of, told, lease) end
   local before = holds and decode(told)
-  if before and not as_waiter(before) then
+  if before and not waiter_entry(before) then
     before.seen, before.token = now, about.token or before.token
     about = before
   end

@@ -38,7 +38,7 @@ end
 -- passed. But a listening waiter is alive. After an outage every rlock waiter is late, and after the clock was set
 -- back it is too early. A server that evicted the deadlines has left no waiter a deadline.
 local function garbage(waiter, score, text)
-  local entry = as_waiter(decode(text))
+  local entry = waiter_entry(decode(text))
   if entry then
     local left = entry.due - now
     local is_late = left < -k_longest_silence or left > math.max(wait_of(entry), k_longest_silence)

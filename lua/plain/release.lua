@@ -15,20 +15,20 @@
 --#include publish.lua
 -- First the common case: it is the only hold, and there are no notes. Either nobody queues, or the head of the
 -- queue is an rlock waiter that listens.
-local is_usual = standing == 'granted' and keep == '0' and not is_shared and owner:find(':', 1, true)
-local found = is_usual and redis.pcall('exists', latch, queue)
+local is_uncontended = standing == 'granted' and keep == '0' and not is_shared and owner:find(':', 1, true)
+local found = is_uncontended and redis.pcall('exists', latch, queue)
 local head = found == 1 and wakes and wait ~= '0' and redis.pcall('lindex', queue, 0)
 if found == 0 or type(head) == 'string' then
   local told = redis.pcall('hmget', info, owner, 'holder', head or owner, 'called')
-  local is_usual = not told.err and (told[2] or owner) == owner and (not told[1] or told[1]:sub(1, 2) == '{ ')
+  local is_uncontended = not told.err and (told[2] or owner) == owner and (not told[1] or told[1]:sub(1, 2) == '{ ')
   local call  -- as call() of include/queue.lua notes it
-  if is_usual and head then
+  if is_uncontended and head then
     --#include now.lua
     call = cjson.encode({owner = head, at = now})
     local heard = redis.pcall('pubsub', 'numsub', channel .. ':' .. head)[2]
-    is_usual = not told[4] and told[3] and told[3]:find('"due":%d') and heard and heard > 0
+    is_uncontended = not told[4] and told[3] and told[3]:find('"due":%d') and heard and heard > 0
   end
-  local held = is_usual and redis.pcall('hgetall', lock) or {}
+  local held = is_uncontended and redis.pcall('hgetall', lock) or {}
   if #held == 2 and held[1] == owner and held[2] == '1' then
     redis.call('hdel', lock, owner)
     if told[1] or told[2] then redis.pcall('hdel', info, owner, told[2] and 'holder' or owner) end

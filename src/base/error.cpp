@@ -18,7 +18,7 @@ Error to_error(const std::exception& exception) {
   return {ExitStatus::internal, std::string("internal error: ") + exception.what()};
 }
 
-bool is_lack(int errno_value) noexcept {
+bool is_resource_exhausted(int errno_value) noexcept {
   return errno_value == EMFILE || errno_value == ENFILE || errno_value == ENOMEM;
 }
 

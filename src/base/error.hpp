@@ -28,7 +28,7 @@ class Error : public std::runtime_error {
 [[nodiscard]] Error to_error(const std::exception& exception);
 
 // Returns whether a system call failed only for lack of descriptors or memory.
-[[nodiscard]] bool is_lack(int errno_value) noexcept;
+[[nodiscard]] bool is_resource_exhausted(int errno_value) noexcept;
 
 // Returns the operating system's text for `errno_value`.
 [[nodiscard]] std::string errno_text(int errno_value);

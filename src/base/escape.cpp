@@ -105,7 +105,7 @@ std::string escape_for_terminal(std::string_view bytes) { return escape(bytes, C
 
 std::string escape_as_codes(std::string_view bytes) { return escape(bytes, Controls::as_codes); }
 
-std::string repeated(std::string_view words) {
+std::string quote_input(std::string_view words) {
   return without_credentials(escape_for_terminal(words));
 }
 

@@ -17,7 +17,7 @@ namespace rlock {
 // Returns words of the user in a form that a message may repeat: harmless for a terminal, and
 // without the user and password of a URL, which the user may have typed in the wrong place. Not for
 // names of locks, which messages show in full.
-[[nodiscard]] std::string repeated(std::string_view words);
+[[nodiscard]] std::string quote_input(std::string_view words);
 
 // Returns `bytes` as valid UTF-8. Bytes that are not UTF-8 are written as \xNN. All others stay.
 [[nodiscard]] std::string to_utf8(std::string_view bytes);

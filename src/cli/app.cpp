@@ -86,7 +86,7 @@ std::optional<std::vector<std::string>> split_command(std::vector<std::string>& 
 
 std::string one_line(std::string text) {
   std::ranges::replace(text, '\n', ' ');
-  return repeated(text);
+  return quote_input(text);
 }
 
 // Words that other tools, and other programs for locks, have in the place of a command of rlock.
@@ -153,7 +153,7 @@ std::string suggestion(const CLI::App& app, const CLI::App& command, const std::
   if (const auto near = nearest_word(word, views)) return meant("'" + std::string(*near) + "'");
   const auto dashes = std::ranges::find(words, "--");
   if (!is_command || words.end() - dashes < 2) return "";
-  return meant("'rlock exec " + repeated(shell_quote(word) + " -- " + shell_quote(dashes[1])) +
+  return meant("'rlock exec " + quote_input(shell_quote(word) + " -- " + shell_quote(dashes[1])) +
                (words.end() - dashes > 2 ? " ...'" : "'"));
 }
 
@@ -294,7 +294,7 @@ class CommandLine {
             locks = locks_of(command)] {
       try {
         const int status = action();
-        for (const std::string& text : news_of_absentees(invocation->globals)) say(text);
+        for (const std::string& text : changes_of_unreachable(invocation->globals)) say(text);
         return status;
       } catch (const Error& error) {
         throw Error(error.status(), describe_error(error, invocation->globals, locks));

@@ -14,21 +14,21 @@
 namespace rlock::lock {
 namespace {
 
-Layout layout_of(const Wish& wish) {
+KindOperations operations_of(const Wish& wish) {
   switch (wish.kind) {
     case Kind::fair:
-      return fair_layout(wish.name, wish.fair_wait);
+      return fair_operations(wish.name, wish.fair_wait);
     case Kind::simple:
-      return simple_layout(wish.name);
+      return simple_operations(wish.name);
     case Kind::read:
     case Kind::write:
-      return read_write_layout(wish.name, wish.kind);
+      return read_write_operations(wish.name, wish.kind);
     case Kind::semaphore:
-      return semaphore_layout(wish.name, wish.permits);
+      return semaphore_operations(wish.name, wish.permits);
     case Kind::reentrant:
       break;
   }
-  return plain_layout(wish.name);
+  return plain_operations(wish.name);
 }
 
 const std::string& owner_of(const Wish& wish) { return wish.hold ? wish.hold->owner : wish.owner; }
@@ -50,7 +50,7 @@ std::unique_ptr<Lock> make_quorum(const Wish& wish, std::size_t servers) {
   if (terms.fencing == Fencing::on) terms.fencing = Fencing::peek;
   if (!terms.restart_delay) terms.restart_delay = Milliseconds(0);  // who takes it gives one
   const auto make = [wish, terms](const std::string& owner) {
-    return std::make_unique<SingleServerLock>(layout_of(wish), owner, wish.about, terms);
+    return std::make_unique<SingleServerLock>(operations_of(wish), owner, wish.about, terms);
   };
   auto lock = std::make_unique<QuorumLock>(servers, make, owner_of(wish), wish.terms.fencing);
   if (wish.hold) lock->go_on_with(*wish.hold);
@@ -61,8 +61,8 @@ std::unique_ptr<Lock> make_quorum(const Wish& wish, std::size_t servers) {
 
 std::unique_ptr<Lock> make_lock(const Wish& wish, const Session& session) {
   if (!session.nodes().empty()) return make_quorum(wish, session.nodes().size());
-  auto lock =
-      std::make_unique<SingleServerLock>(layout_of(wish), owner_of(wish), wish.about, wish.terms);
+  auto lock = std::make_unique<SingleServerLock>(operations_of(wish), owner_of(wish), wish.about,
+                                                 wish.terms);
   if (wish.hold) lock->go_on_with(*wish.hold);
   return lock;
 }

@@ -51,7 +51,7 @@ std::vector<char*> make_room_for_pid(std::vector<std::string>& environment) {
 
 // Returns why `program` could not be executed.
 std::string describe_failure(const std::string& program, int failure) {
-  const std::string name = program.empty() ? "''" : repeated(program);
+  const std::string name = program.empty() ? "''" : quote_input(program);
   const bool is_path = program.find('/') != std::string::npos;
   // The kernel has one error for a script that is missing and for one whose interpreter is.
   if (failure == ENOENT && is_path && ::access(program.c_str(), F_OK) == 0) {
@@ -60,7 +60,7 @@ std::string describe_failure(const std::string& program, int failure) {
   if (failure == ENOENT && !is_path && !program.empty()) {
     const auto path = from_environment("PATH");
     return name + ": not found" +
-           (path ? " in PATH (" + repeated(*path) + ")" : "; PATH is not set");
+           (path ? " in PATH (" + quote_input(*path) + ")" : "; PATH is not set");
   }
   return name + ": " + errno_text(failure);
 }
@@ -86,7 +86,7 @@ pid_t start_child(const Command& command, const Signals& signals, const Terminal
       *std::to_chars(place, place + k_pid_size - 1, ::getpid()).ptr = '\0';
     }
     // This is the last step, because a stop or a slow machine may have used up the lease before.
-    const auto admission = guardian.admit();
+    const auto admission = guardian.register_command();
     if (admission == Guardian::Admission::too_late) ::kill(::getpid(), SIGKILL);
     if (admission == Guardian::Admission::no_guardian) {
       failure = k_no_guardian;
@@ -102,9 +102,9 @@ pid_t start_child(const Command& command, const Signals& signals, const Terminal
                 "the guardian does not answer: the command was not started");
   }
   if (failure != 0) {
-    const ExitStatus status = failure == ENOENT  ? ExitStatus::not_found
-                              : is_lack(failure) ? ExitStatus::unavailable
-                                                 : ExitStatus::not_executable;
+    const ExitStatus status = failure == ENOENT                ? ExitStatus::not_found
+                              : is_resource_exhausted(failure) ? ExitStatus::unavailable
+                                                               : ExitStatus::not_executable;
     throw Error(status, describe_failure(command.argv[0], failure));
   }
   return child;

@@ -106,8 +106,8 @@ Killed kill_now(const Tree& tree) {
       result.all = false;
       result.any = true;
       const bool is_new = killed.insert(stat.pid).second;
-      if (is_new && ::kill(stat.pid, SIGKILL) != 0 && errno == EPERM) result.immune = stat.pid;
-      const bool dies = extent == Search::Extent::newest && result.immune != stat.pid;
+      if (is_new && ::kill(stat.pid, SIGKILL) != 0 && errno == EPERM) result.unkillable = stat.pid;
+      const bool dies = extent == Search::Extent::newest && result.unkillable != stat.pid;
       any_new = any_new || is_new || dies;
     });
     return any_new;

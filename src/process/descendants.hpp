@@ -21,10 +21,10 @@ struct Identity {
 };
 
 // How to recognize the processes of a command. A process belongs to the command if it is in
-// `group`, has `marker` in its environment, is a child of `root` that is not in `strangers`, is in
-// `members`, or if its parent belongs to the command. A process that started before the command
-// does not belong to it. rlock may get such a child, because it adopts the children of its
-// children. These processes never belong to the command:
+// `group`, has `marker` in its environment, is a child of `root` that is not in
+// `preexisting_children`, is in `members`, or if its parent belongs to the command. A process that
+// started before the command does not belong to it. rlock may get such a child, because it adopts
+// the children of its children. These processes never belong to the command:
 // - `except`.
 // - The background watchdogs of rlock acquire. Each ends by itself with the process that it
 // follows,
@@ -38,7 +38,7 @@ struct Tree {
   bool keeps_group = true;  // the leader is not reaped yet, so no other group can have the number
   std::uint64_t since = 0;  // the start of the group's leader, or 0: not known yet
   std::string marker;
-  std::vector<Identity> strangers{};
+  std::vector<Identity> preexisting_children{};
   std::vector<Identity> members{};  // processes that belonged to the command before, sorted
 };
 
@@ -63,9 +63,9 @@ enum class Orphans { none, at_work, stuck, unknown };
 void terminate(const Tree& tree);
 
 struct Killed {
-  bool all = false;  // certainly no process is left. One in the kernel may take a moment to die
-  bool any = false;  // a process was there
-  pid_t immune = 0;  // a process of another user that rlock is not allowed to kill, or 0
+  bool all = false;      // certainly no process is left. One in the kernel may take a moment to die
+  bool any = false;      // a process was there
+  pid_t unkillable = 0;  // a process of another user that rlock is not allowed to kill, or 0
 };
 
 // Sends SIGKILL to all processes of `tree`, including those that start while it searches.

@@ -29,7 +29,7 @@ struct Guardian::Shared {
   std::atomic<unsigned> asked;  // counts the questions of rlock
   std::atomic<unsigned> answered;
   std::atomic<bool> is_searching;  // and answers later
-  std::atomic<bool> has_struck;
+  std::atomic<bool> has_killed;
 };
 
 namespace {
@@ -64,30 +64,30 @@ constexpr int k_searches = 2;
 bool is_read(const Fd& pipe) { return pipe.valid() && (poll_now(pipe, 0) & POLLERR) == 0; }
 
 // Whether the end that rlock has of this pipe is closed.
-bool is_closed(const Fd& life_line) { return poll_now(life_line, POLLIN) != 0; }
+bool is_closed(const Fd& liveness_pipe) { return poll_now(liveness_pipe, POLLIN) != 0; }
 
 // The alarm is not ours alone: rlock, should it go on, still sets it.
 void sleep_until(TimePoint when) { static_cast<void>(poll_until({}, when)); }
 
-void kill_all(Tree tree, const Fd& life_line) {
+void kill_all(Tree tree, const Fd& liveness_pipe) {
   // One look can miss a process whose parent ends meanwhile.
   int clean_looks = 0;
   for (Milliseconds pause{10};; pause = std::min(pause * 2, k_slowest_look)) {
     clean_looks = kill_now(tree).all ? clean_looks + 1 : 0;
     if (clean_looks == 2) return;
     sleep_until(after(BootClock::now(), pause));
-    tree.keeps_group = tree.keeps_group && !is_closed(life_line);
+    tree.keeps_group = tree.keeps_group && !is_closed(liveness_pipe);
   }
 }
 
 }  // namespace
 
 Guardian::Guardian(std::string marker, Milliseconds grace, Milliseconds answer_bound,
-                   std::vector<Identity> strangers)
+                   std::vector<Identity> preexisting_children)
     : tree_{.root = ::getpid(),
             .session = ::getsid(0),
             .marker = std::move(marker),
-            .strangers = std::move(strangers)},
+            .preexisting_children = std::move(preexisting_children)},
       grace_(grace),
       answer_bound_(std::min(answer_bound, k_guardian_answer)) {
   keep_room_for_search();
@@ -102,7 +102,7 @@ void Guardian::start() {
   std::array<int, 2> pipe{};
   if (::pipe2(pipe.data(), O_CLOEXEC) != 0) throw_errno("cannot set up the guardian");
   const Fd read_end(pipe[0]);
-  life_line_ = Fd(pipe[1]);
+  liveness_pipe_ = Fd(pipe[1]);
   // Made here: each new page of memory costs the new process more.
   const std::string title = k_guardian_name + (" of " + std::to_string(tree_.root));
   // The guardian has its name from the start, because an outer run may search for it at any time.
@@ -122,19 +122,19 @@ void Guardian::start() {
 }
 
 // The guardian's life.
-void Guardian::watch(const Fd& life_line, const std::string& title) noexcept {
+void Guardian::watch(const Fd& liveness_pipe, const std::string& title) noexcept {
   sigset_t all;
   ::sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
   ::setsid();
   shared_->is_apart = true;
-  life_line_.reset();
+  liveness_pipe_.reset();
   rename_process(k_guardian_name, title);
   // Holding the terminal, a pipe's end or a working directory would keep others waiting.
-  close_all_but(life_line.get(), alarm_.fd());
+  close_all_but(liveness_pipe.get(), alarm_.fd());
   [[maybe_unused]] const int moved = ::chdir("/");
   tree_.except = tree_.root;
-  const bool has_died = wait_for_end(life_line);
+  const bool has_died = wait_for_end(liveness_pipe);
   tree_.group = shared_->group;
   if (has_died) {
     // Whoever reaps the leader lets others have the group's number, once it is empty.
@@ -142,9 +142,9 @@ void Guardian::watch(const Fd& life_line, const std::string& title) noexcept {
     tree_.keeps_group = false;
     if (grace_ > Milliseconds(0)) end_gently();
   } else {
-    shared_->has_struck = true;
+    shared_->has_killed = true;
   }
-  kill_all(tree_, life_line);
+  kill_all(tree_, liveness_pipe);
   ::_exit(0);
 }
 
@@ -169,13 +169,13 @@ void Guardian::end_gently() noexcept {
 }
 
 // Returns true when rlock has died, false when the kill time has come.
-bool Guardian::wait_for_end(const Fd& life_line) noexcept {
+bool Guardian::wait_for_end(const Fd& liveness_pipe) noexcept {
   TimePoint next_look = first_look_;
   bool has_command = false;  // until then there is nothing to look for
   while (true) {
     // After the alarm was set: a question that comes now rings it.
     shared_->answered = shared_->asked.load();
-    std::array<pollfd, 2> polled = {{{life_line.get(), POLLIN, 0}, {alarm_.fd(), POLLIN, 0}}};
+    std::array<pollfd, 2> polled = {{{liveness_pipe.get(), POLLIN, 0}, {alarm_.fd(), POLLIN, 0}}};
     static_cast<void>(poll_until(polled, next_look));
     if (polled[0].revents != 0) return true;
     const TimePoint now = BootClock::now();
@@ -230,12 +230,12 @@ Milliseconds Guardian::search_margin() const noexcept { return shared_->search_m
 bool Guardian::is_standing() const noexcept {
   siginfo_t info{};
   const int failed = ::waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WNOHANG);
-  return is_read(life_line_) && (failed != 0 || info.si_pid == 0);
+  return is_read(liveness_pipe_) && (failed != 0 || info.si_pid == 0);
 }
 
 bool Guardian::is_well() const noexcept {
   // It ends when it has done its work.
-  if (has_struck()) return true;
+  if (has_killed()) return true;
   // Nobody knows how long a first search takes.
   const Milliseconds bound = shared_->is_searching ? k_guardian_answer : answer_bound_;
   return is_standing() &&
@@ -253,7 +253,7 @@ void Guardian::arm() {
   }
   const TimePoint bound = after(BootClock::now(), std::min(k_start_bound, answer_bound_));
   while (is_well()) {
-    if (is_new || has_answered() || has_struck()) return;
+    if (is_new || has_answered() || has_killed()) return;
     if (BootClock::now() >= bound) break;
     ::usleep(k_short_pause);
   }
@@ -262,7 +262,8 @@ void Guardian::arm() {
 
 void Guardian::replace() {
   const pid_t old = pid_;
-  const Fd old_line = std::move(life_line_);  // when this closes, the old one takes rlock for dead
+  const Fd old_line =
+      std::move(liveness_pipe_);  // when this closes, the old one takes rlock for dead
   // It may take a while to end, for example in a debugger: the supervisor reaps it.
   const auto end_old = [&] {
     if (is_read(old_line)) ::kill(old, SIGKILL);
@@ -277,31 +278,31 @@ void Guardian::replace() {
   alarm_.set(kill_time());
 }
 
-Guardian::Admission Guardian::admit() const noexcept {
+Guardian::Admission Guardian::register_command() const noexcept {
   shared_->group = ::getpid();
   // On a busy machine it has perhaps not run yet, and what kills rlock's group would still kill it.
   const TimePoint bound = after(BootClock::now(), k_guardian_answer);
   while (!shared_->is_apart) {
     const TimePoint now = BootClock::now();
     if (now >= std::min(kill_time(), start_limit_)) break;
-    if (now >= bound || !is_read(life_line_)) return Admission::no_guardian;
+    if (now >= bound || !is_read(liveness_pipe_)) return Admission::no_guardian;
     ::usleep(k_short_pause);
   }
   const bool is_late = BootClock::now() >= std::min(kill_time(), start_limit_);
   return is_late ? Admission::too_late : Admission::admitted;
 }
 
-bool Guardian::has_struck() const noexcept { return shared_->has_struck; }
+bool Guardian::has_killed() const noexcept { return shared_->has_killed; }
 
-void Guardian::dismiss() noexcept {
+void Guardian::disarm() noexcept {
   // As long as it lives nobody has reaped it, so that its number is its own.
-  if (is_dismissed_ || !is_read(life_line_)) return;
+  if (is_dismissed_ || !is_read(liveness_pipe_)) return;
   is_dismissed_ = ::kill(pid_, SIGKILL) == 0;
   is_killed_ = is_dismissed_;
 }
 
 Guardian::~Guardian() {
-  dismiss();
+  disarm();
   if (!is_killed_) return;
   // A debugger may keep it.
   const TimePoint bound = after(BootClock::now(), k_reap_bound);

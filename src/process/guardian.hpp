@@ -24,10 +24,10 @@ class Guardian {
  public:
   // Forks. `marker` is in the environment of the command's processes and of no others. `grace` is
   // the time from SIGTERM to SIGKILL. `answer_bound` is the time that the guardian has for an
-  // answer, 5 s at most. `strangers` are children of rlock that do not belong to the command.
-  // Throws Error (unavailable) if no process can be started.
+  // answer, 5 s at most. `preexisting_children` are children of rlock that do not belong to the
+  // command. Throws Error (unavailable) if no process can be started.
   Guardian(std::string marker, Milliseconds grace, Milliseconds answer_bound,
-           std::vector<Identity> strangers);
+           std::vector<Identity> preexisting_children);
   Guardian(const Guardian&) = delete;
   Guardian& operator=(const Guardian&) = delete;
   // Kills the guardian, and waits until it has ended.
@@ -42,8 +42,8 @@ class Guardian {
   // again and again, and is 0 before the first measurement. Thread-safe.
   [[nodiscard]] Milliseconds search_margin() const noexcept;
 
-  // Sets the moment from which on `admit` refuses, even if the kill time comes later. At first it
-  // is never.
+  // Sets the moment from which on `register_command` refuses, even if the kill time comes later. At
+  // first it is never.
   void set_start_limit(TimePoint when) noexcept { start_limit_ = when; }
 
   // From now on the kill time also counts while rlock lives, and the guardian looks for the
@@ -69,10 +69,10 @@ class Guardian {
   // start limit. Returns `no_guardian` if the guardian is dead, or does not answer within 5 s.
   // Changes no memory of this process.
   enum class Admission { admitted, too_late, no_guardian };
-  [[nodiscard]] Admission admit() const noexcept;
+  [[nodiscard]] Admission register_command() const noexcept;
 
   // Returns whether the guardian has sent SIGKILL because of the kill time.
-  [[nodiscard]] bool has_struck() const noexcept;
+  [[nodiscard]] bool has_killed() const noexcept;
 
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
   [[nodiscard]] const std::string& marker() const noexcept { return tree_.marker; }
@@ -80,7 +80,7 @@ class Guardian {
   [[nodiscard]] const Tree& tree() const noexcept { return tree_; }
 
   // Kills the guardian, and does not wait until it has ended. Idempotent.
-  void dismiss() noexcept;
+  void disarm() noexcept;
   // Lets the guardian live. It ends what is left of the command when rlock has ended.
   void leave() noexcept { is_dismissed_ = true; }
 
@@ -90,8 +90,8 @@ class Guardian {
   void start();
   [[nodiscard]] bool has_answered() const noexcept;
   [[nodiscard]] bool is_standing() const noexcept;
-  [[noreturn]] void watch(const Fd& life_line, const std::string& title) noexcept;
-  [[nodiscard]] bool wait_for_end(const Fd& life_line) noexcept;
+  [[noreturn]] void watch(const Fd& liveness_pipe, const std::string& title) noexcept;
+  [[nodiscard]] bool wait_for_end(const Fd& liveness_pipe) noexcept;
   void end_gently() noexcept;
 
   Tree tree_;  // the guardian's own grows as it searches
@@ -99,7 +99,7 @@ class Guardian {
   Milliseconds answer_bound_;
   std::unique_ptr<Shared, void (*)(Shared*)> shared_{nullptr, nullptr};  // memory of both processes
   Alarm alarm_;           // of both processes: a change here also moves the guardian's alarm
-  Fd life_line_;          // the kernel closes it when rlock dies
+  Fd liveness_pipe_;      // the kernel closes it when rlock dies
   TimePoint first_look_;  // when the guardian first looks whether the command runs
   TimePoint start_limit_ = TimePoint::max();
   std::atomic<TimePoint> asked_;  // when the guardian was asked what it has to answer

@@ -68,7 +68,7 @@ std::string read_file(const std::string& path, int folder = AT_FDCWD) {
 
 // Returns whether the call that set errno (which was 0 before) may succeed soon, because the
 // machine or this process lacks something. Otherwise the process has ended, or is hidden.
-bool is_short() { return is_lack(errno) || errno == EINTR; }
+bool is_short() { return is_resource_exhausted(errno) || errno == EINTR; }
 
 // Calls `visit` with the number of each child of a process with one thread, including zombies, the
 // newest first, until it returns true. On a kernel that has no list of them, calls it with the
@@ -231,7 +231,8 @@ bool Search::is_first(const ProcessStat& stat) const {
   const bool is_child = tree_.root != 0 && stat.parent == tree_.root && stat.start >= since_;
   // One that was seen to belong may have become a server since then.
   if ((!was_member && !is_child) || is_private_server(stat.pid)) return false;
-  return was_member || std::ranges::find(tree_.strangers, identity) == tree_.strangers.end();
+  return was_member || std::ranges::find(tree_.preexisting_children, identity) ==
+                           tree_.preexisting_children.end();
 }
 
 // Adds a process and all below it. `by_parent`: all, sorted by their parents' numbers.

@@ -177,7 +177,7 @@ void Supervisor::forward(const Signal& signal) {
   }
   forwarded_interrupt_ = forwarded_interrupt_ || signal.number == SIGINT;
   const bool is_told = ::kill(-child_, signal.number) == 0;
-  if (!is_told && errno == EPERM) tell_immune(child_);
+  if (!is_told && errno == EPERM) report_unkillable(child_);
   // A stopped command gets the signal only when it continues. But a command that rlock keeps
   // stopped until the lock is confirmed must stay stopped.
   const auto leader = read_process_stat(child_);
@@ -185,8 +185,8 @@ void Supervisor::forward(const Signal& signal) {
   if (is_stopped && !resumption_ && asks_to_end(signal.number)) ::kill(-child_, SIGCONT);
 }
 
-void Supervisor::tell_immune(pid_t pid) {
-  if (!std::exchange(told_immune_, true)) options_.on_immune(pid);
+void Supervisor::report_unkillable(pid_t pid) {
+  if (!std::exchange(has_reported_unkillable_, true)) options_.on_unkillable(pid);
 }
 
 // The command itself is reaped last: until then, nobody else can have the number of its group.
@@ -263,7 +263,7 @@ void Supervisor::end_step() {
   nothing_left_ = killed.all;
   note_stall(!killed.all && !killed.any);
   if (!nothing_left_) pause_ = std::min(pause_ * 2, k_longest_pause);
-  if (killed.immune != 0) tell_immune(killed.immune);
+  if (killed.unkillable != 0) report_unkillable(killed.unkillable);
 }
 
 bool Supervisor::kill_command() {

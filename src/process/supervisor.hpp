@@ -37,7 +37,7 @@ class Supervisor {
     // of a process that rlock is not allowed to signal.
     std::function<void()> on_loss = [] {};
     std::function<void()> on_time_limit = [] {};
-    std::function<void(pid_t)> on_immune = [](pid_t) {};
+    std::function<void(pid_t)> on_unkillable = [](pid_t) {};
   };
 
   struct Result {
@@ -80,7 +80,7 @@ class Supervisor {
   void lose();
   void end(Ended why);
   void end_step();
-  void tell_immune(pid_t pid);
+  void report_unkillable(pid_t pid);
   void start_late();
   void keep_guardian();
   void note_stall(bool stalls);
@@ -105,7 +105,7 @@ class Supervisor {
   Result result_;
   bool forwarded_interrupt_ = false;
   bool nothing_left_ = false;
-  bool told_immune_ = false;
+  bool has_reported_unkillable_ = false;
   TimePoint kill_at_ = TimePoint::max();
   TimePoint signal_end_ = TimePoint::max();  // of the wait for the rest, after a signal
   TimePoint stall_end_ = TimePoint::max();   // of the wait for the rest, while nothing can be done

@@ -45,7 +45,7 @@ Patience ClientOptions::patience(TimePoint latest) const {
 Client::Client(ClientOptions options) : options_(std::move(options)), links_(options_) {}
 
 template <typename Action>
-auto Client::insist(int slot, Action action, int* unanswered, const Patience& patience) {
+auto Client::with_retries(int slot, Action action, int* unanswered, const Patience& patience) {
   const TimePoint deadline = patience.deadline;
   int redirections = 0;
   turned_away_.clear();
@@ -76,7 +76,7 @@ auto Client::insist(int slot, Action action, int* unanswered, const Patience& pa
       const TimePoint now = BootClock::now();
       // Before the deadline it is the connection that broke: nothing can be sent after it there.
       // But that another node of a cluster cannot be reached says nothing of it.
-      if (now < deadline && (is_sent || !links_.is_cluster())) links_.break_last();
+      if (now < deadline && (is_sent || !links_.is_cluster())) links_.drop_broken();
       const bool is_short = after(begun, k_fair_try) > deadline;
       // What the sentinels say tells more than the refusal of a server.
       if (options_.endpoint.transport == Endpoint::Transport::sentinel) turned_away_.clear();
@@ -140,7 +140,7 @@ Reply Client::run(const ScriptCall& call, int* unanswered, TimePoint deadline) {
     if (is_to_be_made_again(reply, patience.deadline)) return std::nullopt;
     return reply;
   };
-  Reply reply = insist(slot_of_call(call), action, unanswered, patience);
+  Reply reply = with_retries(slot_of_call(call), action, unanswered, patience);
   if (reply.is_error()) refuse(reply.text);  // or no time was left to send it again
   return reply;
 }
@@ -176,7 +176,7 @@ void Client::run_some(const std::vector<ScriptCall>& calls, const std::vector<st
     }
     return answers;
   };
-  std::vector<Reply> answers = insist(slot_of_call(some[0]), action, nullptr, patience);
+  std::vector<Reply> answers = with_retries(slot_of_call(some[0]), action, nullptr, patience);
   for (std::size_t i = 0; i < which.size(); ++i) {
     Reply& reply = replies[which[i]];
     reply = std::move(answers[i]);
@@ -198,7 +198,7 @@ Reply Client::command(const Args& args, std::string_view key) {
     if (is_to_be_made_again(reply, patience.deadline)) return std::nullopt;
     return reply;
   };
-  return insist(slot_of(key), action, nullptr, patience);
+  return with_retries(slot_of(key), action, nullptr, patience);
 }
 
 std::vector<Reply> Client::commands(const std::vector<Args>& requests, std::string_view key) {
@@ -212,12 +212,12 @@ std::vector<Reply> Client::commands(const std::vector<Args>& requests, std::stri
     }
     return replies;
   };
-  return insist(slot_of(key), action, nullptr, patience);
+  return with_retries(slot_of(key), action, nullptr, patience);
 }
 
 std::int64_t Client::wait_for_replicas(int count, Milliseconds bound) {
   Connection* const connection = links_.last();
-  if (connection == nullptr || links_.is_out_of_step()) return 0;
+  if (connection == nullptr || links_.reply_pending()) return 0;
   const TimePoint deadline = after(after(BootClock::now(), bound), options_.timeout);
   links_.begin();
   const Reply reply =
@@ -246,13 +246,13 @@ void Client::close_gently(Milliseconds bound) noexcept {
   links_.close();
 }
 
-bool Client::send_behind(const ScriptCall& call) noexcept {
+bool Client::send_pipelined(const ScriptCall& call) noexcept {
   return best_effort(k_courtesy, [&](Connection& connection, const Patience& patience) {
     send_script(connection, complete(call), patience);
   });
 }
 
-bool Client::send_behind(const Args& args) noexcept {
+bool Client::send_pipelined(const Args& args) noexcept {
   return best_effort(k_courtesy, [&](Connection& connection, const Patience& patience) {
     connection.send(args, patience);
   });

@@ -78,12 +78,12 @@ class Client {
 
   // Sends a script or a command after the last request, on the same connection, without waiting
   // for an answer. Returns false if that fails.
-  bool send_behind(const ScriptCall& call) noexcept;
-  bool send_behind(const Args& args) noexcept;
+  bool send_pipelined(const ScriptCall& call) noexcept;
+  bool send_pipelined(const Args& args) noexcept;
 
   // Returns whether the last request has no answer yet, and its connection is still open.
   [[nodiscard]] bool awaits_answer() noexcept {
-    return links_.last() != nullptr && links_.is_out_of_step();
+    return links_.last() != nullptr && links_.reply_pending();
   }
 
   // Waits until `count` replicas have what the last request wrote, at most for `bound`. Returns how
@@ -111,7 +111,7 @@ class Client {
   // Calls `action` with a connection to the node of `slot`. If the connection breaks, calls it
   // again with a new one, until it returns something.
   template <typename Action>
-  auto insist(int slot, Action action, int* unanswered, const Patience& patience);
+  auto with_retries(int slot, Action action, int* unanswered, const Patience& patience);
   [[nodiscard]] bool is_to_be_made_again(const Reply& reply, TimePoint deadline);
   [[noreturn]] void refuse(const std::string& error) const;
   [[nodiscard]] ScriptCall complete(const ScriptCall& call) const;

@@ -150,13 +150,13 @@ bool Links::is_turned_away(const std::string& error) {
   // The master may be elsewhere now, so look its address up again. A private server has no other
   // address: it is still reading its log of changes.
   if (is_one_of(error, {"READONLY", "LOADING", "MASTERDOWN", "NOREPLICAS", "MISCONF"})) {
-    if (options_.endpoint.transport != Endpoint::Transport::local) break_last();
+    if (options_.endpoint.transport != Endpoint::Transport::local) drop_broken();
     return true;
   }
   return is_error(error, "BUSY");  // until the script of another client ends, or is killed
 }
 
-void Links::break_last() noexcept {
+void Links::drop_broken() noexcept {
   if (cluster_) cluster_->doubt();
   drop_last();
 }

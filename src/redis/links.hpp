@@ -29,7 +29,7 @@ class Links {
   // Call `begin` before a request is sent on the last connection, and `end` after its last reply.
   void begin() noexcept { is_out_of_step_ = true; }
   void end() noexcept { is_out_of_step_ = false; }
-  [[nodiscard]] bool is_out_of_step() const noexcept { return is_out_of_step_; }
+  [[nodiscard]] bool reply_pending() const noexcept { return is_out_of_step_; }
 
   // Returns whether the last request, which got this error, was not carried out and may be sent
   // again. `open` then returns the right connection: to another node, or to the server to which the
@@ -41,7 +41,7 @@ class Links {
   [[nodiscard]] static bool is_about_slot(const std::string& error);
 
   // Closes the last connection. Call it when the connection, or an attempt to open one, broke.
-  void break_last() noexcept;
+  void drop_broken() noexcept;
   // Closes all connections.
   void close() noexcept;
 

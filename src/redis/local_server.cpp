@@ -105,7 +105,7 @@ Fd try_lock_directory(const std::string& directory) {
   check_privacy(directory);
   Fd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
   if (!fd.valid()) {
-    if (is_lack(errno)) throw Unavailable(errno_text(errno));
+    if (is_resource_exhausted(errno)) throw Unavailable(errno_text(errno));
     refuse(directory, errno_text(errno));
   }
   struct stat locked {};

@@ -34,7 +34,7 @@ Fd open_module(int& error) {
       fd = Fd(::open((directory + place + k_file).c_str(), O_RDONLY | O_CLOEXEC));
       error = errno;
     } while (!fd.valid() && error == EINTR);
-    if (fd.valid() || is_lack(error)) return fd;
+    if (fd.valid() || is_resource_exhausted(error)) return fd;
   }
   return {};
 }
@@ -63,7 +63,8 @@ ExitStatus status_of_loader(const std::string& why) {
 const tls::Module* load() {
   int error = 0;
   const Fd fd = open_module(error);
-  if (!fd.valid() && is_lack(error)) refuse_module(ExitStatus::unavailable, errno_text(error));
+  if (!fd.valid() && is_resource_exhausted(error))
+    refuse_module(ExitStatus::unavailable, errno_text(error));
   if (!fd.valid()) return nullptr;
   if (!is_ours(fd.get())) {
     refuse_module(ExitStatus::config,

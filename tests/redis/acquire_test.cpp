@@ -180,19 +180,19 @@ TEST_CASE("acquire: what stands in place of the side key is given no end") {
   test::Server server;
   redis::Client client = client_of(server);
   server.command({"SET", "rlock_info:{job}", "x"});
-  for (const lock::Layout& layout :
-       {lock::plain_layout("job"), lock::fair_layout("job", Milliseconds(15'000)),
-        lock::simple_layout("job"), lock::read_write_layout("job", lock::Kind::read),
-        lock::read_write_layout("job", lock::Kind::write)}) {
-    CAPTURE(static_cast<int>(layout.kind));
-    lock::SingleServerLock lock(layout, "u:1", lock::About{"web1", 42, "ann", "backup"},
+  for (const lock::KindOperations& operations :
+       {lock::plain_operations("job"), lock::fair_operations("job", Milliseconds(15'000)),
+        lock::simple_operations("job"), lock::read_write_operations("job", lock::Kind::read),
+        lock::read_write_operations("job", lock::Kind::write)}) {
+    CAPTURE(static_cast<int>(operations.kind));
+    lock::SingleServerLock lock(operations, "u:1", lock::About{"web1", 42, "ann", "backup"},
                                 Milliseconds(30'000));
     REQUIRE(std::holds_alternative<lock::Hold>(lock.try_acquire(client, lock::Join::no)));
     CHECK(lock.release(client, Milliseconds(20)) == lock::Release::still_held);
     CHECK(server.command({"PTTL", "rlock_info:{job}"}) == "-1");
     server.command({"DEL", "job", "{job}:u:1:rwlock_timeout:1"});
   }
-  lock::SingleServerLock semaphore(lock::semaphore_layout("job", 2), "u:1",
+  lock::SingleServerLock semaphore(lock::semaphore_operations("job", 2), "u:1",
                                    lock::About{"web1", 42, "ann", "backup"}, Milliseconds(30'000));
   CHECK_THROWS_AS(static_cast<void>(semaphore.try_acquire(client, lock::Join::no)), Error);
   CHECK(server.command({"PTTL", "rlock_info:{job}"}) == "-1");

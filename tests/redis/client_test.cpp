@@ -99,14 +99,14 @@ TEST_CASE("client: survives a restart, and waits for a server that comes back in
   CHECK(client.run(k_ask).as_integer() == 0);
   server.stop();
   std::int64_t answer = -1;
-  std::thread asker([&] {
+  std::thread context([&] {
     try {
       answer = client.run(k_ask).as_integer();
     } catch (const Error&) {  // then there is no answer
     }
   });
   server.start();
-  asker.join();
+  context.join();
   CHECK(answer == 0);
 }
 
@@ -225,10 +225,10 @@ TEST_CASE("client: an error reply is no lost connection") {
 TEST_CASE("client: what is sent behind a request is carried out after it") {
   test::Server server;
   redis::Client client(options_for(server.unix_url()));
-  CHECK_FALSE(client.send_behind({"SET", "x", "1"}));  // there is no connection yet
+  CHECK_FALSE(client.send_pipelined({"SET", "x", "1"}));  // there is no connection yet
   CHECK(client.run(k_ask).as_integer() == 0);
-  CHECK(client.send_behind({"SET", "x", "1"}));
-  CHECK(client.send_behind({"APPEND", "x", "2"}));
+  CHECK(client.send_pipelined({"SET", "x", "1"}));
+  CHECK(client.send_pipelined({"APPEND", "x", "2"}));
   client.close_gently(Milliseconds(10'000));
   CHECK(test::wait_until([&] { return server.command({"GET", "x"}) == "12"; }));
   CHECK(client.run(k_ask).as_integer() == 0);

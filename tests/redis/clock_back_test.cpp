@@ -40,13 +40,13 @@ void set_back(const test::Server& server) {
   }
 }
 
-std::vector<lock::Layout> layouts() {
-  return {lock::plain_layout("job"),
-          lock::fair_layout("job", lua::k_our_wait),
-          lock::simple_layout("job"),
-          lock::read_write_layout("job", lock::Kind::read),
-          lock::read_write_layout("job", lock::Kind::write),
-          lock::semaphore_layout("job", 1)};
+std::vector<lock::KindOperations> all_operations() {
+  return {lock::plain_operations("job"),
+          lock::fair_operations("job", lua::k_our_wait),
+          lock::simple_operations("job"),
+          lock::read_write_operations("job", lock::Kind::read),
+          lock::read_write_operations("job", lock::Kind::write),
+          lock::semaphore_operations("job", 1)};
 }
 
 // Returns how long the hold of "u:1" lasts: the latest of the lock's end and those of its parts.
@@ -62,9 +62,9 @@ long lasts(const test::Server& server, lock::Kind kind) {
   return longest;
 }
 
-lock::SingleServerLock make(const lock::Layout& layout, Milliseconds lease = k_lease,
+lock::SingleServerLock make(const lock::KindOperations& operations, Milliseconds lease = k_lease,
                             const std::string& owner = "u:1") {
-  return {layout, owner, lock::About{"web1", 42, "ann", "backup"}, lease};
+  return {operations, owner, lock::About{"web1", 42, "ann", "backup"}, lease};
 }
 
 bool takes(lock::SingleServerLock& lock, redis::Client& client) {
@@ -76,26 +76,26 @@ bool takes(lock::SingleServerLock& lock, redis::Client& client) {
 TEST_CASE("clock set back: a renewal leaves no more than the longest lease that was asked for") {
   test::Server server;
   redis::Client client = client_of(server);
-  for (const lock::Layout& layout : layouts()) {
-    CAPTURE(static_cast<int>(layout.kind));
+  for (const lock::KindOperations& operations : all_operations()) {
+    CAPTURE(static_cast<int>(operations.kind));
     server.command({"FLUSHALL"});
-    lock::SingleServerLock outer = make(layout);
+    lock::SingleServerLock outer = make(operations);
     REQUIRE(takes(outer, client));
     set_back(server);
-    REQUIRE(lasts(server, layout.kind) > k_back);
+    REQUIRE(lasts(server, operations.kind) > k_back);
     CHECK(outer.renew(client) == lock::Renewal::renewed);
-    CHECK(lasts(server, layout.kind) <= k_lease.count());
-    const long rests = layout.kind == lock::Kind::semaphore ? test::semaphore::k_day : 0;
+    CHECK(lasts(server, operations.kind) <= k_lease.count());
+    const long rests = operations.kind == lock::Kind::semaphore ? test::semaphore::k_day : 0;
     CHECK(pttl(server, k_info) <= rests + lua::k_longest_silence.count());
 
-    lock::SingleServerLock inner = make(layout, k_long_lease);
+    lock::SingleServerLock inner = make(operations, k_long_lease);
     REQUIRE(inner.reenter(client));
     CHECK(outer.renew(client) == lock::Renewal::renewed);
-    CHECK(lasts(server, layout.kind) > k_lease.count());
+    CHECK(lasts(server, operations.kind) > k_lease.count());
     set_back(server);
     CHECK(outer.renew(client) == lock::Renewal::renewed);
-    CHECK(lasts(server, layout.kind) > k_lease.count());
-    CHECK(lasts(server, layout.kind) <= k_long_lease.count());
+    CHECK(lasts(server, operations.kind) > k_lease.count());
+    CHECK(lasts(server, operations.kind) <= k_long_lease.count());
   }
 }
 
@@ -103,28 +103,28 @@ TEST_CASE("clock set back: a renewal leaves no more than the longest lease that 
 TEST_CASE("a renewal shortens no lease of which the side key does not tell") {
   test::Server server;
   redis::Client client = client_of(server);
-  for (const lock::Layout& layout : layouts()) {
-    CAPTURE(static_cast<int>(layout.kind));
+  for (const lock::KindOperations& operations : all_operations()) {
+    CAPTURE(static_cast<int>(operations.kind));
     server.command({"FLUSHALL"});
-    lock::SingleServerLock longer = make(layout, k_long_lease);
+    lock::SingleServerLock longer = make(operations, k_long_lease);
     REQUIRE(takes(longer, client));
     server.command({"HDEL", k_info, "u:1", "u:1:write"});
-    CHECK(make(layout).renew(client) == lock::Renewal::renewed);
-    CHECK(lasts(server, layout.kind) > k_lease.count());
+    CHECK(make(operations).renew(client) == lock::Renewal::renewed);
+    CHECK(lasts(server, operations.kind) > k_lease.count());
   }
 }
 
 TEST_CASE("clock set back: renew --owner with a longer lease stands, and others' readers do") {
   test::Server server;
   redis::Client client = client_of(server);
-  lock::SingleServerLock plain = make(lock::plain_layout("job"));
+  lock::SingleServerLock plain = make(lock::plain_operations("job"));
   REQUIRE(takes(plain, client));
-  CHECK(make(lock::plain_layout("job"), k_long_lease).renew(client) == lock::Renewal::renewed);
+  CHECK(make(lock::plain_operations("job"), k_long_lease).renew(client) == lock::Renewal::renewed);
   for (int i = 0; i < 2; ++i) CHECK(plain.renew(client) == lock::Renewal::renewed);
   CHECK(pttl(server) > k_lease.count());
 
   server.command({"FLUSHALL"});
-  const lock::Layout read = lock::read_write_layout("job", lock::Kind::read);
+  const lock::KindOperations read = lock::read_write_operations("job", lock::Kind::read);
   lock::SingleServerLock reader = make(read);
   lock::SingleServerLock other = make(read, k_long_lease, "u:2");
   REQUIRE(takes(reader, client));
@@ -145,9 +145,10 @@ TEST_CASE("clock set back: the side key lasts as long as the last holder of a lo
   SUBCASE("readers") {}
   SUBCASE("permits of another client's semaphore") { server.command({"SET", "job", "2"}); }
   const bool reads = server.command({"EXISTS", "job"}) == "0";
-  const lock::Layout layout =
-      reads ? lock::read_write_layout("job", lock::Kind::read) : lock::semaphore_layout("job", 2);
-  lock::SingleServerLock first = make(layout), second = make(layout, k_long_lease, "u:2");
+  const lock::KindOperations operations = reads
+                                              ? lock::read_write_operations("job", lock::Kind::read)
+                                              : lock::semaphore_operations("job", 2);
+  lock::SingleServerLock first = make(operations), second = make(operations, k_long_lease, "u:2");
   REQUIRE(takes(first, client));
   REQUIRE(takes(second, client));
   set_back(server);
@@ -162,8 +163,8 @@ TEST_CASE("clock set back: --at-least keeps the lock for as long as was asked, a
   test::Server server;
   redis::Client client = client_of(server);
   const Milliseconds keep{90'000};
-  lock::SingleServerLock outer = make(lock::plain_layout("job"));
-  lock::SingleServerLock inner = make(lock::plain_layout("job"));
+  lock::SingleServerLock outer = make(lock::plain_operations("job"));
+  lock::SingleServerLock inner = make(lock::plain_operations("job"));
   REQUIRE(takes(outer, client));
   REQUIRE(inner.reenter(client));
   CHECK(inner.release(client, keep) == lock::Release::still_held);

@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include "lock/inspection/breaking.hpp"
+#include "lock/inspection/force_release.hpp"
 #include "redis/fair_fixture.hpp"
 #include "support/fair_lock.hpp"
 #include "support/script_calls.hpp"

@@ -257,7 +257,7 @@ TEST_CASE("R2: a server that has more to sweep forever is not asked forever" *
   options.endpoint = redis::parse_url(server.url());
   options.timeout = Milliseconds(1'000);
   redis::Client client(options);
-  SingleServerLock lock(lock::fair_layout("job", lua::k_our_wait), "u:1", lock::About{},
+  SingleServerLock lock(lock::fair_operations("job", lua::k_our_wait), "u:1", lock::About{},
                         Milliseconds(30'000));
   const auto answer = lock.try_acquire(client, lock::Join::yes);
   REQUIRE(std::holds_alternative<lock::Busy>(answer));

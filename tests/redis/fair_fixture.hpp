@@ -20,7 +20,7 @@ struct FairFixture {
 
   lock::SingleServerLock& make(const std::string& owner, Milliseconds wait = lua::k_our_wait,
                                Milliseconds lease = Milliseconds(30'000)) {
-    return locks.emplace_back(lock::fair_layout("job", wait), owner,
+    return locks.emplace_back(lock::fair_operations("job", wait), owner,
                               lock::About{"web1", 42, "ann", "backup"}, lease);
   }
   // Asks, and queues if need be; returns whether it was granted.

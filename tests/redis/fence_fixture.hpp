@@ -27,18 +27,18 @@ inline std::unique_ptr<lock::SingleServerLock> make(lock::Kind kind, const std::
                                                     const lock::About& about = {"web1", 42, "ann",
                                                                                 "cmd"}) {
   if (kind == lock::Kind::fair) {
-    return std::make_unique<lock::SingleServerLock>(lock::fair_layout("job", lua::k_our_wait),
+    return std::make_unique<lock::SingleServerLock>(lock::fair_operations("job", lua::k_our_wait),
                                                     owner, about, fenced());
   }
   if (kind == lock::Kind::simple) {
-    return std::make_unique<lock::SingleServerLock>(lock::simple_layout("job"), owner, about,
+    return std::make_unique<lock::SingleServerLock>(lock::simple_operations("job"), owner, about,
                                                     fenced());
   }
   if (kind == lock::Kind::write) {
-    return std::make_unique<lock::SingleServerLock>(lock::read_write_layout("job", kind), owner,
+    return std::make_unique<lock::SingleServerLock>(lock::read_write_operations("job", kind), owner,
                                                     about, fenced());
   }
-  return std::make_unique<lock::SingleServerLock>(lock::plain_layout("job"), owner, about,
+  return std::make_unique<lock::SingleServerLock>(lock::plain_operations("job"), owner, about,
                                                   fenced());
 }
 

@@ -13,8 +13,8 @@
 #include "support/words.hpp"
 
 using namespace rlock;
-using lock::Breakable;
-using lock::Breaking;
+using lock::ForceRelease;
+using lock::ForceReleaseTarget;
 using test::breaks;
 using test::client_of;
 using test::has;
@@ -63,7 +63,7 @@ class Listener {
 TEST_CASE("force_release: a hold count that does not fit counts as one") {
   Fixture f;
   f.server.command({"HSET", "job", "u:1", "99999999999999999999"});
-  CHECK(lock::look_at(f.client, "job", Breakable::hash).holders.at(0).count == 1);
+  CHECK(lock::look_at(f.client, "job", ForceReleaseTarget::hash).holders.at(0).count == 1);
 }
 
 TEST_CASE("force_release: breaks the lock, tells the waiters, and who held it and since when") {
@@ -72,8 +72,8 @@ TEST_CASE("force_release: breaks the lock, tells the waiters, and who held it an
   f.server.command({"HSET", "job", "u:1", "7"});
   f.server.command({"HSET", k_info, "u:1",
                     R"({"host":"web1","pid":42,"user":"ann","command":"backup","since":1000})"});
-  const Breaking result = lock::break_lock(f.client, "job", Breakable::lock);
-  CHECK(result.outcome == Breaking::Outcome::broken);
+  const ForceRelease result = lock::break_lock(f.client, "job", ForceReleaseTarget::lock);
+  CHECK(result.outcome == ForceRelease::Outcome::broken);
   REQUIRE(result.found.holders.size() == 1);
   const lock::Holder& holder = result.found.holders[0];
   CHECK(holder.owner == "u:1");
@@ -97,7 +97,7 @@ TEST_CASE("force_release: only looks") {
   f.server.command({"PEXPIRE", "job", "60000"});
   f.server.command({"RPUSH", test::k_queue, "r:1", "r:2"});
   const std::string before = f.server.command({"DUMP", "job"});
-  const lock::FoundLock found = lock::look_at(f.client, "job", Breakable::hash);
+  const lock::FoundLock found = lock::look_at(f.client, "job", ForceReleaseTarget::hash);
   CHECK(found.holders.size() == 1);
   CHECK(found.queued == 2);
   CHECK(found.ttl_ms > 0);
@@ -113,8 +113,8 @@ TEST_CASE("force_release: of a free lock says so, and wakes the waiters of every
   Listener semaphore(f.server, "redisson_sc:{job}");
   f.server.command({"RPUSH", test::k_queue, "r:1"});
   f.server.command({"ZADD", test::k_scores, "9999999999999", "r:1"});
-  const Breaking result = lock::break_lock(f.client, "job", Breakable::lock);
-  CHECK(result.outcome == Breaking::Outcome::free);
+  const ForceRelease result = lock::break_lock(f.client, "job", ForceReleaseTarget::lock);
+  CHECK(result.outcome == ForceRelease::Outcome::free);
   CHECK(result.found.queued == 1);
   CHECK(result.found.listening == 3);
   CHECK(semaphore.messages() == Words{"1"});
@@ -145,7 +145,7 @@ TEST_CASE("force_release: breaks a read/write lock, its readers' timeouts, and w
                             "{job}:b:1:rwlock_timeout:1"}) {
       f.server.command({"SET", key, "1"});
     }
-    const Breaking result = lock::break_lock(f.client, "job", Breakable::hash);
+    const ForceRelease result = lock::break_lock(f.client, "job", ForceReleaseTarget::hash);
     REQUIRE(result.found.holders.size() == 2);
     for (const lock::Holder& holder : result.found.holders) {
       CHECK(holder.mode == lock::Holder::Mode::read);
@@ -154,12 +154,12 @@ TEST_CASE("force_release: breaks a read/write lock, its readers' timeouts, and w
   SUBCASE("held a thousand times") {
     f.server.command({"HSET", "job", "mode", "read", "a:1", "1000"});
     f.server.command({"SET", "{job}:a:1:rwlock_timeout:1000", "1"});
-    CHECK(breaks(f.client, Breakable::hash) == Words{"a:1"});
+    CHECK(breaks(f.client, ForceReleaseTarget::hash) == Words{"a:1"});
   }
   SUBCASE("held by a writer, who reads, too") {
     f.server.command({"HSET", "job", "mode", "write", "a:1:write", "1", "a:1", "1"});
     f.server.command({"SET", "{job}:a:1:rwlock_timeout:1", "1"});
-    const Breaking result = lock::break_lock(f.client, "job", Breakable::hash);
+    const ForceRelease result = lock::break_lock(f.client, "job", ForceReleaseTarget::hash);
     REQUIRE(result.found.holders.size() == 2);
     CHECK(result.found.holders[0].mode == lock::Holder::Mode::write);
   }
@@ -172,8 +172,8 @@ TEST_CASE("force_release: a name with a brace has its readers' timeouts under Re
   Fixture f;
   f.server.command({"HSET", "{t}:job", "mode", "read", "a:1", "1"});
   f.server.command({"SET", "{t}:job:a:1:rwlock_timeout:1", "1"});
-  CHECK(lock::break_lock(f.client, "{t}:job", Breakable::hash).outcome ==
-        Breaking::Outcome::broken);
+  CHECK(lock::break_lock(f.client, "{t}:job", ForceReleaseTarget::hash).outcome ==
+        ForceRelease::Outcome::broken);
   CHECK(f.is_empty());
 }
 
@@ -184,7 +184,7 @@ TEST_CASE("force_release: breaks a string only where it is said to be a lock") {
         "job: the name is in use by something else (string): if it is a lock, and no semaphore "
         "that nobody holds, --kind simple breaks it");
   CHECK(f.server.command({"GET", "job"}) == "token-1");
-  CHECK(breaks(f.client, Breakable::simple) == Words{"token-1"});
+  CHECK(breaks(f.client, ForceReleaseTarget::simple) == Words{"token-1"});
   CHECK(f.is_empty());
 }
 
@@ -192,7 +192,7 @@ TEST_CASE("force_release: tells whose a string of rlock's is") {
   Fixture f;
   f.server.command({"SET", "job", "u:1"});
   f.server.command({"HSET", k_info, "u:1", R"({"host":"web1","pid":42})"});
-  const lock::FoundLock found = lock::look_at(f.client, "job", Breakable::simple);
+  const lock::FoundLock found = lock::look_at(f.client, "job", ForceReleaseTarget::simple);
   REQUIRE(found.holders.size() == 1);
   REQUIRE(found.holders[0].is_told);
   CHECK(found.holders[0].about.host == "web1");
@@ -202,7 +202,7 @@ TEST_CASE("force_release: tells whose a string of rlock's is") {
 TEST_CASE("force_release: of a long string it tells the start") {
   Fixture f;
   f.server.command({"SET", "job", std::string(5000, 'x')});
-  CHECK(breaks(f.client, Breakable::simple) == Words{std::string(1024, 'x')});
+  CHECK(breaks(f.client, ForceReleaseTarget::simple) == Words{std::string(1024, 'x')});
   CHECK(f.is_empty());
 }
 
@@ -217,7 +217,7 @@ TEST_CASE("force_release: leaves alone what is no lock") {
     f.server.command({"DEL", "job"});
     f.server.command(maker);
     const std::string before = f.server.command({"DUMP", "job"});
-    for (const Breakable what : {Breakable::lock, Breakable::simple}) {
+    for (const ForceReleaseTarget what : {ForceReleaseTarget::lock, ForceReleaseTarget::simple}) {
       CHECK_THROWS_AS(breaks(f.client, what), Error);
       CHECK(f.server.command({"DUMP", "job"}) == before);
     }
@@ -231,11 +231,11 @@ TEST_CASE("force_release: breaks a hash without owners of rlock or Redisson only
   CHECK(test::has(test::refusal_of([&] { return breaks(f.client); }),
                   "unlock --force --kind hash breaks it"));
   // Also if somebody names the owner.
-  CHECK_THROWS_AS((void)lock::break_lock(f.client, "job", Breakable::lock, Words{"2026:11"}),
-                  Error);
-  CHECK_THROWS_AS((void)lock::look_at(f.client, "job", Breakable::lock), Error);
+  CHECK_THROWS_AS(
+      (void)lock::break_lock(f.client, "job", ForceReleaseTarget::lock, Words{"2026:11"}), Error);
+  CHECK_THROWS_AS((void)lock::look_at(f.client, "job", ForceReleaseTarget::lock), Error);
   CHECK(f.server.command({"HGET", "job", "2026:11"}) == "4711");
-  CHECK(breaks(f.client, Breakable::hash) == Words{"2026:11"});
+  CHECK(breaks(f.client, ForceReleaseTarget::hash) == Words{"2026:11"});
   CHECK(f.is_empty());
 }
 
@@ -243,13 +243,13 @@ TEST_CASE("force_release: breaks only what was expected") {
   Fixture f;
   f.server.command({"HSET", "job", "mode", "read", "a:1", "1", "b:1", "1"});
   const auto outcome = [&](const Words& expected) {
-    return lock::break_lock(f.client, "job", Breakable::hash, expected).outcome;
+    return lock::break_lock(f.client, "job", ForceReleaseTarget::hash, expected).outcome;
   };
-  CHECK(outcome({"a:1"}) == Breaking::Outcome::held_by_others);
-  CHECK(outcome({}) == Breaking::Outcome::held_by_others);
+  CHECK(outcome({"a:1"}) == ForceRelease::Outcome::held_by_others);
+  CHECK(outcome({}) == ForceRelease::Outcome::held_by_others);
   CHECK(f.server.command({"HLEN", "job"}) == "3");
-  CHECK(outcome({"a:1", "b:1", "c:1"}) == Breaking::Outcome::broken);
-  CHECK(outcome({"a:1"}) == Breaking::Outcome::free);
+  CHECK(outcome({"a:1", "b:1", "c:1"}) == ForceRelease::Outcome::broken);
+  CHECK(outcome({"a:1"}) == ForceRelease::Outcome::free);
   CHECK(f.is_empty());
 }
 
@@ -257,8 +257,8 @@ TEST_CASE("force_release: works when the server is out of memory") {
   Fixture f;
   f.server.command({"HSET", "job", "u:1", "1"});
   f.server.command({"CONFIG", "SET", "maxmemory", "1"});
-  CHECK(breaks(f.client, Breakable::hash) == Words{"u:1"});
-  CHECK(breaks(f.client, Breakable::hash).empty());
+  CHECK(breaks(f.client, ForceReleaseTarget::hash) == Words{"u:1"});
+  CHECK(breaks(f.client, ForceReleaseTarget::hash).empty());
   CHECK(f.is_empty());
 }
 

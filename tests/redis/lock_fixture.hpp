@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "lock/inspection/breaking.hpp"
+#include "lock/inspection/force_release.hpp"
 #include "lock/kinds/plain.hpp"
 #include "lock/kinds/single_server_lock.hpp"
 #include "redis/client.hpp"
@@ -25,13 +25,14 @@ inline redis::Client client_of(const Server& server, Milliseconds timeout = Mill
 // Returns the lock "job" as `owner` sees it.
 inline lock::SingleServerLock make_lock(const std::string& owner,
                                         Milliseconds lease = Milliseconds(30'000)) {
-  return {lock::plain_layout("job"), owner, lock::About{"web1", 42, "ann", "backup"}, lease};
+  return {lock::plain_operations("job"), owner, lock::About{"web1", 42, "ann", "backup"}, lease};
 }
 
 // Breaks the lock "job". Returns the owners whom it was taken from.
-inline Words breaks(redis::Client& client, lock::Breakable what = lock::Breakable::lock) {
+inline Words breaks(redis::Client& client,
+                    lock::ForceReleaseTarget what = lock::ForceReleaseTarget::lock) {
   Words owners;
-  const lock::Breaking result = lock::break_lock(client, "job", what);
+  const lock::ForceRelease result = lock::break_lock(client, "job", what);
   for (const lock::Holder& holder : result.found.holders) owners.push_back(holder.owner);
   return owners;
 }

@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include "lock/inspection/breaking.hpp"
+#include "lock/inspection/force_release.hpp"
 #include "lock/inspection/repair.hpp"
 #include "redis/fair_fixture.hpp"
 #include "redis/semaphore_fixture.hpp"
@@ -137,8 +137,9 @@ TEST_CASE("lost side key: the last release and unlock --force leave nothing of a
   server.command({"DEL", k_info});
   SUBCASE("released") { CHECK(semaphore.release(client) == lock::Release::freed); }
   SUBCASE("broken") {
-    const auto broken = lock::break_lock(client, "job", lock::Breakable::lock, Words{"u:1"});
-    CHECK(broken.outcome == lock::Breaking::Outcome::broken);
+    const auto broken =
+        lock::break_lock(client, "job", lock::ForceReleaseTarget::lock, Words{"u:1"});
+    CHECK(broken.outcome == lock::ForceRelease::Outcome::broken);
   }
   SUBCASE("repaired") {
     server.command({"ZADD", k_permits, std::to_string(now(server) - 1), "u:1"});

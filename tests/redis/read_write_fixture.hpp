@@ -38,12 +38,12 @@ inline std::string hold_key(const std::string& owner, int hold) {
 
 inline SingleServerLock a_reader(const std::string& owner,
                                  Milliseconds lease = Milliseconds(30'000)) {
-  return {lock::read_write_layout("job", Kind::read), owner, k_about, lease};
+  return {lock::read_write_operations("job", Kind::read), owner, k_about, lease};
 }
 
 inline SingleServerLock a_writer(const std::string& owner,
                                  Milliseconds lease = Milliseconds(30'000)) {
-  return {lock::read_write_layout("job", Kind::write), owner, k_about, lease};
+  return {lock::read_write_operations("job", Kind::write), owner, k_about, lease};
 }
 
 }  // namespace rlock::test::read_write

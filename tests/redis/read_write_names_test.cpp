@@ -60,7 +60,7 @@ TEST_CASE("an application's hash with a field mode is no lock: it is refused, an
       a_reader("u:1"),
       a_writer("u:1"),
       test::make_lock("u:1"),
-      {lock::fair_layout("job", lua::k_our_wait), "u:1", k_about, Milliseconds(30'000)}};
+      {lock::fair_operations("job", lua::k_our_wait), "u:1", k_about, Milliseconds(30'000)}};
   const std::vector<Words> makers = {
       {"HSET", "job", "mode", "read", "path", "/srv/data", "retries", "5"},
       {"HSET", "job", "mode", "write", "path", "/srv/data", "retries", "5"},

@@ -256,17 +256,18 @@ TEST_CASE("fencing: the writer draws tokens, and keeps his own; a reader has non
   lock::Terms terms = Milliseconds(30'000);
   terms.fencing = lock::Fencing::on;
   CHECK_THROWS_AS(
-      SingleServerLock(lock::read_write_layout("job", Kind::read), "u:1", k_about, terms), Error);
-  SingleServerLock outer(lock::read_write_layout("job", Kind::write), "u:1", k_about, terms);
+      SingleServerLock(lock::read_write_operations("job", Kind::read), "u:1", k_about, terms),
+      Error);
+  SingleServerLock outer(lock::read_write_operations("job", Kind::write), "u:1", k_about, terms);
   const auto first = std::get<lock::Hold>(outer.try_acquire(set.client, lock::Join::no));
   const auto again = std::get<lock::Hold>(outer.try_acquire(set.client, lock::Join::no));
   REQUIRE(first.token);
   CHECK(first.token == again.token);
-  SingleServerLock inner(lock::read_write_layout("job", Kind::write), "u:1", k_about, terms);
+  SingleServerLock inner(lock::read_write_operations("job", Kind::write), "u:1", k_about, terms);
   CHECK(inner.reenter(set.client)->token == first.token);
   CHECK(inner.release(set.client) == Release::still_held);
   CHECK(outer.release(set.client) == Release::freed);
-  SingleServerLock next(lock::read_write_layout("job", Kind::write), "u:2", k_about, terms);
+  SingleServerLock next(lock::read_write_operations("job", Kind::write), "u:2", k_about, terms);
   CHECK(std::get<lock::Hold>(next.try_acquire(set.client, lock::Join::no)).token > first.token);
 }
 

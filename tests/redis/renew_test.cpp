@@ -92,7 +92,7 @@ TEST_CASE(
   lock::SingleServerLock plain = make_lock("u:1");
   lock::Terms of_several{Milliseconds(30'000)};
   of_several.restart_delay = Milliseconds(0);
-  lock::SingleServerLock latched(lock::plain_layout("job"), "u:1", {}, of_several);
+  lock::SingleServerLock latched(lock::plain_operations("job"), "u:1", {}, of_several);
   for (lock::SingleServerLock* lock : {&plain, &latched}) {
     server.command({"FLUSHALL"});
     REQUIRE(std::holds_alternative<lock::Hold>(lock->try_acquire(client, lock::Join::no)));

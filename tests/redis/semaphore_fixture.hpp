@@ -26,8 +26,8 @@ inline constexpr long k_day = 86'400'000;
 
 inline lock::SingleServerLock make_semaphore(const std::string& owner, int permits,
                                              Milliseconds lease = Milliseconds(30'000)) {
-  return {lock::semaphore_layout("job", permits), owner, lock::About{"web1", 42, "ann", "backup"},
-          lease};
+  return {lock::semaphore_operations("job", permits), owner,
+          lock::About{"web1", 42, "ann", "backup"}, lease};
 }
 
 inline bool takes(lock::SingleServerLock& lock, redis::Client& client) {

@@ -155,27 +155,28 @@ TEST_CASE("semaphore: breaking it takes every permit, once, and keeps what a ser
   SUBCASE("one of rlock's") {}
   if (is_of_service) server.command({"SET", "job", "3"});
   REQUIRE(takes(client, "u:1", 3));
-  const std::int64_t left_ms = lock::look_at(client, "job", lock::Breakable::lock).ttl_ms;
+  const std::int64_t left_ms = lock::look_at(client, "job", lock::ForceReleaseTarget::lock).ttl_ms;
   CHECK(left_ms > 0);
   CHECK(left_ms <= 30'000);
   server.command({"ZADD", k_permits, k_never, k_java, "1", "ended"});
   server.command({"DECRBY", "job", "2"});
   REQUIRE(total(server) == 3);
   const std::string digits = "0001feff303132333435363738396162";
-  const auto seen = lock::look_at(client, "job", lock::Breakable::lock);
+  const auto seen = lock::look_at(client, "job", lock::ForceReleaseTarget::lock);
   REQUIRE(seen.holders.size() == 2);
   CHECK(seen.holders[0].owner == "u:1");
   CHECK(seen.holders[1].owner == digits);
   CHECK(seen.ttl_ms == -1);
-  const auto left = lock::break_lock(client, "job", lock::Breakable::lock, Words{"u:1"});
-  CHECK(left.outcome == lock::Breaking::Outcome::held_by_others);
+  const auto left = lock::break_lock(client, "job", lock::ForceReleaseTarget::lock, Words{"u:1"});
+  CHECK(left.outcome == lock::ForceRelease::Outcome::held_by_others);
   REQUIRE(total(server) == 3);
   test::RespClient listener = server.connect();
   listener.call({"SUBSCRIBE", k_channel});
   proxy.cut_after_next_request("redisson_sc");
-  const auto broken = lock::break_lock(client, "job", lock::Breakable::lock, Words{"u:1", digits});
+  const auto broken =
+      lock::break_lock(client, "job", lock::ForceReleaseTarget::lock, Words{"u:1", digits});
   CHECK(proxy.cuts() == 1);
-  CHECK(broken.outcome == lock::Breaking::Outcome::broken);
+  CHECK(broken.outcome == lock::ForceRelease::Outcome::broken);
   CHECK(broken.found.holders.size() == 2);
   CHECK(listener.call({"PING"}) == Words{"message", k_channel, "3"});
   CHECK(server.command({"GET", "job"}) == "3");

@@ -231,7 +231,7 @@ TEST_CASE(
   }
   const auto check_refused = [&] {
     const Words before = dump(server);
-    lock::SingleServerLock simple(lock::simple_layout("job"), "u:3", lock::About{},
+    lock::SingleServerLock simple(lock::simple_operations("job"), "u:3", lock::About{},
                                   lock::Terms(Milliseconds(1000)));
     lock::SingleServerLock plain = test::make_lock("u:4");
     for (lock::SingleServerLock* other : std::vector<lock::SingleServerLock*>{&simple, &plain}) {

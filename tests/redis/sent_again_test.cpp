@@ -42,28 +42,28 @@ std::vector<Sort> sorts() {
   return {
       {"plain",
        [=](const auto& about) {
-         return std::make_unique<lock::SingleServerLock>(lock::plain_layout("job"), "u:1", about,
-                                                         k_lease);
+         return std::make_unique<lock::SingleServerLock>(lock::plain_operations("job"), "u:1",
+                                                         about, k_lease);
        }},
       {"fair",
        [=](const auto& about) {
-         return std::make_unique<lock::SingleServerLock>(lock::fair_layout("job", lua::k_our_wait),
-                                                         "u:1", about, k_lease);
+         return std::make_unique<lock::SingleServerLock>(
+             lock::fair_operations("job", lua::k_our_wait), "u:1", about, k_lease);
        }},
       {"read",
        [=](const auto& about) {
-         return std::make_unique<lock::SingleServerLock>(lock::read_write_layout("job", Kind::read),
-                                                         "u:1", about, k_lease);
+         return std::make_unique<lock::SingleServerLock>(
+             lock::read_write_operations("job", Kind::read), "u:1", about, k_lease);
        }},
       {"write",
        [=](const auto& about) {
          return std::make_unique<lock::SingleServerLock>(
-             lock::read_write_layout("job", Kind::write), "u:1", about, k_lease);
+             lock::read_write_operations("job", Kind::write), "u:1", about, k_lease);
        }},
       {"permits",
        [=](const auto& about) {
-         return std::make_unique<lock::SingleServerLock>(lock::semaphore_layout("job", 1), "u:1",
-                                                         about, k_lease);
+         return std::make_unique<lock::SingleServerLock>(lock::semaphore_operations("job", 1),
+                                                         "u:1", about, k_lease);
        }},
   };
 }
@@ -85,11 +85,12 @@ struct Nested {
 // Returns a lock of this sort as another owner sees it, whom a reader keeps out as well.
 std::unique_ptr<lock::SingleServerLock> make_other(const std::string& sort) {
   constexpr Milliseconds k_lease{600'000};
-  const lock::Layout layout = sort == "plain"     ? lock::plain_layout("job")
-                              : sort == "fair"    ? lock::fair_layout("job", lua::k_our_wait)
-                              : sort == "permits" ? lock::semaphore_layout("job", 1)
-                                                  : lock::read_write_layout("job", Kind::write);
-  return std::make_unique<lock::SingleServerLock>(layout, "o:1", k_about, k_lease);
+  const lock::KindOperations operations =
+      sort == "plain"     ? lock::plain_operations("job")
+      : sort == "fair"    ? lock::fair_operations("job", lua::k_our_wait)
+      : sort == "permits" ? lock::semaphore_operations("job", 1)
+                          : lock::read_write_operations("job", Kind::write);
+  return std::make_unique<lock::SingleServerLock>(operations, "o:1", k_about, k_lease);
 }
 
 void forget(const test::Server& server) {
@@ -151,7 +152,7 @@ TEST_CASE("S6: a reader's re-entry beside a hold whose time is over does the sam
   test::Server server;
   redis::Client client = client_of(server);
   const auto make = [] {
-    return lock::SingleServerLock(lock::read_write_layout("job", Kind::read), "u:1", k_about,
+    return lock::SingleServerLock(lock::read_write_operations("job", Kind::read), "u:1", k_about,
                                   Milliseconds(600'000));
   };
   auto outer = make(), inner = make();
@@ -340,7 +341,8 @@ TEST_CASE("kept as the writer by an inner run, an owner that reads, too, is not 
   redis::Client client = client_of(server);
   constexpr Milliseconds k_lease{600'000};
   const auto make = [&](Kind kind) {
-    return lock::SingleServerLock(lock::read_write_layout("job", kind), "u:1", k_about, k_lease);
+    return lock::SingleServerLock(lock::read_write_operations("job", kind), "u:1", k_about,
+                                  k_lease);
   };
   auto outer = make(Kind::write), inner = make(Kind::write), reader = make(Kind::read);
   REQUIRE(std::holds_alternative<Hold>(outer.try_acquire(client, Join::no)));

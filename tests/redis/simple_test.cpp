@@ -31,7 +31,7 @@ namespace {
 
 lock::SingleServerLock make_simple(const std::string& owner,
                                    Milliseconds lease = Milliseconds(30'000)) {
-  return {lock::simple_layout("job"), owner, lock::About{"web1", 42, "ann", "backup"}, lease};
+  return {lock::simple_operations("job"), owner, lock::About{"web1", 42, "ann", "backup"}, lease};
 }
 
 bool takes(lock::SingleServerLock& lock, redis::Client& client) {

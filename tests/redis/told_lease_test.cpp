@@ -18,18 +18,18 @@ using test::client_of;
 namespace {
 
 struct Sample {
-  lock::Layout layout;
+  lock::KindOperations operations;
   std::string field;  // of the entry
 };
 
 // Each is asked for by the short way of its script first, and then with a token drawn, if it can.
 std::vector<Sample> samples() {
-  return {{lock::plain_layout("job"), "u:1"},
-          {lock::fair_layout("job", lua::k_our_wait), "u:1"},
-          {lock::simple_layout("job"), "u:1"},
-          {lock::read_write_layout("job", lock::Kind::read), "u:1"},
-          {lock::read_write_layout("job", lock::Kind::write), "u:1:write"},
-          {lock::semaphore_layout("job", 1), "u:1"}};
+  return {{lock::plain_operations("job"), "u:1"},
+          {lock::fair_operations("job", lua::k_our_wait), "u:1"},
+          {lock::simple_operations("job"), "u:1"},
+          {lock::read_write_operations("job", lock::Kind::read), "u:1"},
+          {lock::read_write_operations("job", lock::Kind::write), "u:1:write"},
+          {lock::semaphore_operations("job", 1), "u:1"}};
 }
 
 long told(const test::Server& server, const std::string& field) {
@@ -43,7 +43,7 @@ lock::SingleServerLock make(const Sample& sample, Milliseconds lease, lock::Fenc
   // What looks like a lease in a text is left alone.
   lock::About about{"web1", 42, "ann", "backup"};
   about.note = R"("lease":7)";
-  return {sample.layout, "u:1", about, terms};
+  return {sample.operations, "u:1", about, terms};
 }
 
 }  // namespace
@@ -53,8 +53,9 @@ TEST_CASE("side key: has the lease of a holder's last grant, re-entry or renewal
   redis::Client client = client_of(server);
   for (const lock::Fencing fencing : {lock::Fencing::off, lock::Fencing::on}) {
     for (const Sample& sample : samples()) {
-      CAPTURE(static_cast<int>(sample.layout.kind));
-      if (fencing == lock::Fencing::on && !lock::traits_of(sample.layout.kind).has_tokens) continue;
+      CAPTURE(static_cast<int>(sample.operations.kind));
+      if (fencing == lock::Fencing::on && !lock::traits_of(sample.operations.kind).has_tokens)
+        continue;
       server.command({"FLUSHALL"});
       lock::SingleServerLock first = make(sample, Milliseconds(30'000), fencing);
       REQUIRE(std::holds_alternative<lock::Hold>(first.try_acquire(client, lock::Join::no)));

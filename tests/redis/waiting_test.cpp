@@ -29,7 +29,7 @@ redis::ClientOptions options_for(const test::Server& server) {
 }
 
 lock::SingleServerLock make_lock(const std::string& owner) {
-  return {lock::plain_layout("job"), owner, {}, Milliseconds(30'000)};
+  return {lock::plain_operations("job"), owner, {}, Milliseconds(30'000)};
 }
 
 }  // namespace

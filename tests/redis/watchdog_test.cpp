@@ -26,7 +26,7 @@ namespace {
 // A lock that is held, and its watchdog.
 struct Guarded {
   Guarded(const std::string& url, Milliseconds lease, Milliseconds reserve = {})
-      : lock(lock::plain_layout("job"), "u:1", {}, lease) {
+      : lock(lock::plain_operations("job"), "u:1", {}, lease) {
     redis::ClientOptions options;
     options.endpoint = redis::parse_url(url);
     options.timeout = Milliseconds(30'000);  // a busy machine is slow
@@ -114,7 +114,7 @@ TEST_CASE("watchdog: stops at once, also while the server does not answer, and m
 TEST_CASE("watchdog: one keeps several locks, also those that come later, and names the lost one") {
   test::Server server;
   Guarded guarded(server.unix_url(), Milliseconds(4500));
-  lock::SingleServerLock other(lock::plain_layout("other"), "u:1", {}, Milliseconds(4500));
+  lock::SingleServerLock other(lock::plain_operations("other"), "u:1", {}, Milliseconds(4500));
   redis::ClientOptions options;
   options.endpoint = redis::parse_url(server.unix_url());
   redis::Client client(options);
@@ -135,7 +135,7 @@ TEST_CASE("S3: watchdog: that one lock is waited for takes no time from another'
   test::Server server;
   Guarded guarded(server.unix_url(), Milliseconds(12'000), Milliseconds(4000));
   const TimePoint asked = BootClock::now();
-  lock::SingleServerLock other(lock::plain_layout("other"), "u:1", {}, Milliseconds(60'000));
+  lock::SingleServerLock other(lock::plain_operations("other"), "u:1", {}, Milliseconds(60'000));
   redis::ClientOptions options;
   options.endpoint = redis::parse_url(server.unix_url());
   redis::Client client(options);
@@ -170,7 +170,7 @@ TEST_CASE("S8: watchdog: a check is over once, when the server has answered for 
   test::Server server;
   const Milliseconds lease(3'600'000);  // no renewal is due
   Guarded guarded(server.unix_url(), lease);
-  lock::SingleServerLock other(lock::plain_layout("other"), "u:1", {}, lease);
+  lock::SingleServerLock other(lock::plain_operations("other"), "u:1", {}, lease);
   redis::ClientOptions options;
   options.endpoint = redis::parse_url(server.unix_url());
   redis::Client client(options);

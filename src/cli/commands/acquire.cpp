@@ -49,7 +49,7 @@ void check(const Globals& globals, const AcquireOptions& options) {
   const std::string& shell = options.shell;
   if (options.exports() && shell != "fish" && shell != "sh" && shell != "true") {
     throw Error(ExitStatus::usage,
-                "acquire: --export: '" + repeated(shell) +
+                "acquire: --export: '" + quote_input(shell) +
                     "' is neither sh (also for bash, dash, ksh and zsh) nor fish");
   }
   if (globals.json && options.exports()) {
@@ -78,7 +78,7 @@ std::optional<process::Watched> find_caller(const AcquireOptions& options) {
     }
     if (pid > 0) return process::watch_process(pid);
     throw Error(ExitStatus::usage,
-                "--pid: '" + repeated(*options.pid) + "' is not a process number");
+                "--pid: '" + quote_input(*options.pid) + "' is not a process number");
   }
   try {
     return process::watch_caller();

@@ -15,7 +15,7 @@ const char* completion_for(const std::string& shell) {
   if (shell == "zsh") return k_zsh_completion;
   if (shell == "fish") return k_fish_completion;
   throw Error(ExitStatus::usage,
-              "completion: '" + repeated(shell) + "'; expected bash, zsh or fish");
+              "completion: '" + quote_input(shell) + "'; expected bash, zsh or fish");
 }
 
 }  // namespace

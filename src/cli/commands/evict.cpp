@@ -9,7 +9,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/output/holder_text.hpp"
 #include "cli/output/json.hpp"
-#include "lock/inspection/breaking.hpp"
+#include "lock/inspection/force_release.hpp"
 #include "lock/inspection/snapshot.hpp"
 #include "lock/words/key_names.hpp"
 

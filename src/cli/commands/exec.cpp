@@ -134,14 +134,14 @@ Supervisor::Options supervision(const ExecPlan& plan, HeldLocks& locks,
     options.late_start = after(start, late);
   }
   options.on_loss = [&] {
-    locks.report_loss(guardian.has_struck() ? k_stood_still : k_unconfirmed);
+    locks.report_loss(guardian.has_killed() ? k_stood_still : k_unconfirmed);
   };
   options.on_time_limit = [&] {
     if (plan.is_quiet) return;
     say(first_of(escape_for_terminal(plan.names.front()), plan.names.size()) +
         ": the command has run for " + format_duration(*plan.at_most) + " (--at-most): ending it");
   };
-  options.on_immune = [&](pid_t pid) {
+  options.on_unkillable = [&](pid_t pid) {
     say("process " + std::to_string(pid) +
         " cannot be ended: it belongs to another user, and goes on" +
         (locks.is_lost() ? " without the lock" : ""));
@@ -211,15 +211,15 @@ int run_command(const ExecPlan& plan, HeldLocks& locks, lock::Session& session,
   if (result.is_unsure) {
     guardian.leave();
   } else {
-    guardian.dismiss();
+    guardian.disarm();
   }
   // Where the guardian has ended the command, it may have missed a daemon.
-  const bool is_struck = guardian.has_struck() || BootClock::now() >= guardian.kill_time();
+  const bool is_struck = guardian.has_killed() || BootClock::now() >= guardian.kill_time();
   const bool is_unsure = is_struck ? !supervisor.kill_command() : result.is_unsure;
   const bool lost =
       result.lost || is_struck || BootClock::now() >= lock::kill_time(locks.end(), plan.lease());
   if (lost && !result.lost) {  // otherwise the loss was reported before
-    locks.report_loss(guardian.has_struck() ? k_stood_still : k_unconfirmed);
+    locks.report_loss(guardian.has_killed() ? k_stood_still : k_unconfirmed);
   }
   if (is_unsure) {
     say(first_of(escape_for_terminal(plan.names.front()), plan.names.size()) +
@@ -252,7 +252,7 @@ int run_exec(const Globals& globals, const ExecOptions& options, ExecPlan plan) 
   lock::SessionOptions session_options =
       servers_for(globals, options.take, plan.request.wish.terms, plan.at_least);
   process::Signals signals;
-  const auto strangers = process::children_of_this_process();
+  const auto preexisting_children = process::children_of_this_process();
   session_options.client.wake_fd = signals.fd();
   lock::Session session(session_options);
   const std::string run = random_hex(lock::k_run_id_bytes);
@@ -263,7 +263,8 @@ int run_exec(const Globals& globals, const ExecOptions& options, ExecPlan plan) 
     // rlock notices after up to twice the bound: a third of the lease, and most of it is still to
     // come.
     if (!guardian) {
-      guardian.emplace(run, kill ? Milliseconds(0) : plan.grace, plan.lease() / 6, strangers);
+      guardian.emplace(run, kill ? Milliseconds(0) : plan.grace, plan.lease() / 6,
+                       preexisting_children);
     }
   };
   // A fork takes time. If it fails here, rlock forks at the first lock or wait.

@@ -49,7 +49,7 @@ int run_fence(const Globals& globals, const FenceOptions& options) {
   lock::check_name(name);
   const auto token = lock::parse_token(options.token);
   if (!token) {
-    throw Error(ExitStatus::usage, "fence: '" + repeated(options.token) +
+    throw Error(ExitStatus::usage, "fence: '" + quote_input(options.token) +
                                        "' is not a token; expected a number from 0 to 2^63-1");
   }
   lock::Session session(globals.session_options());

@@ -83,7 +83,7 @@ class List {
     if (!rows_.empty()) return;
     const std::string what = options_.stuck ? "no lock has a problem" : "no locks";
     say("list: " + what + " on " + client_.options().endpoint.display() +
-        (options_.pattern == "*" ? "" : ": pattern " + repeated(options_.pattern)));
+        (options_.pattern == "*" ? "" : ": pattern " + quote_input(options_.pattern)));
   }
 
  private:

@@ -11,7 +11,7 @@
 #include "cli/output/error_text.hpp"
 #include "cli/output/holder_text.hpp"
 #include "cli/taking/own_hold.hpp"
-#include "lock/inspection/breaking.hpp"
+#include "lock/inspection/force_release.hpp"
 #include "lock/make_lock.hpp"
 #include "lock/words/key_names.hpp"
 
@@ -108,9 +108,9 @@ struct Leave {
   std::optional<std::vector<std::string>> shown{};  // the owners; nothing where nobody was asked
 };
 
-lock::Breakable what_to_break(const UnlockOptions& options) {
-  if (options.kind == "simple") return lock::Breakable::simple;
-  return options.kind == "hash" ? lock::Breakable::hash : lock::Breakable::lock;
+lock::ForceReleaseTarget what_to_break(const UnlockOptions& options) {
+  if (options.kind == "simple") return lock::ForceReleaseTarget::simple;
+  return options.kind == "hash" ? lock::ForceReleaseTarget::hash : lock::ForceReleaseTarget::lock;
 }
 
 Leave ask_leave(const redis::ClientOptions& server, const UnlockOptions& options) {
@@ -138,16 +138,16 @@ int break_lock(const Globals& globals, const UnlockOptions& options, const Leave
   if (!leave.is_given) return not_held(globals, name + ": left as it is");
   const redis::ClientOptions& server = leave.server;
   redis::Client client(server);
-  const lock::Breaking result =
+  const lock::ForceRelease result =
       lock::break_lock(client, options.name, what_to_break(options), leave.shown);
-  if (result.outcome == lock::Breaking::Outcome::held_by_others) {
+  if (result.outcome == lock::ForceRelease::Outcome::held_by_others) {
     say(name + ": " + (options.owner ? "" : "now ") + name_holders(result.found) +
         (options.owner ? ", not by " + escape_for_terminal(*options.owner) + " alone" : "") +
         "; left as it is" + on(server));
     return static_cast<int>(ExitStatus::not_held);
   }
   const std::string woken = describe_woken(result.found);
-  if (result.outcome == lock::Breaking::Outcome::free) {
+  if (result.outcome == lock::ForceRelease::Outcome::free) {
     return not_held(globals, name + ": not held by anybody; " + woken + on(server));
   }
   if (!globals.quiet) tell_loss(name, result.found, server);

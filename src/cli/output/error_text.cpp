@@ -92,10 +92,10 @@ std::string describe_error(const Error& error, const Globals& globals,
   return first_of(escape_for_terminal(locks.front()), locks.size()) + ": " + text;
 }
 
-std::vector<std::string> news_of_absentees(const Globals& globals) {
-  using Which = lock::Absentees::Which;
+std::vector<std::string> changes_of_unreachable(const Globals& globals) {
+  using Which = lock::UnreachableServers::Which;
   if (globals.quiet) return {};
-  return globals.absentees->news(globals.verbose ? Which::all : Which::lasting);
+  return globals.unreachable->news(globals.verbose ? Which::all : Which::lasting);
 }
 
 }  // namespace rlock::cli

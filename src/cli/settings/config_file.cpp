@@ -30,7 +30,7 @@ std::string complaint(const TomlEntry& entry) {
   std::array<std::string_view, k_known_settings.size()> known;
   std::ranges::transform(k_known_settings, known.begin(), &KnownSetting::name);
   if (std::ranges::find(known, entry.key) == known.end()) {
-    const std::string what = "unknown setting '" + repeated(entry.key) + "'; ";
+    const std::string what = "unknown setting '" + quote_input(entry.key) + "'; ";
     if (const auto meant = nearest_word(entry.key, known)) {
       return what + "did you mean '" + std::string(*meant) + "'?";
     }

@@ -87,7 +87,7 @@ void check_named_file(const Setting& setting) {
   if (setting.from != Setting::From::file || setting.value.empty()) return;
   if (::access(setting.value.c_str(), R_OK) == 0) return;
   throw Error(ExitStatus::config,
-              naming(setting) + repeated(setting.value) + ": " + errno_text(errno));
+              naming(setting) + quote_input(setting.value) + ": " + errno_text(errno));
 }
 
 redis::TlsFiles find_tls_files(const Settings& settings) {
@@ -96,8 +96,9 @@ redis::TlsFiles find_tls_files(const Settings& settings) {
   const std::string key = settings.get("tls-key").value;
   if (certificate.empty() != key.empty()) {
     throw Error(ExitStatus::config,
-                key.empty() ? repeated(certificate) + ": a certificate without its key (--tls-key)"
-                            : repeated(key) + ": a key without its certificate (--tls-cert)");
+                key.empty()
+                    ? quote_input(certificate) + ": a certificate without its key (--tls-key)"
+                    : quote_input(key) + ": a key without its certificate (--tls-cert)");
   }
   return {absolute_path(settings.get("tls-ca").value), absolute_path(certificate),
           absolute_path(key)};
@@ -128,7 +129,7 @@ Milliseconds find_timeout(const Setting& setting) {
 
 void check_color(const Setting& setting) {
   if (std::ranges::find(k_colors, setting.value) != k_colors.end()) return;
-  throw Error(setting.blame(), setting.label() + ": '" + repeated(setting.value) +
+  throw Error(setting.blame(), setting.label() + ": '" + quote_input(setting.value) +
                                    "' is not one of auto, always and never");
 }
 
@@ -204,7 +205,7 @@ lock::SessionOptions Globals::session_options() const {
   client.timeout_from = " (--timeout)";
   check_color(settings.get("color"));
   client.name = client_name();
-  options.absentees = absentees;
+  options.unreachable = unreachable;
   known->servers = options.servers;
   return options;
 }
@@ -240,7 +241,7 @@ Milliseconds parse_duration_option(const std::string& option, const std::string&
                                    ExitStatus blame) {
   const auto duration = parse_duration(text);
   if (!duration) {
-    throw Error(blame, option + ": '" + repeated(text) + "' is not a duration; expected " +
+    throw Error(blame, option + ": '" + quote_input(text) + "' is not a duration; expected " +
                            std::string(k_duration_syntax));
   }
   return *duration;

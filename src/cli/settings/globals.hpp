@@ -29,7 +29,8 @@ struct Globals {
   bool json = false;
   bool quiet = false;
   bool verbose = false;
-  std::shared_ptr<lock::Absentees> absentees = std::make_shared<lock::Absentees>();
+  std::shared_ptr<lock::UnreachableServers> unreachable =
+      std::make_shared<lock::UnreachableServers>();
 
   // What is read, found or told once: a file may be a pipe.
   struct Known {

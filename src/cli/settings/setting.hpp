@@ -23,7 +23,7 @@ struct Setting {
     if (from == From::flag) return "--" + name;
     if (from == From::environment) return source;
     const std::string where = from == From::file ? "line " + std::to_string(line) + ": " : "";
-    return repeated(source) + ": " + where + name;
+    return quote_input(source) + ": " + where + name;
   }
   // Returns the exit status for a wrong value.
   [[nodiscard]] ExitStatus blame() const noexcept {

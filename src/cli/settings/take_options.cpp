@@ -22,7 +22,7 @@ Milliseconds parse_in_range(const std::string& option, const std::string& text,
                             Milliseconds shortest, std::chrono::hours longest) {
   const Milliseconds length = parse_duration_option(option, text);
   if (length < shortest || length > longest) {
-    throw Error(ExitStatus::usage, option + ": '" + repeated(text) +
+    throw Error(ExitStatus::usage, option + ": '" + quote_input(text) +
                                        "' is out of range; expected " + format_duration(shortest) +
                                        " to " + std::to_string(longest.count()) + "h");
   }
@@ -32,8 +32,9 @@ Milliseconds parse_in_range(const std::string& option, const std::string& text,
 int parse_number(const std::string& option, const std::string& text, int least, int most) {
   const auto value = parse_integer<int>(text);
   if (!value || *value < least || *value > most) {
-    throw Error(ExitStatus::usage, option + ": '" + repeated(text) + "'; expected a number from " +
-                                       std::to_string(least) + " to " + std::to_string(most));
+    throw Error(ExitStatus::usage, option + ": '" + quote_input(text) +
+                                       "'; expected a number from " + std::to_string(least) +
+                                       " to " + std::to_string(most));
   }
   return *value;
 }

@@ -21,7 +21,8 @@ constexpr std::size_t k_limit = 1024UL * 1024UL;
 
 [[noreturn]] void fail_to_read(const std::string& path, int error) {
   const std::string why = "cannot be read: " + errno_text(error);
-  if (is_lack(error)) throw Error(ExitStatus::unavailable, repeated(path) + ": " + why);
+  if (is_resource_exhausted(error))
+    throw Error(ExitStatus::unavailable, quote_input(path) + ": " + why);
   refuse_file(path, why);
 }
 
@@ -82,7 +83,7 @@ void refuse_if_foreign(const TextFile& file, const std::string& what) {
 }  // namespace
 
 void refuse_file(const std::string& path, const std::string& why) {
-  throw Error(ExitStatus::config, repeated(path) + ": " + why);
+  throw Error(ExitStatus::config, quote_input(path) + ": " + why);
 }
 
 std::string absolute_path(const std::string& path) {

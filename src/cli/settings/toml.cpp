@@ -40,7 +40,7 @@ class Reader {
       TomlEntry entry = read_entry();
       const auto [other, is_new] = lines.emplace(entry.key, entry.line);
       if (!is_new) {
-        fail("'" + repeated(entry.key) + "' is set a second time, after line " +
+        fail("'" + quote_input(entry.key) + "' is set a second time, after line " +
              std::to_string(other->second));
       }
       entries.push_back(std::move(entry));

@@ -26,7 +26,7 @@ void set_owner(std::vector<Request>& requests, const std::string& owner) {
     lock::Wish& wish = request.wish;
     const bool is_second =
         wish.name.starts_with('{') && std::ranges::any_of(requests, [&](const Request& other) {
-          return lock::twin_of(wish.name) == other.wish.name;
+          return lock::brace_alias(wish.name) == other.wish.name;
         });
     wish.owner = is_second ? lock::with_fresh_uuid(owner) : owner;
   }

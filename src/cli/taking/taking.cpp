@@ -10,7 +10,7 @@
 #include "cli/taking/wait_report.hpp"
 #include "cli/terminal/message.hpp"
 #include "lock/holding/waiting.hpp"
-#include "lock/servers/outage.hpp"
+#include "lock/servers/outage_retry.hpp"
 #include "lock/words/held.hpp"
 
 namespace rlock::cli {
@@ -25,7 +25,7 @@ std::optional<HeldLock> reenter_as(const lock::HeldEntry& entry, const Request& 
   lock::Wish wish = request.wish;
   wish.owner = entry.owner;
   auto lock = lock::make_lock(wish, session);
-  lock::Outage outage(std::min(request.deadline, request.outage_end), on_outage);
+  lock::OutageRetry outage(std::min(request.deadline, request.outage_end), on_outage);
   try {
     while (true) {
       try {
@@ -35,7 +35,7 @@ std::optional<HeldLock> reenter_as(const lock::HeldEntry& entry, const Request& 
         return HeldLock{std::move(lock), std::move(*hold)};
       } catch (const Error& error) {
         if (!request.server_was_there) throw;
-        outage.bear(error, session.wake_fd());
+        outage.wait_or_throw(error, session.wake_fd());
       }
     }
   } catch (...) {
@@ -76,7 +76,7 @@ std::optional<HeldLock> take(Request& request, const Globals& globals, lock::Ses
   };
   if (auto held = reenter(request, session, on_outage)) {
     request.server_was_there = true;
-    report.tell_absentees();
+    report.report_unreachable();
     return held;
   }
   auto lock = lock::make_lock(request.wish, session);
@@ -92,7 +92,7 @@ std::optional<HeldLock> take(Request& request, const Globals& globals, lock::Ses
   options.on_outage = on_outage;
   auto hold = lock::wait_for_lock(*lock, session, options);
   request.server_was_there = true;
-  report.tell_absentees();
+  report.report_unreachable();
   if (!hold) return std::nullopt;
   report.tell_grant(*lock);
   return HeldLock{std::move(lock), std::move(*hold)};
@@ -110,13 +110,13 @@ void wait_for_server(Request& request, const Globals& globals, lock::Session& se
   const TimePoint deadline = request.deadline;
   const int wake_fd = session.wake_fd();
   const Milliseconds timeout = session.client().options().timeout;
-  lock::Outage outage(after(begun, request.server_wait), tell, request.server_wait);
+  lock::OutageRetry outage(after(begun, request.server_wait), tell, request.server_wait);
   while (true) {
     try {
       return ask();
     } catch (const Error& error) {
       if (request.server_was_there || request.server_wait <= Milliseconds(0)) throw;
-      outage.bear(error, wake_fd);
+      outage.wait_or_throw(error, wake_fd);
       // What gave up the attempt may have changed these.
       session.set_wake_fd(wake_fd);
       session.client().set_timeout(timeout);

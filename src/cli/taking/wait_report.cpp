@@ -95,8 +95,8 @@ void WaitReport::tell_outage(const Error& error) {
   if (globals_.verbose) warn(std::string("still waiting: ") + error.what());
 }
 
-void WaitReport::tell_absentees() {
-  for (const std::string& text : news_of_absentees(globals_)) {
+void WaitReport::report_unreachable() {
+  for (const std::string& text : changes_of_unreachable(globals_)) {
     status_line_.clear();
     say(text);
   }
@@ -108,7 +108,7 @@ void WaitReport::tell_wait(const lock::Lock& lock, const lock::Busy& busy) {
   warn_of_lasting(busy);
   warn_of_mix(lock);
   warn_of_ancestor(busy);
-  tell_absentees();
+  report_unreachable();
   if (!status_line_.is_due()) return;
   status_line_.show(escape_for_terminal(request_.wish.name) + ": " +
                     describe_wait(busy, status_line_.waited(), request_.deadline));
@@ -174,7 +174,7 @@ void WaitReport::warn_of_mix(const lock::Lock& lock) {
         "queue");
   }
   if (lock.has_twin() && !std::exchange(warned_of_twin_, true)) {
-    warn("'" + escape_for_terminal(lock::twin_of(request_.wish.name).value_or("")) +
+    warn("'" + escape_for_terminal(lock::brace_alias(request_.wish.name).value_or("")) +
          "' is in use, too: both names have one queue and one token counter. Each lock still "
          "excludes, but its waiters may wait longer; choose another name");
   }

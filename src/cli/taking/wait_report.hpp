@@ -19,7 +19,7 @@ class WaitReport {
 
   void tell_outage(const Error& error);
   // Reports servers of a quorum that take no part, each once.
-  void tell_absentees();
+  void report_unreachable();
   void tell_wait(const lock::Lock& lock, const lock::Busy& busy);
   // Returns whether the holder's process has ended, as far as this machine can see. Then ask the
   // server once more, because the process may have released the lock meanwhile.

@@ -111,7 +111,7 @@ void LockWatcher::run() noexcept {
         while (true) follow();
       } catch (const Error& error) {
         if (!was_there_ || !error.is_temporary()) throw;
-        bear(error);
+        report_outage(error);
       }
       redis::pause({after(BootClock::now(), k_pause_in_outage), stop_.fd()});
     }
@@ -124,7 +124,7 @@ void LockWatcher::run() noexcept {
 }
 
 // Tells of an outage, once for each cause.
-void LockWatcher::bear(const Error& error) {
+void LockWatcher::report_outage(const Error& error) {
   subscription_.reset();
   client_.disconnect();
   const bool begins = !away_since_;

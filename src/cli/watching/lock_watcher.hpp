@@ -84,7 +84,7 @@ class LockWatcher {
   Looked look(std::size_t index, const std::string& message);
   [[nodiscard]] TimePoint due(const Followed& lock) const;
   [[nodiscard]] bool is_backed_up() const;
-  void bear(const Error& error);
+  void report_outage(const Error& error);
   void tell(std::vector<News> news);
 
   Options options_;

@@ -6,7 +6,7 @@
 #include "base/duration.hpp"
 #include "base/random.hpp"
 #include "lock/holding/listener.hpp"
-#include "lock/servers/outage.hpp"
+#include "lock/servers/outage_retry.hpp"
 #include "lua_limits.hpp"
 
 namespace rlock::lock {
@@ -114,11 +114,11 @@ class Wait {
         // Another server answers now, so messages come from there, too.
         if (opened_ != session_.client().opened()) listener_.reset();
         round_trip_ = std::min(round_trip_, BootClock::now() - asked);
-        outage_.over();
+        outage_.reset();
         return answer;
       } catch (const Error& error) {
         disconnect();
-        outage_.bear(error, session_.wake_fd());
+        outage_.wait_or_throw(error, session_.wake_fd());
       }
     }
   }
@@ -153,10 +153,10 @@ class Wait {
       const Milliseconds bound = std::min(hold.lease / 10, client.options().timeout);
       const bool is_it =
           client.confirm_master(lock_.name(), redis::k_age_of_word, after(BootClock::now(), bound));
-      silence_.over();
+      silence_.reset();
       return is_it;
     } catch (const Error& error) {
-      silence_.bear(error, session_.wake_fd());
+      silence_.wait_or_throw(error, session_.wake_fd());
       return false;
     }
   }
@@ -208,7 +208,7 @@ class Wait {
       }
     } catch (const Error& error) {
       listener_.reset();
-      outage_.bear(error, session_.wake_fd());
+      outage_.wait_or_throw(error, session_.wake_fd());
       // The server answers requests, but accepts no subscription. So sleep without one.
       if (++deaf_ > k_most_deaf) redis::pause({until, session_.wake_fd()});
     }
@@ -246,8 +246,8 @@ class Wait {
   Session& session_;
   const WaitOptions& options_;
   TimePoint used_up_;  // from then on, the waiter reacts to k_most_at_once messages at once again
-  Outage outage_;
-  Outage silence_;                                               // nobody confirms the master
+  OutageRetry outage_;
+  OutageRetry silence_;                                          // nobody confirms the master
   BootClock::duration round_trip_ = BootClock::duration::max();  // of the quickest request
   int late_ = 0;
   int deaf_ = 0;  // how often in a row it could not listen

@@ -128,7 +128,7 @@ void find_dead_readers(std::vector<Problem>& problems, const Snapshot& snapshot)
 
 // Returns the owners that hold a read/write lock although another owner writes. The writer's field
 // is its owner + ":write". Its other holds start with the same owner.
-std::vector<std::string> strangers(const Snapshot& snapshot) {
+std::vector<std::string> not_the_writers(const Snapshot& snapshot) {
   const std::pair<std::string, std::string> writing("mode", "write");
   const auto writer = std::ranges::find(snapshot.holders, Holder::Mode::write, &Holder::mode);
   std::vector<std::string> found;
@@ -146,7 +146,7 @@ std::vector<std::string> strangers(const Snapshot& snapshot) {
 
 void find_mixed_kinds(std::vector<Problem>& problems, const Snapshot& snapshot) {
   using Mix = MixedKinds::Mix;
-  if (const auto others = several(strangers(snapshot))) {
+  if (const auto others = several(not_the_writers(snapshot))) {
     problems.push_back(MixedKinds{Mix::beside_writer, others});
   } else if (const auto no_reader = several(no_readers(snapshot))) {
     problems.push_back(MixedKinds{Mix::beside_reader, no_reader});

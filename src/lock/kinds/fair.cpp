@@ -4,25 +4,25 @@
 
 namespace rlock::lock {
 
-Layout fair_layout(const std::string& name, Milliseconds wait) {
-  Layout layout = plain_layout(name);
-  layout.kind = Kind::fair;
-  layout.acquire = [wait](const Asker& asker, Join join) {
-    return lua::acquire_fair::Call{.lock = asker.keys.lock,
-                                   .info = asker.keys.info,
-                                   .latch = asker.latch,
-                                   .queue = asker.keys.queue,
-                                   .scores = asker.keys.scores,
-                                   .token = token_key(asker),
-                                   .lease = asker.terms.lease,
-                                   .owner = asker.owner,
-                                   .about_json = asker.about,
-                                   .fencing = fencing_word(asker.terms.fencing),
-                                   .channel = asker.keys.channel,
+KindOperations fair_operations(const std::string& name, Milliseconds wait) {
+  KindOperations operations = plain_operations(name);
+  operations.kind = Kind::fair;
+  operations.acquire = [wait](const RequestContext& context, Join join) {
+    return lua::acquire_fair::Call{.lock = context.keys.lock,
+                                   .info = context.keys.info,
+                                   .latch = context.latch,
+                                   .queue = context.keys.queue,
+                                   .scores = context.keys.scores,
+                                   .token = token_key(context),
+                                   .lease = context.terms.lease,
+                                   .owner = context.owner,
+                                   .about_json = context.about,
+                                   .fencing = fencing_word(context.terms.fencing),
+                                   .channel = context.keys.channel,
                                    .wait = join == Join::no ? Milliseconds(0) : wait};
   };
-  layout.release = plain_release(wait);
-  return layout;
+  operations.release = plain_release(wait);
+  return operations;
 }
 
 }  // namespace rlock::lock

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "lock/kinds/layout.hpp"
+#include "lock/kinds/kind_operations.hpp"
 #include "lua_limits.hpp"
 
 namespace rlock::lock {
@@ -14,6 +14,6 @@ inline constexpr Milliseconds k_shortest_fair_wait = lua::k_our_wait;
 inline constexpr auto k_longest_fair_wait = std::chrono::floor<std::chrono::hours>(lua::k_far);
 
 // `wait`: how long a dead waiter may stay in the queue.
-[[nodiscard]] Layout fair_layout(const std::string& name, Milliseconds wait);
+[[nodiscard]] KindOperations fair_operations(const std::string& name, Milliseconds wait);
 
 }  // namespace rlock::lock

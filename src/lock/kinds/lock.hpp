@@ -49,7 +49,7 @@ class Lock {
   [[nodiscard]] virtual Channel channel() const = 0;
   // Returns whether a request has found plain and fair runs of the name at once.
   [[nodiscard]] bool is_mixed() const noexcept { return (marks() & 1) != 0; }
-  // Returns whether a request has found the name's twin in use (see twin_of).
+  // Returns whether a request has found the name's twin in use (see brace_alias).
   [[nodiscard]] bool has_twin() const noexcept { return (marks() & 2) != 0; }
   // Returns the marks of all requests so far (see lua/include/taking.lua).
   [[nodiscard]] virtual int marks() const noexcept = 0;

@@ -14,59 +14,61 @@ decltype(lua::reenter::Call::fencing) reentry_word(Fencing fencing) {
 }  // namespace
 
 ReleaseCall plain_release(Milliseconds added_wait) {
-  return [added_wait](const Asker& asker, Milliseconds memory, Milliseconds keep, Wake wake) {
-    return lua::release::Call{.lock = asker.keys.lock,
-                              .channel = asker.keys.channel,
-                              .info = asker.keys.info,
-                              .latch = asker.latch,
-                              .queue = asker.keys.queue,
-                              .scores = asker.keys.scores,
-                              .owner = asker.owner,
+  return [added_wait](const RequestContext& context, Milliseconds memory, Milliseconds keep,
+                      Wake wake) {
+    return lua::release::Call{.lock = context.keys.lock,
+                              .channel = context.keys.channel,
+                              .info = context.keys.info,
+                              .latch = context.latch,
+                              .queue = context.keys.queue,
+                              .scores = context.keys.scores,
+                              .owner = context.owner,
                               .memory = memory,
                               .keep = keep,
                               .wait = added_wait,
-                              .standing = standing_word(asker),
+                              .standing = standing_word(context),
                               .wakes = wake == Wake::yes,
-                              .is_shared = asker.is_known};
+                              .is_shared = context.is_known};
   };
 }
 
-Layout plain_layout(const std::string& name) {
-  Layout layout{.keys = KeyNames(name)};
-  layout.channel = {layout.keys.channel, taken_message(name)};
-  layout.acquire = [](const Asker& asker, Join join) {
-    return lua::acquire::Call{.lock = asker.keys.lock,
-                              .info = asker.keys.info,
-                              .latch = asker.latch,
-                              .queue = asker.keys.queue,
-                              .token = token_key(asker),
-                              .lease = asker.terms.lease,
-                              .owner = asker.owner,
-                              .about_json = asker.about,
-                              .fencing = fencing_word(asker.terms.fencing),
-                              .restart_delay = asker.terms.restart_delay,
-                              .channel = waiting_channel(asker, join),
-                              .taken = taken_word(asker, join)};
+KindOperations plain_operations(const std::string& name) {
+  KindOperations operations{.keys = KeyNames(name)};
+  operations.channel = {operations.keys.channel, taken_message(name)};
+  operations.acquire = [](const RequestContext& context, Join join) {
+    return lua::acquire::Call{.lock = context.keys.lock,
+                              .info = context.keys.info,
+                              .latch = context.latch,
+                              .queue = context.keys.queue,
+                              .token = token_key(context),
+                              .lease = context.terms.lease,
+                              .owner = context.owner,
+                              .about_json = context.about,
+                              .fencing = fencing_word(context.terms.fencing),
+                              .restart_delay = context.terms.restart_delay,
+                              .channel = waiting_channel(context, join),
+                              .taken = taken_word(context, join)};
   };
-  layout.reenter = [](const Asker& asker, Milliseconds memory) {
-    return lua::reenter::Call{.lock = asker.keys.lock,
-                              .latch = asker.latch,
-                              .info = asker.keys.info,
-                              .token = token_key(asker),
-                              .lease = asker.terms.lease,
-                              .owner = asker.owner,
+  operations.reenter = [](const RequestContext& context, Milliseconds memory) {
+    return lua::reenter::Call{.lock = context.keys.lock,
+                              .latch = context.latch,
+                              .info = context.keys.info,
+                              .token = token_key(context),
+                              .lease = context.terms.lease,
+                              .owner = context.owner,
                               .memory = memory,
-                              .fencing = reentry_word(asker.terms.fencing)};
+                              .fencing = reentry_word(context.terms.fencing)};
   };
-  layout.renew = [](const Asker& asker, Milliseconds lease) {
-    return lua::renew::Call{.lock = asker.keys.lock,
-                            .lease = lease,
-                            .owner = asker.owner,
-                            .info = asker.keys.info,
-                            .latch = asker.is_unproven ? std::optional(asker.latch) : std::nullopt};
+  operations.renew = [](const RequestContext& context, Milliseconds lease) {
+    return lua::renew::Call{
+        .lock = context.keys.lock,
+        .lease = lease,
+        .owner = context.owner,
+        .info = context.keys.info,
+        .latch = context.is_unproven ? std::optional(context.latch) : std::nullopt};
   };
-  layout.release = plain_release(Milliseconds(0));
-  return layout;
+  operations.release = plain_release(Milliseconds(0));
+  return operations;
 }
 
 }  // namespace rlock::lock

@@ -101,11 +101,11 @@ std::variant<Hold, Refusal> QuorumLock::attempt(Session& session) {
   }
   const TimePoint asked = BootClock::now();
   Ballot<std::variant<Hold, Busy>> ballot(
-      session,
-      [members = members_, absentees = session.absentees()](std::size_t i, redis::Client& client) {
+      session, [members = members_, unreachable = session.unreachable()](std::size_t i,
+                                                                         redis::Client& client) {
         auto answer = members[i]->take(client);
         const Hold* grant = std::get_if<Hold>(&answer);
-        if (grant != nullptr) absentees->note_run(i, grant->server);
+        if (grant != nullptr) unreachable->note_run(i, grant->server);
         return answer;
       });
   const auto is_granted = [](const auto& vote) {
@@ -121,7 +121,7 @@ std::variant<Hold, Refusal> QuorumLock::attempt(Session& session) {
   });
   const auto votes = ballot.wait(
       {after(BootClock::now(), k_late_vote_bound), session.wake_fd()}, [&](const auto& so_far) {
-        return has_majority(so_far) ? !session.has_look_alikes() : failures_of(so_far).empty();
+        return has_majority(so_far) ? !session.may_have_duplicates() : failures_of(so_far).empty();
       });
   const auto failures = failures_of(votes);
   const std::size_t granted = count_votes(votes, is_granted);
@@ -134,7 +134,7 @@ std::variant<Hold, Refusal> QuorumLock::attempt(Session& session) {
       refusals.push_back(std::get<Busy>(*vote.answer));
     }
   }
-  if (session.absentees()->twins()) {
+  if (session.unreachable()->twins()) {
     take_back(session);
     session.refuse_twins();
   }
@@ -308,7 +308,7 @@ Renewal QuorumLock::renew(Session& session, TimePoint* deadline) const {
   }
   // A run that renews more than once has looked for twins when it took the lock.
   const auto runs =
-      deadline == nullptr && session.has_look_alikes() ? session.absentees() : nullptr;
+      deadline == nullptr && session.may_have_duplicates() ? session.unreachable() : nullptr;
   Ballot<Renewal> ballot(session, [members = members_, bound, healing, token = token_, runs](
                                       std::size_t i, redis::Client& client) {
     if (runs) runs->ask_run(i, client);

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "lock/kinds/layout.hpp"
+#include "lock/kinds/kind_operations.hpp"
 
 namespace rlock::lock {
 
@@ -11,6 +11,6 @@ namespace rlock::lock {
 // and may go on reading when it no longer writes. A reader cannot become the writer. A reader
 // renews at least every 10 s, because each renewal of a Redisson reader sets the expiry of the lock
 // to 30 s.
-[[nodiscard]] Layout read_write_layout(const std::string& name, Kind side);
+[[nodiscard]] KindOperations read_write_operations(const std::string& name, Kind side);
 
 }  // namespace rlock::lock

@@ -2,50 +2,51 @@
 
 namespace rlock::lock {
 
-Layout semaphore_layout(const std::string& name, int permits) {
-  Layout layout{.kind = Kind::semaphore, .keys = KeyNames(name)};
-  layout.channel = {layout.keys.semaphore_channel, k_none_left_message};
-  layout.acquire = [permits](const Asker& asker, Join join) {
-    return lua::acquire_semaphore::Call{.lock = asker.keys.lock,
-                                        .info = asker.keys.info,
-                                        .latch = asker.latch,
-                                        .permits = asker.keys.permits,
-                                        .lease = asker.terms.lease,
-                                        .owner = asker.owner,
-                                        .about_json = asker.about,
+KindOperations semaphore_operations(const std::string& name, int permits) {
+  KindOperations operations{.kind = Kind::semaphore, .keys = KeyNames(name)};
+  operations.channel = {operations.keys.semaphore_channel, k_none_left_message};
+  operations.acquire = [permits](const RequestContext& context, Join join) {
+    return lua::acquire_semaphore::Call{.lock = context.keys.lock,
+                                        .info = context.keys.info,
+                                        .latch = context.latch,
+                                        .permits = context.keys.permits,
+                                        .lease = context.terms.lease,
+                                        .owner = context.owner,
+                                        .about_json = context.about,
                                         .most = permits,
-                                        .channel = asker.keys.semaphore_channel,
-                                        .taken = taken_word(asker, join)};
+                                        .channel = context.keys.semaphore_channel,
+                                        .taken = taken_word(context, join)};
   };
-  layout.reenter = [](const Asker& asker, Milliseconds memory) {
-    return lua::reenter_semaphore::Call{.lock = asker.keys.lock,
-                                        .latch = asker.latch,
-                                        .info = asker.keys.info,
-                                        .permits = asker.keys.permits,
-                                        .lease = asker.terms.lease,
-                                        .owner = asker.owner,
+  operations.reenter = [](const RequestContext& context, Milliseconds memory) {
+    return lua::reenter_semaphore::Call{.lock = context.keys.lock,
+                                        .latch = context.latch,
+                                        .info = context.keys.info,
+                                        .permits = context.keys.permits,
+                                        .lease = context.terms.lease,
+                                        .owner = context.owner,
                                         .memory = memory};
   };
-  layout.renew = [](const Asker& asker, Milliseconds lease) {
-    return lua::renew_semaphore::Call{.permits = asker.keys.permits,
+  operations.renew = [](const RequestContext& context, Milliseconds lease) {
+    return lua::renew_semaphore::Call{.permits = context.keys.permits,
                                       .lease = lease,
-                                      .owner = asker.owner,
-                                      .info = asker.keys.info,
-                                      .lock = asker.keys.lock};
+                                      .owner = context.owner,
+                                      .info = context.keys.info,
+                                      .lock = context.keys.lock};
   };
-  layout.release = [](const Asker& asker, Milliseconds memory, Milliseconds keep, Wake) {
-    return lua::release_semaphore::Call{.lock = asker.keys.lock,
-                                        .info = asker.keys.info,
-                                        .latch = asker.latch,
-                                        .permits = asker.keys.permits,
-                                        .owner = asker.owner,
+  operations.release = [](const RequestContext& context, Milliseconds memory, Milliseconds keep,
+                          Wake) {
+    return lua::release_semaphore::Call{.lock = context.keys.lock,
+                                        .info = context.keys.info,
+                                        .latch = context.latch,
+                                        .permits = context.keys.permits,
+                                        .owner = context.owner,
                                         .memory = memory,
                                         .keep = keep,
-                                        .standing = standing_word(asker),
-                                        .channel = asker.keys.semaphore_channel,
-                                        .is_shared = asker.is_known};
+                                        .standing = standing_word(context),
+                                        .channel = context.keys.semaphore_channel,
+                                        .is_shared = context.is_known};
   };
-  return layout;
+  return operations;
 }
 
 }  // namespace rlock::lock

@@ -3,12 +3,12 @@
 
 #include <string>
 
-#include "lock/kinds/layout.hpp"
+#include "lock/kinds/kind_operations.hpp"
 
 namespace rlock::lock {
 
 // The owner is the identifier of its permit. A nested run shares the permit; the last run releases
 // it. `permits`: how many owners may hold one at once.
-[[nodiscard]] Layout semaphore_layout(const std::string& name, int permits);
+[[nodiscard]] KindOperations semaphore_operations(const std::string& name, int permits);
 
 }  // namespace rlock::lock

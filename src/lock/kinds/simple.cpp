@@ -4,24 +4,24 @@
 
 namespace rlock::lock {
 
-Layout simple_layout(const std::string& name) {
-  Layout layout = plain_layout(name);
-  layout.kind = Kind::simple;
-  layout.acquire = [](const Asker& asker, Join join) {
-    return lua::acquire_simple::Call{.lock = asker.keys.lock,
-                                     .info = asker.keys.info,
-                                     .latch = asker.latch,
-                                     .token = token_key(asker),
-                                     .lease = asker.terms.lease,
-                                     .owner = asker.owner,
-                                     .about_json = asker.about,
-                                     .fencing = fencing_word(asker.terms.fencing),
-                                     .restart_delay = asker.terms.restart_delay,
-                                     .permits = asker.keys.permits,
-                                     .channel = waiting_channel(asker, join),
-                                     .taken = taken_word(asker, join)};
+KindOperations simple_operations(const std::string& name) {
+  KindOperations operations = plain_operations(name);
+  operations.kind = Kind::simple;
+  operations.acquire = [](const RequestContext& context, Join join) {
+    return lua::acquire_simple::Call{.lock = context.keys.lock,
+                                     .info = context.keys.info,
+                                     .latch = context.latch,
+                                     .token = token_key(context),
+                                     .lease = context.terms.lease,
+                                     .owner = context.owner,
+                                     .about_json = context.about,
+                                     .fencing = fencing_word(context.terms.fencing),
+                                     .restart_delay = context.terms.restart_delay,
+                                     .permits = context.keys.permits,
+                                     .channel = waiting_channel(context, join),
+                                     .taken = taken_word(context, join)};
   };
-  return layout;
+  return operations;
 }
 
 }  // namespace rlock::lock

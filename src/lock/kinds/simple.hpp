@@ -3,10 +3,10 @@
 
 #include <string>
 
-#include "lock/kinds/layout.hpp"
+#include "lock/kinds/kind_operations.hpp"
 
 namespace rlock::lock {
 
-[[nodiscard]] Layout simple_layout(const std::string& name);
+[[nodiscard]] KindOperations simple_operations(const std::string& name);
 
 }  // namespace rlock::lock

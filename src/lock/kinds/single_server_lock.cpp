@@ -43,16 +43,16 @@ std::optional<std::int64_t> read_token(const std::string& text) {
 
 }  // namespace
 
-SingleServerLock::SingleServerLock(Layout layout, std::string owner, const About& about,
+SingleServerLock::SingleServerLock(KindOperations operations, std::string owner, const About& about,
                                    const Terms& terms)
-    : layout_(std::move(layout)),
+    : operations_(std::move(operations)),
       owner_(std::move(owner)),
       about_(to_json(about)),
       terms_(terms),
       hold_id_(random_hex(k_hold_id_bytes)) {
   check_name(name());
-  if (owner_.ends_with(layout_.owner_ending)) {
-    owner_.resize(owner_.size() - layout_.owner_ending.size());
+  if (owner_.ends_with(operations_.owner_ending)) {
+    owner_.resize(owner_.size() - operations_.owner_ending.size());
   }
   if (!traits().has_tokens && terms.fencing != Fencing::off) {
     throw Error(ExitStatus::usage,
@@ -67,19 +67,19 @@ SingleServerLock::SingleServerLock(Layout layout, std::string owner, const About
 }
 
 Milliseconds SingleServerLock::renewal_interval() const noexcept {
-  return std::min(Lock::renewal_interval(), layout_.longest_renewal_interval);
+  return std::min(Lock::renewal_interval(), operations_.longest_renewal_interval);
 }
 
 Channel SingleServerLock::channel() const {
-  return traits().queues ? Channel{layout_.keys.waiter_channel(owner_)} : layout_.channel;
+  return traits().queues ? Channel{operations_.keys.waiter_channel(owner_)} : operations_.channel;
 }
 
 bool SingleServerLock::is_latched() const noexcept {
   return !is_string() && terms_.restart_delay.has_value();
 }
 
-Asker SingleServerLock::asker(const Terms& terms) const {
-  return {.keys = layout_.keys,
+RequestContext SingleServerLock::context(const Terms& terms) const {
+  return {.keys = operations_.keys,
           .owner = owner_,
           .latch = latch(),
           .about = about_,
@@ -87,7 +87,7 @@ Asker SingleServerLock::asker(const Terms& terms) const {
           .terms = terms,
           .is_unproven = is_unproven_,
           .is_known = is_known_,
-          .taken = layout_.channel.taken};
+          .taken = operations_.channel.taken};
 }
 
 Hold SingleServerLock::hold(Milliseconds lease, TimePoint asked, std::int64_t count,
@@ -143,7 +143,7 @@ Busy SingleServerLock::explain(const lua::taking::Busy& reply) const {
   // The first rlock waiter must overhear the head: no message says that a Redisson waiter before it
   // has taken the lock.
   const std::string head = reply.overheard.value_or("");
-  if (!head.empty()) busy.overheard = layout_.keys.waiter_channel(head);
+  if (!head.empty()) busy.overheard = operations_.keys.waiter_channel(head);
   return busy;
 }
 
@@ -169,7 +169,7 @@ std::variant<Hold, Busy> SingleServerLock::request(redis::Client& client, Join j
                                                    const Terms& terms) {
   is_unproven_ = is_latched();
   const TimePoint asked = BootClock::now();
-  const auto answer = lua::taking::read(run(client, layout_.acquire(asker(terms), join)));
+  const auto answer = lua::taking::read(run(client, operations_.acquire(context(terms), join)));
   if (const auto* busy = std::get_if<lua::taking::Busy>(&answer)) {
     marks_ |= static_cast<int>(busy->marks);
     return explain(*busy);
@@ -232,7 +232,7 @@ std::optional<Hold> SingleServerLock::reenter(redis::Client& client) {
   Milliseconds memory = memory_of(client);
   if (is_latched()) memory = std::max(memory, 2 * terms_.lease);
   const TimePoint asked = BootClock::now();
-  const auto answer = lua::reentering::read(run(client, layout_.reenter(asker(), memory)));
+  const auto answer = lua::reentering::read(run(client, operations_.reenter(context(), memory)));
   if (const auto* none = std::get_if<lua::reentering::NoToken>(&answer)) {
     throw no_counter(name(), none->why);
   }
@@ -248,14 +248,14 @@ std::optional<Hold> SingleServerLock::reenter(redis::Client& client) {
   is_unproven_ = is_latched() && standing_ != Standing::nested;
   if (terms_.sync_replicas > 0) check_replicas(client, terms_.sync_replicas);
   // All requests are answered, so the latch need not stop a late one.
-  if (unanswered_ == 0 && !is_latched()) client.send_behind({"DEL", latch()});
+  if (unanswered_ == 0 && !is_latched()) client.send_pipelined({"DEL", latch()});
   return hold(terms_.lease, asked, entered->count, entered->token);
 }
 
 Renewal SingleServerLock::renew(redis::Client& client, TimePoint* deadline) const {
   const TimePoint asked = BootClock::now();
   const auto answer =
-      lua::renewing::read(client.run(layout_.renew(asker(), terms_.lease), nullptr,
+      lua::renewing::read(client.run(operations_.renew(context(), terms_.lease), nullptr,
                                      deadline == nullptr ? TimePoint::max() : *deadline));
   if (std::holds_alternative<lua::renewing::NotHeld>(answer)) return Renewal::lost;
   if (deadline != nullptr) *deadline = lease_deadline(asked, terms_.lease);
@@ -263,7 +263,8 @@ Renewal SingleServerLock::renew(redis::Client& client, TimePoint* deadline) cons
 }
 
 Renewal SingleServerLock::ask(redis::Client& client) const {
-  const auto answer = lua::renewing::read(client.run(layout_.renew(asker(), Milliseconds(0))));
+  const auto answer =
+      lua::renewing::read(client.run(operations_.renew(context(), Milliseconds(0))));
   return std::holds_alternative<lua::renewing::NotHeld>(answer) ? Renewal::lost : Renewal::renewed;
 }
 
@@ -277,7 +278,8 @@ void SingleServerLock::go_on_with(const Hold& hold) {
 bool SingleServerLock::has_ended(redis::Client& client) const {
   // An owner has one entry as a reader and one as the writer. Either may note the end.
   for (const std::string& of : {owner_, owner_ + ":write"}) {
-    const redis::Reply told = client.command({"HGET", layout_.keys.info, of}, layout_.keys.lock);
+    const redis::Reply told =
+        client.command({"HGET", operations_.keys.info, of}, operations_.keys.lock);
     if (told.is_error()) throw redis::ServerError(client.options().endpoint.display(), told.text);
     if (tells_of_end(told.as_optional_text().value_or(""), hold_id_)) return true;
   }
@@ -304,7 +306,7 @@ Release SingleServerLock::release(redis::Client& client, Milliseconds keep, Wake
   const TimePoint asked = BootClock::now();
   const auto ask_for_it = [&] {
     return lua::releasing::read(
-        run(client, layout_.release(asker(), memory_of(client), keep, wake)));
+        run(client, operations_.release(context(), memory_of(client), keep, wake)));
   };
   lua::releasing::Answer answer;
   try {
@@ -318,7 +320,7 @@ Release SingleServerLock::release(redis::Client& client, Milliseconds keep, Wake
     throw;
   }
   // All requests are answered, so the latch need not stop a late one.
-  if (unanswered_ == 0) client.send_behind({"DEL", latch()});
+  if (unanswered_ == 0) client.send_pipelined({"DEL", latch()});
   if (std::holds_alternative<lua::releasing::NotHeld>(answer)) return Release::not_held;
   return std::holds_alternative<lua::releasing::Freed>(answer) ? Release::freed
                                                                : Release::still_held;
@@ -337,9 +339,10 @@ void SingleServerLock::take_back(redis::Client& client, Milliseconds keep,
     // On the connection of the request, the release cannot overtake it. Then the latch has no late
     // request to stop. A request from an earlier connection may still arrive.
     const bool is_behind = !is_in_doubt() || (unanswered_ == 1 && client.awaits_answer());
-    const redis::ScriptCall call = layout_.release(asker(), memory_of(client), keep, Wake::yes);
-    if (client.send_behind(call)) {
-      if (is_behind) client.send_behind({"DEL", latch()});
+    const redis::ScriptCall call =
+        operations_.release(context(), memory_of(client), keep, Wake::yes);
+    if (client.send_pipelined(call)) {
+      if (is_behind) client.send_pipelined({"DEL", latch()});
       client.close_gently(k_abandon_bound);
       return;
     }

@@ -7,7 +7,7 @@
 #include <utility>
 #include <variant>
 
-#include "lock/kinds/layout.hpp"
+#include "lock/kinds/kind_operations.hpp"
 #include "lock/kinds/lock.hpp"
 #include "lock/words/hold.hpp"
 #include "lock/words/owner.hpp"
@@ -20,13 +20,14 @@ namespace rlock::lock {
 class SingleServerLock final : public Lock {
  public:
   // Throws Error (usage) if the name is not valid, or a token is wanted and the kind has none.
-  SingleServerLock(Layout layout, std::string owner, const About& about, const Terms& terms);
+  SingleServerLock(KindOperations operations, std::string owner, const About& about,
+                   const Terms& terms);
 
-  [[nodiscard]] const std::string& name() const noexcept override { return layout_.keys.lock; }
+  [[nodiscard]] const std::string& name() const noexcept override { return operations_.keys.lock; }
   [[nodiscard]] const std::string& owner() const noexcept override { return owner_; }
   [[nodiscard]] Milliseconds lease() const noexcept override { return terms_.lease; }
   [[nodiscard]] Milliseconds renewal_interval() const noexcept override;
-  [[nodiscard]] Kind kind() const noexcept override { return layout_.kind; }
+  [[nodiscard]] Kind kind() const noexcept override { return operations_.kind; }
   [[nodiscard]] Channel channel() const override;
   [[nodiscard]] int marks() const noexcept override { return marks_; }
 
@@ -90,23 +91,23 @@ class SingleServerLock final : public Lock {
   // Unless enough replicas have the lock: releases it, and throws Unavailable.
   void check_replicas(redis::Client& client, int needed);
   [[nodiscard]] redis::Reply run(redis::Client& client, const redis::ScriptCall& call);
-  [[nodiscard]] Asker asker(const Terms& terms) const;
-  [[nodiscard]] Asker asker() const { return asker(terms_); }
-  [[nodiscard]] Key latch() const { return layout_.keys.latch(hold_id_); }
+  [[nodiscard]] RequestContext context(const Terms& terms) const;
+  [[nodiscard]] RequestContext context() const { return context(terms_); }
+  [[nodiscard]] Key latch() const { return operations_.keys.latch(hold_id_); }
   [[nodiscard]] Hold hold(Milliseconds lease, TimePoint asked, std::int64_t count,
                           const std::string& token) const;
-  [[nodiscard]] const KindTraits& traits() const { return traits_of(layout_.kind); }
+  [[nodiscard]] const KindTraits& traits() const { return traits_of(operations_.kind); }
   [[nodiscard]] bool is_string() const { return traits().shape == Shape::string; }
   [[nodiscard]] bool is_latched() const noexcept;
 
-  Layout layout_;
+  KindOperations operations_;
   std::string owner_;
-  std::string about_;  // as in Asker
+  std::string about_;  // as in RequestContext
   Terms terms_;
   std::string hold_id_;
   std::atomic<Hold::Standing> standing_ = Hold::Standing::granted;
-  std::atomic<bool> is_unproven_ = false;  // as in Asker
-  bool is_known_ = false;                  // as in Asker
+  std::atomic<bool> is_unproven_ = false;  // as in RequestContext
+  bool is_known_ = false;                  // as in RequestContext
   std::atomic<int> marks_ = 0;
   bool has_queued_ = false;
   std::atomic<int> unanswered_ = 0;  // requests that may have changed something

@@ -61,17 +61,17 @@ class Ballot {
     for (std::size_t i = 0; i < session.nodes().size(); ++i) {
       try {
         session.nodes()[i]->post(
-            [state = state_, absentees = session.absentees(), ask, i](redis::Client& client) {
+            [state = state_, unreachable = session.unreachable(), ask, i](redis::Client& client) {
               Vote<Answer> vote;
               try {
                 vote.answer.emplace(ask(i, client));
               } catch (...) {
-                vote.failure = absentees->note_failure(i);
+                vote.failure = unreachable->note_failure(i);
               }
               state->put(i, std::move(vote));
             });
       } catch (const redis::Unavailable&) {  // its thread cannot be started
-        state_->put(i, {{}, session.absentees()->note_failure(i)});
+        state_->put(i, {{}, session.unreachable()->note_failure(i)});
       }
     }
   }

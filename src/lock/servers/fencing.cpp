@@ -47,7 +47,7 @@ std::optional<TokenCheck> find(const TokenVotes& votes, Verdict verdict) {
 
 TokenCheck ask_all(Session& session, const std::string& name, std::int64_t token) {
   const Majority majority{session.nodes().size()};
-  const auto runs = session.has_look_alikes() ? session.absentees() : nullptr;
+  const auto runs = session.may_have_duplicates() ? session.unreachable() : nullptr;
   Ballot<TokenCheck> ballot(session, [=](std::size_t i, redis::Client& client) {
     if (runs) runs->ask_run(i, client);
     return check_token(client, name, token);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/clock.hpp"
-#include "lock/servers/outage.hpp"
+#include "lock/servers/outage_retry.hpp"
 #include "redis/client.hpp"
 
 namespace rlock::lock {

@@ -22,16 +22,16 @@ void SessionOptions::shorten_timeout(Milliseconds length, const char* from) {
 }
 
 Session::Session(const SessionOptions& options)
-    : client_(options.client), absentees_(options.absentees) {
+    : client_(options.client), unreachable_(options.unreachable) {
   for (auto at = options.servers.begin(); at != options.servers.end(); ++at) {
     const redis::Endpoint& endpoint = *at;
     display_ += (display_.empty() ? "" : " ") + endpoint.display();
     if (options.servers.size() < 2) break;
-    has_look_alikes_ =
-        has_look_alikes_ || std::any_of(options.servers.begin(), at, [&](const auto& other) {
+    may_have_duplicates_ =
+        may_have_duplicates_ || std::any_of(options.servers.begin(), at, [&](const auto& other) {
           return redis::compare(endpoint, other) != redis::Likeness::different;
         });
-    absentees_->set_name(nodes_.size(), endpoint.display());
+    unreachable_->set_name(nodes_.size(), endpoint.display());
     redis::ClientOptions client = options.client;
     client.endpoint = endpoint;
     nodes_.push_back(std::make_unique<Node>(std::move(client)));
@@ -39,7 +39,7 @@ Session::Session(const SessionOptions& options)
 }
 
 void Session::refuse_twins() const {
-  if (const auto twins = absentees_->twins()) {
+  if (const auto twins = unreachable_->twins()) {
     throw Error(ExitStatus::usage, *twins + " (" + display_ + "): name each server once (-r)");
   }
 }

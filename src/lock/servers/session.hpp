@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "lock/servers/absentees.hpp"
 #include "lock/servers/node.hpp"
+#include "lock/servers/unreachable_servers.hpp"
 #include "redis/client.hpp"
 
 namespace rlock::lock {
@@ -20,7 +20,7 @@ struct SessionOptions {
   redis::ClientOptions client;           // for each server; its endpoint is the first server's
   std::vector<redis::Endpoint> servers;  // independent of each other: a majority grants a lock
   // Shared by all sessions that are made from these options.
-  std::shared_ptr<Absentees> absentees = std::make_shared<Absentees>();
+  std::shared_ptr<UnreachableServers> unreachable = std::make_shared<UnreachableServers>();
 
   // Several servers: limits the timeout to a tenth of a lease of `length` (50 ms at least), which
   // is then from `from` (as redis::Patience::from).
@@ -41,11 +41,13 @@ class Session {
   [[nodiscard]] const std::vector<std::unique_ptr<Node>>& nodes() const noexcept { return nodes_; }
 
   // Returns whether two of the servers may be twins. Only their answers can tell.
-  [[nodiscard]] bool has_look_alikes() const noexcept { return has_look_alikes_; }
+  [[nodiscard]] bool may_have_duplicates() const noexcept { return may_have_duplicates_; }
   // Throws Error (usage) if twins were found among the servers.
   void refuse_twins() const;
   // Returns the notes about servers that fail.
-  [[nodiscard]] const std::shared_ptr<Absentees>& absentees() const noexcept { return absentees_; }
+  [[nodiscard]] const std::shared_ptr<UnreachableServers>& unreachable() const noexcept {
+    return unreachable_;
+  }
 
   // Waits until each of several servers has answered all requests, for half a second at most. For a
   // process that ends and leaves the lock: nobody heals a server that missed a request.
@@ -61,8 +63,8 @@ class Session {
  private:
   redis::Client client_;
   std::string display_;
-  bool has_look_alikes_ = false;
-  std::shared_ptr<Absentees> absentees_;
+  bool may_have_duplicates_ = false;
+  std::shared_ptr<UnreachableServers> unreachable_;
   std::vector<std::unique_ptr<Node>> nodes_;
 };
 

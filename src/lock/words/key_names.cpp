@@ -61,7 +61,7 @@ bool is_braced(const std::string& name) {
          name.find('{', 1) == std::string::npos;
 }
 
-std::optional<std::string> twin_of(const std::string& name) {
+std::optional<std::string> brace_alias(const std::string& name) {
   if (is_braced(name)) return name.substr(1, name.size() - 2);
   if (name.find('{') != std::string::npos) return std::nullopt;
   return in_braces(name);

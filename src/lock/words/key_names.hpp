@@ -23,7 +23,7 @@ void check_name(std::string_view name);
 
 // Redisson puts a name without a brace of its own in braces: so all its keys for "a" and "{a}" are
 // the same, except the lock itself. Returns the other of two such names, or nothing.
-[[nodiscard]] std::optional<std::string> twin_of(const std::string& name);
+[[nodiscard]] std::optional<std::string> brace_alias(const std::string& name);
 
 // Returns the message on the channel of a lock's releases that the lock is taken again. Twins share
 // the channel.

@@ -1,4 +1,4 @@
-// S7: the guardian itself is killed, meets strangers, or cannot end what it has to end.
+// S7: the guardian itself is killed, meets preexisting_children, or cannot end what it has to end.
 // Labels: long quick
 #include <algorithm>
 #include <chrono>
@@ -199,7 +199,7 @@ TEST_CASE("rlock says which process it cannot end") {
     MESSAGE("skipped: needs root and setpriv");
     return;
   }
-  const std::string mark = "immune-" + server.directory();
+  const std::string mark = "unkillable-" + server.directory();
   // The first one can be ended. It is looked at last, as its number is higher.
   const std::string script = "trap '' TERM; setsid sleep 1000 & echo $$; exec " + setuid +
                              " --reuid 0 sh -c 'echo started; exec sleep 1000'";
@@ -216,8 +216,8 @@ TEST_CASE("rlock says which process it cannot end") {
   CHECK(std::chrono::steady_clock::now() - begin > 2s);
   kill_processes_with(mark);
   const Result result = rlock.wait_exit();
-  const std::string immune = result.out.substr(0, result.out.find('\n'));
+  const std::string unkillable = result.out.substr(0, result.out.find('\n'));
   CAPTURE(result.err);
-  CHECK(has(result.err,
-            "process " + immune + " cannot be ended: it belongs to another user, and goes on\n"));
+  CHECK(has(result.err, "process " + unkillable +
+                            " cannot be ended: it belongs to another user, and goes on\n"));
 }

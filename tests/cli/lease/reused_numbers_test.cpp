@@ -87,9 +87,9 @@ TEST_CASE("a guardian does not kill a process group that has got the number of t
       "chmod 777 $dir; cp /usr/bin/setpriv $dir/become-root; chmod 4755 $dir/become-root\n"
       "as_nobody='setpriv --reuid nobody --clear-groups'\n"
       "$as_nobody $rlock exec -q -r $url --lease 6s job -- sh -c 'echo $$ >$0/group; "
-      "$0/become-root --reuid 0 setsid sh -c \"echo \\$\\$ >$0/immune; exec sleep 1000\" & "
+      "$0/become-root --reuid 0 setsid sh -c \"echo \\$\\$ >$0/unkillable; exec sleep 1000\" & "
       "exec sleep 1000' $dir & holder=$!\n"
-      "while [ ! -s $dir/immune ]; do sleep 0.02; done\n"
+      "while [ ! -s $dir/unkillable ]; do sleep 0.02; done\n"
       "guardian=$(grep -l lock-guardian /proc/[0-9]*/comm | cut -d / -f 3)\n"
       "group=$(cat $dir/group)\n"
       "kill -STOP $holder\n"
@@ -100,7 +100,7 @@ TEST_CASE("a guardian does not kill a process group that has got the number of t
       "pauses() { sed -n 's/^voluntary_ctxt_switches:\t//p' /proc/$guardian/status; }\n"
       "enough=$(($(pauses) + 20))\n"
       "while [ $(pauses) -lt $enough ]; do sleep 0.02; done\n"
-      "kill -9 $(cat $dir/immune)\n"
+      "kill -9 $(cat $dir/unkillable)\n"
       "while [ -e /proc/$guardian ]; do sleep 0.02; done; echo guardian has ended\n");
   if (!result) return;
   CAPTURE(result->out);

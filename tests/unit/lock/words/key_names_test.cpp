@@ -63,13 +63,13 @@ TEST_CASE("a name has 1 to 1024 bytes, and any bytes") {
 }
 
 TEST_CASE("of a name and the same in braces, each knows the other, and has a side key of its own") {
-  CHECK(twin_of("a") == "{a}");
-  CHECK(twin_of("{a}") == "a");
-  CHECK(twin_of("a}b") == "{a}b}");
-  CHECK(twin_of("{a}b}") == "a}b");
+  CHECK(brace_alias("a") == "{a}");
+  CHECK(brace_alias("{a}") == "a");
+  CHECK(brace_alias("a}b") == "{a}b}");
+  CHECK(brace_alias("{a}b}") == "a}b");
   for (const char* name : {"{a}b", "a{b}", "{}", "{", "{a{b}", "{a}{b}"}) {
     CAPTURE(name);
-    CHECK_FALSE(twin_of(name).has_value());
+    CHECK_FALSE(brace_alias(name).has_value());
   }
   CHECK(KeyNames("a").info == "rlock_info:{a}");
   CHECK(KeyNames("{a}").info == "rlock_info_braced:{a}");

@@ -1,4 +1,4 @@
-// A Layout says how a server keeps a kind of lock: everything in which the kinds differ.
+// KindOperations says how a server keeps a kind of lock: everything in which the kinds differ.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@
 namespace rlock::lock {
 
 // The hold that a request is about.
-struct Asker {
+struct RequestContext {
   const KeyNames& keys;
   const std::string& owner;
   Key latch;                 // the key that remembers this hold's requests
@@ -29,8 +29,8 @@ struct Asker {
   const std::string& taken;  // as Channel::taken
 };
 
-// The scripts of every layout have the same replies.
-struct Layout {
+// The scripts of every kind have the same replies.
+struct KindOperations {
   Kind kind = Kind::reentrant;
   KeyNames keys;
   Channel channel{};  // where a release is published
@@ -38,21 +38,22 @@ struct Layout {
   std::string_view owner_ending{};  // an owner's field may end so, the owner does not
   Milliseconds longest_renewal_interval = Milliseconds::max();
 
-  std::function<redis::ScriptCall(const Asker&, Join)> acquire{};
+  std::function<redis::ScriptCall(const RequestContext&, Join)> acquire{};
   // `memory`: how long the server remembers the request.
-  std::function<redis::ScriptCall(const Asker&, Milliseconds memory)> reenter{};
+  std::function<redis::ScriptCall(const RequestContext&, Milliseconds memory)> reenter{};
   // A lease of 0 only asks whether the owner holds the lock.
-  std::function<redis::ScriptCall(const Asker&, Milliseconds lease)> renew{};
-  std::function<redis::ScriptCall(const Asker&, Milliseconds memory, Milliseconds keep, Wake)>
+  std::function<redis::ScriptCall(const RequestContext&, Milliseconds lease)> renew{};
+  std::function<redis::ScriptCall(const RequestContext&, Milliseconds memory, Milliseconds keep,
+                                  Wake)>
       release{};
 };
 
 // The standing of a hold, as an argument of lua/include/releasing.lua.
 using StandingWord = decltype(lua::release::Call::standing);
-[[nodiscard]] inline StandingWord standing_word(const Asker& asker) {
-  if (asker.standing == Hold::Standing::nested) return "nested";
-  if (asker.is_unproven) return "unproven";
-  if (asker.standing == Hold::Standing::reentered) return "reentered";
+[[nodiscard]] inline StandingWord standing_word(const RequestContext& context) {
+  if (context.standing == Hold::Standing::nested) return "nested";
+  if (context.is_unproven) return "unproven";
+  if (context.standing == Hold::Standing::reentered) return "reentered";
   return "granted";
 }
 
@@ -64,18 +65,18 @@ using StandingWord = decltype(lua::release::Call::standing);
 
 // Returns the key of the token counter, or nothing if no token is wanted: then the run needs no
 // right to that key.
-[[nodiscard]] inline std::optional<Key> token_key(const Asker& asker) {
-  return asker.terms.fencing == Fencing::off ? std::nullopt : std::optional(asker.keys.token);
+[[nodiscard]] inline std::optional<Key> token_key(const RequestContext& context) {
+  return context.terms.fencing == Fencing::off ? std::nullopt : std::optional(context.keys.token);
 }
 
 // Returns the channel on which the owner waits, or nothing if the owner does not wait.
-[[nodiscard]] inline std::optional<Key> waiting_channel(const Asker& asker, Join join) {
-  return join == Join::no ? std::nullopt : std::optional(asker.keys.channel);
+[[nodiscard]] inline std::optional<Key> waiting_channel(const RequestContext& context, Join join) {
+  return join == Join::no ? std::nullopt : std::optional(context.keys.channel);
 }
 
 // Returns the message that the request publishes to the other waiters, or "".
-[[nodiscard]] inline std::string taken_word(const Asker& asker, Join join) {
-  return join == Join::called ? asker.taken : "";
+[[nodiscard]] inline std::string taken_word(const RequestContext& context, Join join) {
+  return join == Join::called ? context.taken : "";
 }
 
 }  // namespace rlock::lock

@@ -1,8 +1,7 @@
-#include "lock/servers/absentees.hpp"
-
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "lock/servers/unreachable_servers.hpp"
 #include "redis/server_error.hpp"
 
 namespace rlock::lock {
@@ -18,12 +17,12 @@ std::string describe_absence(std::size_t server, const std::string& url, const s
 
 }  // namespace
 
-void Absentees::set_name(std::size_t server, const std::string& url) {
+void UnreachableServers::set_name(std::size_t server, const std::string& url) {
   const std::lock_guard guard(mutex_);
   names_[server] = url;
 }
 
-std::exception_ptr Absentees::note_failure(std::size_t server) {
+std::exception_ptr UnreachableServers::note_failure(std::size_t server) {
   try {
     throw;
   } catch (const Error& error) {
@@ -36,7 +35,7 @@ std::exception_ptr Absentees::note_failure(std::size_t server) {
   return std::current_exception();
 }
 
-void Absentees::note_run(std::size_t server, const std::string& run) {
+void UnreachableServers::note_run(std::size_t server, const std::string& run) {
   const std::lock_guard guard(mutex_);
   runs_[server] = run;
   for (const auto& [other, its_run] : runs_) {
@@ -47,7 +46,7 @@ void Absentees::note_run(std::size_t server, const std::string& run) {
   }
 }
 
-void Absentees::ask_run(std::size_t server, redis::Client& client) {
+void UnreachableServers::ask_run(std::size_t server, redis::Client& client) {
   const redis::Reply reply = client.command({"INFO", "server"});
   if (reply.is_error()) throw redis::ServerError(client.options().endpoint.display(), reply.text);
   const std::string run = redis::run_id_in(reply);
@@ -55,12 +54,12 @@ void Absentees::ask_run(std::size_t server, redis::Client& client) {
   note_run(server, run);
 }
 
-std::optional<std::string> Absentees::twins() {
+std::optional<std::string> UnreachableServers::twins() {
   const std::lock_guard guard(mutex_);
   return twins_;
 }
 
-std::vector<std::string> Absentees::news(Which which) {
+std::vector<std::string> UnreachableServers::news(Which which) {
   const std::lock_guard guard(mutex_);
   std::vector<std::string> news;
   for (auto& [key, kept] : notes_) {

@@ -1,4 +1,4 @@
-#include "lock/inspection/breaking.hpp"
+#include "lock/inspection/force_release.hpp"
 
 #include <algorithm>
 
@@ -27,7 +27,7 @@ redis::Reply run_once(redis::Client& client, const redis::ScriptCall& call, cons
   unanswered = 0;
   redis::Reply reply = client.run(call, &unanswered);
   // All requests are answered, so the latch need not stop a late one.
-  if (unanswered == 0) client.send_behind({"DEL", latch});
+  if (unanswered == 0) client.send_pipelined({"DEL", latch});
   return reply;
 }
 
@@ -44,7 +44,7 @@ void check_hash(const Key& lock, const lua::breaking::Found& found) {
 using Task = decltype(lua::force_release::Call::task);
 
 // Runs force_release.lua with `task`. Returns its answer.
-lua::breaking::Answer break_it(redis::Client& client, const KeyNames& keys, Breakable what,
+lua::breaking::Answer break_it(redis::Client& client, const KeyNames& keys, ForceReleaseTarget what,
                                Task task, const Words& expected, int& unanswered) {
   using KindWord = decltype(lua::force_release::Call::kind);
   const Key latch = keys.latch(random_hex(k_latch_id_bytes));
@@ -59,7 +59,7 @@ lua::breaking::Answer break_it(redis::Client& client, const KeyNames& keys, Brea
       .memory = memory_of(client),
       .prefix = keys.reader_prefix,
       .semaphore_channel = keys.semaphore_channel,
-      .kind = what == Breakable::simple ? KindWord("simple") : "lock",
+      .kind = what == ForceReleaseTarget::simple ? KindWord("simple") : "lock",
       .task = task,
       .expected = expected};
   return lua::breaking::read(run_once(client, call, latch, unanswered));
@@ -95,7 +95,7 @@ Holder::Mode mode_of(const std::string& mode, const std::string& owner) {
 // number, the first script finds nothing. Sets `unanswered` as run_once.
 lua::breaking::Answer break_lock_or_semaphore(redis::Client& client, const KeyNames& keys,
                                               Task task, const Words& expected, int& unanswered) {
-  auto answer = break_it(client, keys, Breakable::lock, task, expected, unanswered);
+  auto answer = break_it(client, keys, ForceReleaseTarget::lock, task, expected, unanswered);
   const auto* other = std::get_if<lua::breaking::InUse>(&answer);
   if (other != nullptr) {
     if (other->kind != "string") return answer;
@@ -118,25 +118,25 @@ lua::breaking::Answer break_lock_or_semaphore(redis::Client& client, const KeyNa
 }
 
 // Runs the right script, and reads its answer. Sets `unanswered` as run_once.
-Breaking request(redis::Client& client, const std::string& name, Breakable what, Task task,
-                 const Words& expected, int& unanswered) {
+ForceRelease request(redis::Client& client, const std::string& name, ForceReleaseTarget what,
+                     Task task, const Words& expected, int& unanswered) {
   check_name(name);
   const KeyNames keys(name);
-  const auto answer = what == Breakable::lock
+  const auto answer = what == ForceReleaseTarget::lock
                           ? break_lock_or_semaphore(client, keys, task, expected, unanswered)
                           : break_it(client, keys, what, task, expected, unanswered);
   if (const auto* other = std::get_if<lua::breaking::InUse>(&answer)) {
     const Error error = not_a_lock(name, other->kind);
-    if (what == Breakable::simple || other->kind != "string") throw error;
+    if (what == ForceReleaseTarget::simple || other->kind != "string") throw error;
     throw Error(error.status(),
                 error.what() + std::string(": if it is a lock, and no semaphore that nobody "
                                            "holds, --kind simple breaks it"));
   }
   const auto& reply = std::get<lua::breaking::Found>(answer);
-  Breaking breaking;
-  breaking.outcome = reply.outcome == "broken" ? Breaking::Outcome::broken
-                     : reply.outcome == "free" ? Breaking::Outcome::free
-                                               : Breaking::Outcome::held_by_others;
+  ForceRelease breaking;
+  breaking.outcome = reply.outcome == "broken" ? ForceRelease::Outcome::broken
+                     : reply.outcome == "free" ? ForceRelease::Outcome::free
+                                               : ForceRelease::Outcome::held_by_others;
   FoundLock& found = breaking.found;
   found.time_ms = reply.now;
   found.ttl_ms = reply.pttl;
@@ -149,11 +149,12 @@ Breaking request(redis::Client& client, const std::string& name, Breakable what,
     holder.count = parse_integer<std::int64_t>(holders[i + 1].as_text()).value_or(1);
     holder.mode = mode_of(reply.mode, holder.owner);
   }
-  if (what == Breakable::simple && !found.holders.empty()) {
+  if (what == ForceReleaseTarget::simple && !found.holders.empty()) {
     const Holder& holder = found.holders.front();
     if (!holder.is_told && !looks_like_owner(holder.owner)) found.ambiguity = Ambiguity::string;
   }
-  if (what == Breakable::hash && std::ranges::any_of(found.holders, [](const Holder& holder) {
+  if (what == ForceReleaseTarget::hash &&
+      std::ranges::any_of(found.holders, [](const Holder& holder) {
         return !holder.is_told && !looks_like_field_owner(holder.owner);
       })) {
     found.ambiguity = Ambiguity::hash;
@@ -169,25 +170,26 @@ Words owners_of(const FoundLock& found) {
   return owners;
 }
 
-FoundLock look_at(redis::Client& client, const std::string& name, Breakable what) {
+FoundLock look_at(redis::Client& client, const std::string& name, ForceReleaseTarget what) {
   int unanswered = 0;
   return request(client, name, what, "look", {}, unanswered).found;
 }
 
-Breaking break_lock(redis::Client& client, const std::string& name, Breakable what,
-                    const std::optional<Words>& expected) {
+ForceRelease break_lock(redis::Client& client, const std::string& name, ForceReleaseTarget what,
+                        const std::optional<Words>& expected) {
   int unanswered = 0;
   if (expected) {
-    if (what == Breakable::lock && !std::ranges::all_of(*expected, looks_like_field_owner)) {
+    if (what == ForceReleaseTarget::lock &&
+        !std::ranges::all_of(*expected, looks_like_field_owner)) {
       (void)look_at(client, name, what);
     }
     return request(client, name, what, "only", *expected, unanswered);
   }
   // Name the holders here, too: a request that the server runs twice, however late, must not break
   // the lock of the next holder. If a request got no answer, do not send one with other names.
-  Breaking breaking{Breaking::Outcome::held_by_others, look_at(client, name, what)};
+  ForceRelease breaking{ForceRelease::Outcome::held_by_others, look_at(client, name, what)};
   for (int i = 0; i < k_most_changes && unanswered == 0; ++i) {
-    if (breaking.outcome != Breaking::Outcome::held_by_others) break;
+    if (breaking.outcome != ForceRelease::Outcome::held_by_others) break;
     breaking = request(client, name, what, "only", owners_of(breaking.found), unanswered);
   }
   return breaking;

@@ -1,4 +1,4 @@
-#include "lock/servers/outage.hpp"
+#include "lock/servers/outage_retry.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -14,18 +14,19 @@ constexpr Milliseconds k_longest_pause{1000};
 
 }  // namespace
 
-Outage::Outage(TimePoint deadline, std::function<void(const Error&)> on_begin, Milliseconds longest)
+OutageRetry::OutageRetry(TimePoint deadline, std::function<void(const Error&)> on_begin,
+                         Milliseconds longest)
     : deadline_(deadline),
       on_begin_(std::move(on_begin)),
       longest_(longest),
       pause_(k_first_pause) {}
 
-void Outage::over() {
+void OutageRetry::reset() {
   until_.reset();
   pause_ = k_first_pause;
 }
 
-void Outage::bear(const Error& error, int wake_fd) {
+void OutageRetry::wait_or_throw(const Error& error, int wake_fd) {
   if (!error.is_temporary()) throw;
   const TimePoint now = BootClock::now();
   const bool is_first = !until_;

@@ -16,7 +16,7 @@
 namespace rlock::lock {
 
 // Thread-safe: all sessions of a run share one.
-class Absentees {
+class UnreachableServers {
  public:
   // lasting: only failures that time does not repair, so not a server that is down.
   enum class Which { lasting, all };

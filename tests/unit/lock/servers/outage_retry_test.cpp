@@ -1,5 +1,5 @@
-// Outage: how long a server that does not answer is borne.
-#include "lock/servers/outage.hpp"
+// OutageRetry: how long a server that does not answer is borne.
+#include "lock/servers/outage_retry.hpp"
 
 #include <string>
 #include <vector>
@@ -10,7 +10,7 @@
 #include "lock/servers/tally.hpp"
 
 using namespace rlock;
-using lock::Outage;
+using lock::OutageRetry;
 using lock::Restarted;
 
 namespace {
@@ -19,14 +19,14 @@ constexpr Milliseconds k_longest{150};
 
 // Returns whether the outage bears an error of this kind for longer than `k_longest`.
 template <typename Kind>
-bool bears(Outage& outage) {
+bool bears(OutageRetry& outage) {
   const TimePoint start = BootClock::now();
   try {
     while (BootClock::now() < after(start, 3 * k_longest)) {
       try {
         throw Kind("redis://a: away");
       } catch (const Error& error) {
-        outage.bear(error, -1);
+        outage.wait_or_throw(error, -1);
       }
     }
     return true;
@@ -56,11 +56,11 @@ bool throws_restarted(std::size_t restarted, std::size_t away) {
 
 TEST_CASE("W6: a wait outlasts servers that have no vote yet, but not servers that are away" *
           doctest::test_suite("W6")) {
-  Outage outage(
+  OutageRetry outage(
       TimePoint::max(), [](const Error&) {}, k_longest);
   CHECK(bears<Restarted>(outage));
   CHECK_FALSE(bears<redis::Unavailable>(outage));
-  Outage bounded(
+  OutageRetry bounded(
       after(BootClock::now(), k_longest), [](const Error&) {}, k_longest);
   CHECK_FALSE(bears<Restarted>(bounded));
   CHECK(throws_restarted(2, 0));

@@ -1,36 +1,35 @@
-#include "lock/servers/absentees.hpp"
-
 #include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
 
+#include "lock/servers/unreachable_servers.hpp"
 #include "redis/server_error.hpp"
 
 using namespace rlock;
-using Which = lock::Absentees::Which;
+using Which = lock::UnreachableServers::Which;
 
 TEST_CASE("servers that take no part are told once, with their URLs") {
-  lock::Absentees absentees;
+  lock::UnreachableServers unreachable;
   const auto note = [&](std::size_t server, const Error& error) {
     try {
       throw error;
     } catch (const Error&) {
-      (void)absentees.note_failure(server);
+      (void)unreachable.note_failure(server);
     }
   };
-  absentees.set_name(0, "redis://a");
-  absentees.set_name(1, "redis://b");
+  unreachable.set_name(0, "redis://a");
+  unreachable.set_name(1, "redis://b");
   note(0, redis::Unavailable("redis://a: away"));
   note(1, Error(ExitStatus::permission, "no right"));
-  absentees.note_run(2, "run");
-  CHECK_FALSE(absentees.twins());
-  absentees.note_run(3, "run");
-  CHECK(absentees.twins() == "server 3 and server 4 are one and the same");
-  CHECK(absentees.news(Which::lasting) ==
+  unreachable.note_run(2, "run");
+  CHECK_FALSE(unreachable.twins());
+  unreachable.note_run(3, "run");
+  CHECK(unreachable.twins() == "server 3 and server 4 are one and the same");
+  CHECK(unreachable.news(Which::lasting) ==
         std::vector<std::string>{"server 2 (redis://b) takes no part: no right",
                                  "server 3 and server 4 are one and the same"});
-  CHECK(absentees.news(Which::all) ==
+  CHECK(unreachable.news(Which::all) ==
         std::vector<std::string>{"server 1 takes no part: redis://a: away"});
-  CHECK(absentees.news(Which::all).empty());
+  CHECK(unreachable.news(Which::all).empty());
 }

@@ -13,7 +13,7 @@ namespace rlock::lock {
 
 // What to break under a name. Any application may keep a string or a hash there. So a string, or a
 // hash whose owners do not look like owners, is a lock only if the user says so (simple, hash).
-enum class Breakable { lock, simple, hash };
+enum class ForceReleaseTarget { lock, simple, hash };
 
 // A lock as a request found it. Times are milliseconds of the server's clock since 1970.
 struct FoundLock {
@@ -27,7 +27,7 @@ struct FoundLock {
   std::optional<std::int64_t> listening{};
 };
 
-struct Breaking {
+struct ForceRelease {
   enum class Outcome { broken, free, held_by_others };
   Outcome outcome = Outcome::free;
   FoundLock found;  // before the lock was broken
@@ -38,7 +38,8 @@ struct Breaking {
 // large replies, because a lock can have many readers.
 
 // Returns the lock and its holders. Changes nothing.
-[[nodiscard]] FoundLock look_at(redis::Client& client, const std::string& name, Breakable what);
+[[nodiscard]] FoundLock look_at(redis::Client& client, const std::string& name,
+                                ForceReleaseTarget what);
 
 [[nodiscard]] std::vector<std::string> owners_of(const FoundLock& found);
 
@@ -46,8 +47,8 @@ struct Breaking {
 // it breaks the lock only if all holders are among these owners. Without, it breaks the lock
 // whatever its holders are, unless they change at each of its looks. May be sent again after a lost
 // reply: it counts once.
-[[nodiscard]] Breaking break_lock(
-    redis::Client& client, const std::string& name, Breakable what,
+[[nodiscard]] ForceRelease break_lock(
+    redis::Client& client, const std::string& name, ForceReleaseTarget what,
     const std::optional<std::vector<std::string>>& expected = std::nullopt);
 
 struct Eviction {
