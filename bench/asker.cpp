@@ -1,3 +1,5 @@
+#include "asker.hpp"
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -5,7 +7,6 @@
 
 #include "base/error.hpp"
 #include "base/random.hpp"
-#include "context.hpp"
 #include "lock/holding/waiting.hpp"
 
 namespace rlock::bench {
@@ -20,7 +21,7 @@ Milliseconds pause_after(const lock::Busy& busy) {
 
 }  // namespace
 
-RequestContext::RequestContext(redis::ClientOptions options)
+Asker::Asker(redis::ClientOptions options)
     : client_(std::move(options)), thread_([this] {
         try {
           run();
@@ -30,7 +31,7 @@ RequestContext::RequestContext(redis::ClientOptions options)
         }
       }) {}
 
-RequestContext::~RequestContext() {
+Asker::~Asker() {
   {
     const std::lock_guard guard(mutex_);
     stop_ = true;
@@ -39,11 +40,11 @@ RequestContext::~RequestContext() {
   thread_.join();
 }
 
-void RequestContext::add(Waiter& waiter, const lock::Busy& busy) {
+void Asker::add(Waiter& waiter, const lock::Busy& busy) {
   add_turn(after(BootClock::now(), pause_after(busy) * random_below(1000) / 1000), waiter);
 }
 
-void RequestContext::add_turn(TimePoint when, Waiter& waiter) {
+void Asker::add_turn(TimePoint when, Waiter& waiter) {
   {
     const std::lock_guard guard(mutex_);
     turns_.push({when, &waiter});
@@ -51,7 +52,7 @@ void RequestContext::add_turn(TimePoint when, Waiter& waiter) {
   changed_.notify_one();
 }
 
-void RequestContext::run() {
+void Asker::run() {
   std::unique_lock guard(mutex_);
   while (!stop_) {
     if (turns_.empty()) {

@@ -12,16 +12,16 @@
 
 namespace rlock::bench {
 
-class RequestContext {
+class Asker {
  public:
-  explicit RequestContext(redis::ClientOptions options);
-  ~RequestContext();
-  RequestContext(const RequestContext&) = delete;
-  RequestContext& operator=(const RequestContext&) = delete;
+  explicit Asker(redis::ClientOptions options);
+  ~Asker();
+  Asker(const Asker&) = delete;
+  Asker& operator=(const Asker&) = delete;
 
   // Asks for `waiter` after the time that its answer `busy` tells, and so on for as long as it
   // waits; the first time sooner, at random, as if it had waited for long already.
-  // It must live longer than the RequestContext.
+  // It must live longer than the Asker.
   void add(Waiter& waiter, const lock::Busy& busy);
 
   [[nodiscard]] long asked() const noexcept { return asked_; }

@@ -24,8 +24,8 @@
 #include <thread>
 #include <vector>
 
+#include "asker.hpp"
 #include "base/error.hpp"
-#include "context.hpp"
 #include "taker.hpp"
 
 namespace rlock::bench {
@@ -112,7 +112,7 @@ class Bench {
     expect_nothing_left();
   }
 
-  [[nodiscard]] const RequestContext& context() const noexcept { return asker_; }
+  [[nodiscard]] const Asker& asker() const noexcept { return asker_; }
 
  private:
   static constexpr const char* k_name = "fair-queue";
@@ -157,7 +157,7 @@ class Bench {
   std::vector<std::unique_ptr<Waiter>> runs_;  // former holders, the holder, the queue
   std::size_t holder_ = 0;
   std::size_t peers_ = 0;  // waiters of Redisson
-  RequestContext asker_;
+  Asker asker_;
   Taker taker_;
 };
 
@@ -180,17 +180,17 @@ int run(const std::string& url, std::size_t waiters, std::size_t handovers, std:
   std::fflush(stdout);
   wait_for_line();
 
-  const long asked_before = bench.context().asked();
+  const long asked_before = bench.asker().asked();
   std::string times;
   for (std::size_t i = 0; i < handovers; ++i) {
     if (i > 0) times += ',';
     times += std::to_string(bench.hand_over().count());
   }
   std::printf("{\"waiters\":%zu,\"asked\":%ld,\"latest_ms\":%ld,\"handover_ns\":[%s]}\n", waiters,
-              bench.context().asked() - asked_before,
-              static_cast<long>(bench.context().latest().count()), times.c_str());
+              bench.asker().asked() - asked_before,
+              static_cast<long>(bench.asker().latest().count()), times.c_str());
   std::fflush(stdout);
-  if (bench.context().latest() > k_most_late) fail("this machine is too slow for so many waiters");
+  if (bench.asker().latest() > k_most_late) fail("this machine is too slow for so many waiters");
 
   wait_for_line();
   bench.drop_peers();
