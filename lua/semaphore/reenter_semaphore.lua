@@ -8,12 +8,10 @@
 --#arg owner text
 --#arg memory ms  how long to remember this request
 -- For its replies see include/reentering.lua. If the hold count cannot be written, the hold is not counted.
-local channel = ''
 --#include reentering.lua
 --#include now.lua
 --#include info.lua
 --#include prolong_info.lua
---#include publish.lua
 --#include semaphore.lua
 -- An ended permit may still be in the set after its hold count was lost.
 if not has_permit(owner) then

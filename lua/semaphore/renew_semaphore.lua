@@ -6,11 +6,9 @@
 --#arg info key
 --#arg lock key
 --#include renewing.lua
-local channel = ''
 --#include now.lua
 --#include info.lua
 --#include prolong_info.lua
---#include publish.lua
 --#include semaphore.lua
 --#include longest.lua
 local is_held = has_permit(owner)

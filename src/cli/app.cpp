@@ -294,7 +294,7 @@ class CommandLine {
             locks = locks_of(command)] {
       try {
         const int status = action();
-        for (const std::string& text : changes_of_unreachable(invocation->globals)) say(text);
+        for (const std::string& text : unreachable_server_changes(invocation->globals)) say(text);
         return status;
       } catch (const Error& error) {
         throw Error(error.status(), describe_error(error, invocation->globals, locks));

@@ -25,8 +25,7 @@ struct ClientOptions : ConnectionOptions {
   [[nodiscard]] Patience patience(TimePoint latest = TimePoint::max()) const;
 };
 
-// How long a cached answer about the current master stays valid: a usual request asks
-// once.
+// How long a cached answer about the current master stays valid. So a usual request asks once.
 inline constexpr Milliseconds k_age_of_word{500};
 
 // Not thread-safe: use one client for each thread.

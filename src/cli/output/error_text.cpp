@@ -92,10 +92,10 @@ std::string describe_error(const Error& error, const Globals& globals,
   return first_of(escape_for_terminal(locks.front()), locks.size()) + ": " + text;
 }
 
-std::vector<std::string> changes_of_unreachable(const Globals& globals) {
+std::vector<std::string> unreachable_server_changes(const Globals& globals) {
   using Which = lock::UnreachableServers::Which;
   if (globals.quiet) return {};
-  return globals.unreachable->news(globals.verbose ? Which::all : Which::lasting);
+  return globals.unreachable->changes(globals.verbose ? Which::all : Which::lasting);
 }
 
 }  // namespace rlock::cli

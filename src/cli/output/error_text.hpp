@@ -17,6 +17,6 @@ namespace rlock::cli {
 
 // Returns the messages about servers of a quorum that take no part in it, one line each. Returns no
 // message twice. With -q, returns nothing. Only with -v, also reports servers that are down.
-[[nodiscard]] std::vector<std::string> changes_of_unreachable(const Globals& globals);
+[[nodiscard]] std::vector<std::string> unreachable_server_changes(const Globals& globals);
 
 }  // namespace rlock::cli

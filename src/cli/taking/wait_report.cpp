@@ -96,7 +96,7 @@ void WaitReport::tell_outage(const Error& error) {
 }
 
 void WaitReport::report_unreachable() {
-  for (const std::string& text : changes_of_unreachable(globals_)) {
+  for (const std::string& text : unreachable_server_changes(globals_)) {
     status_line_.clear();
     say(text);
   }

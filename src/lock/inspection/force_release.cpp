@@ -126,11 +126,11 @@ ForceRelease request(redis::Client& client, const std::string& name, ForceReleas
                           ? break_lock_or_semaphore(client, keys, task, expected, unanswered)
                           : break_it(client, keys, what, task, expected, unanswered);
   if (const auto* other = std::get_if<lua::breaking::InUse>(&answer)) {
-    const Error error = not_a_lock(name, other->kind);
-    if (what == ForceReleaseTarget::simple || other->kind != "string") throw error;
-    throw Error(error.status(),
-                error.what() + std::string(": if it is a lock, and no semaphore that nobody "
-                                           "holds, --kind simple breaks it"));
+    const bool may_be_simple = what == ForceReleaseTarget::lock && other->kind == "string";
+    throw not_a_lock(name, other->kind,
+                     may_be_simple ? ": if it is a lock, and no semaphore that nobody holds, "
+                                     "--kind simple breaks it"
+                                   : "");
   }
   const auto& reply = std::get<lua::breaking::Found>(answer);
   ForceRelease breaking;

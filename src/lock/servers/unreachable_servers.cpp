@@ -1,7 +1,8 @@
+#include "lock/servers/unreachable_servers.hpp"
+
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "lock/servers/unreachable_servers.hpp"
 #include "redis/server_error.hpp"
 
 namespace rlock::lock {
@@ -59,16 +60,16 @@ std::optional<std::string> UnreachableServers::twins() {
   return twins_;
 }
 
-std::vector<std::string> UnreachableServers::news(Which which) {
+std::vector<std::string> UnreachableServers::changes(Which which) {
   const std::lock_guard guard(mutex_);
-  std::vector<std::string> news;
+  std::vector<std::string> changes;
   for (auto& [key, kept] : notes_) {
     const auto& [server, kind] = key;
     if (kept.is_told || (kind == Which::all && which == Which::lasting)) continue;
-    news.push_back(kept.note);
+    changes.push_back(kept.note);
     kept.is_told = true;
   }
-  return news;
+  return changes;
 }
 
 }  // namespace rlock::lock

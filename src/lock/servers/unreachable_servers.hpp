@@ -40,7 +40,7 @@ class UnreachableServers {
   [[nodiscard]] std::optional<std::string> twins();
 
   // Returns the notes that no earlier call returned, a sentence each.
-  [[nodiscard]] std::vector<std::string> news(Which which);
+  [[nodiscard]] std::vector<std::string> changes(Which which);
 
  private:
   struct Kept {

@@ -6,15 +6,10 @@
 #include <string_view>
 #include <sys/types.h>
 
-#include "lua_limits.hpp"
-
 namespace rlock::lock {
 
 // The length of what Redisson names a permit by. It is shown in hexadecimal.
 inline constexpr std::size_t k_redisson_permit_bytes = 16;
-
-// The most bytes of a value that a user gives a simple lock: as many as others are told of.
-inline constexpr std::size_t k_longest_value = lua::k_longest_value;
 
 // Returns a new owner, `<uuid>:<pid>`: the field in the lock's hash. The UUID is random, so no two
 // runs share an owner, whatever their pids.

@@ -35,9 +35,9 @@ Error in_use(const std::string& name, const std::string& found) {
       name, "the name is in use by another kind of lock (" + escape_for_terminal(found) + ")");
 }
 
-Error not_a_lock(const std::string& name, const std::string& found) {
-  return wrong_kind(name,
-                    "the name is in use by something else (" + escape_for_terminal(found) + ")");
+Error not_a_lock(const std::string& name, const std::string& found, const std::string& advice) {
+  return wrong_kind(
+      name, "the name is in use by something else (" + escape_for_terminal(found) + ")" + advice);
 }
 
 Error doubtful_hash(const std::string& name) {

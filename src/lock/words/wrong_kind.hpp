@@ -11,8 +11,10 @@ namespace rlock::lock {
 // such as "list" or "read-write lock".
 [[nodiscard]] Error in_use(const std::string& name, const std::string& found);
 
-// What is to be broken, or to lose a waiter, is no lock. `found`: as for in_use.
-[[nodiscard]] Error not_a_lock(const std::string& name, const std::string& found);
+// What is to be broken, or to lose a waiter, is no lock. `found`: as for in_use. `advice`:
+// ends the message.
+[[nodiscard]] Error not_a_lock(const std::string& name, const std::string& found,
+                               const std::string& advice = "");
 
 // A hash whose owners look like an application's.
 [[nodiscard]] Error doubtful_hash(const std::string& name);

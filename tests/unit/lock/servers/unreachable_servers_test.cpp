@@ -1,9 +1,10 @@
+#include "lock/servers/unreachable_servers.hpp"
+
 #include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
 
-#include "lock/servers/unreachable_servers.hpp"
 #include "redis/server_error.hpp"
 
 using namespace rlock;
@@ -26,10 +27,10 @@ TEST_CASE("servers that take no part are told once, with their URLs") {
   CHECK_FALSE(unreachable.twins());
   unreachable.note_run(3, "run");
   CHECK(unreachable.twins() == "server 3 and server 4 are one and the same");
-  CHECK(unreachable.news(Which::lasting) ==
+  CHECK(unreachable.changes(Which::lasting) ==
         std::vector<std::string>{"server 2 (redis://b) takes no part: no right",
                                  "server 3 and server 4 are one and the same"});
-  CHECK(unreachable.news(Which::all) ==
+  CHECK(unreachable.changes(Which::all) ==
         std::vector<std::string>{"server 1 takes no part: redis://a: away"});
-  CHECK(unreachable.news(Which::all).empty());
+  CHECK(unreachable.changes(Which::all).empty());
 }
