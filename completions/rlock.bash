@@ -49,14 +49,18 @@ _rlock_takes_value() {
 # Sets _rlock_words to the words up to the cursor as the shell reads them, and _rlock_later to those
 # after it: COMP_WORDS are split also at COMP_WORDBREAKS, as ':' and '='.
 _rlock_join() {
-  local rest=${COMP_LINE-} word blanks i
+  local rest=${COMP_LINE-} word blanks i apart=""
   _rlock_words=() _rlock_later=()
   for ((i = 0; i < ${#COMP_WORDS[@]}; ++i)); do
     word=${COMP_WORDS[i]}
     blanks=${rest%%[![:space:]]*}
     rest=${rest#"$blanks"}
-    if ((i > COMP_CWORD)); then
-      if [[ -n $blanks ]]; then
+    if ((i == COMP_CWORD && ${#COMP_LINE} - ${#rest} >= COMP_POINT)) && [[ -n $blanks && -n $word ]]; then
+      # The cursor is in blanks. The word after them is not the one to complete.
+      _rlock_words+=("")
+      _rlock_later+=("$word")
+    elif ((i > COMP_CWORD)); then
+      if [[ -n $blanks || -n $apart ]]; then
         _rlock_later+=("$word")
       elif ((${#_rlock_later[@]})); then
         _rlock_later[${#_rlock_later[@]} - 1]+=$word
@@ -67,6 +71,9 @@ _rlock_join() {
       _rlock_words[${#_rlock_words[@]} - 1]+=$word
     fi
     rest=${rest#"$word"}
+    # The blanks on both sides of an empty word were taken for those before it.
+    apart=
+    [[ -n $word ]] || apart=yes
   done
 }
 

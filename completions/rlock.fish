@@ -46,16 +46,13 @@ function __rlock_complete_command
     complete -C (string join ' ' -- $rest (commandline -ct))
 end
 
-# Prints, behind one NUL each, the options that tell the server, also those after the cursor. Fails
-# where that cannot be known. Nothing is expanded or run here.
+# Prints, behind one NUL each, the options that tell the server. Fails where that cannot be known, as
+# after `env` or `sudo`. Nothing is expanded or run here. fish tells a completion nothing of what stands
+# after the cursor.
 function __rlock_asked
-    set -l words (commandline -opc)[2..-1]
-    set -l all (commandline -op)[2..-1]
-    set -l later $all[(math (count $words) + 1)..-1]
-    if test -n "$(commandline -t)"
-        set -e later[1] # the current word
-    end
-    contains -- -- $words; or set -a words $later
+    set -l words (commandline -opc)
+    string match -qr -- '(^|/)rlock$' $words[1]; or return 1
+    set -e words[1]
     set -l options redis user password-file tls-ca tls-cert tls-key config
     set -l asked
     while set -q words[1]

@@ -14,6 +14,7 @@
 --#include now.lua
 --#include twin.lua
 --#include publish.lua
+--#include crowd.lua
 -- First the common case: there is no key yet. The steps are the same as below.
 if redis.pcall('exists', latch, lock, permits, info, twin or latch) == 0 then
   redis.call('zadd', permits, 'xx', 'gt', 0, owner)
@@ -29,7 +30,7 @@ if redis.pcall('exists', latch, lock, permits, info, twin or latch) == 0 then
     --#include telling.lua
     redis.pcall('hset', info, owner, told)
   end
-  if most > 1 then publish(channel, string.format('%.0f', most - 1)) end
+  if most > 1 then publish(channel, string.format('%.0f', most - 1)) else tell_taken(lease) end
   return {k_granted, 1, 0, ''}
 end
 
@@ -38,7 +39,6 @@ if redis.call('exists', latch) == 1 then return {k_ended} end
 --#include prolong_info.lua
 --#include taking.lua
 --#include semaphore.lua
---#include crowd.lua
 --#include waiters.lua
 local is_new = redis.call('exists', lock) == 0
 local kind = other_use(most) or not is_new and count_out() > 0 and twin_use()

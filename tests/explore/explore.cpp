@@ -30,7 +30,7 @@ struct Options {
   std::string lacks;
   std::int64_t skew_ms = 0;
   std::uint64_t walks = 0;
-  std::string lua;
+  std::string lua, slow;
 };
 
 Layout layout_of(const Options& options) {
@@ -129,6 +129,7 @@ int explore_all(const Options& options) {
   const Stopwatch time;
   LuaHost host(options.lua);
   if (is_mixed(options.kind)) host.add(RLOCK_EXPLORE_REDISSON);
+  if (!options.slow.empty()) host.add(options.slow);
   const Layout layout = layout_of(options);
   Game game{options, layout, Rules(host, layout)};
   Extent extent;
@@ -205,6 +206,8 @@ int main(int argc, char** argv) {
       options.skew_ms = std::atoll(value.c_str());
     } else if (name == "--lua") {
       options.lua = value;
+    } else if (name == "--slow") {
+      options.slow = value;
     } else {
       std::fprintf(stderr, "unknown option %s\n", name.c_str());
       return 2;

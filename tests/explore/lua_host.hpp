@@ -28,6 +28,8 @@ class LuaHost {
   // Loads more scripts, from a folder whose name comes before theirs.
   void add(const std::string& folder);
 
+  [[nodiscard]] bool knows(const std::string& script) const { return scripts_.contains(script); }
+
   // Runs a script, by its name, on a store. What it returns is as a client sees it.
   // Throws std::logic_error if it uses what the model does not know.
   Reply run(const std::string& script, Store& store, const Words& keys, const Words& args);

@@ -198,6 +198,10 @@ class Rules {
   // Has the server forget a request that was answered, with all those before it.
   static void forget(World& world, const Hold& hold);
 
+  // Throws a Violation if the request has another effect without its script's fast path (see
+  // slow_paths) than it had: `before` is the store before it, `world` has the store after it.
+  void check_slow_path(const World& world, const Sent& sent, const Reply& reply, Store before);
+
   // Which run of a client something belongs to: its owner, where that is its own.
   [[nodiscard]] std::string run_of(const Client& client) const;
   void give_back(World& world, const Client& client, const Hold& hold) const;

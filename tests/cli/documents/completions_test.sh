@@ -90,6 +90,30 @@ check_nested() {
 
 cd "$scratch/home" || exit 1
 
+# joins EXPECTED LINE CURRENT WORD...: how the completion for bash divides words, whose number CURRENT is where
+# the cursor ("^" in the line) is, into those up to the cursor and those after it.
+joins() {
+  local expected=$1 found
+  # shellcheck disable=SC2016  # the inner bash expands it
+  found=$(bash --norc -c '
+    source "$1/completions/rlock.bash" || exit 1
+    before=${2%%^*}
+    COMP_LINE=$before${2#*^} COMP_POINT=${#before} COMP_CWORD=$3
+    shift 3
+    COMP_WORDS=("$@")
+    _rlock_join
+    printf "[%s]" "${_rlock_words[@]}"; printf "|"; printf "[%s]" "${_rlock_later[@]}"' bash "$source_dir" "${@:2}")
+  if [[ $found != "$expected" ]]; then
+    echo "FAIL: bash divides '$2' into $found instead of $expected"
+    failures=$((failures + 1))
+  fi
+}
+joins "[rlock][list][a]|[-r][URL]" "rlock list a^ -r URL" 2 rlock list a -r URL
+joins "[rlock][list][]|[-r][URL]" "rlock list ^  -r URL" 2 rlock list "" -r URL
+joins "[rlock][list][]|[-r][URL]" "rlock list ^ -r URL" 2 rlock list -r URL
+joins "[rlock][unlock][--owner][]|[-r][URL][n]" "rlock unlock --owner ^  -r URL n" 3 rlock unlock --owner "" -r URL n
+joins "[rlock][list][a:b]|[-r][c:d]" "rlock list a:b^ -r c:d" 4 rlock list a : b -r c : d
+
 bash_mode=alone
 check bash "bash"
 expect bash "rlocktestfile.toml" --config rlockt

@@ -86,8 +86,9 @@ TEST_CASE("S7: a guardian that does not answer is replaced long before the lease
 TEST_CASE("S7: a guardian that does not answer is replaced, also if no renewal moves its alarm" *
           doctest::test_suite("S7")) {
   const Server server;
+  // Long enough for a second question before the command is ended.
   std::vector<std::string> argv =
-      rlock_argv("exec", "-q", "-r", server.unix_url(), "--lease", "12s");
+      rlock_argv("exec", "-q", "-r", server.unix_url(), "--lease", "20s");
   SUBCASE("--no-watchdog") { argv.emplace_back("--no-watchdog"); }
   SUBCASE("--on-lost ignore") { argv.insert(argv.end(), {"--on-lost", "ignore"}); }
   argv.insert(argv.end(), {"job", "--", "sh", "-c", until_go(server, 0)});

@@ -49,10 +49,13 @@ bool is_held(const Place& place, const std::string& name) {
          75;
 }
 
-// Runs a script in its own PID and mount namespaces, with an empty /run and /tmp.
+// Runs a script in its own PID and mount namespaces, with an empty /tmp and nothing in /run but
+// the program ($0), which may be built below /tmp.
 Result run_apart(const std::string& script) {
   return run({"unshare", "--mount", "--pid", "--fork", "--mount-proc", "sh", "-ec",
-              "mount -t tmpfs none /run; mount -t tmpfs none /tmp\n" + script, rlock_program()});
+              R"(mount -t tmpfs none /run; cp "$0" /run/tested; mount -t tmpfs none /tmp
+                 sh -ec "$1" /run/tested)",
+              rlock_program(), script});
 }
 
 bool has_namespaces() {
