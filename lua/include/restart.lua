@@ -1,15 +1,14 @@
--- For one of several servers that keep a lock. Needs the locals latch and restart_delay: the time (ms) after a start in
--- which the server may have forgotten a lock that is still held. nil: there is only one server.
+-- For one of several servers that keep a lock. Needs include/now.lua, and the locals latch and restart_delay: the time
+-- (ms) after a start in which the server may have forgotten a lock that is still held. nil: there is only one server.
 
-local k_longest_met = 30 * k_idle
-
--- Returns how long (ms) this run of the server has been met at least. For a server whose clock was set back since it
--- started: its uptime tells nothing. A key beside the latches remembers the first request for this lock in this run.
-local function met_for(run)
-  local met, span = latch:match('^.*:') .. run, restart_delay + k_longest_met
-  local left = redis.call('pttl', met)
-  if left > 0 and left <= span then return span - left end
-  redis.call('set', met, '0', 'px', span)
+-- Returns how long (ms) this run of the server has been met at least. For a server whose clock was set back to `ahead`
+-- ms before its start: its uptime tells nothing until then. A key beside the latches remembers the moment of the first
+-- request for this lock in this run.
+local function met_for(run, ahead)
+  local met = latch:match('^.*:') .. run
+  local since = tonumber(redis.call('get', met) or nil)
+  if since and since <= now then return now - since end
+  redis.call('set', met, string.format('%.0f', now), 'px', ahead + restart_delay)
   return 0
 end
 
@@ -20,6 +19,6 @@ local function server_run()
   local facts = redis.call('info', 'server')
   local run, seconds = facts:match('run_id:(%x+)'), tonumber(facts:match('uptime_in_seconds:(%-?%d+)'))
   -- The uptime is in whole seconds, and may be a second too long.
-  local up = seconds < 0 and restart_delay > 0 and met_for(run) or math.max(seconds - 1, 0) * 1000
+  local up = seconds < 0 and restart_delay > 0 and met_for(run, -1000 * seconds) or math.max(seconds - 1, 0) * 1000
   return run, up < restart_delay and up or nil
 end

@@ -57,8 +57,13 @@ std::string program(pid_t pid) {
 }
 
 // Returns which of `pid` and the processes above it reads `stream`, if any. Throws UnclearCaller if
-// another program is between the two.
+// another program is between the two, or if rlock itself could read the stream.
 std::optional<pid_t> find_reader(pid_t pid, const Stream& stream) {
+  if (reads(::getpid(), stream)) {
+    throw UnclearCaller(
+        "rlock has inherited the end from which its output is read, as may have "
+        "other programs that do not read it");
+  }
   std::optional<pid_t> between;
   while (pid > 0) {
     if (reads(pid, stream)) {

@@ -119,7 +119,9 @@ void Supervisor::note_stall(bool stalls) {
   if (!stalls) {
     stall_end_ = TimePoint::max();
   } else if (stall_end_ == TimePoint::max()) {
-    stall_end_ = after(BootClock::now(), k_stall_bound);
+    const Milliseconds bound =
+        is_asked_to_end_ ? std::max(options_.grace, k_shortest_end) : k_stall_bound;
+    stall_end_ = after(BootClock::now(), bound);
   }
 }
 
@@ -164,6 +166,7 @@ void Supervisor::lose() {
 }
 
 void Supervisor::forward(const Signal& signal) {
+  is_asked_to_end_ = is_asked_to_end_ || asks_to_end(signal.number);
   if (asks_to_end(signal.number) && (wait_status_ || is_ending())) {
     const TimePoint begin = std::max(BootClock::now(), is_ending() ? kill_at_ : TimePoint::min());
     signal_end_ = std::min(signal_end_, after(begin, std::max(options_.grace, k_shortest_end)));

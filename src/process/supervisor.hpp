@@ -106,6 +106,7 @@ class Supervisor {
   bool forwarded_interrupt_ = false;
   bool nothing_left_ = false;
   bool has_reported_unkillable_ = false;
+  bool is_asked_to_end_ = false;  // by a signal
   TimePoint kill_at_ = TimePoint::max();
   TimePoint signal_end_ = TimePoint::max();  // of the wait for the rest, after a signal
   TimePoint stall_end_ = TimePoint::max();   // of the wait for the rest, while nothing can be done

@@ -287,6 +287,8 @@ std::string end_removed(const std::string& directory) {
 
 // Starts a server, and connects as soon as it accepts connections.
 Fd start_and_connect(const std::string& directory, const Patience& patience) {
+  // A refusal leaves no directory behind.
+  if (::access(directory.c_str(), F_OK) != 0) end_removed(directory);
   std::string obstacle;
   pid_t suspect = 0;
   TimePoint next_look = after(BootClock::now(), k_between_looks);

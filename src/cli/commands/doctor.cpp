@@ -63,10 +63,11 @@ class Report {
     print(text);
   }
 
-  // `is_part`: there may be locks that could not be looked at.
-  void end(std::size_t locks, bool is_part) const {
+  // `left_out`: what was not looked at, or empty. `is_part`: there may be locks that could not be
+  // looked at.
+  void end(std::size_t locks, const std::string& left_out, bool is_part) const {
     if (json_) return;
-    std::string text = "looked at the server and " + plural(locks, "lock") + ": ";
+    std::string text = "looked at the server and " + plural(locks, "lock") + left_out + ": ";
     if (is_healthy()) {
       text += is_part      ? "no problem found there"
               : is_unsure_ ? "no problem found, but not everything is known"
@@ -120,7 +121,7 @@ class Doctor {
     }
     const std::size_t locks = options_.name ? examine_named() : examine_all();
     if (failure) std::rethrow_exception(failure);
-    report_.end(locks, unread_ > 0);
+    report_.end(locks, describe_strings(), unread_ > 0);
     if (unread_ > 0 && !globals_.quiet) say("doctor: " + describe_left_out(unread_));
     return report_.is_healthy() ? 0 : static_cast<int>(ExitStatus::problems);
   }
@@ -135,11 +136,22 @@ class Doctor {
     }
     listened_.merge(lock::listened_locks(master, options_.name, client_.is_cluster()));
     if (options_.name) return;
-    lock::LockScan scan(master, {});
+    lock::LockScan scan(master, {.simple = "", .counts_alike = true});
     while (!scan.is_done()) {
       for (const std::string& name : scan.next()) names_.insert(name);
     }
     unread_ += scan.unread();
+    strings_ += scan.alike();
+    may_be_more_strings_ = may_be_more_strings_ || scan.alike() == lock::LockScan::k_most_alike;
+  }
+
+  // Applications keep such strings for other purposes, too.
+  [[nodiscard]] std::string describe_strings() const {
+    if (strings_ == 0) return "";
+    return ", not at " + (may_be_more_strings_ ? "at least " : std::string()) +
+           plural(strings_, "string") +
+           (strings_ == 1 ? " that looks like a lock" : " that look like locks") +
+           " (see list --simple)";
   }
 
   // Both return how many locks were examined.
@@ -245,6 +257,8 @@ class Doctor {
   std::set<std::string> names_;  // of locks
   lock::Leftovers leftovers_;
   std::int64_t unread_ = 0;  // keys
+  std::size_t strings_ = 0;  // that look like locks
+  bool may_be_more_strings_ = false;
   lock::Listened listened_;  // locks for whose release somebody waits, or watches
 };
 

@@ -66,7 +66,7 @@ int evict_dead(const Globals& globals, const EvictOptions& options, redis::Clien
   const lock::Snapshot snapshot = lock::take_snapshot(client, options.name);
   const std::size_t count = snapshot.dead_waiters();
   for (const lock::Waiter& waiter : snapshot.waiters) {
-    if (lock::has_ended(waiter)) gone.push_back(waiter.owner);
+    if (lock::has_waiter_ended(waiter)) gone.push_back(waiter.owner);
   }
   if (count > 0 && !options.yes &&
       !confirms(name + ": " + describe_dead(count, snapshot.waiters.size()) + ". Evict " +

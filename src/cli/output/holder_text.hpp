@@ -27,7 +27,9 @@ namespace rlock::cli {
 // Returns an empty text for a lock.
 [[nodiscard]] std::string if_lock(lock::Ambiguity ambiguity);
 
-// Returns what to do about a hash that may be no lock, whose holder holds it without an expiry.
+// What to do about a hash, or a string, that may be no lock and has no expiry.
+inline constexpr const char* k_break_any_string =
+    "find out what wrote it; if it is a lock, and its holder is gone: unlock --force --kind simple";
 inline constexpr const char* k_break_any_hash =
     "find out what wrote it; if it is a lock, and its holder is gone: unlock --force --kind hash";
 

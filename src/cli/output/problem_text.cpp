@@ -37,8 +37,7 @@ struct LockWording {
     return {std::string(is_any ? "a string; if it is a lock, it" : "the lock") +
                 " has no expiry and will never end by itself" +
                 (is_number ? ", unless it is a semaphore of another client" : ""),
-            is_any ? advice("find out what wrote it; if it is a lock, and its holder is gone: "
-                            "unlock --force --kind simple")
+            is_any                 ? advice(k_break_any_string)
             : it.of == Of::holders ? force("only if all its holders are gone")
                                    : force("if its holder is gone", it.of == Of::lock)};
   }
@@ -220,7 +219,9 @@ struct LockWording {
     const lock::Replication::Address& first = it.servers.front();
     return {here + first_of(first.host + ":" + std::to_string(first.port), it.servers.size()),
             remedies.rlock_at(first.host, first.port, "inspect-queue " + shell_operands({name}),
-                              "and at each other: a waiter that is alive at none of them is dead")};
+                              it.servers.size() > 1
+                                  ? "and at each other replica: dead is what is alive at none"
+                                  : "")};
   }
 
  private:

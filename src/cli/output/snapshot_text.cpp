@@ -161,7 +161,7 @@ std::string describe_waiters(const Snapshot& snapshot) {
     return (count == 1 ? ", " : ", all ") + state;
   };
   return plural(count, "waiter") + part(snapshot.dead_waiters(), "dead") +
-         part(unknown, "alive or dead");
+         part(unknown, "perhaps dead");
 }
 
 std::string describe_score(double score) {

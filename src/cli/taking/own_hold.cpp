@@ -49,9 +49,11 @@ std::optional<std::string> describe_kept_hold(const std::string& name, const Own
   if (!own.holds.empty()) return std::nullopt;
   const auto kept = lock::kept_after_end(session, name, own.owner);
   if (!kept) return std::nullopt;
+  const bool is_shared =
+      kept->kind && *kept->kind != lock::Kind::write && lock::traits_of(*kept->kind).is_shared;
   return escape_for_terminal(name) + ": " + describe_kept(own.owner, kept->about).value_or("") +
          "; unlock --force" + (kept->kind == lock::Kind::simple ? " --kind simple" : "") +
-         " breaks it";
+         " breaks it" + (is_shared ? ", with the holds of all others" : "");
 }
 
 lock::Wish wish_for(lock::Wish wish, const lock::Hold& hold) {

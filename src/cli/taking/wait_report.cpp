@@ -212,6 +212,7 @@ std::string WaitReport::remedy(const lock::Busy& busy) const {
 
 std::string WaitReport::lasting_remedy(const lock::Busy& busy) const {
   if (busy.ambiguity == lock::Ambiguity::hash) return k_break_any_hash;
+  if (busy.ambiguity == lock::Ambiguity::string) return k_break_any_string;
   if (busy.owner.empty()) {  // of several holders, some may be an application's fields
     return "to see its holders: " +
            rlock_for_all("inspect-queue " + shell_operands({request_.wish.name}), globals_);

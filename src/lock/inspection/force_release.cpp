@@ -219,7 +219,7 @@ std::optional<Eviction> evict(redis::Client& client, const std::string& name,
   eviction.waiter = make_party(waiter, evicted->told);
   if (evicted->place >= 0) eviction.position = static_cast<std::size_t>(evicted->place) + 1;
   if (evicted->alive >= 0) eviction.alive = evicted->alive == 1;
-  if (has_ended(eviction.waiter)) eviction.alive = false;
+  if (has_waiter_ended(eviction.waiter)) eviction.alive = false;
   return eviction;
 }
 

@@ -51,6 +51,10 @@ bool Replication::is_stale() const {
   return master && (!is_linked || age.value_or(Milliseconds(0)) > k_longest_silence);
 }
 
+Milliseconds Replication::longest_delay() const {
+  return master ? 2 * k_longest_silence : Milliseconds(0);  // its master may be a replica, too
+}
+
 std::optional<Replication> replication_of(const ServerInfo& info) {
   const std::string role = text_of(info, "role");
   if (role.empty()) return std::nullopt;

@@ -32,6 +32,9 @@ struct Replication {
   // Returns whether the server is a replica that no longer hears from its master. Locks that seem
   // to have ended there may have been renewed.
   [[nodiscard]] bool is_stale() const;
+
+  // Returns how late a write may come to a server that is not stale: zero at a master.
+  [[nodiscard]] Milliseconds longest_delay() const;
 };
 
 // Returns nothing if `info` does not say it.

@@ -1,6 +1,8 @@
 #include "lock/inspection/snapshot.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <span>
 #include <string_view>
@@ -222,7 +224,7 @@ void add_kind(Snapshot& snapshot, const std::string& type) {
 std::optional<bool> is_alive(const Waiter& waiter, const std::optional<OwnerInfo>& info,
                              std::optional<std::int64_t> listeners, bool elsewhere,
                              std::int64_t now) {
-  if (has_ended(waiter)) return false;
+  if (has_waiter_ended(waiter)) return false;
   if (info && info->due_ms) return now <= *info->due_ms;
   if (listeners && *listeners > 0) return true;
   if (!waiter.deadline_ms || *waiter.deadline_ms <= now) return false;
@@ -345,6 +347,14 @@ const char* mode_name(Holder::Mode mode) {
 
 bool has_ended(const Party& party) {
   return is_running(party.about.pid, party.about.process) == false;
+}
+
+bool has_waiter_ended(const Party& waiter) {
+  const auto runs = is_running(waiter.about.pid, waiter.about.process);
+  if (!runs || !*runs) return runs.has_value();
+  // The process that waits has made the owner, on the same host.
+  const auto pid = parse_integer<pid_t>(waiter.owner.substr(waiter.owner.rfind(':') + 1));
+  return pid && *pid > 0 && ::kill(*pid, 0) != 0 && errno == ESRCH;
 }
 
 std::size_t Snapshot::dead_waiters() const {

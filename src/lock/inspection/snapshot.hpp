@@ -28,6 +28,10 @@ struct Party {
 // Returns whether the party is a process of this host that has ended.
 [[nodiscard]] bool has_ended(const Party& party);
 
+// The same of a party that waits. `rlock acquire` waits for another process, with which the hold is
+// to end, so either of the two may have ended.
+[[nodiscard]] bool has_waiter_ended(const Party& waiter);
+
 struct Holder : Party {
   enum class Mode { exclusive, read, write };
   std::int64_t count = 1;

@@ -29,6 +29,13 @@ const std::string k_tcp =
     "ours = server.accept()[0]\n"
     "sys.exit(subprocess.run(sys.argv[1:], stdout=its).returncode)' ";
 
+// Lets the program `argv[1:]` inherit the end from which its output is read.
+const std::string k_inherited =
+    "python3 -c 'import os, subprocess, sys\n"
+    "reading, its = os.pipe()\n"
+    "os.set_inheritable(reading, True)\n"
+    "print(subprocess.run(sys.argv[1:], stdout=its, close_fds=False).returncode)' ";
+
 const std::string k_acquire = "\"$RLOCK\" acquire --lease 1h job";
 
 void check_refused(const Server& server, const Shells& shells, const std::string& script) {
@@ -52,6 +59,7 @@ TEST_CASE("acquire: refuses unless a process above it is seen to read what it pr
   check_refused(server, shells, "o=$(timeout 100 " + k_acquire + "); echo $?");
   check_refused(server, shells, k_socket_pair + "timeout 100 " + k_acquire + " | sed 's/^0 //'");
   check_refused(server, shells, k_tcp + k_acquire + "; echo $?");
+  check_refused(server, shells, k_inherited + "timeout 100 " + k_acquire);
 }
 
 TEST_CASE("acquire: refuses where /proc does not show who reads what it prints") {

@@ -103,6 +103,8 @@ TEST_CASE("--at-least: nobody can renew or release the lock of a run that has en
     check_told(result.err);
     CHECK(has(result.err, is_string ? "; unlock --force --kind simple breaks it"
                                     : "; unlock --force breaks it"));
+    const bool is_shared = kind == Words{"-s"} || (!kind.empty() && kind[0] == "--permits");
+    CHECK(has(result.err, ", with the holds of all others") == is_shared);
     CHECK(server.keys() == before);
     if (server.command({"TYPE", "job"}) == "hash") CHECK(pttl(server) <= 3'600'000);
   }

@@ -75,6 +75,9 @@ TEST_CASE("any string: who wants it as a lock is not shown what is in it") {
   check_hidden(lasting);
   CHECK(has(lasting,
             "session: a string; if it is a lock, it is held without an expiry by user=ann..."));
+  CHECK(has(lasting,
+            "it will not end by itself; find out what wrote it; if it is a lock, and its holder "
+            "is gone: unlock --force --kind simple\n"));
   Pty waiter(argv_for(server, {"exec", "--kind", "simple", "session", "--", "true"}));
   waiter.expect("waiting ");
   waiter.expect("s for user=ann..., without an expiry");

@@ -46,6 +46,17 @@ TEST_CASE("doctor: latches without an expiry are found among thousands of other 
   CHECK(findings(server).size() == 50);
 }
 
+TEST_CASE("doctor: strings that look like locks are counted as not looked at") {
+  Server server(durable());
+  server.command({"SET", "lock:1", std::string(32, 'a'), "PX", "600000"});
+  CHECK(has(doctor(server).out,
+            "looked at the server and 0 locks, not at 1 string that looks like "
+            "a lock (see list --simple): healthy"));
+  server.command({"SET", "lock:2", std::string(32, 'b'), "PX", "600000"});
+  CHECK(has(doctor(server).out, ", not at 2 strings that look like locks (see list --simple): "));
+  CHECK_FALSE(has(doctor(server, {"other"}).out, "string"));
+}
+
 TEST_CASE("doctor: a healthy server, and healthy locks") {
   Server server(durable());
   Result result = doctor(server);

@@ -2,6 +2,7 @@
 #include <csignal>
 #include <deque>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -127,6 +128,20 @@ TEST_CASE("evict --dead: a waiter of this host that was killed is dead at once")
   }
   let_go(server);
   CHECK(waiters[2].wait().out == "got\n");
+}
+
+TEST_CASE("evict --dead: rlock acquire that was killed while it waited is dead at once") {
+  Server server;
+  hold_by_other(server);
+  Process waiter(rlock_argv("acquire", "--fair", "--pid", std::to_string(::getpid()), "-r",
+                            server.unix_url(), "job"));
+  REQUIRE(comes_to_queue(server, 1));
+  CHECK_FALSE(
+      has(run(rlock_argv("inspect-queue", "-r", server.unix_url(), "job")).out, "dead_head"));
+  waiter.signal(SIGKILL);
+  waiter.wait();
+  CHECK(has(run(rlock_argv("inspect-queue", "-r", server.unix_url(), "job")).out, "dead_head"));
+  CHECK(evict_dead(server).err == "rlock: job: evicted 1 dead waiter\n");
 }
 
 TEST_CASE("evict --dead leaves waiters that nobody can judge, and says so") {

@@ -247,9 +247,8 @@ TEST_CASE("remedies: of a run that waits, for all its servers") {
   for (const char* kind : {"reentrant", "simple"}) {
     CAPTURE(kind);
     const bool is_string = std::string(kind) == "simple";
-    server.command(is_string
-                       ? Words{"SET", "it's", "foreign"}
-                       : Words{"HSET", "it's", "0a53fe30-4e4f-4b66-8ad5-6dd6fd2d0b57:57", "1"});
+    const std::string owner = "0a53fe30-4e4f-4b66-8ad5-6dd6fd2d0b57:57";
+    server.command(is_string ? Words{"SET", "it's", owner} : Words{"HSET", "it's", owner, "1"});
     const Words hints = said({"--kind", kind}, {{"RLOCK_REDIS", server.tcp_url()}});
     REQUIRE(hints.size() == 1);
     paste(hints[0], {});

@@ -7,6 +7,7 @@
 #include "support/fair_lock.hpp"
 #include "support/process.hpp"
 #include "support/server.hpp"
+#include "support/wait_until.hpp"
 #include "support/words.hpp"
 
 using namespace rlock::test;
@@ -99,4 +100,26 @@ TEST_CASE("renewal_overdue: what is not renewed, or not known to be, is no probl
     server.command({"HSET", k_info, "other:1", R"({"lease":30000,"renews":1,"since":1,"seen":1})"});
     CHECK_FALSE(has(inspect(server), "problem"));
   }
+}
+
+TEST_CASE("renewal_overdue: a replica may not have heard of a renewal") {
+  Server master;
+  master.command({"HSET", "job", "other:1", "1"});
+  master.command({"HSET", k_info, "other:1", R"({"lease":600000,"renews":1,"since":1,"seen":1})"});
+  Server replica{{.args = {"--replicaof", "127.0.0.1 " + std::to_string(master.port())}}};
+  const auto set = [&](const std::string& left) {
+    set_left(master, std::stoll(left));
+    master.command({"SET", "mark", left});
+    REQUIRE(wait_until([&] { return replica.command({"GET", "mark"}) == left; }));
+  };
+  set("320000");  // the last renewal was 280 s ago
+  CHECK(has(inspect(master), "renewal_overdue"));
+  CHECK_FALSE(has(inspect(replica), "renewal_overdue"));
+  set("280000");
+  CHECK(has(inspect(replica), "renewal_overdue"));
+  master.stop();
+  REQUIRE(wait_until([&] {
+    return has(replica.command({"INFO", "replication"}), "master_link_status:down");
+  }));
+  CHECK_FALSE(has(inspect(replica), "renewal_overdue"));
 }

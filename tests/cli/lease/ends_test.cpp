@@ -1,5 +1,6 @@
 // rlock ends: whatever has become of the processes that it waits for.
 // Labels: unsanitized long
+#include <chrono>
 #include <csignal>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 #include "cli/lease/nested.hpp"
 
 using namespace rlock::test;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -79,6 +81,24 @@ TEST_CASE("S7: an outer run ends what a guardian that cannot run has left" *
   CHECK(result.err.empty());
   CHECK_FALSE(nested.command_runs());
   CHECK(nested.server.command({"EXISTS", "outer"}) == "0");
+}
+
+TEST_CASE("S3: a signal that ends the command shortens the wait for what cannot be seen" *
+          doctest::test_suite("S3")) {
+  const Server server;
+  Process rlock(rlock_argv("exec", "-r", server.unix_url(), "--lease=6s", "job", "--", "sh", "-c",
+                           "trap 'exit 3' TERM; " + until_go(server, 7)));
+  rlock.wait_for_stdout("started");
+  wait_for_guardian_of(rlock.pid());
+  REQUIRE(wait_until([&] { return threads_of(rlock.pid()) == 2; }));  // it renews
+  leave_no_descriptor(rlock.pid());
+  const auto begun = std::chrono::steady_clock::now();
+  rlock.signal(SIGTERM);
+  const Result result = rlock.wait_exit();
+  CHECK(std::chrono::steady_clock::now() - begun < 10s);  // without a signal it takes longer
+  CHECK(result.status == 3);
+  CAPTURE(result.err);
+  CHECK(has(result.err, "it is not certain that all processes of the command have ended: "));
 }
 
 TEST_CASE("S3: rlock that can look at no process ends, and leaves the lock to its lease" *

@@ -138,6 +138,21 @@ TEST_CASE(
   CHECK(has(result.err, "process " + std::to_string(server_of(place))));
 }
 
+TEST_CASE("local: a server whose directory was renamed goes on when the name is given back") {
+  const Place place;
+  REQUIRE(run(rlock_argv("exec", "-r", place.url(), "job", "--", "true")).status == 0);
+  const pid_t server = server_of(place);
+  fs::rename(place.directory(), place.directory() + ".moved");
+  const Result refused = run(rlock_argv("exec", "-n", "-r", place.url(), "job", "--", "true"));
+  CAPTURE(refused.err);
+  CHECK(refused.status == 78);
+  CHECK(has(refused.err, "it was renamed"));
+  CHECK_FALSE(fs::exists(place.directory()));
+  fs::rename(place.directory() + ".moved", place.directory());
+  CHECK(run(rlock_argv("exec", "-n", "-r", place.url(), "job", "--", "true")).status == 0);
+  CHECK(server_of(place) == server);
+}
+
 TEST_CASE("local: root's runs meet, also those with a /tmp of their own") {
   if (!has_namespaces()) return;
   std::string script = R"("$0" exec -r FIRST job -- unshare --mount sh -c '

@@ -103,7 +103,7 @@ TEST_CASE("holders and waiters are tables, the owner last") {
         "HOST   PID  PROGRAM    USER  COUNT  HELD FOR  OWNER\n"
         "web7  4711  backup.sh  ann       1     1m20s  8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a1:4711\n"
         "\n"
-        "3 waiters, 1 of them dead, 1 of them alive or dead\n"
+        "3 waiters, 1 of them dead, 1 of them perhaps dead\n"
         "#  HOST               PID  PROGRAM  USER    WAITING  DEADLINE       STATE  OWNER\n"
         "1  web12.example.org   12  rsync    deploy       5s  in 12s         alive  "
         "8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a2:12\n"
@@ -137,7 +137,7 @@ TEST_CASE("on a narrow terminal each owner has a line of its own, whole") {
         "web7  4711  backup.sh  ann       1     1m20s\n"
         "    owner 8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a1:4711\n"
         "\n"
-        "3 waiters, 1 of them dead, 1 of them alive or dead\n"
+        "3 waiters, 1 of them dead, 1 of them perhaps dead\n"
         "#  HOST               PID  PROGRAM  USER    WAITING  DEADLINE       STATE\n"
         "1  web12.example.org   12  rsync    deploy       5s  in 12s         alive\n"
         "    owner 8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a2:12\n"
@@ -163,16 +163,16 @@ TEST_CASE("what is known of nobody has no column, so that Redisson's queues fit 
         "COUNT  OWNER\n"
         "    1  8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a1:4711\n"
         "\n"
-        "2 waiters, 1 of them dead, 1 of them alive or dead\n"
+        "2 waiters, 1 of them dead, 1 of them perhaps dead\n"
         "#  DEADLINE       STATE  OWNER\n"
         "1  passed 3s ago  dead   8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a3:77\n"
         "2  none           ?      8f0dd3a5-6f4a-4a53-9f0e-2d51c4a1b0a4:78\n");
   snapshot.waiters[1].alive = false;
   CHECK(has(to_text(snapshot, 80, Detail::people), "\n2 waiters, all dead\n"));
   for (auto& waiter : snapshot.waiters) waiter.alive.reset();
-  CHECK(has(to_text(snapshot, 80, Detail::people), "\n2 waiters, all alive or dead\n"));
+  CHECK(has(to_text(snapshot, 80, Detail::people), "\n2 waiters, all perhaps dead\n"));
   snapshot.waiters.pop_back();
-  CHECK(has(to_text(snapshot, 80, Detail::people), "\n1 waiter, alive or dead\n"));
+  CHECK(has(to_text(snapshot, 80, Detail::people), "\n1 waiter, perhaps dead\n"));
   snapshot.waiters[0].alive = false;
   CHECK(has(to_text(snapshot, 80, Detail::people), "\n1 waiter, dead\n"));
 }
