@@ -96,6 +96,7 @@ struct Synonym {
 };
 constexpr std::array k_synonyms = {
     Synonym{"lock", "'exec' or 'acquire'"},
+    Synonym{"flock", "'exec'"},
     Synonym{"run", "'exec'"},
     Synonym{"with", "'exec'"},
     Synonym{"hold", "'exec' or 'acquire'"},
@@ -126,35 +127,67 @@ constexpr std::array k_synonyms = {
     Synonym{"repair", "'doctor --repair'"},
     Synonym{"token", "'fence'"},
     Synonym{"settings", "'config'"},
+    Synonym{"complete", "'completion'"},
     Synonym{"version", "'--version'"},
 };
+
+// Returns what is written most like `word`, in quotes, or "": an option of `command`, a global
+// option or, if `word` is in the place of a command, a command.
+std::string nearest_known(const CLI::App& app, const CLI::App& command, const std::string& word) {
+  std::vector<std::string> known;
+  for (const CLI::App* of : {&app, &command}) {
+    for (const CLI::Option* option : of->get_options()) {
+      for (const std::string& name : option->get_lnames()) {
+        if (name.size() > 2) known.push_back("--" + name);  // --db is not --nb
+      }
+    }
+  }
+  if (&app == &command && !is_option(word)) {
+    for (const Entry& entry : k_commands) {
+      if (*entry.description != '\0') known.emplace_back(entry.name);
+    }
+  }
+  const std::vector<std::string_view> views(known.begin(), known.end());
+  const auto near = nearest_word(word, views);
+  return near ? "'" + std::string(*near) + "'" : "";
+}
+
+// Returns "rlock exec" with `words`, which begin with the name of a lock, in quotes; or "" if they
+// name no command to run. Of such a command, only the first word is shown.
+std::string as_exec(const std::vector<std::string>& words) {
+  const auto dashes = std::ranges::find(words, "--");
+  auto end = words.end();  // of the words that are shown
+  if (words.end() - dashes >= 2) {
+    end = dashes + 2;
+  } else if (words.size() >= 3 && words[1] == "-c") {
+    end = words.begin() + 3;
+  } else if (words.size() >= 2 && !is_option(words[1])) {
+    end = words.begin() + 2;
+  } else {
+    return "";
+  }
+  std::vector<std::string> shown(words.begin(), end);
+  if (shown.size() == 2) shown.insert(shown.begin() + 1, "--");
+  std::string line = "'rlock exec";
+  for (const std::string& word : shown) line += " " + quote_input(shell_quote(word));
+  return line + (end == words.end() ? "'" : " ...'");
+}
 
 // Returns a guess at what `word` means: an option of `command`, a global option, or a command.
 // `words`: the whole command line.
 std::string suggestion(const CLI::App& app, const CLI::App& command, const std::string& word,
                        const std::vector<std::string>& words) {
-  const auto meant = [](const std::string& text) { return "; did you mean " + text + "?"; };
-  const bool is_command = &app == &command && !is_option(word);
-  if (is_command) {
+  std::string guess = nearest_known(app, command, word);
+  if (&app == &command && !is_option(word)) {
     const auto* const synonym = std::ranges::find(k_synonyms, word, &Synonym::word);
-    if (synonym != k_synonyms.end()) return meant(synonym->meant);
-  }
-  std::vector<std::string> known;
-  for (const CLI::App* of : {&app, &command}) {
-    for (const CLI::Option* option : of->get_options()) {
-      if (option->get_group().empty()) continue;
-      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    if (synonym != k_synonyms.end()) guess = synonym->meant;
+    const auto dashes = std::ranges::find(words, "--");
+    const bool has_command = words.end() - dashes >= 2;
+    if (guess.empty() || (has_command && !guess.starts_with("'exec'"))) {
+      guess = as_exec({std::ranges::find(words, word), words.end()});
     }
   }
-  if (is_command) {
-    for (const Entry& entry : k_commands) known.emplace_back(entry.name);
-  }
-  const std::vector<std::string_view> views(known.begin(), known.end());
-  if (const auto near = nearest_word(word, views)) return meant("'" + std::string(*near) + "'");
-  const auto dashes = std::ranges::find(words, "--");
-  if (!is_command || words.end() - dashes < 2) return "";
-  return meant("'rlock exec " + quote_input(shell_quote(word) + " -- " + shell_quote(dashes[1])) +
-               (words.end() - dashes > 2 ? " ...'" : "'"));
+  return guess.empty() ? "" : "; did you mean " + guess + "?";
 }
 
 // Returns what a user of flock(1) should know about this option, which exec and acquire do not
@@ -170,6 +203,7 @@ std::string advice_for_flock(const std::string& option, bool is_exec) {
                    : "is not possible: a background process has to renew the lock";
   }
   if (option == "-e") return "is not needed: a lock without -s is exclusive";
+  if (option == "--command" && is_exec) return "is called -c: give -c STRING instead of '-- CMD'";
   if (option == "-u" || option == "--unlock") return "is a command of its own: rlock unlock";
   return "";
 }
@@ -227,12 +261,25 @@ std::string describe_extra(const CLI::App& app, const CLI::App& chosen, const st
     return "'" + one_line(name) + "' is an option of " + owner->get_name() + ": put it after '" +
            owner->get_name() + "'";
   }
+  if (extra.starts_with("-=")) return "'" + one_line(extra.substr(1)) + "': a flag takes no value";
   const bool is_exec = chosen.get_name() == "exec";
   const bool takes_lock = is_exec || chosen.get_name() == "acquire";
   const std::string advice = takes_lock ? advice_for_flock(name, is_exec) : "";
   if (!advice.empty()) return chosen.get_name() + ": '" + name + "' " + advice;
   return "unknown option '" + one_line(extra) + "'" +
          suggestion(app, chosen, extra.substr(0, extra.find('=')), words);
+}
+
+// Returns what is wrong with the first flag that was given a value.
+std::string describe_flag(const CLI::App& app, const CLI::App& chosen,
+                          const std::vector<std::string>& words) {
+  const auto found = std::ranges::find_if(words, [&](const std::string& word) {
+    const std::size_t equals = word.find('=');
+    return word.starts_with("--") && equals != std::string::npos &&
+           !takes_next_word(word.substr(0, equals), app, chosen);
+  });
+  return found == words.end() ? "a flag takes no value"
+                              : "'" + one_line(*found) + "': this flag takes no value";
 }
 
 [[noreturn]] void refuse(const CLI::App& app, const CLI::ParseError& error,
@@ -247,9 +294,11 @@ std::string describe_extra(const CLI::App& app, const CLI::App& chosen, const st
     throw Error(ExitStatus::usage, describe_extra(app, chosen, *extra, words) + help);
   }
   const bool is_surplus = dynamic_cast<const CLI::ExtrasError*>(&error) && !extras.empty();
+  const bool is_of_flag = dynamic_cast<const CLI::ConversionError*>(&error) != nullptr;
   const std::string why = is_surplus
                               ? "too many arguments: '" + one_line(extras.front()) + "' is one"
-                              : in_words(error.what());
+                          : is_of_flag ? describe_flag(app, chosen, words)
+                                       : in_words(error.what());
   throw Error(ExitStatus::usage, why + help);
 }
 

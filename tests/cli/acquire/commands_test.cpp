@@ -171,6 +171,28 @@ TEST_CASE("a mistyped word is told with the one that may be meant") {
   }
 }
 
+TEST_CASE("the command line that a refusal shows can be pasted") {
+  Server server;
+  for (const auto& [words, out] : std::vector<std::pair<Words, std::string>>{
+           {{"my job", "other's", "--", "env"}, "RLOCK_NAME=my job\nother's\n"},
+           {{"$HOME", "-c", "echo \"a  b\" 'c'"}, "a  b c\n"},
+           {{"a\x1b\nb", "env"}, "RLOCK_NAME=a\x1b\nb\n"}}) {
+    Words argv{rlock_program()};
+    argv.insert(argv.end(), words.begin(), words.end());
+    const std::string text = run(argv).err;
+    CAPTURE(text);
+    const std::string start = "; did you mean 'rlock ";
+    const std::size_t begin = text.find(start);
+    const std::size_t end = text.rfind("'? (see rlock --help)");
+    REQUIRE(end != std::string::npos);
+    const std::string shown = text.substr(begin + start.size(), end - begin - start.size());
+    const Result pasted = run({"bash", "-c", "\"$0\" " + shown, rlock_program()},
+                              {.env = {{"RLOCK_REDIS", server.unix_url()}}});
+    CHECK(pasted.status == 0);
+    CHECK(has(pasted.out, out));
+  }
+}
+
 TEST_CASE("help is there without a server: of rlock, and of each command") {
   const std::string all = run({rlock_program(), "--help"}).out;
   CHECK(run({rlock_program(), "help"}).out == all);

@@ -99,11 +99,67 @@ TEST_CASE("words of other tools are told the command of rlock") {
            {{"inspect", "job"}, "'inspect-queue'"},
            {{"nightly", "--", "true"}, "'rlock exec nightly -- true'"},
            {{"nightly", "--", "list"}, "'rlock exec nightly -- list'"},
+           {{"complete", "zsh"}, "'completion'"},
            {{"-q", "my job", "--", "a b", "c"}, "'rlock exec 'my job' -- 'a b' ...'"}}) {
     CAPTURE(words[0]);
     CHECK(has(complaint(words), "; did you mean " + meant + "? (see rlock --help)"));
   }
   CHECK(complaint({"nightly", "--"}) == "unknown command 'nightly' (see rlock --help)");
+}
+
+TEST_CASE("a name in the place of exec is told the command line with exec") {
+  for (const auto& [words, meant] : std::vector<std::pair<std::vector<const char*>, std::string>>{
+           {{"nightly", "weekly", "--", "x"}, "'rlock exec nightly weekly -- x'"},
+           {{"nightly", "-w", "5", "--", "x", "y"}, "'rlock exec nightly -w 5 -- x ...'"},
+           // With a command, what is only written or used like a name of a command counts as a
+           // lock.
+           {{"clock", "--", "job"}, "'rlock exec clock -- job'"},
+           {{"fetch", "--", "job"}, "'rlock exec fetch -- job'"},
+           {{"release", "--", "job"}, "'rlock exec release -- job'"},
+           {{"redis", "--", "job"}, "'rlock exec redis -- job'"},
+           {{"flock", "job", "--", "true"}, "'exec'"},
+           {{"hold", "job", "--", "true"}, "'exec' or 'acquire'"},
+           {{"exce", "job", "--", "true"}, "'exec'"},
+           // Without `--`.
+           {{"clock", "job"}, "'unlock'"},
+           {{"flock", "job"}, "'exec'"},
+           {{"nightly", "cmd"}, "'rlock exec nightly -- cmd'"},
+           {{"nightly", "a b", "-x"}, "'rlock exec nightly -- 'a b' ...'"},
+           {{"nightly", "-c", "a && b"}, "'rlock exec nightly -c 'a && b''"},
+           {{"nightly", "bash", "-c", "a"}, "'rlock exec nightly -- bash ...'"},
+           {{"", "it's"}, "'rlock exec '' -- 'it'\\''s''"},
+           {{"\x1b[2J", "$x"}, "'rlock exec $'\\x1b[2J' -- '$x''"},
+           {{"n", "redis://u:p@h"}, "'rlock exec n -- redis://h'"}}) {
+    const std::string text = complaint(words);
+    CAPTURE(text);
+    CHECK(has(text, "; did you mean " + meant + "? (see rlock --help)"));
+  }
+  for (const std::vector<const char*>& words : std::vector<std::vector<const char*>>{
+           {"nightly"}, {"nightly", "--"}, {"nightly", "-c"}, {"nightly", "-x", "cmd"}}) {
+    CHECK(complaint(words) == "unknown command 'nightly' (see rlock --help)");
+  }
+}
+
+TEST_CASE("a mistyped option is told the one that may be meant, also one that help does not show") {
+  for (const char* option : {"--nonblok", "--nonbloc"}) {
+    CHECK(has(complaint({"exec", option, "job", "--", "true"}), "did you mean '--nonblock'?"));
+  }
+  CHECK_FALSE(has(complaint({"exec", "--db", "2", "job", "--", "true"}), "did you mean"));
+}
+
+TEST_CASE("a flag that is given a value is told that it takes none") {
+  for (const auto& [words, word] : std::vector<std::pair<std::vector<const char*>, std::string>>{
+           {{"exec", "--fence=abc", "job", "--", "true"}, "--fence=abc"},
+           {{"exec", "--timeout=5s", "--nonblock=x", "job", "--", "true"}, "--nonblock=x"},
+           {{"exec", "job", "--no-watchdog=\n", "--", "--x=y"}, "--no-watchdog= "},
+           {{"--json=abc", "list"}, "--json=abc"},
+           {{"unlock", "--force=x", "job"}, "--force=x"},
+           {{"list", "--stuck=x"}, "--stuck=x"},
+           {{"--version=x"}, "--version=x"}}) {
+    CHECK(has(complaint(words), "'" + word + "': this flag takes no value (see rlock "));
+  }
+  CHECK(complaint({"exec", "-n=abc", "job", "--", "true"}) ==
+        "'=abc': a flag takes no value (see rlock exec --help)");
 }
 
 TEST_CASE("names that flock(1) has for -n mean the same, and help does not show them") {
@@ -125,6 +181,12 @@ TEST_CASE("options of flock(1) that rlock does not need are told why") {
       CHECK(has(text, " CMD") == has_command);
     }
     CHECK(has(complaint({command, "-e", "job"}), "a lock without -s is exclusive"));
+  }
+  for (const char* option : {"--command", "--command=a && b"}) {
+    CHECK(complaint({"exec", "job", option, "a && b"}) ==
+          "exec: '--command' is called -c: give -c STRING instead of '-- CMD' (see rlock exec "
+          "--help)");
+    CHECK(has(complaint({"acquire", "job", option}), "unknown option '--command"));
   }
 }
 
