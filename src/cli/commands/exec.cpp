@@ -152,14 +152,15 @@ Supervisor::Options supervision(const ExecPlan& plan, HeldLocks& locks,
 // Returns how to run what the user perhaps took for a shell's command line, or nothing.
 std::string advice_for_shell(const std::string& program) {
   constexpr std::array k_builtins = {
-      ".",       "[[",     "!",       ":",         "alias",    "bg",     "break",    "builtin",
-      "case",    "cd",     "command", "continue",  "declare",  "dirs",   "disown",   "eval",
-      "exec",    "exit",   "export",  "fc",        "fg",       "for",    "function", "getopts",
-      "hash",    "help",   "history", "if",        "jobs",     "let",    "local",    "mapfile",
-      "popd",    "pushd",  "read",    "readarray", "readonly", "return", "select",   "set",
-      "shift",   "shopt",  "source",  "suspend",   "time",     "times",  "trap",     "type",
-      "typeset", "ulimit", "umask",   "unalias",   "unset",    "until",  "wait",     "while",
-      "{",       "("};
+      "!",        "(",        ".",       ":",        "[[",      "{",       "alias",  "bg",
+      "bind",     "break",    "builtin", "caller",   "case",    "cd",      "chdir",  "command",
+      "compgen",  "complete", "compopt", "continue", "coproc",  "declare", "dirs",   "disown",
+      "enable",   "eval",     "exec",    "exit",     "export",  "fc",      "fg",     "for",
+      "function", "getopts",  "hash",    "help",     "history", "if",      "jobs",   "kill",
+      "let",      "local",    "logout",  "mapfile",  "popd",    "pushd",   "read",   "readarray",
+      "readonly", "return",   "select",  "set",      "shift",   "shopt",   "source", "suspend",
+      "time",     "times",    "trap",    "type",     "typeset", "ulimit",  "umask",  "unalias",
+      "unset",    "until",    "wait",    "while"};
   if (std::ranges::find(k_builtins, program) != k_builtins.end()) {
     return "; it is a word of the shell: give one string to -c in the place of '-- CMD'";
   }

@@ -2,6 +2,7 @@
 // changed. One line, the documented status, and no lock is left.
 #include <algorithm>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <sys/stat.h>
 #include <vector>
@@ -52,10 +53,22 @@ Result run_with_held(const Server& server, const std::string& held) {
 
 TEST_CASE("exec: a line for a shell, and a word of the shell, are told that -c is for them") {
   const Server server;
-  for (const char* command : {"a && b", "ls -l", "a|b", "X=1", "cd", "source", "if", "ulimit",
-                              "export", "eval", "set", "!", "pushd", "readonly", "disown"}) {
+  for (const char* command :
+       {"a && b", "ls -l", "a|b", "X=1", "cd", "source", "if", "ulimit", "export", "eval", "set",
+        "!", "pushd", "readonly", "disown", "chdir"}) {  // of dash
     check_refused(server, {"job", "--", command}, 127, " -c in the place of '-- CMD'");
   }
+  // Those builtins of bash that are no programs, too.
+  const Result builtins = run({"bash", "-c",
+                               "for w in $(compgen -b); do "
+                               "type -P -- \"$w\" >/dev/null || echo \"$w\"; done"});
+  std::istringstream lines(builtins.out);
+  int count = 0;
+  for (std::string builtin; std::getline(lines, builtin); ++count) {
+    if (builtin == ".") continue;  // see below
+    check_refused(server, {"job", "--", builtin}, 127, " -c in the place of '-- CMD'");
+  }
+  CHECK(count > 40);
   // In each directory of PATH, it is the directory itself.
   check_refused(server, {"job", "--", ".", "./settings"}, 126, " -c in the place of '-- CMD'");
   CHECK_FALSE(has(run(exec(server, {"job", "--", "no-such-program"})).err, "-c"));
