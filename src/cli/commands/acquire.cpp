@@ -161,6 +161,7 @@ int acquire(const Globals& globals, const AcquireOptions& options) {
 }
 
 int run_acquire(const Globals& globals, const AcquireOptions& options) {
+  limit_messages();
   const auto tell_failure = [&](int status) {
     if (options.exports() && status != 0) print(failure_code(status, options.evaluator()));
   };

@@ -332,6 +332,7 @@ Action set_up_exec(OptionSet command, const Invocation& invocation) {
   command.add_value("--at-most", &options->at_most, "DUR",
                     "End CMD after this time, with status 124");
   return [&invocation, options] {
+    limit_messages();
     return run_exec(invocation.globals, *options, make_plan(*options, invocation.command));
   };
 }

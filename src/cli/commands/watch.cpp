@@ -238,6 +238,7 @@ class Watch {
 int run_watch(const Globals& globals, const WatchOptions& options) {
   const WatchPlan plan = make_plan(options, globals);
   const redis::ClientOptions client = globals.client_options("watch");
+  limit_messages();
   process::Signals signals;
   return Watch(plan, globals, client, signals).run();
 }

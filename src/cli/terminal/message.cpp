@@ -5,6 +5,7 @@
 #include <csignal>
 #include <initializer_list>
 #include <limits.h>
+#include <optional>
 #include <poll.h>
 #include <span>
 #include <sys/uio.h>
@@ -81,9 +82,14 @@ int write_out(std::string_view text, int cancel_fd = -1) noexcept {
   return 0;
 }
 
+constexpr Milliseconds k_message_limit{100};
+// Of all messages; nothing: no limit. Set before threads are started.
+std::optional<Milliseconds> message_patience;
+
 // Writes in one write if stderr takes it so, and takes no memory. A message that nobody can read
 // changes nothing else. `patience` begins again when a part has been written.
-void write_parts(std::initializer_list<std::string_view> texts, Milliseconds patience) noexcept {
+void write_parts(std::initializer_list<std::string_view> texts,
+                 std::optional<Milliseconds> patience) noexcept {
   std::array<iovec, 3> parts{};
   std::size_t count = 0;
   for (const std::string_view text : texts) {
@@ -93,7 +99,8 @@ void write_parts(std::initializer_list<std::string_view> texts, Milliseconds pat
   std::span<iovec> rest(parts.data(), count);
   while (!rest.empty()) {
     pollfd polled{STDERR_FILENO, POLLOUT, 0};
-    if (::poll(&polled, 1, static_cast<int>(patience.count())) == 0) return;
+    const TimePoint until = patience ? after(BootClock::now(), *patience) : TimePoint::max();
+    if (poll_until({&polled, 1}, until) == 0) return;
     const ssize_t written = ::writev(STDERR_FILENO, rest.data(), static_cast<int>(rest.size()));
     if (written < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (written < 0) return OwnSignals::take(errno);
@@ -142,13 +149,13 @@ std::string read_line() {
 
 }  // namespace
 
-void write_stderr(std::string_view text, Milliseconds patience) noexcept {
-  write_parts({text}, patience);
-}
+void write_stderr(std::string_view text) noexcept { write_parts({text}, message_patience); }
 
-void say(std::string_view text) noexcept {
-  write_parts({"rlock: ", text, "\n"}, k_message_patience);
-}
+void try_write_stderr(std::string_view text) noexcept { write_parts({text}, Milliseconds(0)); }
+
+void say(std::string_view text) noexcept { write_parts({"rlock: ", text, "\n"}, message_patience); }
+
+void limit_messages() noexcept { message_patience = k_message_limit; }
 
 void end_if_unread() noexcept {
   pollfd polled{STDOUT_FILENO, 0, 0};

@@ -4,22 +4,22 @@
 #include <string>
 #include <string_view>
 
-#include "base/clock.hpp"
-
 namespace rlock::cli {
 
-// How long a message waits for a stderr that takes nothing: a terminal that Ctrl-S has stopped, or
-// a full pipe. rlock must go on to forward signals, and to end a command that has lost its lock.
-inline constexpr Milliseconds k_message_patience{100};
-
 // Writes `rlock: <text>` and a newline to stderr. `text` must already be harmless for a terminal.
-// If stderr is closed, or takes nothing for k_message_patience, or this is a background job, it is
-// lost, and no signal acts.
+// Waits as long as stderr takes nothing: a terminal that Ctrl-S has stopped, or a full pipe. If
+// stderr is closed, or this is a background job, the text is lost, and no signal of the write acts.
 void say(std::string_view text) noexcept;
 
-// Writes `text` to stderr unchanged, in one write if stderr takes it so. Failures have no effect,
-// as with `say`.
-void write_stderr(std::string_view text, Milliseconds patience = k_message_patience) noexcept;
+// Writes `text` to stderr unchanged, in one write if stderr takes it so. Otherwise as `say`.
+void write_stderr(std::string_view text) noexcept;
+
+// Writes what stderr takes of `text` at once.
+void try_write_stderr(std::string_view text) noexcept;
+
+// From now on, a message that stderr does not take within 100 ms is lost. Call it in a command that
+// must go on meanwhile: to read its signals, to renew a lock, or to end what has lost its lock.
+void limit_messages() noexcept;
 
 // Writes `text` to stdout, and waits as long as stdout takes nothing. Throws Error if that fails. A
 // closed pipe is not a failure: it ends the process without a message, with status 141, as a shell

@@ -27,12 +27,12 @@ bool TransientLine::is_due() const noexcept {
 void TransientLine::show(const std::string& text) {
   if (!is_due()) return;
   const std::size_t columns = terminal_columns(STDERR_FILENO).value_or(80);
-  write_stderr("\r\x1b[K" + fit("rlock: " + text, columns - 1), Milliseconds(0));
+  try_write_stderr("\r\x1b[K" + fit("rlock: " + text, columns - 1));
   shown_ = true;
 }
 
 void TransientLine::clear() noexcept {
-  if (shown_) write_stderr("\r\x1b[K", Milliseconds(0));
+  if (shown_) try_write_stderr("\r\x1b[K");
   shown_ = false;
 }
 

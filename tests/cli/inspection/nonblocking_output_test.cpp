@@ -155,6 +155,48 @@ TEST_CASE("a message to a non-blocking stderr with little room is whole") {
   CHECK(text.ends_with("\n"));
 }
 
+TEST_CASE("what is said to a slow reader of stderr is whole where no lock has to be renewed") {
+  const Server server;
+  server.command({"HSET", "job", "mode", "read"});
+  server.command({"PEXPIRE", "job", "3599000"});
+  lists::fill(server, k_locks, "'hset', 'job', '" + k_foreign_client + ":' .. i, '1'");
+  const Words command = {"unlock", "--force", "-y", "job"};
+  for (const int flags : {0, O_NONBLOCK}) {
+    CAPTURE(flags);
+    server.command({"COPY", "job", "again"});
+    Pipe pipe(flags);
+    Process unlock(pipe.as("2", argv_for(server, command)));
+    REQUIRE(pipe.gets_full());
+    // It waits, for longer than exec would.
+    CHECK_FALSE(wait_until([&] { return !unlock.running(); }, std::chrono::milliseconds(500)));
+    const std::string text = pipe.read_all();
+    CHECK(unlock.wait().status == 0);
+    CHECK(lists::lines_of(text).size() == k_locks);
+    server.command({"RENAME", "again", "job"});
+  }
+  const Pipe pipe(0);
+  Process unlock(pipe.as("2", argv_for(server, command)));
+  REQUIRE(pipe.gets_full());
+  unlock.signal(SIGTERM);
+  CHECK(unlock.wait().status == 128 + SIGTERM);
+}
+
+TEST_CASE("exec loses a message that stderr does not take, and goes on") {
+  const Server server;
+  lists::hold(server, "job");
+  const Pipe pipe(0);
+  pipe.fill(0);
+  Process rlock(pipe.as("2", argv_for(server, {"exec", "-n", "job", "--", "true"})));
+  CHECK(rlock.wait().status == 75);
+}
+
+TEST_CASE("watch, which reads signals itself, ends although nobody reads why") {
+  const Pipe pipe(0);
+  pipe.fill(0);
+  Process watch(pipe.as("2", argv_for("unix:///nonexistent", {"watch", "job"})));
+  CHECK(watch.wait().status == 69);
+}
+
 TEST_CASE("SIGTERM ends rlock although nobody reads its stdout") {
   const Server server;
   hold_many(server);
