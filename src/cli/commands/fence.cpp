@@ -58,7 +58,7 @@ int run_fence(const Globals& globals, const FenceOptions& options) {
   if (globals.json) {
     print(to_line({{"name", to_utf8(name)},
                    {"token", *token},
-                   {"highest", lock::parse_token(check.highest).value_or(0)},
+                   {"highest", value_or_null(lock::parse_token(check.highest))},
                    {"stale", is_refused},
                    {"verdict", code_of(check.verdict)}}));
   } else if (is_refused && !globals.quiet) {

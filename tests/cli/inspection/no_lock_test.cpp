@@ -53,6 +53,7 @@ TEST_CASE("no lock: commands that look say what it is, and never that it is held
       const std::string json = said(server, words);
       CAPTURE(json);
       CHECK(has(json, R"("certain":false)"));
+      CHECK(has(json, R"("state":"held")"));        // for no lock can take the name
       CHECK_FALSE(has(json, R"("owner":"name")"));  // nor is a field a holder
     }
     Pty screen(argv_for(server, {"watch", "data"}), {.columns = 200});

@@ -173,7 +173,7 @@ TEST_CASE("fence --json: what was checked, and the highest, to the last digit") 
   const Result none = invoke(server, {"fence", "--json", "a \xff", "5"});
   CHECK(none.status == 1);
   CHECK(none.out ==
-        "{\"name\":\"a \\\\xff\",\"token\":5,\"highest\":0,\"stale\":true,"
+        "{\"name\":\"a \\\\xff\",\"token\":5,\"highest\":null,\"stale\":true,"
         "\"verdict\":\"no_counter\"}\n");
   server.command({"SET", "redisson_lock_token:{a \xff}", k_huge});
   CHECK(invoke(server, {"fence", "--json", "a \xff", k_huge}).out ==
