@@ -43,6 +43,7 @@ std::string socket_in(const std::string& directory) { return directory + "/redis
 std::string complaint(const std::string& directory) {
   struct stat status {};
   if (::lstat(directory.c_str(), &status) != 0) return errno_text(errno);
+  if (S_ISLNK(status.st_mode)) return "a symbolic link; name the directory itself";
   if (!S_ISDIR(status.st_mode)) return "not a directory";
   if (status.st_uid != ::geteuid()) return "the directory belongs to another user";
   if ((status.st_mode & 07777) == 0700) return "";

@@ -30,11 +30,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-void check_config_error(const std::string& url) {
+void check_config_error(const std::string& url, const std::string& why = "") {
   const Result result = run(echo_argv(url));
   CAPTURE(result.err);
   CHECK(result.status == 78);
   CHECK(is_one_message(result.err));
+  CHECK(has(result.err, why));
   CHECK(result.out.empty());
 }
 
@@ -207,12 +208,14 @@ TEST_CASE("local: a directory that is not private is refused with status 78") {
     fs::create_directory(place.root() + "/real");
     ::chmod((place.root() + "/real").c_str(), 0700);
     fs::create_symlink(place.root() + "/real", place.directory());
-    for (const char* end : {"", "/", "//", "/.", "/./"}) check_config_error(place.url() + end);
+    for (const char* end : {"", "/", "//", "/.", "/./"}) {
+      check_config_error(place.url() + end, ": a symbolic link; name the directory itself\n");
+    }
     CHECK(fs::is_empty(place.root() + "/real"));
   }
   SUBCASE("a file") {
     std::ofstream(place.directory()) << "x";
-    check_config_error(place.url());
+    check_config_error(place.url(), ": not a directory\n");
   }
   SUBCASE("private, with files of something else") {
     fs::create_directory(place.directory());
