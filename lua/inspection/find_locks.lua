@@ -82,18 +82,20 @@ end
 
 -- The value of redis-py, which sets no expiry as a rule: a UUID of version 1 without hyphens.
 local k_of_redis_py = '^' .. ('%x'):rep(12) .. '1' .. ('%x'):rep(3) .. '[89ab]' .. ('%x'):rep(15) .. '$'
--- Returns whether a string has a value like redis-py's, or an expiry and a value like those of redis-py, node-redlock
--- and redsync, or a UUID.
+local k_of_shedlock = '^ADDED:%d%d%d%d%-%d%d%-%d%dT%d%d:%d%d:%d%d[%.%d]*Z@.'  -- a time and a host
+local k_longest_alike = 300    -- bytes
+-- Returns whether a string has a value like redis-py's, or an expiry and a value like those of redis-py, node-redlock,
+-- redsync and ShedLock, or a UUID.
 local function is_alike(key)
   if is_of_other(key) then return false end
   local length = redis.pcall('strlen', key)
-  if length ~= 32 and length ~= 24 and length ~= 36 then return false end
+  if type(length) ~= 'number' or length < 24 or length > k_longest_alike then return false end
   local value = redis.pcall('get', key)
   if type(value) ~= 'string' then return false end
   if redis.pcall('pttl', key) == -1 then return value:find(k_of_redis_py) ~= nil end
   if length == 32 then return value:find('^%x+$') ~= nil end
   if length == 24 then return value:find('^[%w+/]+==$') ~= nil end
-  return value:find('^' .. k_uuid .. '$') ~= nil
+  return value:find('^' .. k_uuid .. '$') ~= nil or value:find(k_of_shedlock) ~= nil
 end
 
 local matching, beside, alike = {}, {}, {}

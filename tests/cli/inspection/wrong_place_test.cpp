@@ -103,11 +103,13 @@ TEST_CASE("wrong place: list says how many strings look like locks") {
   server.command({"SET", "py", k_redis_py, "PX", "600000"});
   server.command({"SET", "go", k_redsync, "PX", "600000"});
   server.command({"SET", "uuid", k_foreign_client, "PX", "600000"});
+  server.command({"SET", "shed", "ADDED:2026-11-29T07:38:13.042Z@web1", "PX", "600000"});
   server.command({"SET", "lasting", k_redis_py});  // redis-py sets no expiry as a rule
   // These do not: no token, too long, no expiry; and a lock that is listed.
   server.command({"SET", "digest", "5eb63bbbe01eeed093cb22bb8f5acdc3"});
   server.command({"SET", "lasting-uuid", k_foreign_client});
   server.command({"SET", "number", "5", "PX", "600000"});
+  server.command({"SET", "time", "ADDED:2026-11-29T07:38:13.042Z", "PX", "600000"});
   server.command({"SET", "text", std::string(32, 'x'), "PX", "600000"});
   server.command({"SET", "long", std::string(5000, 'a'), "PX", "600000"});
   server.command({"SET", "redisson_unlock_latch:{other}:1", k_redis_py, "PX", "600000"});
@@ -115,7 +117,7 @@ TEST_CASE("wrong place: list says how many strings look like locks") {
           0);
   const Result all = invoke(server, {"list"});
   CHECK(all.status == 0);
-  CHECK(all.err == "rlock: list: 4 strings look like locks; --simple '*' shows them\n");
+  CHECK(all.err == "rlock: list: 5 strings look like locks; --simple '*' shows them\n");
   CHECK_FALSE(has(all.out, "string"));
   CHECK(invoke(server, {"list", "p*"}).err ==
         "rlock: list: 1 string looks like a lock; --simple 'p*' shows it\n"
@@ -127,5 +129,5 @@ TEST_CASE("wrong place: list says how many strings look like locks") {
   CHECK_FALSE(has(json.out, "strings"));
   const Result shown = invoke(server, {"list", "--simple", "*"});
   CHECK_FALSE(has(shown.err, "look"));
-  for (const char* name : {"py", "go", "uuid"}) CHECK(has(shown.out, name));
+  for (const char* name : {"py", "go", "uuid", "shed"}) CHECK(has(shown.out, name));
 }
