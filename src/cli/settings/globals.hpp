@@ -62,11 +62,11 @@ struct Globals {
   [[nodiscard]] redis::ClientOptions client_options(const std::string& command) const;
 };
 
-// A global option that configuration files can set, too.
+// An option that configuration files can set, too: a global one, or one of some commands.
 struct KnownSetting {
   std::string_view name;
   const char* variable;                       // nullptr: none has its value
-  std::optional<std::string> Globals::*flag;  // nullptr: `redis`, or an option of some commands
+  std::optional<std::string> Globals::*flag;  // nullptr: `redis`, or no global option
   const char* fallback;
 };
 

@@ -148,7 +148,7 @@ run_line() {
 
 check_unit() {
   local main end pid
-  example '[Service]' >"$scratch/unit"
+  example '[Service]' | sed -z 's/\\\n/ /g' >"$scratch/unit" # systemd joins such lines, too
   # No word of it is a variable of systemd's: "$FOO" as a word, or "${FOO}" anywhere.
   ! grep -E ' \$[A-Za-z_]|\$\{' "$scratch/unit" || fail "systemd would expand a variable"
   for end in stopped killed; do

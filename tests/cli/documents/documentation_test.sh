@@ -10,8 +10,8 @@
 #   - SYNOPSIS and usage: options, their arguments, and operands;
 #   - the global options, their variables and defaults: rlock config, and FILES in rlock(1).
 # It also compares the sets of exit statuses (exit_status.hpp), environment variables, kinds of locks,
-# and promises. It checks the length of each option in the manual pages and of README.md, and the links
-# of the documents.
+# and promises. It checks the length of each option and the width of literal lines in the manual
+# pages, the length of README.md, and the links of the documents.
 # Usage: documentation_test.sh PROGRAM SOURCE_DIR
 # Labels: quick
 set -uo pipefail
@@ -52,6 +52,8 @@ check_settings() {
     "$(settings | cut -d '|' -f 1,2 | sort)"
   expect_same "rlock.1, FILES: settings" "$(settings | cut -d '|' -f 1)" \
     "$(section "$source_dir/man/rlock.1" FILES | sed -n '/^It can set these/,/^\.Bd/s/^\.Li //p' | tr -d .)"
+  expect_same "rlock-config.1: output" "$(settings RLOCK_PASSWORD=x | cut -d '|' -f 1)" \
+    "$(sed -n '/^redis = /,/^\.Ed/p' "$source_dir/man/rlock-config.1" | sed -nE 's/^(# )?([a-z-]+)( =|:) .*/\2/p')"
   expect_equal "rlock config: variables" "$(awk -F '|' '$1 != "--config" {
     sub(/.*--/, "", $1)
     for (i = split($6, variables, ", "); i > 0; --i) print variables[i] "|" $1
@@ -67,6 +69,9 @@ check_settings() {
 check_statuses() {
   local header=$source_dir/src/base/exit_status.hpp known page
   known=$(sed -nE 's/^ *[a-z_]+ = ([0-9]+),.*/\1/p' "$header" | set_of)
+  expect_same "README.md: commands with status 1" \
+    "$(section "$source_dir/man/rlock.1" "EXIT STATUS" | sed -nE '/^\.It 1$/,/^\.It 64$/s/^\.Cm ([a-z-]+).*/\1/p')" \
+    "$(grep '^| 1 |' "$source_dir/README.md" | grep -oE '`[a-z-]+' | tr -d '`')"
   [[ -n $known ]] || fail "$header: no statuses found"
   statuses() { section "$1" "EXIT STATUS" | sed -nE 's/^\.It ([0-9]+).*/\1/p' | set_of; }
   expect_same "rlock.1: EXIT STATUS" "$known" "$(statuses "$source_dir/man/rlock.1")"

@@ -180,8 +180,12 @@ check_synopsis() {
 }
 
 # A command, and what rlock says, stay one line on a terminal of 80 columns: people paste a crontab's line.
+# Longer ones are broken in the page, a command so that it can be pasted.
 check_lines() {
-  local page=$1 lines shown
+  local page=$1 lines shown line
+  while IFS= read -r line; do
+    fail "${page##*/}: a literal line has more than 80 columns: $line"
+  done < <(timeout 20 mandoc -T ascii -O width=80 "$page" | sed 's/.\x08//g' | expand | awk 'length > 80')
   lines=$(grep '^\.Dl' "$page") || return 0
   shown=$({ printf '.Dd x\n.Dt X 1\n.Os\n.Sh X\n'; printf '%s\n' "$lines"; } |
     timeout 20 mandoc -T ascii -O width=78 | grep -c '^ ')
