@@ -156,6 +156,7 @@ local function live_head(in_time, most, base)
     if heads.err then return nil, false end
     if #heads == 0 then
       redis.pcall('del', scores)
+      redis.pcall('hdel', info, 'called')
       return nil, false
     end
     local found = redis.pcall('zmscore', scores, unpack(heads))
@@ -170,8 +171,9 @@ local function live_head(in_time, most, base)
     if dead > 0 then
       -- A user that is not allowed to drop dead waiters waits behind them, until another client drops them.
       if redis.pcall('ltrim', queue, dead, -1).err then return heads[1], false end
+      -- The last call stays, because its deaf waiters may be next. Whoever lives at the head is called anew.
       for i = 1, dead do
-        if entries[i] or called and called.owner == heads[i] then forget(heads[i]) end
+        if entries[i] then redis.pcall('hdel', info, heads[i]) end
       end
       redis.pcall('zrem', scores, unpack(heads, 1, dead))
       local left = redis.pcall('llen', queue)
@@ -179,7 +181,7 @@ local function live_head(in_time, most, base)
     end
     dropped = dropped + dead
     local lives = heads[dead + 1]
-    if lives or dropped >= most then
+    if lives or dropped >= most and is_list() then
       -- The deadlines behind count from the deadline of the last Redisson waiter that was dropped.
       if last > now and base then shorten_deadlines(last - base, 0) end
       return lives or redis.pcall('lindex', queue, 0) or nil, not lives

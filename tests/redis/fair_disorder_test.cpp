@@ -220,6 +220,49 @@ TEST_CASE("W5: several of Redisson's waiters that are dead go together; who list
   }
 }
 
+TEST_CASE(
+    "W5: dead Redisson waiters go together, in small steps, however many of the first hundred" *
+    doctest::test_suite("W5")) {
+  Fixture f;
+  REQUIRE(f.asks(f.make("u:0")));
+  std::deque<Peer> peers;
+  const auto join = [&](int count) {
+    for (int i = 1; i <= count; ++i)
+      CHECK_FALSE(peers.emplace_back(f.server, "r:" + std::to_string(i)).acquire());
+  };
+  const auto ask_late = [&] {
+    CHECK_FALSE(f.asks(f.make("u:1")));
+    CHECK(f.locks[0].release(f.client) == lock::Release::freed);
+    CHECK_FALSE(f.asks(f.locks[1]));
+    test::date_back_call(f.server, Milliseconds(8'100));
+    return f.asks(f.locks[1]);
+  };
+  SUBCASE("all are dead") {
+    join(99);
+    const long before = test::script_calls(f.server);
+    CHECK(ask_late());
+    CHECK(test::script_calls(f.server) - before >= 3 + 9);
+    CHECK(queue(f.server).empty());
+    CHECK(f.server.command({"HEXISTS", k_info, "called"}) == "0");
+  }
+  SUBCASE("the last lives") {
+    join(40);
+    peers.back().listen();
+    CHECK_FALSE(ask_late());
+    CHECK(queue(f.server) == Words{"r:40", "u:1"});
+    CHECK(peers.back().messages() == 1);
+    CHECK(deadline_ahead(f.server, "r:40") <= k_lease + Peer::k_wait.count() + k_slack);
+  }
+  SUBCASE("more than a hundred") {
+    join(105);
+    CHECK_FALSE(ask_late());
+    CHECK(queue(f.server).size() == 6);
+    // Those behind have their own time.
+    test::date_back_call(f.server, Milliseconds(8'100));
+    CHECK(f.asks(f.locks[1]));
+  }
+}
+
 TEST_CASE("W5: the first of rlock's waiters asks at the moment at which the dead are judged" *
           doctest::test_suite("W5")) {
   Fixture f;
