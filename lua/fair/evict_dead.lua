@@ -23,12 +23,9 @@ if seen then return cmsgpack.unpack(seen) end
 --#include queue.lua
 --#include lives.lua
 
-local k_most = 50       -- waiters of one request, because it blocks the server
-local k_reach = 10000   -- entries of the queue to pass over in one request, to remove waiters between others
-
 local kind = other_kind()
 if kind then return {k_in_use, kind} end
-local some = is_list() and redis.call('lrange', queue, from, from + k_most - 1) or {}
+local some = is_list() and redis.call('lrange', queue, from, from + k_most_judged - 1) or {}
 local found = some[1] and redis.call('zmscore', scores, unpack(some)) or {}
 local entries = some[1] and redis.pcall('hmget', info, unpack(some)) or {}
 local listeners = listening(some)
@@ -43,7 +40,7 @@ was, shift = tonumber(was) or base, tonumber(shift) or 0
 
 local length = is_list() and redis.call('llen', queue) or 0
 local side = from <= length - from and 1 or -1
-local room = from == 0 and k_most or 1 + math.floor(k_reach / (1 + math.min(from, length - from)))
+local room = from == 0 and k_most_judged or 1 + math.floor(k_reach / (1 + math.min(from, length - from)))
 local dead, unknown, looked, place = {}, 0, 0, nil
 for i, waiter in ipairs(some) do
   local entry, score = waiter_entry(decode(entries[i])), found[i] and tonumber(found[i])
@@ -65,7 +62,7 @@ end
 
 local answer = {k_looked, #dead, unknown, looked < #some and from + looked - #dead or -1,
                 string.format('%.0f %.0f', was, shift)}
-if #some == k_most and looked == k_most then answer[k_looked_next] = from + k_most - #dead end
+if #some == k_most_judged and looked == k_most_judged then answer[k_looked_next] = from + k_most_judged - #dead end
 if not dead[1] then
   --#include replica.lua
   return refusal or answer
@@ -89,7 +86,7 @@ if pttl ~= -2 then
   local head = place == 0 and redis.call('lindex', queue, 0)
   if head then publish(channel .. ':' .. head, '0') end
 else
-  local head = live_head(false, k_most)
+  local head = live_head(false, k_most_judged)
   if head and not was_called(head) then call(head) end
   -- live_head drops dead waiters, too.
   local dropped = left - redis.call('llen', queue)

@@ -209,6 +209,13 @@ local function call(waiter)
   publish(channel .. ':' .. waiter, '0')
 end
 
+-- Calls the head if the lock is free, because the head may have missed its call. Its remaining time to come goes on.
+local function call_head()
+  local head = redis.call('exists', lock) == 0 and is_list() and redis.call('lindex', queue, 0)
+  if not head then return end
+  if was_called(head) then publish(channel .. ':' .. head, '0') else call(head) end
+end
+
 -- The lock has just become free: calls the head of the queue, and tells the plain waiters.
 local function wake()
   local head = live_head(false)

@@ -1,4 +1,4 @@
--- Removes what is provably garbage around a lock, or only looks for it. May be sent again.
+-- Removes what is provably garbage around a lock, or only looks for it. Waiters: see repair_queue.lua. May be sent again.
 --#key lock
 --#key channel
 --#key info
@@ -9,11 +9,11 @@
 --#arg token key  the counter; the user may have no right to it
 --#arg permits key  of a semaphore
 --#arg semaphore_channel key
+--#args orphans  that had a deadline and were not in the queue
 --#parts code count first
--- Returns these parts for each sort of garbage: its code, how many there are, the first of them. It removes
--- dead_waiter, member_without_score and score_without_member. It sets an expiry for leaked_latch and lasting_info. It
--- gives ended_permit back. For bad_token, token_too_high and token_behind, it sets the counter of tokens to the highest
--- token of a holder, or to the server's clock if there is none.
+-- Returns fixes, see include/fixes.lua. It removes score_without_member. It sets an expiry for leaked_latch and
+-- lasting_info. It gives ended_permit back. For bad_token, token_too_high and token_behind, it sets the counter of tokens
+-- to the highest token of a holder, or to the server's clock if there is none.
 local repairs = task == 'repair'
 --#include now.lua
 --#include info.lua
@@ -21,80 +21,14 @@ local repairs = task == 'repair'
 --#include alone.lua
 --#include queue.lua
 --#include token_counter.lua
+--#include fixes.lua
 
 local k_time_to_forget = 60000  -- longer than any request is under way
-local k_most_inside = 1000      -- waiters to remove from between others, because each takes time
 
-local fixes, sorts = {}, {}
-local function note_fix(what, subject)
-  if not sorts[what] then
-    sorts[what] = {what, 0, subject}
-    fixes[#fixes + 1] = sorts[what]
-  end
-  sorts[what][2] = sorts[what][2] + 1
-end
-
--- Returns why this waiter is garbage, or nil. By Redisson's rule, a Redisson waiter is dead when its deadline has
--- passed. But a listening waiter is alive. After an outage every rlock waiter is late, and after the clock was set
--- back it is too early. A server that evicted the deadlines has left no waiter a deadline.
-local function garbage(waiter, score, text)
-  local entry = waiter_entry(decode(text))
-  if entry then
-    local left = entry.due - now
-    local is_late = left < -k_longest_silence or left > math.max(wait_of(entry), k_longest_silence)
-    return is_late and not listens(waiter) and 'dead_waiter' or nil
-  end
-  score = score and tonumber(score)
-  if score and score > now or listens(waiter) then return nil end
-  if not score then return 'member_without_score' end
-  if now - score < k_peer_wait and not sees_all() then return nil end
-  return 'dead_waiter'
-end
-
--- Garbage at the head goes in one step, garbage further back one by one.
-local stays, heads, inside = {}, 0, {}
-local function look_at(members)
-  local found = redis.pcall('zmscore', scores, unpack(members))
-  local entries = redis.pcall('hmget', info, unpack(members))
-  if found.err or entries.err then return false end
-  for i, member in ipairs(members) do
-    local what = not stays[member] and garbage(member, found[i], entries[i])
-    if not what then
-      stays[member] = true
-    else
-      note_fix(what, member)
-      if next(stays) then inside[#inside + 1] = member else heads = heads + 1 end
-      if repairs then forget(member) end
-    end
-    if #inside == k_most_inside then return false end
-  end
-  return true
-end
-
-local members = is_list() and redis.call('lrange', queue, 0, -1) or {}
-for from = 1, #members, k_most_at_once do
-  if not look_at({unpack(members, from, math.min(from + k_most_at_once - 1, #members))}) then break end
-end
-if repairs and heads > 0 then
-  redis.call('ltrim', queue, heads, -1)
-  for from = 1, heads, k_most_at_once do
-    redis.pcall('zrem', scores, unpack(members, from, math.min(from + k_most_at_once - 1, heads)))
-  end
-end
-if repairs then
-  for _, member in ipairs(inside) do
-    redis.call('lrem', queue, 0, member)
-    redis.pcall('zrem', scores, member)
-  end
-end
-
-local queued = {}
-for _, member in ipairs(members) do queued[member] = true end
-local is_zset = redis.call('type', scores).ok == 'zset'
-for _, member in ipairs(is_zset and redis.call('zrange', scores, 0, -1) or {}) do
-  if not queued[member] then
-    note_fix('score_without_member', member)
-    if repairs then redis.call('zrem', scores, member) end
+for _, owner in ipairs(orphans) do
+  if score_of(owner) and not (is_list() and redis.call('lpos', queue, owner)) then
+    note_fix('score_without_member', owner)
+    if repairs then redis.call('zrem', scores, owner) end
   end
 end
 
@@ -157,13 +91,5 @@ local function mend_counter()
 end
 mend_counter()
 
--- The new head may have missed its call. Its remaining time to come goes on.
-if repairs and #fixes > 0 and redis.call('exists', lock) == 0 and is_list() then
-  local head = redis.call('lindex', queue, 0)
-  if head and was_called(head) then
-    publish(channel .. ':' .. head, '0')
-  elseif head then
-    call(head)
-  end
-end
+if repairs and #fixes > 0 then call_head() end
 return fixes

@@ -78,7 +78,11 @@ class Layout {
   [[nodiscard]] Sent evict(const std::string& request, const std::string& waiter) const;
   // One of Redisson's leaves the queue.
   [[nodiscard]] static Sent give_up(const std::string& waiter);
-  [[nodiscard]] static Sent repair();
+  // The two requests of doctor --repair. A queue fits into one.
+  [[nodiscard]] static Sent repair_queue();
+  [[nodiscard]] static Sent repair(const Words& orphans);
+  // Whether a reply to one of them says that all is well.
+  [[nodiscard]] static bool finds_nothing(const Reply& reply);
   // What Redisson's reply to this says, as rlock's scripts say it.
   [[nodiscard]] static Reply as_ours(const Sent& sent, const Reply& reply);
   // Where a waiter listens.

@@ -287,8 +287,18 @@ Sent Layout::evict(const std::string& request, const std::string& waiter) const 
                                .waiter = waiter});
 }
 
+Sent Layout::repair_queue() {
+  return sent(lua::repair_queue::Call{.lock = k_lock,
+                                      .channel = k_channel,
+                                      .info = k_info,
+                                      .queue = k_queue,
+                                      .scores = k_scores,
+                                      .task = "repair",
+                                      .from = 0});
+}
+
 // There are no latches without an expiry.
-Sent Layout::repair() {
+Sent Layout::repair(const Words& orphans) {
   return sent(lua::repair::Call{.lock = k_lock,
                                 .channel = k_channel,
                                 .info = k_info,
@@ -298,7 +308,13 @@ Sent Layout::repair() {
                                 .task = "repair",
                                 .token = k_token,
                                 .permits = k_permits,
-                                .semaphore_channel = k_semaphore_channel});
+                                .semaphore_channel = k_semaphore_channel,
+                                .orphans = orphans});
+}
+
+bool Layout::finds_nothing(const Reply& reply) {
+  const bool is_of_queue = reply.items.size() == 3 && reply.items[2] == Reply::array();
+  return is_of_queue || reply == Reply::array();
 }
 
 Reply Layout::as_ours(const Sent& sent, const Reply& reply) {

@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "lock/inspection/repair.hpp"
+#include "lock/inspection/snapshot.hpp"
 #include "lock/servers/fencing.hpp"
 #include "redis/fence_fixture.hpp"
 #include "redis/lock_fixture.hpp"
@@ -74,7 +75,8 @@ TEST_CASE(
     for (const char* bad : {"9223372036854775807", "9000000000000000001", "text", "5"}) {
       CAPTURE(bad);
       server.command({"SET", k_counter, bad});
-      CHECK(lock::repair(client, "job", {}, lock::Repair::repair).size() == 1);
+      CHECK(lock::repair(client, lock::take_snapshot(client, "job"), {}, lock::Repair::repair)
+                .size() == 1);
       CHECK(lock::check_token(client, "job", held).verdict == Verdict::accepted);
     }
     CHECK(holder->release(client) == lock::Release::freed);
@@ -89,10 +91,11 @@ TEST_CASE("check_token: a repair leaves a counter that is too high to its holder
   const auto holder = make(lock::Kind::reentrant, "u:1");
   const std::int64_t held = take(*holder, client);
   CHECK(held == INT64_MAX);
-  CHECK(lock::repair(client, "job", {}, lock::Repair::repair).empty());
+  CHECK(lock::repair(client, lock::take_snapshot(client, "job"), {}, lock::Repair::repair).empty());
   CHECK(lock::check_token(client, "job", held).verdict == lock::TokenCheck::Verdict::accepted);
   CHECK(holder->release(client) == lock::Release::freed);
-  CHECK(lock::repair(client, "job", {}, lock::Repair::repair).size() == 1);
+  CHECK(lock::repair(client, lock::take_snapshot(client, "job"), {}, lock::Repair::repair).size() ==
+        1);
   CHECK(take_and_release(lock::Kind::reentrant, client) < held);
 }
 

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lock/inspection/repair.hpp"
+#include "lock/inspection/snapshot.hpp"
 #include "lock/kinds/read_write.hpp"
 #include "lock/kinds/simple.hpp"
 #include "redis/fair_fixture.hpp"
@@ -199,7 +200,8 @@ TEST_CASE("clock set back: repair removes a waiter that is due later than any ca
   auto told = nlohmann::json::parse(f.server.command({"HGET", k_info, "u:1"}));
   told["due"] = told.at("due").get<long long>() + k_back;
   f.server.command({"HSET", k_info, "u:1", told.dump()});
-  const auto fixes = lock::repair(f.client, "job", {}, lock::Repair::repair);
+  const auto fixes =
+      lock::repair(f.client, lock::take_snapshot(f.client, "job"), {}, lock::Repair::repair);
   REQUIRE(fixes.size() == 1);
   CHECK(fixes[0].code == lock::Fix::k_dead_waiter);
   CHECK(test::queue(f.server) == Words{"u:2"});

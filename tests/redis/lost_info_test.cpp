@@ -9,6 +9,7 @@
 
 #include "lock/inspection/force_release.hpp"
 #include "lock/inspection/repair.hpp"
+#include "lock/inspection/snapshot.hpp"
 #include "redis/fair_fixture.hpp"
 #include "redis/semaphore_fixture.hpp"
 #include "support/resp.hpp"
@@ -144,7 +145,9 @@ TEST_CASE("lost side key: the last release and unlock --force leave nothing of a
   SUBCASE("repaired") {
     server.command({"ZADD", k_permits, std::to_string(now(server) - 1), "u:1"});
     server.command({"PEXPIRE", "job", std::to_string(k_day - 1)});
-    CHECK(lock::repair(client, "job", {}, lock::Repair::repair).size() == 1);
+    CHECK(
+        lock::repair(client, lock::take_snapshot(client, "job"), {}, lock::Repair::repair).size() ==
+        1);
   }
   CHECK(comes_to_be_empty(server));
 }

@@ -2,11 +2,15 @@
 #include "lock/inspection/repair.hpp"
 
 #include <string>
+#include <variant>
 #include <vector>
 
 #include <doctest/doctest.h>
 
 #include "lock/inspection/leftovers.hpp"
+#include "lock/inspection/snapshot.hpp"
+#include "lock/words/key_names.hpp"
+#include "lua_scripts.hpp"
 #include "redis/fair_fixture.hpp"
 #include "support/wait_until.hpp"
 #include "support/words.hpp"
@@ -32,7 +36,8 @@ const std::string k_latch = "redisson_unlock_latch:{job}:0123456789abcdef";
 // "count x code of first" of each.
 Words fixes(redis::Client& client, Repair mode, const Words& leftovers = {}) {
   Words words;
-  for (const Fix& fix : lock::repair(client, "job", leftovers, mode)) {
+  const lock::Snapshot snapshot = lock::take_snapshot(client, "job");
+  for (const Fix& fix : lock::repair(client, snapshot, leftovers, mode)) {
     words.push_back(std::to_string(fix.found.count) + " x " + fix.code + " of " + fix.found.first);
   }
   return words;
@@ -236,18 +241,63 @@ TEST_CASE("repair: the lock itself is never touched, nor keys that are something
   CHECK(dump(f.server) == before);
 }
 
-TEST_CASE("repair: a queue of 50,000 dead is swept, also between the living") {
+TEST_CASE("repair: a queue of 50,000 dead is swept, also between the living, in many small steps") {
   FairFixture f;
   f.hold_by_other();
   f.server.command({"EVAL",
                     "for i = 1, 50000 do redis.call('rpush', KEYS[1], 'd:' .. i) "
                     "redis.call('zadd', KEYS[2], 1000 + i, 'd:' .. i) end "
                     "redis.call('rpush', KEYS[1], 'j:1') redis.call('zadd', KEYS[2], 9e12, 'j:1') "
-                    "for i = 1, 1500 do redis.call('rpush', KEYS[1], 'n:' .. i) end",
+                    "for i = 1, 1500 do redis.call('rpush', KEYS[1], 'n:' .. i) end "
+                    "for i = 1, 250 do redis.call('zadd', KEYS[2], i, 'x:' .. i) end",
                     "2", k_queue, k_scores});
-  CHECK(fixes(f.client, Repair::repair) ==
-        Words{"50000 x dead_waiter of d:1", "1000 x member_without_score of n:1"});
-  CHECK(f.server.command({"LLEN", k_queue}) == "501");
-  CHECK(fixes(f.client, Repair::repair) == Words{"500 x member_without_score of n:1001"});
+  redis::ClientOptions options = f.client.options();
+  options.reply_limit = redis::k_large_reply;
+  redis::Client client(options);
+  const Words expected = {"50000 x dead_waiter of d:1", "1500 x member_without_score of n:1",
+                          "250 x score_without_member of x:1"};
+  CHECK(fixes(client, Repair::look) == expected);
+  CHECK(f.server.command({"LLEN", k_queue}) == "51501");
+  const long before = test::script_calls(f.server);
+  CHECK(fixes(client, Repair::repair) == expected);
+  CHECK(test::script_calls(f.server) - before > 1000);
   CHECK(queue(f.server) == Words{"j:1"});
+  CHECK(f.server.command({"ZCARD", k_scores}) == "1");
+}
+
+TEST_CASE("repair: one request removes few of the waiters in the middle of a long queue") {
+  FairFixture f;
+  f.hold_by_other();
+  f.server.command({"EVAL",
+                    "for i = 1, 40000 do redis.call('rpush', KEYS[1], 'j:' .. i) "
+                    "redis.call('zadd', KEYS[2], i % 2 == 0 and 9e12 or 1, 'j:' .. i) end",
+                    "2", k_queue, k_scores});
+  const lock::KeyNames keys("job");
+  const auto reply = f.client.run(lua::repair_queue::Call{.lock = keys.lock,
+                                                          .channel = keys.channel,
+                                                          .info = keys.info,
+                                                          .queue = keys.queue,
+                                                          .scores = keys.scores,
+                                                          .task = "repair",
+                                                          .from = 20'000});
+  const auto answer = lua::repair_queue::read(reply);
+  CHECK(f.server.command({"LLEN", k_queue}) == "39999");
+  CHECK(std::get<lua::repair_queue::Looked>(answer).next == 20'001);
+}
+
+TEST_CASE("repair: the head is called once, when all dead before it have gone") {
+  FairFixture f;
+  f.hold_by_other();
+  f.server.command({"EVAL",
+                    "for i = 1, 120 do redis.call('rpush', KEYS[1], 'd:' .. i) "
+                    "redis.call('zadd', KEYS[2], i, 'd:' .. i) end",
+                    "2", k_queue, k_scores});
+  Peer java(f.server, "j:1");
+  f.server.command({"RPUSH", k_queue, "j:1"});
+  set_deadline(f.server, "j:1", 300'000);
+  java.listen();
+  f.expire();
+  CHECK(fixes(f.client, Repair::repair) == Words{"120 x dead_waiter of d:1"});
+  CHECK(queue(f.server) == Words{"j:1"});
+  CHECK(java.messages() == 1);
 }

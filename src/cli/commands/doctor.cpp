@@ -207,7 +207,7 @@ class Doctor {
         !problems.empty() || has_dead || (snapshot.permits && snapshot.permits->ended > 0);
     if ((options_.repair || options_.dry_run) && may_have_waste) {
       const auto mode = options_.dry_run ? lock::Repair::look : lock::Repair::repair;
-      const auto fixes = lock::repair(client_, name, leftovers, mode);
+      const auto fixes = lock::repair(client_, snapshot, leftovers, mode);
       for (const lock::Fix& fix : fixes) {
         report_.add(
             name, options_.dry_run ? "repairable" : "repaired",

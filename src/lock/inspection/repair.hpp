@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "lock/inspection/problem.hpp"
+#include "lock/inspection/snapshot.hpp"
 #include "redis/client.hpp"
 
 namespace rlock::lock {
@@ -18,12 +19,12 @@ struct Fix {
 
 enum class Repair { look, repair };
 
-// Repairs a lock's surroundings, or only looks. In one step, it checks again and removes: waiters
-// that are dead by Redisson's rule or rlock's, members without a score, scores without a member,
-// and permits that have ended. It gives an expiry to a side key and to `leftovers` without one.
-// Never touches the lock itself. Sends one request for each thousand latches. Returns what it
-// repaired, or would repair. Throws as redis::Client::run.
-[[nodiscard]] std::vector<Fix> repair(redis::Client& client, const std::string& name,
+// Repairs the surroundings of the lock of `snapshot`, or only looks. In small steps, each of which
+// checks again, it removes: waiters that are dead by Redisson's rule or rlock's, members without a
+// score, scores that had no member in the snapshot, and permits that have ended. It gives an expiry
+// to a side key and to `leftovers` without one. Never touches the lock itself. No step blocks the
+// server for long. Returns what it repaired, or would repair. Throws as redis::Client::run.
+[[nodiscard]] std::vector<Fix> repair(redis::Client& client, const Snapshot& snapshot,
                                       const std::vector<std::string>& leftovers, Repair mode);
 
 }  // namespace rlock::lock

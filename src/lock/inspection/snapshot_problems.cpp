@@ -14,18 +14,6 @@ std::optional<Several> several(const std::vector<std::string>& owners) {
   return Several{owners[0], owners.size()};
 }
 
-std::vector<std::string> orphans(const Snapshot& snapshot) {
-  // A sound queue can be long, so check for it first.
-  constexpr auto k_member = &std::pair<std::string, double>::first;
-  if (std::ranges::equal(snapshot.scores, snapshot.queue, {}, k_member)) return {};
-  const std::unordered_set<std::string_view> queue(snapshot.queue.begin(), snapshot.queue.end());
-  std::vector<std::string> found;
-  for (const auto& [member, score] : snapshot.scores) {
-    if (!queue.contains(member)) found.push_back(member);
-  }
-  return found;
-}
-
 NoExpiry::Of what_lasts(const Snapshot& snapshot) {
   using Of = NoExpiry::Of;
   if (snapshot.ambiguity == Ambiguity::hash) return Of::any_hash;
@@ -198,7 +186,8 @@ void find_bad_deadlines(std::vector<Problem>& problems, const Snapshot& snapshot
     }
   }
   if (const auto all = several(scoreless)) problems.push_back(MembersWithoutScore{*all});
-  if (const auto all = several(orphans(snapshot))) problems.push_back(ScoresWithoutMember{*all});
+  if (const auto all = several(find_orphans(snapshot)))
+    problems.push_back(ScoresWithoutMember{*all});
   if (const auto all = several(far); all && can_be_evicted) {
     problems.push_back(DeadlinesFarAhead{*all});
   }
@@ -262,6 +251,18 @@ std::vector<Problem> find_problems(const Snapshot& snapshot, const std::vector<K
   find_token_problems(problems, snapshot, types[4], token_ttl_ms);
   find_permit_problems(problems, snapshot);
   return problems;
+}
+
+std::vector<std::string> find_orphans(const Snapshot& snapshot) {
+  // A sound queue can be long, so check for it first.
+  constexpr auto k_member = &std::pair<std::string, double>::first;
+  if (std::ranges::equal(snapshot.scores, snapshot.queue, {}, k_member)) return {};
+  const std::unordered_set<std::string_view> queue(snapshot.queue.begin(), snapshot.queue.end());
+  std::vector<std::string> found;
+  for (const auto& [member, score] : snapshot.scores) {
+    if (!queue.contains(member)) found.push_back(member);
+  }
+  return found;
 }
 
 }  // namespace rlock::lock

@@ -20,4 +20,7 @@ struct KeyType {
                                                  const std::vector<KeyType>& types,
                                                  std::int64_t token_ttl_ms);
 
+// Returns the waiters that have a deadline and are not in the queue.
+[[nodiscard]] std::vector<std::string> find_orphans(const Snapshot& snapshot);
+
 }  // namespace rlock::lock

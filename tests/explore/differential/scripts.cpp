@@ -202,13 +202,18 @@ class Maker : StoreMaker {
 
   void repair() {
     const Names& n = names_;
+    if (r_.chance(50)) {
+      return script("repair_queue", {n.lock, n.channel, n.info, n.queue, n.scores},
+                    {r_.chance(75) ? "repair" : "look", r_.pick(Words{"0", "0", "1", "2"})}, true);
+    }
     Words keys{n.lock, n.channel, n.info, n.queue, n.scores};
     for (const std::string& hold : k_holds) {
       if (r_.chance(50)) keys.push_back(n.latch(hold));
     }
-    return script("repair", keys,
-                  {r_.chance(75) ? "repair" : "look", n.token, n.permits, n.semaphore_channel},
-                  true);
+    return script(
+        "repair", keys,
+        with_owners({r_.chance(75) ? "repair" : "look", n.token, n.permits, n.semaphore_channel}),
+        true);
   }
 
   void renew() {
