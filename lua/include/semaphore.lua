@@ -45,7 +45,7 @@ local function other_use(most)
   if #value > 15 or not value:find('^%-?%d+$') then return kind end
   local left = set == 'none' and redis.call('pttl', lock) or -1
   local is_total = tonumber(value) == most and (most > 1 or left > k_far)
-  return left >= 0 and not is_total and not is_ours and kind or nil
+  return left >= 0 and not is_total and not is_ours and (most and 'number' or kind) or nil
 end
 
 local function available() return tonumber(redis.call('get', lock)) or 0 end
@@ -127,6 +127,15 @@ local function announce(count)
 end
 
 --#include subscribers.lua
+-- Returns whether the number seems to be a semaphore that rlock created, has no permits in use, and has lost its side
+-- key: rlock leaves a number for a day for clients that listen. Another client's semaphore has no expiry, and a string
+-- lock never lasts that long.
+local function rests_as_ours()
+  if redis.call('exists', permits) == 1 then return false end
+  local left = redis.call('pttl', lock)
+  return left > k_far and left <= k_idle and (count_listeners(channel) or 0) > 0
+end
+
 -- Call it when permits were given back. If somebody may listen, keep the number: without it, Redisson waits
 -- forever.
 local function settle()

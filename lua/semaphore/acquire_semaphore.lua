@@ -41,6 +41,7 @@ if redis.call('exists', latch) == 1 then return {k_ended} end
 --#include semaphore.lua
 --#include waiters.lua
 local is_new = redis.call('exists', lock) == 0
+is_ours = is_ours or rests_as_ours()
 local kind = other_use(most) or not is_new and count_out() > 0 and twin_use()
 if kind then return {k_in_use, kind} end
 

@@ -64,6 +64,51 @@ TEST_CASE("lost side key: a semaphore that rests can be used, and leaves nothing
   }
 }
 
+TEST_CASE("lost side key: a semaphore that rests for a listener takes another number") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  test::RespClient listener = server.connect();
+  listener.call({"SUBSCRIBE", k_channel});
+  for (const int permits : {2, 5, 1}) {
+    lock::SingleServerLock first = make_semaphore("u:1", 3);
+    REQUIRE(takes(first, client));
+    CHECK(first.release(client) == lock::Release::freed);
+    REQUIRE(server.command({"GET", "job"}) == "3");
+    server.command({"DEL", k_info});
+    lock::SingleServerLock second = make_semaphore("u:2", permits);
+    REQUIRE(takes(second, client));
+    CHECK(total(server) == permits);
+    CHECK(server.command({"HGET", k_info, "permits"}) == std::to_string(permits));
+    CHECK(second.release(client) == lock::Release::freed);
+    for (const std::string& key : server.keys()) CHECK(pttl(server, key) > 0);
+  }
+}
+
+TEST_CASE("lost side key: a number that rlock need not have made keeps its total") {
+  test::Server server;
+  redis::Client client = client_of(server);
+  test::RespClient listener = server.connect();
+  std::string reason = "a string, not a lock of this kind: a number with an expiry";
+  SUBCASE("a semaphore of Redisson") {
+    listener.call({"SUBSCRIBE", k_channel});
+    server.command({"SET", "job", "3"});
+    reason = "it has 3 permits, not 2";
+  }
+  SUBCASE("a string lock") {
+    listener.call({"SUBSCRIBE", k_channel});
+    server.command({"SET", "job", "3", "PX", "3600000"});
+  }
+  SUBCASE("one that lasts for longer than rlock leaves a number") {
+    listener.call({"SUBSCRIBE", k_channel});
+    server.command({"SET", "job", "3", "PX", "90000000"});
+  }
+  SUBCASE("nobody listens") { server.command({"SET", "job", "3", "PX", std::to_string(k_day)}); }
+  lock::SingleServerLock semaphore = make_semaphore("u:1", 2);
+  CHECK(test::has(refusal(client, semaphore), reason));
+  CHECK(server.command({"GET", "job"}) == "3");
+  CHECK(server.keys() == Words{"job"});
+}
+
 namespace {
 
 // Waits until the permits of all holders have ended.

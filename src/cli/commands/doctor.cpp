@@ -23,6 +23,7 @@
 #include "lock/inspection/repair.hpp"
 #include "lock/inspection/server_health.hpp"
 #include "lock/inspection/snapshot.hpp"
+#include "lock/inspection/snapshot_problems.hpp"
 #include "lock/words/key_names.hpp"
 #include "redis/masters.hpp"
 #include "redis/server_error.hpp"
@@ -235,6 +236,10 @@ class Doctor {
     if (snapshot.unknown_waiters) {
       report_.doubt();
       report_.add(name, "note", describe_problem(*snapshot.unknown_waiters, snapshot, remedies));
+    }
+    if (const auto number = lock::find_lone_number(snapshot)) {
+      report_.doubt();
+      report_.add(name, "note", describe_problem(*number, snapshot, remedies));
     }
     if (const auto sleepers = lock::find_sleepers(snapshot, listened_)) {
       report_.add(name, "note", describe_problem(*sleepers, snapshot, remedies));

@@ -161,6 +161,14 @@ struct LockWording {
             advice("use the same number everywhere; the next run of rlock sets its own")};
   }
 
+  ProblemText operator()(const lock::LoneNumber& it) const {
+    return {"a number that ends in " + format_duration(it.left) +
+                ", and no other key beside it: a string lock, or a semaphore that has lost its "
+                "permits and its side key",
+            on_master("DEL " + shell_quote(name),
+                      "only if it is a semaphore, and no run has a permit")};
+  }
+
   ProblemText operator()(const lock::LeakedLatches& it) const {
     return {"remembers a request forever, because it has no expiry: " + named(it.keys), repair()};
   }
@@ -243,9 +251,10 @@ struct LockWording {
     return replication && replication->master ? &*replication->master : nullptr;
   }
   // redis-cli WORDS, where the server accepts writes.
-  [[nodiscard]] Hint on_master(const std::string& words) const {
-    return master() == nullptr ? remedies.redis_cli(words)
-                               : remedies.redis_cli_at(master()->host, master()->port, words);
+  [[nodiscard]] Hint on_master(const std::string& words, const std::string& comment = "") const {
+    return master() == nullptr
+               ? remedies.redis_cli(words, comment)
+               : remedies.redis_cli_at(master()->host, master()->port, words, comment);
   }
   // The command, where the server accepts writes, or why there is none.
   [[nodiscard]] Hint rlock(const std::string& words, const std::string& comment = "") const {

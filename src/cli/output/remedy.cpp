@@ -148,9 +148,9 @@ Hint Remedies::rlock_at(const std::string& host, std::uint16_t port, const std::
                              comment, Url::elsewhere));
 }
 
-Hint Remedies::redis_cli_at(const std::string& host, std::uint16_t port,
-                            const std::string& words) const {
-  return pasteable(redis_cli_for(globals_, server_, at(host, port)) + words);
+Hint Remedies::redis_cli_at(const std::string& host, std::uint16_t port, const std::string& words,
+                            const std::string& comment) const {
+  return pasteable(with_comment(redis_cli_for(globals_, server_, at(host, port)) + words, comment));
 }
 
 Hint Remedies::rlock_in(int database, const std::string& words) const {

@@ -42,7 +42,7 @@ class Remedies {
   [[nodiscard]] Hint redis_cli(const std::string& words, const std::string& comment = "") const;
   // The same for another server, as rlock_at.
   [[nodiscard]] Hint redis_cli_at(const std::string& host, std::uint16_t port,
-                                  const std::string& words) const;
+                                  const std::string& words, const std::string& comment = "") const;
   // The same for what only an administrator may do.
   [[nodiscard]] Hint as_administrator(const std::string& words,
                                       const std::string& comment = "") const;

@@ -140,6 +140,13 @@ struct PermitsDiffer {
   std::int64_t made_with = 0;  // the --permits of the run that created the semaphore
 };
 
+// A number with an expiry, and no other key beside it: a string lock, or a semaphore that has lost
+// its permits and its side key.
+struct LoneNumber {
+  static constexpr const char* k_code = "lone_number";
+  Milliseconds left{0};
+};
+
 // Latches without an expiry.
 struct LeakedLatches {
   static constexpr const char* k_code = "leaked_latch";
@@ -177,7 +184,7 @@ struct UnknownWaiters {
 using Problem =
     std::variant<NoExpiry, DeadHolder, RenewalOverdue, WrongKind, MixedKinds, DeadHead, DeadReaders,
                  MembersWithoutScore, ScoresWithoutMember, DeadlinesFarAhead, BadToken,
-                 TokenTooHigh, TokenExpires, TokenBehind, EndedPermits, PermitsDiffer,
+                 TokenTooHigh, TokenExpires, TokenBehind, EndedPermits, PermitsDiffer, LoneNumber,
                  LeakedLatches, LastingInfo, SleepingWaiter, UnknownWaiters>;
 
 // Returns the `k_code` of the facts.

@@ -14,14 +14,19 @@ std::optional<Several> several(const std::vector<std::string>& owners) {
   return Several{owners[0], owners.size()};
 }
 
+// Returns whether the value of a string is a number.
+bool holds_number(const Snapshot& snapshot) {
+  return !snapshot.holders.empty() &&
+         snapshot.holders[0].owner.find_first_not_of("0123456789") == std::string::npos;
+}
+
 NoExpiry::Of what_lasts(const Snapshot& snapshot) {
   using Of = NoExpiry::Of;
   if (snapshot.ambiguity == Ambiguity::hash) return Of::any_hash;
   if (!snapshot.is(Shape::string)) {
     return snapshot.holders.size() > 1 ? Of::holders : Of::lock;
   }
-  const bool is_number = !snapshot.holders.empty() && snapshot.holders[0].owner.find_first_not_of(
-                                                          "0123456789") == std::string::npos;
+  const bool is_number = holds_number(snapshot);
   if (snapshot.ambiguity == Ambiguity::string) return is_number ? Of::any_number : Of::any_string;
   return is_number ? Of::number : Of::string;
 }
@@ -251,6 +256,13 @@ std::vector<Problem> find_problems(const Snapshot& snapshot, const std::vector<K
   find_token_problems(problems, snapshot, types[4], token_ttl_ms);
   find_permit_problems(problems, snapshot);
   return problems;
+}
+
+std::optional<LoneNumber> find_lone_number(const Snapshot& snapshot) {
+  const Milliseconds left(snapshot.ttl_ms.value_or(0));
+  const bool is_alone = snapshot.ambiguity == Ambiguity::string && holds_number(snapshot);
+  if (!is_alone || left <= lua::k_far) return std::nullopt;
+  return LoneNumber{left};
 }
 
 std::vector<std::string> find_orphans(const Snapshot& snapshot) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,10 @@ struct KeyType {
 [[nodiscard]] std::vector<Problem> find_problems(const Snapshot& snapshot,
                                                  const std::vector<KeyType>& types,
                                                  std::int64_t token_ttl_ms);
+
+// Returns a note if a string is a number that lasts longer than a string lock does. Otherwise
+// returns nothing.
+[[nodiscard]] std::optional<LoneNumber> find_lone_number(const Snapshot& snapshot);
 
 // Returns the waiters that have a deadline and are not in the queue.
 [[nodiscard]] std::vector<std::string> find_orphans(const Snapshot& snapshot);

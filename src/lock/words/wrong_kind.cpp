@@ -26,6 +26,13 @@ Error in_use(const std::string& name, const std::string& found) {
                       "a string, not a lock of this kind: if it is a lock, take it with --kind "
                       "simple; if it is a semaphore, with --permits");
   }
+  if (found == "number") {
+    return wrong_kind(
+        name,
+        "a string, not a lock of this kind: a number with an expiry: if it is a lock, "
+        "take it with --kind simple; if it is a semaphore that has lost its other "
+        "keys, delete it when no run has a permit");
+  }
   if (found == "hash that is no lock") return wrong_kind(name, "a hash that is not a lock");
   if (found == "hash") return wrong_kind(name, "a hash: a lock of another kind, or no lock");
   for (const char* type : {"list", "set", "zset", "stream"}) {

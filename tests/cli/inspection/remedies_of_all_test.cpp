@@ -221,6 +221,15 @@ void try_lasting_info() {
   ward.mend("lasting_info");
 }
 
+void try_lone_number() {
+  Ward ward;
+  ward.command({"SET", "job", "1", "PX", "3600000"});
+  CHECK_FALSE(ward.tells("lone_number"));  // a string lock may last as long
+  ward.command({"SET", "job", "1", "PX", "86400000"});
+  ward.mend("lone_number");
+  CHECK(ward.command({"EXISTS", "job"}) == "0");
+}
+
 void try_sleeping_waiter() {
   Ward ward;
   Sleeper of_lock(ward, "redisson_lock__channel:{job}");
@@ -255,6 +264,7 @@ const std::map<std::string, void (*)()> k_trials = {
     {"permits_differ", try_permits_differ},
     {"leaked_latch", try_leaked_latch},
     {"lasting_info", try_lasting_info},
+    {"lone_number", try_lone_number},
     {"sleeping_waiter", try_sleeping_waiter},
     {"old_version", try_old_version},
     {"replica", try_replica},

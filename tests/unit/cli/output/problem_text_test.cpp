@@ -163,6 +163,11 @@ TEST_CASE("a semaphore") {
   CHECK(told(PermitsDiffer{5, 4}) ==
         "there are 5 permits, but rlock set 4: another client has changed the number | use the "
         "same number everywhere; the next run of rlock sets its own");
+  CHECK(
+      told(LoneNumber{k_left}) ==
+      "a number that ends in 1m30s, and no other key beside it: a string lock, or a semaphore that "
+      "has lost its permits and its side key | " +
+          k_redis_cli + "DEL job  # only if it is a semaphore, and no run has a permit");
 }
 
 TEST_CASE("leftovers, and waiters that sleep on") {

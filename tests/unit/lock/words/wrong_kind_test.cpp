@@ -23,6 +23,11 @@ TEST_CASE("a name that is in use is told with the option that takes it") {
   CHECK(told_of("string") ==
         "a\\nb: a string, not a lock of this kind: if it is a lock, take it with --kind simple; if "
         "it is a semaphore, with --permits");
+  CHECK(
+      told_of("number") ==
+      "a\\nb: a string, not a lock of this kind: a number with an expiry: if it is a lock, take it "
+      "with --kind simple; if it is a semaphore that has lost its other keys, delete it when no "
+      "run has a permit");
   CHECK(told_of("list") == "a\\nb: a list, not a lock");
   CHECK(told_of("hash") == "a\\nb: a hash: a lock of another kind, or no lock");
   CHECK(told_of("hash that is no lock") == "a\\nb: a hash that is not a lock");
