@@ -143,10 +143,11 @@ TEST_CASE("simple: holders that publish nothing are waited for, and a lasting on
     waiter.wait_for_stderr("\n");
     const std::string said = waiter.err();
     CAPTURE(said);
-    CHECK(said.starts_with(
-        "rlock: job: a string; if it is a lock, it is held without an expiry by "
-        "foreign\\x1b...: it will not end by itself; if its holder is gone: rlock "));
-    CHECK(said.ends_with(" unlock --force --kind simple job\n"));
+    CHECK(
+        said.starts_with("rlock: job: a string; if it is a lock, it is held without an expiry by "
+                         "foreign\\x1b...: it will not end by itself; find out what wrote it; "));
+    CHECK(said.ends_with(
+        "; if it is a lock, and its holder is gone: unlock --force --kind simple\n"));
     CHECK(invoke(server, {"unlock", "--force", "-y", "--kind", "simple", "job"}).status == 0);
     CHECK(waiter.wait().out == "ready\ndone\n");
     CHECK(std::count(waiter.err().begin(), waiter.err().end(), '\n') == 1);
