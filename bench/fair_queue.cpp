@@ -105,7 +105,7 @@ class Bench {
   void leave() {
     for (std::size_t i = holder_ + 1; i < runs_.size(); ++i) {
       runs_[i]->stop_listening();
-      runs_[i]->lock().give_up(leaving_);
+      runs_[i]->lock().stop_waiting(leaving_);
       if (i % k_between_renewals == 0) keep();
     }
     if (holder().lock().release(leaving_) != lock::Release::freed) fail("the lock was lost");

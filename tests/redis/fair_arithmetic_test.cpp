@@ -102,7 +102,7 @@ TEST_CASE("fair deadlines: the coming and going of rlock's waiters changes no ot
   };
   const Words before = scores();
   SUBCASE("when they give up") {
-    for (std::size_t i : {3U, 1U, 2U}) f.locks[i].give_up(f.client);
+    for (std::size_t i : {3U, 1U, 2U}) f.locks[i].stop_waiting(f.client);
   }
   SUBCASE("when they take the lock") {
     for (std::size_t i : {0U, 1U}) {

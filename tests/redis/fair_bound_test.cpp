@@ -96,7 +96,7 @@ class Fleet {
 
   void give_up(const std::string& name) {
     if (is_ours(name)) {
-      ours_.at(name).first->give_up(f_.client);
+      ours_.at(name).first->stop_waiting(f_.client);
     } else {
       theirs_.at(name)->leave();
     }
@@ -169,12 +169,12 @@ TEST_CASE("fair deadlines: 120 waiters that come and give up leave those behind 
   for (int i = 0; i < 120; ++i) {
     lock::SingleServerLock& lock = f.make("u:2" + std::to_string(i));
     CHECK_FALSE(f.asks(lock));
-    if (i % 2 == 0) lock.give_up(f.client);
+    if (i % 2 == 0) lock.stop_waiting(f.client);
   }
   CHECK_FALSE(f.asks(f.make("u:last")));
   Peer peer(f.server, "r:1");
   CHECK_FALSE(peer.acquire());
-  for (std::size_t i = f.locks.size() - 1; i > 1; --i) f.locks[i].give_up(f.client);
+  for (std::size_t i = f.locks.size() - 1; i > 1; --i) f.locks[i].stop_waiting(f.client);
   CHECK(queue(f.server) == Words{"u:1", "r:1"});
   CHECK(test::deadline_ahead(f.server, "r:1") <= k_lease + 15'000 + Peer::k_wait.count() + k_slack);
   CHECK(f.locks[0].release(f.client) == lock::Release::freed);

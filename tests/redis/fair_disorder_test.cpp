@@ -58,7 +58,7 @@ TEST_CASE("W5: waiters that come and go do not keep a dead head alive" *
     test::date_back_call(f.server, Milliseconds(3'000));
     SingleServerLock& impatient = f.make("u:2" + std::to_string(i));
     CHECK_FALSE(f.asks(impatient));
-    impatient.give_up(f.client);
+    impatient.stop_waiting(f.client);
   }
   CHECK(f.asks(f.locks[1]));
 }
@@ -74,7 +74,7 @@ TEST_CASE("fair deadlines: the queue does not vanish under a Redisson waiter tha
     CHECK(f.locks[0].release(f.client) == lock::Release::freed);
     CHECK(f.asks(f.locks[1]));
   }
-  SUBCASE("after giving up") { f.locks[1].give_up(f.client); }
+  SUBCASE("after giving up") { f.locks[1].stop_waiting(f.client); }
   CHECK(queue(f.server) == Words{"r:1"});
   for (const std::string& key : {k_queue, k_scores}) CHECK(pttl(f.server, key) > k_long);
 }
@@ -90,7 +90,7 @@ TEST_CASE("fair deadlines: holders that were killed are not taken for waiters") 
   CHECK_FALSE(peer.acquire());
   CHECK_FALSE(f.asks(f.locks[2]));
   CHECK(pttl(f.server, k_queue) > k_long);
-  f.locks[2].give_up(f.client);
+  f.locks[2].stop_waiting(f.client);
   CHECK(deadline_ahead(f.server, "r:1") <= k_lease + Peer::k_wait.count() + k_slack);
 }
 
@@ -162,7 +162,7 @@ TEST_CASE("W3: who gives up after being called leaves no key" * doctest::test_su
   REQUIRE(f.asks(f.make("u:0")));
   CHECK_FALSE(f.asks(f.make("u:1")));
   CHECK(f.locks[0].release(f.client) == lock::Release::freed);
-  f.locks[1].give_up(f.client);
+  f.locks[1].stop_waiting(f.client);
   CHECK(f.server.command({"EXISTS", k_info, k_queue, k_scores}) == "0");
   CHECK(comes_to_be_empty(f.server));  // also of latches
 }

@@ -279,7 +279,7 @@ TEST_CASE("W3: a waiter that gives up leaves nothing, wherever it stands, and no
   f.line_up({"u:1", "u:2"});
   CHECK_FALSE(peer.acquire());
   f.line_up({"u:3"});
-  for (SingleServerLock& lock : f.locks) lock.give_up(f.client);
+  for (SingleServerLock& lock : f.locks) lock.stop_waiting(f.client);
   CHECK(queue(f.server) == Words{"r:1"});
   CHECK(f.server.list({"ZRANGE", k_scores, "0", "-1"}) == Words{"r:1"});
   CHECK(f.server.command({"HLEN", k_info}) == "0");

@@ -149,7 +149,7 @@ TEST_CASE("fence: a counter that is none grants nothing and changes nothing") {
       const auto lock = make(kind, "u:1");
       CHECK(is_refused([&] { return lock->try_acquire(client, lock::Join::no); }));
       CHECK(server.keys() == Words{k_counter});
-      lock->give_up(client);
+      lock->stop_waiting(client);
     }
     server.command({"HSET", "job", "u:1", "1"});
     const auto inner = make(lock::Kind::reentrant, "u:1");

@@ -125,7 +125,7 @@ TEST_CASE("S6: who gives up bars a request of his that may still come from an ea
   server.resume();
   client.set_timeout(Milliseconds(30'000));
   CHECK(std::holds_alternative<lock::Busy>(waiter.try_acquire(client, lock::Join::no)));
-  waiter.give_up(client);
+  waiter.stop_waiting(client);
   CHECK(holder.release(other) == lock::Release::freed);
   // Now it comes.
   const auto keys = server.keys();

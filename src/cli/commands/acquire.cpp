@@ -111,7 +111,7 @@ int acquire(const Globals& globals, const AcquireOptions& options) {
     session_options.client.wake_fd = wake.get();
   }
   lock::Session session(session_options);
-  const auto give_back = [&](const HeldLock& held) {
+  const auto release = [&](const HeldLock& held) {
     session.set_wake_fd(-1);
     held.lock->release(session, Milliseconds(0));
   };
@@ -127,11 +127,11 @@ int acquire(const Globals& globals, const AcquireOptions& options) {
     });
     if (!held) return static_cast<int>(request.conflict);
     if (const auto signal = signal_to_end(signals)) {
-      give_back(*held);
+      release(*held);
       return end_by_signal(*signal);
     }
     if (held->hold.standing != Standing::granted && !options.exports()) {
-      give_back(*held);
+      release(*held);
       throw Error(ExitStatus::usage, escape_for_terminal(name) +
                                          ": a run above this one holds it: give --export, or "
                                          "unlock could not tell the two holds apart");
@@ -148,7 +148,7 @@ int acquire(const Globals& globals, const AcquireOptions& options) {
       if (watchdog && held->hold.standing != Standing::nested) watchdog->hand_over(held->hold);
       if (!watchdog) session.settle();
     } catch (const Error&) {  // nobody would know whose lock it is, or nobody would keep it
-      give_back(*held);
+      release(*held);
       if (const auto signal = signal_to_end(signals)) return end_by_signal(*signal);
       throw;
     }

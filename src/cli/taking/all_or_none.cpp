@@ -43,8 +43,8 @@ bool take_all(std::vector<Request> requests, const Globals& globals, lock::Sessi
   const auto renew_owner = [&] {
     set_owner(requests, lock::with_fresh_uuid(requests.front().wish.owner));
   };
-  const auto let_go = [&] {
-    is_one_left = !locks.let_go();
+  const auto release_all = [&] {
+    is_one_left = !locks.release_all();
     has_waited_long = false;
     // By another owner, whose locks no release that is still on its way can free.
     renew_owner();
@@ -93,11 +93,11 @@ bool take_all(std::vector<Request> requests, const Globals& globals, lock::Sessi
       if (is_for_others && now >= after(asked, k_shortest_patience)) has_waited_long = true;
       if (next != requests.end() || !locks.is_lost() || now >= requests[0].deadline) continue;
       if (!has_waited_long && ++vain == k_most_vain) continue;
-      let_go();  // one was lost meanwhile: from the beginning
+      release_all();  // one was lost meanwhile: from the beginning
       next = requests.begin();
       continue;
     }
-    let_go();
+    release_all();
     if (is_last_try) return false;
     std::rotate(requests.begin(), next, next + 1);
     next = requests.begin();

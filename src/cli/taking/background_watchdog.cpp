@@ -92,7 +92,7 @@ void wait_for_end(const lock::Lock& lock, lock::Session& session, bool may_liste
 
 // Releases the hold. Tries again until the server has done it, or the lease has ended. This process
 // has nothing else to do, and nobody to report to.
-void give_back(HeldLocks& locks, const lock::Lock& lock, lock::Session& session) {
+void release_until_done(HeldLocks& locks, const lock::Lock& lock, lock::Session& session) {
   for (Milliseconds pause = k_first_pause;; pause = std::min(pause * 2, k_longest_pause)) {
     locks.release(Milliseconds(0));
     if (BootClock::now() >= locks.end() || is_over(lock, session)) return;
@@ -141,7 +141,7 @@ void keep(lock::Wish wish, lock::SessionOptions servers, const std::string& mess
     started();
     wait_for_end(lock, session, may_listen);
   } catch (const redis::Interrupted&) {
-    if (process::has_ended(caller)) return give_back(locks, lock, session);
+    if (process::has_ended(caller)) return release_until_done(locks, lock, session);
   }
   if (session.nodes().empty()) return;
   // A client that released by the owner alone could not name the hold to several servers. It may

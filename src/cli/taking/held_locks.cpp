@@ -188,7 +188,7 @@ HeldLocks::Released HeldLocks::release(Milliseconds keep) noexcept {
   return released;
 }
 
-bool HeldLocks::let_go() noexcept {
+bool HeldLocks::release_all() noexcept {
   if (entries_.empty()) return true;
   const int wake_fd = session_.wake_fd();
   release(Milliseconds(0));

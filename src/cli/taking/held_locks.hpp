@@ -68,7 +68,7 @@ class HeldLocks {
   Released release(Milliseconds keep) noexcept;
   // Releases all locks before the command is started, to take them again later. Returns false if
   // one may be left on a server.
-  bool let_go() noexcept;
+  bool release_all() noexcept;
 
  private:
   struct Entry : HeldLock {

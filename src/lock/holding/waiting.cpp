@@ -140,7 +140,7 @@ class Wait {
     try {
       return is_confirmed(hold);
     } catch (...) {
-      give_back();
+      release_grant();
       throw;
     }
   }
@@ -161,7 +161,7 @@ class Wait {
     }
   }
 
-  void give_back() noexcept {
+  void release_grant() noexcept {
     session_.set_wake_fd(-1);
     try {
       lock_.release(session_, Milliseconds(0));
@@ -170,7 +170,7 @@ class Wait {
   }
 
   [[noreturn]] void give_up_late() {
-    give_back();
+    release_grant();
     throw redis::Unavailable(session_.display() + ": answers take longer than the lease of " +
                              format_duration(lock_.lease()));
   }
@@ -271,10 +271,10 @@ Milliseconds sleep_bound(std::optional<Milliseconds> ttl, unsigned spread) {
 std::optional<Hold> wait_for_lock(Lock& lock, Session& session, const WaitOptions& options) {
   try {
     auto hold = Wait(lock, session, options).run();
-    if (!hold) lock.give_up(session);
+    if (!hold) lock.stop_waiting(session);
     return hold;
   } catch (...) {
-    lock.give_up(session);
+    lock.stop_waiting(session);
     throw;
   }
 }

@@ -79,7 +79,7 @@ class Lock {
   virtual void abandon(Session& session) noexcept = 0;
 
   // Ends a wait: abandons the request, and leaves the queue.
-  virtual void give_up(Session& session) noexcept = 0;
+  virtual void stop_waiting(Session& session) noexcept = 0;
 };
 
 }  // namespace rlock::lock

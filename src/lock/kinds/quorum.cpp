@@ -90,7 +90,7 @@ std::variant<Hold, Busy> QuorumLock::Member::take(redis::Client& client) {
 
 std::variant<Hold, Refusal> QuorumLock::attempt(Session& session) {
   if (!is_fresh_) {
-    take_back(session);
+    abandon_votes(session);
     members_ = make_members(with_fresh_uuid(owner()));
   }
   is_fresh_ = false;
@@ -135,7 +135,7 @@ std::variant<Hold, Refusal> QuorumLock::attempt(Session& session) {
     }
   }
   if (session.unreachable()->twins()) {
-    take_back(session);
+    abandon_votes(session);
     session.refuse_twins();
   }
   token_ = taken.token;
@@ -143,7 +143,7 @@ std::variant<Hold, Refusal> QuorumLock::attempt(Session& session) {
     if (taken.token) raise_token(session, *taken.token, taken.deadline);
     return taken;
   }
-  take_back(session);
+  abandon_votes(session);
   if (refusals.empty() || majority_.is_blocked_by(failures.size())) {
     throw_too_few(failures, majority_, "take the lock");
   }
@@ -163,7 +163,7 @@ void QuorumLock::raise_token(Session& session, std::int64_t token, TimePoint dea
   };
   const auto votes = ballot.wait({deadline, session.wake_fd()}, is_raised);
   if (is_raised(votes)) return;
-  take_back(session);
+  abandon_votes(session);
   const auto failures = failures_of(votes);
   if (!failures.empty()) throw_too_few(failures, majority_, "make the fencing token known");
   throw redis::Unavailable(escape_for_terminal(name()) +
@@ -200,7 +200,7 @@ std::optional<Hold> QuorumLock::reenter(Session& session) {
   }
   const std::size_t in = count_votes(votes, is_in);
   if (in >= majority_.needed() && (fencing_ == Fencing::off || token_)) return entered;
-  take_back(session);
+  abandon_votes(session);
   if (in >= majority_.needed()) {
     throw Error(ExitStatus::usage,
                 escape_for_terminal(name()) +
@@ -369,13 +369,13 @@ constexpr Milliseconds k_release_bound{50};  // for servers that have not answer
 
 }  // namespace
 
-Release QuorumLock::Member::give_back(redis::Client& client, Milliseconds keep, Wake wake) {
+Release QuorumLock::Member::release(redis::Client& client, Milliseconds keep, Wake wake) {
   if (!may_hold) return Release::not_held;
   try {
     return lock->release(client, keep, wake);
   } catch (const redis::Interrupted&) {
-    lock->take_back(client, keep);  // also if only a renewal is under way: see is_in_doubt
-    may_hold = false;               // nothing more can be done
+    lock->send_release(client, keep);  // also if only a renewal is under way: see is_in_doubt
+    may_hold = false;                  // nothing more can be done
     throw;
   }
 }
@@ -398,7 +398,7 @@ Release QuorumLock::release(Session& session, Milliseconds keep) {
     });
   }
   Ballot<Release> ballot(session, [members = members_, keep](std::size_t i, redis::Client& client) {
-    return members[i]->give_back(client, keep, Wake::yes);
+    return members[i]->release(client, keep, Wake::yes);
   });
   const auto is_answered = [&](const auto& votes) {
     return count_votes(votes, [](const auto& vote) { return vote.answer.has_value(); }) >=
@@ -417,7 +417,7 @@ void QuorumLock::abandon(Session& session) noexcept {
   end_attempt();
   try {
     Ballot<Release> ballot(session, [members = members_](std::size_t i, redis::Client& client) {
-      return members[i]->give_back(client, Milliseconds(0), Wake::no);
+      return members[i]->release(client, Milliseconds(0), Wake::no);
     });
     ballot.wait({after(BootClock::now(), k_release_bound)}, k_for_all);
   } catch (const std::exception&) {  // then the lock ends with its leases
@@ -426,13 +426,13 @@ void QuorumLock::abandon(Session& session) noexcept {
 
 // Gives the votes of a failed attempt back, and does not wait for the answers. Wakes no waiter: the
 // lock has not become free, and owners that were refused because of these votes ask again soon.
-void QuorumLock::take_back(Session& session) {
+void QuorumLock::abandon_votes(Session& session) {
   end_attempt();
   for (std::size_t i = 0; i < members_.size(); ++i) {
     try {
       session.nodes()[i]->post([member = members_[i]](redis::Client& client) {
         try {
-          member->give_back(client, Milliseconds(0), Wake::no);
+          member->release(client, Milliseconds(0), Wake::no);
         } catch (const std::exception&) {  // then the vote ends with its lease
         }
       });

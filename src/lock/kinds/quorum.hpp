@@ -53,7 +53,7 @@ class QuorumLock final : public Lock {
   // Releases the lock on every server. A server that does not answer releases it later or never.
   Release release(Session& session, Milliseconds keep) override;
   void abandon(Session& session) noexcept override;
-  void give_up(Session& session) noexcept override { abandon(session); }
+  void stop_waiting(Session& session) noexcept override { abandon(session); }
 
   // As SingleServerLock::go_on_with.
   void go_on_with(const Hold& hold);
@@ -68,7 +68,7 @@ class QuorumLock final : public Lock {
 
     [[nodiscard]] std::variant<Hold, Busy> take(redis::Client& client);
     [[nodiscard]] Renewal renew(redis::Client& client, TimePoint bound);
-    Release give_back(redis::Client& client, Milliseconds keep, Wake wake);
+    Release release(redis::Client& client, Milliseconds keep, Wake wake);
     // Takes the lock again on a server that has lost it. Does nothing after `until`.
     void restore(redis::Client& client, TimePoint until,
                  std::optional<std::int64_t> token) noexcept;
@@ -80,7 +80,7 @@ class QuorumLock final : public Lock {
   [[nodiscard]] Members make_members(const std::string& owner) const;
   [[nodiscard]] std::variant<Hold, Refusal> attempt(Session& session);
   void raise_token(Session& session, std::int64_t token, TimePoint deadline);
-  void take_back(Session& session);
+  void abandon_votes(Session& session);
   void end_attempt() noexcept;
 
   Majority majority_;

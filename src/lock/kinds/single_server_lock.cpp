@@ -22,7 +22,7 @@ using Standing = Hold::Standing;
 constexpr std::size_t k_hold_id_bytes = k_hold_digits / 2;
 constexpr Milliseconds k_abandon_bound{250};
 // A process that was stopped for longer than this does not send a release again.
-constexpr Milliseconds k_time_to_take_back{1000};
+constexpr Milliseconds k_time_to_send_release{1000};
 // For a waiter in a queue: long enough for a server that pauses, short enough for a user who typed
 // Ctrl-C.
 constexpr Milliseconds k_give_up_bound{4000};
@@ -302,7 +302,7 @@ Release SingleServerLock::release(redis::Client& client, Milliseconds keep, Wake
     return ask(client) == Renewal::lost ? Release::not_held : Release::still_held;
   }
   const TimePoint last =
-      after(after(BootClock::now(), client.options().timeout), k_time_to_take_back);
+      after(after(BootClock::now(), client.options().timeout), k_time_to_send_release);
   const TimePoint asked = BootClock::now();
   const auto ask_for_it = [&] {
     return lua::releasing::read(
@@ -316,7 +316,7 @@ Release SingleServerLock::release(redis::Client& client, Milliseconds keep, Wake
       answer = ask_for_it();
     }
   } catch (const Error&) {
-    if (is_in_doubt()) take_back(client, keep, last);
+    if (is_in_doubt()) send_release(client, keep, last);
     throw;
   }
   // All requests are answered, so the latch need not stop a late one.
@@ -327,11 +327,11 @@ Release SingleServerLock::release(redis::Client& client, Milliseconds keep, Wake
 }
 
 void SingleServerLock::abandon(redis::Client& client) noexcept {
-  if (is_in_doubt()) take_back(client, Milliseconds(0));
+  if (is_in_doubt()) send_release(client, Milliseconds(0));
 }
 
-void SingleServerLock::take_back(redis::Client& client, Milliseconds keep,
-                                 TimePoint last) noexcept {
+void SingleServerLock::send_release(redis::Client& client, Milliseconds keep,
+                                    TimePoint last) noexcept {
   const TimePoint now = BootClock::now();
   if (standing_ == Standing::nested || now >= last) return;
   client.set_wake_fd(-1);
@@ -351,7 +351,7 @@ void SingleServerLock::take_back(redis::Client& client, Milliseconds keep,
   }
 }
 
-void SingleServerLock::give_up(redis::Client& client) noexcept {
+void SingleServerLock::stop_waiting(redis::Client& client) noexcept {
   if (!traits().queues || !has_queued_) return abandon(client);
   client.set_wake_fd(-1);
   client.set_timeout(k_give_up_bound);

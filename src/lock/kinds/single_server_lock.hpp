@@ -49,7 +49,7 @@ class SingleServerLock final : public Lock {
   }
   void abandon(Session& session) noexcept override { abandon(session.client()); }
   // Takes four seconds at most.
-  void give_up(Session& session) noexcept override { give_up(session.client()); }
+  void stop_waiting(Session& session) noexcept override { stop_waiting(session.client()); }
 
   // The same, through a client of the server.
   [[nodiscard]] std::variant<Hold, Busy> try_acquire(redis::Client& client, Join join);
@@ -61,13 +61,13 @@ class SingleServerLock final : public Lock {
   Release release(redis::Client& client, Milliseconds keep = Milliseconds(0),
                   Wake wake = Wake::yes);
   void abandon(redis::Client& client) noexcept;
-  void give_up(redis::Client& client) noexcept;
+  void stop_waiting(redis::Client& client) noexcept;
 
   // Sends the release after all requests that are under way. Waits for its answer for a quarter of
   // a second at most. Does nothing after `last`: by then, the server may have forgotten that it has
   // already run this release.
-  void take_back(redis::Client& client, Milliseconds keep,
-                 TimePoint last = TimePoint::max()) noexcept;
+  void send_release(redis::Client& client, Milliseconds keep,
+                    TimePoint last = TimePoint::max()) noexcept;
 
   // Takes the lock without a restart delay, replicas or a token. For an owner that has a majority
   // of the servers, but lost the lock on this one.
