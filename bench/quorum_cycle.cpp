@@ -83,10 +83,10 @@ void measure(const char* what, int pairs, Alone alone, Together together) {
 
 void expect_nothing_left(const lock::SessionOptions& all) {
   for (const redis::Endpoint& server : all.servers) {
-    const redis::Patience patience{after(BootClock::now(), all.client.timeout)};
-    redis::Connection connection({server, all.client.name, redis::k_large_reply}, patience);
-    while (connection.command({"DBSIZE"}, patience).as_integer() != 0) {
-      if (BootClock::now() > patience.deadline) fail("a server is not empty");
+    const redis::Deadline deadline{after(BootClock::now(), all.client.timeout)};
+    redis::Connection connection({server, all.client.name, redis::k_large_reply}, deadline);
+    while (connection.command({"DBSIZE"}, deadline).as_integer() != 0) {
+      if (BootClock::now() > deadline.when) fail("a server is not empty");
     }
   }
 }

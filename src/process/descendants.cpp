@@ -64,14 +64,14 @@ Orphans find_orphaned_guardians(pid_t own, pid_t command) {
   return found;
 }
 
-bool is_gone(const Tree& tree) {
+bool is_gone(const CommandProcesses& tree) {
   const Search search(tree);
   bool any = false;
   search.for_each_member([&](const ProcessStat&) { any = true; });
   return search.is_complete() && !any;
 }
 
-void terminate(const Tree& tree) {
+void terminate(const CommandProcesses& tree) {
   const Search search(tree);
   const std::set<pid_t> runs = inner_runs(search);
   std::vector<pid_t> alone;
@@ -92,13 +92,13 @@ void terminate(const Tree& tree) {
   }
 }
 
-Killed kill_now(const Tree& tree) {
+Killed kill_now(const CommandProcesses& tree) {
   // Needs no search. Once: when rlock has died, others may get the number.
   if (tree.keeps_group && tree.group != 0) ::kill(-tree.group, SIGKILL);
   std::set<pid_t> killed;
   Killed result;
   // Returns whether any of them is new, or lives for a moment only.
-  const auto kill_members = [&](const Tree& searched, Search::Extent extent) {
+  const auto kill_members = [&](const CommandProcesses& searched, Search::Extent extent) {
     bool any_new = false;
     const Search search(searched, extent);
     result.all = search.is_complete();
@@ -117,7 +117,7 @@ Killed kill_now(const Tree& tree) {
     ::usleep(200);  // the busier the machine, the longer it takes to die
   }
   // Those that are known without a look at any environment, which takes longest, die next.
-  Tree known = tree;
+  CommandProcesses known = tree;
   known.marker.clear();
   kill_members(known, Search::Extent::all);
   // A process may fork between being seen and being killed: look again until nothing new is there.
@@ -126,7 +126,7 @@ Killed kill_now(const Tree& tree) {
   return result;
 }
 
-Nanoseconds note_members(Tree& tree) {
+Nanoseconds note_members(CommandProcesses& tree) {
   const auto used = [] {
     timespec ts{};
     ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);

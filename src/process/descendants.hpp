@@ -30,7 +30,7 @@ struct Identity {
 // follows,
 //   which need not belong to the command.
 // - A private server of `local:` that is only a descendant. It serves all programs of the user.
-struct Tree {
+struct CommandProcesses {
   pid_t root = 0;           // 0: none
   pid_t except = 0;         // 0: none
   pid_t group = 0;          // 0: none
@@ -56,11 +56,11 @@ enum class Orphans { none, at_work, stuck, unknown };
 // Returns whether no process of `tree` lives, apart from zombies, `root` and `except`. Also returns
 // false while the machine lacks what the search needs. Takes time in proportion to the number of
 // processes on the machine.
-[[nodiscard]] bool is_gone(const Tree& tree);
+[[nodiscard]] bool is_gone(const CommandProcesses& tree);
 
 // Sends SIGTERM to every process of `tree` once, and SIGCONT so that a stopped process gets it. The
 // command of an inner run of rlock gets the signals from that run.
-void terminate(const Tree& tree);
+void terminate(const CommandProcesses& tree);
 
 struct Killed {
   bool all = false;      // certainly no process is left. One in the kernel may take a moment to die
@@ -69,11 +69,11 @@ struct Killed {
 };
 
 // Sends SIGKILL to all processes of `tree`, including those that start while it searches.
-Killed kill_now(const Tree& tree);
+Killed kill_now(const CommandProcesses& tree);
 
 // Adds the processes that belong to `tree` now to its members. So they are found even when their
 // origin cannot be seen any more. If the machine lacks what the search needs, adds the processes
 // that it found. Returns the processor time that such a search takes.
-Nanoseconds note_members(Tree& tree);
+Nanoseconds note_members(CommandProcesses& tree);
 
 }  // namespace rlock::process

@@ -69,7 +69,7 @@ bool is_closed(const Fd& liveness_pipe) { return poll_now(liveness_pipe, POLLIN)
 // The alarm is not ours alone: rlock, should it go on, still sets it.
 void sleep_until(TimePoint when) { static_cast<void>(poll_until({}, when)); }
 
-void kill_all(Tree tree, const Fd& liveness_pipe) {
+void kill_all(CommandProcesses tree, const Fd& liveness_pipe) {
   // One look can miss a process whose parent ends meanwhile.
   int clean_looks = 0;
   for (Milliseconds pause{10};; pause = std::min(pause * 2, k_slowest_look)) {

@@ -77,7 +77,7 @@ class Guardian {
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
   [[nodiscard]] const std::string& marker() const noexcept { return tree_.marker; }
   // Returns what is known of the command's processes before it starts.
-  [[nodiscard]] const Tree& tree() const noexcept { return tree_; }
+  [[nodiscard]] const CommandProcesses& tree() const noexcept { return tree_; }
 
   // Kills the guardian, and does not wait until it has ended. Idempotent.
   void disarm() noexcept;
@@ -94,7 +94,7 @@ class Guardian {
   [[nodiscard]] bool wait_for_end(const Fd& liveness_pipe) noexcept;
   void end_gently() noexcept;
 
-  Tree tree_;  // the guardian's own grows as it searches
+  CommandProcesses tree_;  // the guardian's own grows as it searches
   Milliseconds grace_;
   Milliseconds answer_bound_;
   std::unique_ptr<Shared, void (*)(Shared*)> shared_{nullptr, nullptr};  // memory of both processes

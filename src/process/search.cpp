@@ -20,18 +20,18 @@ namespace rlock::process {
 namespace {
 
 // While one of these lives, the descriptors that were kept back are free.
-class Room {
+class ReservedDescriptors {
  public:
   static constexpr std::size_t k_needed = 2;  // /proc, and a file in it
 
-  Room() { kept_.clear(); }
-  ~Room() {
+  ReservedDescriptors() { kept_.clear(); }
+  ~ReservedDescriptors() {
     const int error = errno;
     if (is_kept_) keep();
     errno = error;
   }
-  Room(const Room&) = delete;
-  Room& operator=(const Room&) = delete;
+  ReservedDescriptors(const ReservedDescriptors&) = delete;
+  ReservedDescriptors& operator=(const ReservedDescriptors&) = delete;
 
   // Returns whether all of it could be kept back.
   static bool keep() {
@@ -120,13 +120,13 @@ void keep_room_for_search() {
     throw Error(ExitStatus::unavailable,
                 "cannot look for processes: /proc is not mounted, or shows another PID namespace");
   }
-  if (!Room::keep()) throw_errno("cannot look for processes");
+  if (!ReservedDescriptors::keep()) throw_errno("cannot look for processes");
 }
 
-Search::Search(const Tree& tree, Extent extent)
+Search::Search(const CommandProcesses& tree, Extent extent)
     : tree_(tree), self_(::getpid()), since_(tree.since) {
   if (since_ == 0 && tree.group != 0) {
-    const Room room;
+    const ReservedDescriptors room;
     if (const auto leader = read_process_stat(tree.group)) since_ = leader->start;
   }
   if (extent == Extent::all) {
@@ -138,7 +138,7 @@ Search::Search(const Tree& tree, Extent extent)
 }
 
 void Search::look_at_all() {
-  const Room room;
+  const ReservedDescriptors room;
   const NumberedFiles processes("/proc");
   const int proc = processes.fd();
   while (const auto pid = processes.next()) {
@@ -166,7 +166,7 @@ void Search::look_at_all() {
 // A process whose parent ends between the listing of /proc and the look at that parent cannot be
 // traced back to the command. Whatever is left of it has become a child of rlock by now.
 void Search::look_at_children() {
-  const Room room;
+  const ReservedDescriptors room;
   // No other before the newest is killed: it may live for a moment only.
   const bool could_look = visit_children(tree_.root, [this](pid_t pid) {
     const Process* before = find(pid);
@@ -183,7 +183,7 @@ void Search::look_at_children() {
 
 void Search::chase_newest_child() {
   is_complete_ = false;
-  const Room room;
+  const ReservedDescriptors room;
   pid_t last = 0;
   for (int tries = 0; tries < k_most_tries && !late_; ++tries) {
     pid_t dead = 0;
@@ -253,7 +253,7 @@ void Search::add(Process& first, const std::vector<Process*>& by_parent) {
 }
 
 std::optional<std::vector<ProcessStat>> find_children() {
-  const Room room;
+  const ReservedDescriptors room;
   std::vector<ProcessStat> children;
   errno = 0;
   const bool could_look = visit_children(::getpid(), [&](pid_t pid) {

@@ -34,7 +34,7 @@ class Search {
 
   // `newest`: only the newest living child of the tree's root, in the time that its children take.
   enum class Extent { all, newest };
-  explicit Search(const Tree& tree, Extent extent = Extent::all);
+  explicit Search(const CommandProcesses& tree, Extent extent = Extent::all);
 
   // Returns false if the search may have missed a process of the tree. Either the machine lacked
   // what the search needs, such as descriptors. Or the tree's root got a child during the search.
@@ -68,7 +68,7 @@ class Search {
   void chase_newest_child();
   void note_failure();
 
-  const Tree& tree_;
+  const CommandProcesses& tree_;
   pid_t self_;
   std::uint64_t since_;              // the command's start, or 0: unknown
   std::vector<Process> all_;         // sorted by their numbers

@@ -98,7 +98,7 @@ class Supervisor {
   Options options_;
   Terminal terminal_;
   Alarm alarm_;
-  Tree tree_;
+  CommandProcesses tree_;
   pid_t child_ = 0;
   std::optional<int> wait_status_;
   std::optional<Resumption> resumption_;

@@ -35,53 +35,53 @@ void check_slots(const ScriptCall& call) {
 
 }  // namespace
 
-Patience ClientOptions::patience(TimePoint latest) const {
+Deadline ClientOptions::deadline(TimePoint latest) const {
   const TimePoint now = BootClock::now();
   const TimePoint usual = after(now, timeout);
   if (usual <= latest) return {usual, wake_fd, timeout, timeout_from};
   return {latest, wake_fd, std::chrono::ceil<Milliseconds>(latest - now)};
 }
 
-Client::Client(ClientOptions options) : options_(std::move(options)), links_(options_) {}
+Client::Client(ClientOptions options) : options_(std::move(options)), pool_(options_) {}
 
 template <typename Action>
-auto Client::with_retries(int slot, Action action, int* unanswered, const Patience& patience) {
-  const TimePoint deadline = patience.deadline;
+auto Client::with_retries(int slot, Action action, int* unanswered, const Deadline& deadline) {
+  const TimePoint end = deadline.when;
   int redirections = 0;
   turned_away_.clear();
   std::exception_ptr failure;  // of the last try: it says more than that time has passed
   // The process may have been stopped since it last looked at the clock, in a pause say.
   const auto check_time = [&] {
-    if (BootClock::now() < deadline) return;
+    if (BootClock::now() < end) return;
     if (!turned_away_.empty()) refuse(turned_away_);
     if (failure) std::rethrow_exception(failure);
-    throw Unavailable("no answer from redis at " + links_.display() + " " + in_time(patience));
+    throw Unavailable("no answer from redis at " + pool_.display() + " " + in_time(deadline));
   };
   while (true) {
     bool is_sent = false;
     const TimePoint begun = BootClock::now();
     try {
       check_time();
-      Connection& connection = links_.open(slot, patience);
+      Connection& connection = pool_.open(slot, deadline);
       check_time();
       is_sent = true;
-      links_.begin();
+      pool_.begin();
       if (meanwhile_) connection.set_meanwhile(std::exchange(meanwhile_, nullptr));
       auto answer = action(connection);
-      links_.end();
+      pool_.end();
       if (answer) return std::move(*answer);
-      if (links_.is_redirected() && ++redirections <= k_most_redirections) continue;
+      if (pool_.is_redirected() && ++redirections <= k_most_redirections) continue;
     } catch (const Unavailable&) {
       if (is_sent && unanswered != nullptr) ++*unanswered;
       const TimePoint now = BootClock::now();
       // Before the deadline it is the connection that broke: nothing can be sent after it there.
       // But that another node of a cluster cannot be reached says nothing of it.
-      if (now < deadline && (is_sent || !links_.is_cluster())) links_.drop_broken();
-      const bool is_short = after(begun, k_fair_try) > deadline;
+      if (now < end && (is_sent || !pool_.is_cluster())) pool_.drop_broken();
+      const bool is_short = after(begun, k_fair_try) > end;
       // What the sentinels say tells more than the refusal of a server.
       if (options_.endpoint.transport == Endpoint::Transport::sentinel) turned_away_.clear();
       // Where a connection once was, one that breaks or is refused may be a restart: try again.
-      if (!links_.has_been_there() || after(now, k_pause_before_retry) >= deadline) {
+      if (!pool_.has_been_there() || after(now, k_pause_before_retry) >= end) {
         if (!turned_away_.empty()) refuse(turned_away_);  // and that was why time ran out
         if (is_short && failure) std::rethrow_exception(failure);
         throw;
@@ -89,8 +89,8 @@ auto Client::with_retries(int slot, Action action, int* unanswered, const Patien
       failure = std::current_exception();
     } catch (const ServerError& error) {
       // A server that is BUSY or LOADING refuses SELECT, too.
-      const bool is_late = after(BootClock::now(), k_pause_before_retry) >= deadline;
-      if (links_.is_cluster() || is_late || !links_.is_turned_away(error.code())) throw;
+      const bool is_late = after(BootClock::now(), k_pause_before_retry) >= end;
+      if (pool_.is_cluster() || is_late || !pool_.is_turned_away(error.code())) throw;
       failure = std::current_exception();
     } catch (const Interrupted&) {
       if (is_sent && unanswered != nullptr) ++*unanswered;
@@ -106,7 +106,7 @@ auto Client::with_retries(int slot, Action action, int* unanswered, const Patien
 // Returns whether the server did not carry out the request that got this reply, and time is left to
 // send it again, to another node or later.
 bool Client::is_to_be_made_again(const Reply& reply, TimePoint deadline) {
-  if (!reply.is_error() || !links_.is_turned_away(reply.text) ||
+  if (!reply.is_error() || !pool_.is_turned_away(reply.text) ||
       after(BootClock::now(), k_pause_before_retry) >= deadline) {
     return false;
   }
@@ -115,10 +115,10 @@ bool Client::is_to_be_made_again(const Reply& reply, TimePoint deadline) {
 }
 
 void Client::refuse(const std::string& error) const {
-  if (!links_.is_cluster() || !Links::is_about_slot(error)) {
-    throw ServerError(links_.display(), error);
+  if (!pool_.is_cluster() || !ConnectionPool::is_about_slot(error)) {
+    throw ServerError(pool_.display(), error);
   }
-  throw Unavailable(links_.display() + ": a slot is being moved, or its master is away (" +
+  throw Unavailable(pool_.display() + ": a slot is being moved, or its master is away (" +
                     escape_for_terminal(error) + ")");
 }
 
@@ -126,36 +126,36 @@ void Client::refuse(const std::string& error) const {
 // one of them. It also learns whether keys may still be on their way to this node.
 ScriptCall Client::complete(const ScriptCall& call) const {
   ScriptCall whole = call;
-  if (links_.is_cluster() && call.script.voice == Script::Voice::publishes) {
-    whole.args.emplace_back(links_.is_asking() ? "asking" : "sharded");
+  if (pool_.is_cluster() && call.script.voice == Script::Voice::publishes) {
+    whole.args.emplace_back(pool_.is_asking() ? "asking" : "sharded");
   }
   return whole;
 }
 
-Reply Client::run(const ScriptCall& call, int* unanswered, TimePoint deadline) {
-  if (links_.is_cluster()) check_slots(call);
-  const Patience patience = options_.patience(deadline);
+Reply Client::run(const ScriptCall& call, int* unanswered, TimePoint latest) {
+  if (pool_.is_cluster()) check_slots(call);
+  const Deadline deadline = options_.deadline(latest);
   const auto action = [&](Connection& connection) -> std::optional<Reply> {
-    Reply reply = run_script(connection, complete(call), patience, links_.is_asking());
-    if (is_to_be_made_again(reply, patience.deadline)) return std::nullopt;
+    Reply reply = run_script(connection, complete(call), deadline, pool_.is_asking());
+    if (is_to_be_made_again(reply, deadline.when)) return std::nullopt;
     return reply;
   };
-  Reply reply = with_retries(slot_of_call(call), action, unanswered, patience);
+  Reply reply = with_retries(slot_of_call(call), action, unanswered, deadline);
   if (reply.is_error()) refuse(reply.text);  // or no time was left to send it again
   return reply;
 }
 
 void Client::connect() {
-  if (links_.has_been_there()) return;
-  links_.open(0, options_.patience());
+  if (pool_.has_been_there()) return;
+  pool_.open(0, options_.deadline());
 }
 
 std::vector<Reply> Client::run_all(const std::vector<ScriptCall>& calls) {
   std::vector<Reply> replies(calls.size());
   std::map<std::string, std::vector<std::size_t>> groups;
-  const Patience patience = options_.patience();
+  const Deadline deadline = options_.deadline();
   for (std::size_t i = 0; i < calls.size(); ++i) {
-    groups[links_.owner(slot_of_call(calls[i]), patience)].push_back(i);
+    groups[pool_.owner(slot_of_call(calls[i]), deadline)].push_back(i);
   }
   for (const auto& [node, which] : groups) run_some(calls, which, replies);
   return replies;
@@ -167,20 +167,21 @@ void Client::run_some(const std::vector<ScriptCall>& calls, const std::vector<st
   std::vector<ScriptCall> some;
   some.reserve(which.size());
   for (const std::size_t i : which) some.push_back(calls[i]);
-  const Patience patience = options_.patience();
+  const Deadline deadline = options_.deadline();
   const auto action = [&](Connection& connection) -> std::optional<std::vector<Reply>> {
-    auto answers = run_scripts(connection, some, patience);
+    auto answers = run_scripts(connection, some, deadline);
     for (const Reply& reply : answers) {
-      if (Links::is_about_slot(reply.text)) continue;  // see below
-      if (is_to_be_made_again(reply, patience.deadline)) return std::nullopt;
+      if (ConnectionPool::is_about_slot(reply.text)) continue;  // see below
+      if (is_to_be_made_again(reply, deadline.when)) return std::nullopt;
     }
     return answers;
   };
-  std::vector<Reply> answers = with_retries(slot_of_call(some[0]), action, nullptr, patience);
+  std::vector<Reply> answers = with_retries(slot_of_call(some[0]), action, nullptr, deadline);
   for (std::size_t i = 0; i < which.size(); ++i) {
     Reply& reply = replies[which[i]];
     reply = std::move(answers[i]);
-    if (!links_.is_cluster() || !reply.is_error() || !Links::is_about_slot(reply.text)) continue;
+    if (!pool_.is_cluster() || !reply.is_error() || !ConnectionPool::is_about_slot(reply.text))
+      continue;
     try {  // it has just moved, say
       reply = run(some[i]);
     } catch (const ServerError&) {  // then that answer stands
@@ -191,48 +192,48 @@ void Client::run_some(const std::vector<ScriptCall>& calls, const std::vector<st
 }
 
 Reply Client::command(const Args& args, std::string_view key) {
-  const Patience patience = options_.patience();
+  const Deadline deadline = options_.deadline();
   const auto action = [&](Connection& connection) -> std::optional<Reply> {
-    if (links_.is_asking()) connection.send({"ASKING"}, patience);
-    Reply reply = connection.command(args, patience);
-    if (is_to_be_made_again(reply, patience.deadline)) return std::nullopt;
+    if (pool_.is_asking()) connection.send({"ASKING"}, deadline);
+    Reply reply = connection.command(args, deadline);
+    if (is_to_be_made_again(reply, deadline.when)) return std::nullopt;
     return reply;
   };
-  return with_retries(slot_of(key), action, nullptr, patience);
+  return with_retries(slot_of(key), action, nullptr, deadline);
 }
 
 std::vector<Reply> Client::commands(const std::vector<Args>& requests, std::string_view key) {
-  const Patience patience = options_.patience();
+  const Deadline deadline = options_.deadline();
   const auto action = [&](Connection& connection) -> std::optional<std::vector<Reply>> {
-    auto replies = connection.commands(requests, patience);
+    auto replies = connection.commands(requests, deadline);
     for (const Reply& reply : replies) {
       // ASKING goes before one command, not before several.
       if (reply.text.starts_with("ASK ")) continue;
-      if (is_to_be_made_again(reply, patience.deadline)) return std::nullopt;
+      if (is_to_be_made_again(reply, deadline.when)) return std::nullopt;
     }
     return replies;
   };
-  return with_retries(slot_of(key), action, nullptr, patience);
+  return with_retries(slot_of(key), action, nullptr, deadline);
 }
 
 std::int64_t Client::wait_for_replicas(int count, Milliseconds bound) {
-  Connection* const connection = links_.last();
-  if (connection == nullptr || links_.reply_pending()) return 0;
+  Connection* const connection = pool_.last();
+  if (connection == nullptr || pool_.reply_pending()) return 0;
   const TimePoint deadline = after(after(BootClock::now(), bound), options_.timeout);
-  links_.begin();
+  pool_.begin();
   const Reply reply =
       connection->command({"WAIT", std::to_string(count), std::to_string(bound.count())},
-                          Patience{deadline, options_.wake_fd});
-  links_.end();
-  if (reply.is_error()) throw ServerError(links_.display(), reply.text);
+                          Deadline{deadline, options_.wake_fd});
+  pool_.end();
+  if (reply.is_error()) throw ServerError(pool_.display(), reply.text);
   return reply.as_integer();
 }
 
 template <typename Action>
 bool Client::best_effort(Milliseconds bound, Action action) noexcept {
-  if (links_.last() == nullptr) return false;
+  if (pool_.last() == nullptr) return false;
   try {
-    action(*links_.last(), Patience{after(BootClock::now(), bound)});
+    action(*pool_.last(), Deadline{after(BootClock::now(), bound)});
     return true;
   } catch (const std::exception&) {
     return false;
@@ -240,24 +241,24 @@ bool Client::best_effort(Milliseconds bound, Action action) noexcept {
 }
 
 void Client::close_gently(Milliseconds bound) noexcept {
-  if (links_.last() == nullptr) return;
+  if (pool_.last() == nullptr) return;
   best_effort(
-      bound, [](Connection& connection, const Patience& patience) { connection.finish(patience); });
-  links_.close();
+      bound, [](Connection& connection, const Deadline& deadline) { connection.finish(deadline); });
+  pool_.close();
 }
 
 bool Client::send_pipelined(const ScriptCall& call) noexcept {
-  return best_effort(k_courtesy, [&](Connection& connection, const Patience& patience) {
-    send_script(connection, complete(call), patience);
+  return best_effort(k_courtesy, [&](Connection& connection, const Deadline& deadline) {
+    send_script(connection, complete(call), deadline);
   });
 }
 
 bool Client::send_pipelined(const Args& args) noexcept {
-  return best_effort(k_courtesy, [&](Connection& connection, const Patience& patience) {
-    connection.send(args, patience);
+  return best_effort(k_courtesy, [&](Connection& connection, const Deadline& deadline) {
+    connection.send(args, deadline);
   });
 }
 
-std::vector<Endpoint> Client::find_masters() { return links_.masters(options_.patience()); }
+std::vector<Endpoint> Client::find_masters() { return pool_.masters(options_.deadline()); }
 
 }  // namespace rlock::redis

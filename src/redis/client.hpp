@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "redis/connection.hpp"
-#include "redis/links.hpp"
+#include "redis/connection_pool.hpp"
 #include "redis/script.hpp"
 
 namespace rlock::redis {
@@ -18,11 +18,11 @@ namespace rlock::redis {
 // How to talk to the server.
 struct ClientOptions : ConnectionOptions {
   Milliseconds timeout{3000};     // for connecting and one request together
-  const char* timeout_from = "";  // as Patience::from
+  const char* timeout_from = "";  // as Deadline::from
   int wake_fd = -1;               // if readable: stop waiting, throw Interrupted
 
-  // Returns the patience of a request that starts now. It ends at `latest` at the latest.
-  [[nodiscard]] Patience patience(TimePoint latest = TimePoint::max()) const;
+  // Returns the deadline of a request that starts now. It ends at `latest` at the latest.
+  [[nodiscard]] Deadline deadline(TimePoint latest = TimePoint::max()) const;
 };
 
 // How long a cached answer about the current master stays valid. So a usual request asks once.
@@ -35,13 +35,12 @@ class Client {
 
   // Runs a script and returns its reply. If the connection breaks, or the server cannot carry out
   // the request now (READONLY, BUSY, for example), the request is sent again on a new connection,
-  // so the script must bear being sent again. Nothing is sent after `deadline`, or after the
+  // so the script must bear being sent again. Nothing is sent after `latest`, or after the
   // client's timeout, even if the process was stopped. In a cluster, the request goes to the node
   // of the first key. With sentinels, it goes to the master. `unanswered`, if given, counts the
   // requests that were sent and got no answer. Throws Unavailable, ServerError, ProtocolError,
   // Interrupted, and Error (usage) if the keys lie in several slots of a cluster.
-  Reply run(const ScriptCall& call, int* unanswered = nullptr,
-            TimePoint deadline = TimePoint::max());
+  Reply run(const ScriptCall& call, int* unanswered = nullptr, TimePoint latest = TimePoint::max());
 
   // Runs scripts that only read, in one round trip. Each reply has the client's timeout. Returns
   // the replies in order. They may be errors. In a cluster, each node takes a round trip of its
@@ -56,20 +55,20 @@ class Client {
   // them may be sent again together. Returns the replies in order.
   std::vector<Reply> commands(const std::vector<Args>& requests, std::string_view key = "");
 
-  [[nodiscard]] bool is_cluster() const noexcept { return links_.is_cluster(); }
+  [[nodiscard]] bool is_cluster() const noexcept { return pool_.is_cluster(); }
   // Returns how many connections were opened so far. It changes when another server answers now.
-  [[nodiscard]] int opened() const noexcept { return links_.opened(); }
+  [[nodiscard]] int opened() const noexcept { return pool_.opened(); }
   // Returns the node of a cluster that keeps `key`, and "" for other servers. Throws as `command`.
   [[nodiscard]] std::string node_of(std::string_view key) {
-    return links_.owner(slot_of(key), options_.patience());
+    return pool_.owner(slot_of(key), options_.deadline());
   }
 
   // Connects, if there is no connection yet. Throws as `command`.
   void connect();
 
-  // As Links::confirm_master, for the slot of `key`. The answer must come by `deadline`.
+  // As ConnectionPool::confirm_master, for the slot of `key`. The answer must come by `deadline`.
   bool confirm_master(std::string_view key, Milliseconds age, TimePoint deadline) {
-    return links_.confirm_master(slot_of(key), age, {deadline, options_.wake_fd});
+    return pool_.confirm_master(slot_of(key), age, {deadline, options_.wake_fd});
   }
 
   // As Connection::set_meanwhile, for the next `run` or `command`.
@@ -82,7 +81,7 @@ class Client {
 
   // Returns whether the last request has no answer yet, and its connection is still open.
   [[nodiscard]] bool awaits_answer() noexcept {
-    return links_.last() != nullptr && links_.reply_pending();
+    return pool_.last() != nullptr && pool_.reply_pending();
   }
 
   // Waits until `count` replicas have what the last request wrote, at most for `bound`. Returns how
@@ -94,7 +93,7 @@ class Client {
   void close_gently(Milliseconds bound) noexcept;
 
   // Closes all connections. The next request opens a new one.
-  void disconnect() noexcept { links_.close(); }
+  void disconnect() noexcept { pool_.close(); }
 
   // Returns the servers that keep data, each as a single server: the masters of a cluster, the
   // master that sentinels name, or the one server. Throws as `command`.
@@ -110,7 +109,7 @@ class Client {
   // Calls `action` with a connection to the node of `slot`. If the connection breaks, calls it
   // again with a new one, until it returns something.
   template <typename Action>
-  auto with_retries(int slot, Action action, int* unanswered, const Patience& patience);
+  auto with_retries(int slot, Action action, int* unanswered, const Deadline& deadline);
   [[nodiscard]] bool is_to_be_made_again(const Reply& reply, TimePoint deadline);
   [[noreturn]] void refuse(const std::string& error) const;
   [[nodiscard]] ScriptCall complete(const ScriptCall& call) const;
@@ -120,7 +119,7 @@ class Client {
   bool best_effort(Milliseconds bound, Action action) noexcept;
 
   ClientOptions options_;
-  Links links_;
+  ConnectionPool pool_;
   std::function<void()> meanwhile_;
   std::string turned_away_;  // the error for which the present request is sent again, or empty
 };

@@ -20,9 +20,9 @@ struct View {
 };
 
 View connect_and_ask(const ConnectionOptions& options, const HostAndPort& node,
-                     const Patience& patience) {
-  View view{connect_node(options, node, patience), {}};
-  const Reply reply = view.connection->command({"CLUSTER", "SLOTS"}, patience);
+                     const Deadline& deadline) {
+  View view{connect_node(options, node, deadline), {}};
+  const Reply reply = view.connection->command({"CLUSTER", "SLOTS"}, deadline);
   if (reply.is_error()) {
     const std::string url = options.endpoint.of(node).display();
     if (!reply.text.starts_with("ERR This instance has cluster support disabled")) {
@@ -37,23 +37,23 @@ View connect_and_ask(const ConnectionOptions& options, const HostAndPort& node,
 
 }  // namespace
 
-HostAndPort Cluster::owner(int slot, const Patience& patience) {
-  if (!is_known_) ask(patience);
+HostAndPort Cluster::owner(int slot, const Deadline& deadline) {
+  if (!is_known_) ask(deadline);
   // Who is asked about a slot that nobody owns answers CLUSTERDOWN.
   return slots_.owner(slot).value_or(asked_);
 }
 
 bool Cluster::is_owner(const HostAndPort& node, int slot, Milliseconds age,
-                       const Patience& patience) {
+                       const Deadline& deadline) {
   if (BootClock::now() >= after(asked_at_, age)) {
-    ask(patience, node);
+    ask(deadline, node);
     connection_.reset();
   }
-  return owner(slot, patience) == node;
+  return owner(slot, deadline) == node;
 }
 
-std::vector<HostAndPort> Cluster::masters(const Patience& patience) {
-  if (!is_known_) ask(patience);
+std::vector<HostAndPort> Cluster::masters(const Deadline& deadline) {
+  if (!is_known_) ask(deadline);
   return slots_.masters();
 }
 
@@ -71,11 +71,11 @@ std::vector<HostAndPort> Cluster::candidates(const HostAndPort& beside) {
   return nodes;
 }
 
-void Cluster::ask(const Patience& patience, const HostAndPort& beside) {
+void Cluster::ask(const Deadline& deadline, const HostAndPort& beside) {
   const TimePoint now = BootClock::now();
-  Survey<View> survey(std::bind_front(connect_and_ask, options_), patience);
+  Survey<View> survey(std::bind_front(connect_and_ask, options_), deadline);
   std::exception_ptr refusal;
-  std::string why = " " + in_time(patience);
+  std::string why = " " + in_time(deadline);
   const auto accept = [&](std::optional<Survey<View>::Result> result) {
     if (!result) return false;
     if (result->silence) why = ": " + *result->silence;
@@ -97,8 +97,8 @@ void Cluster::ask(const Patience& patience, const HostAndPort& beside) {
     survey.ask(node);
     if (accept(survey.next(after(BootClock::now(), k_next_node)))) return;
   }
-  while (survey.pending() > 0 && BootClock::now() < patience.deadline) {
-    if (accept(survey.next(patience.deadline))) return;
+  while (survey.pending() > 0 && BootClock::now() < deadline.when) {
+    if (accept(survey.next(deadline.when))) return;
   }
   if (refusal) std::rethrow_exception(refusal);
   throw Unavailable(options_.endpoint.display() + ": no node answers" + why);

@@ -18,15 +18,15 @@ class Cluster {
   // Asks the nodes if nothing is known yet, or after `doubt`.
   // Throws Unavailable if no node can be reached, Error (config) if the nodes belong to no cluster,
   // ServerError, ProtocolError, Interrupted.
-  [[nodiscard]] HostAndPort owner(int slot, const Patience& patience);
+  [[nodiscard]] HostAndPort owner(int slot, const Deadline& deadline);
 
   // Returns all masters that own slots. Throws as `owner`.
-  [[nodiscard]] std::vector<HostAndPort> masters(const Patience& patience);
+  [[nodiscard]] std::vector<HostAndPort> masters(const Deadline& deadline);
 
   // Returns whether `node` is the master of a slot. Asks another node, unless one was asked within
   // `age`: a deposed master does not know it yet. Throws as `owner`.
   [[nodiscard]] bool is_owner(const HostAndPort& node, int slot, Milliseconds age,
-                              const Patience& patience);
+                              const Deadline& deadline);
 
   // Notes the new node of a slot, which MOVED has named.
   void learn(const Redirect& moved) { slots_.move(moved.slot, moved.node); }
@@ -38,7 +38,7 @@ class Cluster {
   [[nodiscard]] std::unique_ptr<Connection> take_connection(const HostAndPort& node);
 
  private:
-  void ask(const Patience& patience, const HostAndPort& beside = {});
+  void ask(const Deadline& deadline, const HostAndPort& beside = {});
   [[nodiscard]] std::vector<HostAndPort> candidates(const HostAndPort& beside);
 
   ConnectionOptions options_;

@@ -18,19 +18,19 @@ std::string format(const Args& args) {
   return request;
 }
 
-Fd connect_socket(const Endpoint& endpoint, const Patience& patience) {
+Fd connect_socket(const Endpoint& endpoint, const Deadline& deadline) {
   using enum Endpoint::Transport;
-  if (endpoint.transport == unix_socket) return connect_unix(endpoint.path, patience);
-  if (endpoint.transport == local) return connect_local(endpoint.path, patience);
-  if (endpoint.transport == tcp) return connect_tcp(endpoint, patience);
+  if (endpoint.transport == unix_socket) return connect_unix(endpoint.path, deadline);
+  if (endpoint.transport == local) return connect_local(endpoint.path, deadline);
+  if (endpoint.transport == tcp) return connect_tcp(endpoint, deadline);
   throw Error(ExitStatus::internal, endpoint.display() + ": not a single server");
 }
 
-std::unique_ptr<Stream> connect(const Endpoint& endpoint, const Patience& patience) {
+std::unique_ptr<Stream> connect(const Endpoint& endpoint, const Deadline& deadline) {
   try {
-    if (endpoint.transport == Endpoint::Transport::tls) return connect_tls(endpoint, patience);
+    if (endpoint.transport == Endpoint::Transport::tls) return connect_tls(endpoint, deadline);
     const bool is_tcp = endpoint.transport == Endpoint::Transport::tcp;
-    return plain_stream(connect_socket(endpoint, patience), endpoint.display(),
+    return plain_stream(connect_socket(endpoint, deadline), endpoint.display(),
                         is_tcp ? " (if that port expects TLS, use rediss://)" : "");
   } catch (const Unavailable& error) {
     throw Unavailable("cannot reach redis at " + endpoint.display() + ": " + error.what() +
@@ -59,17 +59,17 @@ std::string without(const std::string& password, std::string error) {
 
 }  // namespace
 
-Connection::Connection(const ConnectionOptions& options, const Patience& patience)
+Connection::Connection(const ConnectionOptions& options, const Deadline& deadline)
     : server_(options.endpoint.display()),
-      stream_(connect(options.endpoint, patience)),
+      stream_(connect(options.endpoint, deadline)),
       parser_(options.reply_limit) {
-  authenticate(options.endpoint, patience);
+  authenticate(options.endpoint, deadline);
   // Nobody waits for the answer: an ACL may forbid it, and the name is a courtesy.
   unsent_ = format({"CLIENT", "SETNAME", options.name});
   ++unwanted_;
 }
 
-void Connection::authenticate(const Endpoint& endpoint, const Patience& patience) {
+void Connection::authenticate(const Endpoint& endpoint, const Deadline& deadline) {
   const Credentials& who = endpoint.credentials;
   std::string request;
   std::size_t replies = 0;
@@ -84,43 +84,43 @@ void Connection::authenticate(const Endpoint& endpoint, const Patience& patience
   }
   // rlock must wait here. A command that is sent after a failed AUTH or SELECT would run as
   // another user or in another database.
-  if (replies > 0) write(request, patience);
+  if (replies > 0) write(request, deadline);
   for (; replies > 0; --replies) {
-    const Reply reply = receive(patience);
+    const Reply reply = receive(deadline);
     if (reply.is_error()) throw ServerError(server_, without(who.password, reply.text));
   }
 }
 
-Reply Connection::command(const Args& args, const Patience& patience) {
-  write(format(args), patience);
+Reply Connection::command(const Args& args, const Deadline& deadline) {
+  write(format(args), deadline);
   if (meanwhile_) std::exchange(meanwhile_, nullptr)();
-  skip_unwanted(patience);
-  return receive(patience);
+  skip_unwanted(deadline);
+  return receive(deadline);
 }
 
-std::vector<Reply> Connection::commands(const std::vector<Args>& requests, const Patience& each) {
-  const auto patience = [&] { return again(each); };
+std::vector<Reply> Connection::commands(const std::vector<Args>& requests, const Deadline& each) {
+  const auto deadline = [&] { return again(each); };
   std::string bytes;
   for (const Args& request : requests) bytes += format(request);
-  write(bytes, patience());
-  skip_unwanted(patience());
+  write(bytes, deadline());
+  skip_unwanted(deadline());
   std::vector<Reply> replies;
-  while (replies.size() < requests.size()) replies.push_back(receive(patience()));
+  while (replies.size() < requests.size()) replies.push_back(receive(deadline()));
   return replies;
 }
 
-void Connection::send(const Args& args, const Patience& patience) {
-  write(format(args), patience);
+void Connection::send(const Args& args, const Deadline& deadline) {
+  write(format(args), deadline);
   ++unwanted_;
 }
 
-void Connection::finish(const Patience& patience) {
+void Connection::finish(const Deadline& deadline) {
   for (Stream::Step step; (step = stream_->end()).wait_for != 0;) {
-    if (!wait_for(stream_->fd(), step.wait_for, patience)) return;
+    if (!wait_for(stream_->fd(), step.wait_for, deadline)) return;
   }
   while (true) {
     const short events = read_some();
-    if (events != 0 && !wait_for(stream_->fd(), events, patience)) return;
+    if (events != 0 && !wait_for(stream_->fd(), events, deadline)) return;
   }
 }
 
@@ -135,37 +135,37 @@ std::optional<Reply> Connection::try_receive(int& reads) {
   }
 }
 
-void Connection::skip_unwanted(const Patience& patience) {
+void Connection::skip_unwanted(const Deadline& deadline) {
   for (; unwanted_ > 0; --unwanted_) {
-    const Reply reply = receive(patience);
+    const Reply reply = receive(deadline);
     if (is_refusal(reply)) throw ServerError(server_, reply.text);
   }
 }
 
-Reply Connection::receive(const Patience& patience) {
+Reply Connection::receive(const Deadline& deadline) {
   short events = POLLIN;
   while (true) {
     if (auto reply = next_reply()) return std::move(*reply);
-    if (!stream_->has_read_ahead() && !wait_for(stream_->fd(), events, patience)) {
-      throw Unavailable("no answer from redis at " + server_ + " " + in_time(patience));
+    if (!stream_->has_read_ahead() && !wait_for(stream_->fd(), events, deadline)) {
+      throw Unavailable("no answer from redis at " + server_ + " " + in_time(deadline));
     }
     events = read_some();
     if (events == 0) events = POLLIN;
   }
 }
 
-void Connection::write(std::string_view bytes, const Patience& patience) {
+void Connection::write(std::string_view bytes, const Deadline& deadline) {
   std::string together;
   if (!unsent_.empty()) bytes = together = unsent_ + std::string(bytes);
   while (!bytes.empty()) {
     // No byte goes out late: the last one is what has a request carried out.
-    if (BootClock::now() >= patience.deadline) {
-      throw Unavailable("redis at " + server_ + " does not accept a request " + in_time(patience));
+    if (BootClock::now() >= deadline.when) {
+      throw Unavailable("redis at " + server_ + " does not accept a request " + in_time(deadline));
     }
     const Stream::Step step = stream_->write(bytes);
     bytes.remove_prefix(step.bytes);
     if (step.bytes > 0) unsent_.clear();
-    if (step.wait_for != 0) static_cast<void>(wait_for(stream_->fd(), step.wait_for, patience));
+    if (step.wait_for != 0) static_cast<void>(wait_for(stream_->fd(), step.wait_for, deadline));
   }
 }
 
@@ -202,9 +202,9 @@ void Connection::refuse(const ProtocolError& error) const {
 }
 
 std::unique_ptr<Connection> connect_node(const ConnectionOptions& options, const HostAndPort& node,
-                                         const Patience& patience) {
+                                         const Deadline& deadline) {
   return std::make_unique<Connection>(
-      ConnectionOptions{options.endpoint.of(node), options.name, options.reply_limit}, patience);
+      ConnectionOptions{options.endpoint.of(node), options.name, options.reply_limit}, deadline);
 }
 
 }  // namespace rlock::redis

@@ -33,11 +33,11 @@ class Connection {
  public:
   // Connects to a single server, authenticates and selects the database.
   // Throws Unavailable, ServerError, ProtocolError, Interrupted.
-  Connection(const ConnectionOptions& options, const Patience& patience);
+  Connection(const ConnectionOptions& options, const Deadline& deadline);
 
   // Sends a request, no byte of it after the deadline. Returns its reply, which may be an error.
   // Throws Unavailable, ProtocolError, Interrupted. After that, only `send` may be called.
-  [[nodiscard]] Reply command(const Args& args, const Patience& patience);
+  [[nodiscard]] Reply command(const Args& args, const Deadline& deadline);
 
   // When `command` has sent its next request, it calls `action`: for what can be done while the
   // server works. If the request cannot be sent, nobody calls `action`, which must not throw.
@@ -46,14 +46,14 @@ class Connection {
   // Sends all requests, and returns their replies. Each has the span of `each`. Throws as
   // `command`.
   [[nodiscard]] std::vector<Reply> commands(const std::vector<Args>& requests,
-                                            const Patience& each);
+                                            const Deadline& each);
 
   // Sends a request. Its reply will be ignored. Throws Unavailable, Interrupted.
-  void send(const Args& args, const Patience& patience);
+  void send(const Args& args, const Deadline& deadline);
 
   // Tells the server that no request follows, and waits until the server has closed its side.
   // Throws Unavailable, Interrupted.
-  void finish(const Patience& patience);
+  void finish(const Deadline& deadline);
 
   // Closes the connection so that the kernel throws away what it has not delivered yet (TCP). So
   // the server does not carry out a request late that nobody waits for. Must be the last call.
@@ -72,10 +72,10 @@ class Connection {
   [[nodiscard]] int fd() const noexcept { return stream_->fd(); }
 
  private:
-  void authenticate(const Endpoint& endpoint, const Patience& patience);
-  void write(std::string_view bytes, const Patience& patience);
-  void skip_unwanted(const Patience& patience);
-  [[nodiscard]] Reply receive(const Patience& patience);
+  void authenticate(const Endpoint& endpoint, const Deadline& deadline);
+  void write(std::string_view bytes, const Deadline& deadline);
+  void skip_unwanted(const Deadline& deadline);
+  [[nodiscard]] Reply receive(const Deadline& deadline);
   short read_some();
   [[nodiscard]] std::optional<Reply> next_reply();
   [[noreturn]] void refuse(const ProtocolError& error) const;
@@ -96,6 +96,6 @@ class Connection {
 // Connects to one server of the group or cluster of `options`. Throws as Connection.
 [[nodiscard]] std::unique_ptr<Connection> connect_node(const ConnectionOptions& options,
                                                        const HostAndPort& node,
-                                                       const Patience& patience);
+                                                       const Deadline& deadline);
 
 }  // namespace rlock::redis

@@ -287,7 +287,7 @@ std::string end_removed(const std::string& directory) {
 }
 
 // Starts a server, and connects as soon as it accepts connections.
-Fd start_and_connect(const std::string& directory, const Patience& patience) {
+Fd start_and_connect(const std::string& directory, const Deadline& deadline) {
   // A refusal leaves no directory behind.
   if (::access(directory.c_str(), F_OK) != 0) end_removed(directory);
   std::string obstacle;
@@ -309,14 +309,14 @@ Fd start_and_connect(const std::string& directory, const Patience& patience) {
       obstacle = end_abandoned(directory, suspect);
       next_look = after(BootClock::now(), k_between_looks);
     }
-    pause({std::min(after(BootClock::now(), wait), patience.deadline), patience.wake_fd});
+    pause({std::min(after(BootClock::now(), wait), deadline.when), deadline.cancel_fd});
     try {
-      return connect_unix(socket_in(directory), patience);
+      return connect_unix(socket_in(directory), deadline);
     } catch (const Unavailable&) {  // not yet
     }
-    if (BootClock::now() < patience.deadline) continue;
+    if (BootClock::now() < deadline.when) continue;
     throw Unavailable(obstacle.empty()
-                          ? "the server does not start " + in_time(patience) + ": see " +
+                          ? "the server does not start " + in_time(deadline) + ": see " +
                                 escape_for_terminal(directory) + "/server.log"
                           : obstacle);
   }
@@ -324,17 +324,17 @@ Fd start_and_connect(const std::string& directory, const Patience& patience) {
 
 }  // namespace
 
-Fd connect_local(const std::string& directory, const Patience& patience) {
+Fd connect_local(const std::string& directory, const Deadline& deadline) {
   const std::string place = place_of(directory);
   if (socket_in(place).size() >= sizeof(sockaddr_un::sun_path)) {
     refuse(place, "the path is too long for a socket");
   }
   try {
-    return connect_unix(local_socket(directory), patience);
+    return connect_unix(local_socket(directory), deadline);
   } catch (const Error&) {
-    if (BootClock::now() >= patience.deadline) throw;
+    if (BootClock::now() >= deadline.when) throw;
   }
-  return start_and_connect(place, patience);
+  return start_and_connect(place, deadline);
 }
 
 std::string local_socket(const std::string& directory) {

@@ -14,7 +14,7 @@ namespace rlock::redis {
 // processes, and a run of exec around them (see process/descendants.hpp). A server whose socket was
 // removed is ended, and started again with its locks. Throws Error (config) if the directory is not
 // private, or another server has that path (see ServerProcess); Unavailable, Interrupted.
-[[nodiscard]] Fd connect_local(const std::string& directory, const Patience& patience);
+[[nodiscard]] Fd connect_local(const std::string& directory, const Deadline& deadline);
 
 // Returns the path of that server's socket. Starts no server, and does not check that one runs.
 // Throws Error (config) if the directory does not exist or is not private.

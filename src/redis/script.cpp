@@ -15,11 +15,11 @@ Args eval_args(std::string_view command, std::string_view which, const ScriptCal
 
 }  // namespace
 
-Reply run_script(Connection& connection, const ScriptCall& call, const Patience& patience,
+Reply run_script(Connection& connection, const ScriptCall& call, const Deadline& deadline,
                  bool is_asking) {
   const auto send = [&](std::string_view command, std::string_view which) {
-    if (is_asking) connection.send({"ASKING"}, patience);
-    return connection.command(eval_args(command, which, call), patience);
+    if (is_asking) connection.send({"ASKING"}, deadline);
+    return connection.command(eval_args(command, which, call), deadline);
   };
   const auto run = [&](std::string_view by_sha, std::string_view by_text) {
     Reply reply = send(by_sha, call.script.sha1);
@@ -40,7 +40,7 @@ Args script_command(std::string_view command, const ScriptCall& call) {
 }
 
 std::vector<Reply> run_scripts(Connection& connection, const std::vector<ScriptCall>& calls,
-                               const Patience& each) {
+                               const Deadline& each) {
   std::vector<Reply> replies(calls.size());
   std::vector<std::size_t> wanted(calls.size());
   std::iota(wanted.begin(), wanted.end(), 0);
@@ -71,8 +71,8 @@ std::vector<Reply> run_scripts(Connection& connection, const std::vector<ScriptC
   return replies;
 }
 
-void send_script(Connection& connection, const ScriptCall& call, const Patience& patience) {
-  connection.send(eval_args("EVAL", call.script.text, call), patience);
+void send_script(Connection& connection, const ScriptCall& call, const Deadline& deadline) {
+  connection.send(eval_args("EVAL", call.script.text, call), deadline);
 }
 
 }  // namespace rlock::redis

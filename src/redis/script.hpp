@@ -33,19 +33,19 @@ struct ScriptCall {
 // `is_asking`: ASKING must precede each request, because the slot is being moved to this node.
 // Returns the reply, which may be an error reply. Throws as Connection::command.
 [[nodiscard]] Reply run_script(Connection& connection, const ScriptCall& call,
-                               const Patience& patience, bool is_asking = false);
+                               const Deadline& deadline, bool is_asking = false);
 
 // Runs scripts that only read, in one round trip. Returns the replies in order. They may be errors.
 // Each has the span of `each`. Throws as Connection::command.
 [[nodiscard]] std::vector<Reply> run_scripts(Connection& connection,
                                              const std::vector<ScriptCall>& calls,
-                                             const Patience& each);
+                                             const Deadline& each);
 
 // Returns the words of a command such as EVALSHA, which names the script by its SHA1: views of
 // `call`.
 [[nodiscard]] Args script_command(std::string_view command, const ScriptCall& call);
 
 // Sends a script by its text and does not wait for the reply. Throws as Connection::send.
-void send_script(Connection& connection, const ScriptCall& call, const Patience& patience);
+void send_script(Connection& connection, const ScriptCall& call, const Deadline& deadline);
 
 }  // namespace rlock::redis

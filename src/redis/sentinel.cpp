@@ -38,16 +38,16 @@ bool is_same(const MasterAddress& one, const MasterAddress& other) {
 }
 
 Opinion ask_as(const ConnectionOptions& options, const HostAndPort& sentinel,
-               const Patience& patience) {
+               const Deadline& deadline) {
   ConnectionOptions sentinels = options;
   sentinels.endpoint.database = 0;
-  const auto connection = connect_node(sentinels, sentinel, patience);
+  const auto connection = connect_node(sentinels, sentinel, deadline);
   const std::string& name = options.endpoint.master;
   // The order matters during a failover. The result is at worst the new master with the old epoch,
   // never the old master with the new epoch.
-  const Reply details = connection->command({"SENTINEL", "MASTER", name}, patience);
+  const Reply details = connection->command({"SENTINEL", "MASTER", name}, deadline);
   const Reply address =
-      connection->command({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", name}, patience);
+      connection->command({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", name}, deadline);
   const std::string url = sentinels.endpoint.of(sentinel).display();
   if (address.is_error()) {
     if (!address.text.starts_with("ERR unknown command")) throw ServerError(url, address.text);
@@ -59,7 +59,7 @@ Opinion ask_as(const ConnectionOptions& options, const HostAndPort& sentinel,
   if (port.value_or(0) == 0) throw ProtocolError("a master without a port");
   Appointment said{{{parts[0].as_text(), *port}, {}}};
   try {  // one sentinel may name the host, and another its address
-    said.master.numbers = addresses_of(options.endpoint.of(said.master.node), patience);
+    said.master.numbers = addresses_of(options.endpoint.of(said.master.node), deadline);
   } catch (const Unavailable&) {  // then the name alone counts
   }
   for (std::size_t i = 0; i + 1 < details.items.size(); i += 2) {
@@ -71,15 +71,15 @@ Opinion ask_as(const ConnectionOptions& options, const HostAndPort& sentinel,
 
 // A sentinel need not have the servers' users: it gets a password only if it asks for one.
 Opinion ask(const ConnectionOptions& options, const HostAndPort& sentinel,
-            const Patience& patience) {
+            const Deadline& deadline) {
   ConnectionOptions anonymous = options;
   anonymous.endpoint.credentials = {};
   try {
-    return ask_as(anonymous, sentinel, patience);
+    return ask_as(anonymous, sentinel, deadline);
   } catch (const ServerError& error) {
     if (error.code() != "NOAUTH" || options.endpoint.credentials.password.empty()) throw;
   }
-  return ask_as(options, sentinel, patience);
+  return ask_as(options, sentinel, deadline);
 }
 
 // The answers of sentinels, by their addresses.
@@ -162,13 +162,13 @@ bool are_majority(std::size_t votes, std::size_t sentinels) { return votes > sen
 
 // Asks all sentinels, until a majority names the same master, or all have answered or failed. If a
 // majority has answered, or from `any_counts` on, does not wait long for the others.
-Answers ask_all(const ConnectionOptions& options, const Patience& patience, TimePoint any_counts) {
+Answers ask_all(const ConnectionOptions& options, const Deadline& deadline, TimePoint any_counts) {
   const std::size_t sentinels = options.endpoint.seeds.size();
-  Survey<Opinion> survey(std::bind_front(ask, options), patience);
+  Survey<Opinion> survey(std::bind_front(ask, options), deadline);
   Answers answers;
   answers.asked = BootClock::now();
   for (const HostAndPort& sentinel : options.endpoint.seeds) survey.ask(sentinel);
-  TimePoint until = patience.deadline;
+  TimePoint until = deadline.when;
   while (auto result = survey.next(until)) {
     if (result->silence) {
       if (!answers.silence) answers.silence = result->silence;
@@ -189,9 +189,9 @@ Answers ask_all(const ConnectionOptions& options, const Patience& patience, Time
 }
 
 // Returns where the sentinels say the master is, or nothing, and why, if that is not clear now.
-std::optional<MasterAddress> find_master(const ConnectionOptions& options, const Patience& patience,
+std::optional<MasterAddress> find_master(const ConnectionOptions& options, const Deadline& deadline,
                                          TimePoint any_counts, std::string& why) {
-  const Answers answers = ask_all(options, patience, any_counts);
+  const Answers answers = ask_all(options, deadline, any_counts);
   const std::string whole = options.endpoint.display();
   if (const Winner winner = count(answers.said); winner.appointment != nullptr) {
     const bool are_most = are_majority(winner.votes, options.endpoint.seeds.size());
@@ -222,20 +222,20 @@ std::optional<MasterAddress> find_master(const ConnectionOptions& options, const
     throw Unavailable(unknown + (all_answered ? " any more" : ", and some do not answer"));
   }
   throw Unavailable(whole + ": no sentinel answers" +
-                    (answers.silence ? ": " + *answers.silence : " " + in_time(patience)));
+                    (answers.silence ? ": " + *answers.silence : " " + in_time(deadline)));
 }
 
 }  // namespace
 
-Master connect_master(const ConnectionOptions& options, const Patience& patience) {
+Master connect_master(const ConnectionOptions& options, const Deadline& deadline) {
   const TimePoint asked = BootClock::now();
-  const TimePoint any_counts = asked + (patience.deadline - asked) / 2;
+  const TimePoint any_counts = asked + (deadline.when - asked) / 2;
   std::string why;
   const auto give_up = [&] { throw Unavailable(options.endpoint.display() + ": " + why); };
   while (true) {
     std::optional<MasterAddress> named;
     try {
-      named = find_master(options, patience, any_counts, why);
+      named = find_master(options, deadline, any_counts, why);
     } catch (const Unavailable&) {
       if (why.empty()) throw;
       give_up();  // they have answered before: time has run out
@@ -243,7 +243,7 @@ Master connect_master(const ConnectionOptions& options, const Patience& patience
     if (named) {
       try {
         // A master that is dead or cut off must leave time to ask for another.
-        const Patience half = half_of(patience);
+        const Deadline half = half_of(deadline);
         auto connection = connect_node(options, named->node, half);
         const Reply role = connection->command({"ROLE"}, half);
         if (!is_replica(role)) return {std::move(*named), std::move(connection)};
@@ -253,15 +253,15 @@ Master connect_master(const ConnectionOptions& options, const Patience& patience
         if (why.empty()) why = std::string("the master is down: ") + error.what();
       }
     }
-    if (after(BootClock::now(), k_pause_between_rounds) >= patience.deadline) give_up();
-    pause({after(BootClock::now(), k_pause_between_rounds), patience.wake_fd});
+    if (after(BootClock::now(), k_pause_between_rounds) >= deadline.when) give_up();
+    pause({after(BootClock::now(), k_pause_between_rounds), deadline.cancel_fd});
   }
 }
 
-void hear_of_failovers(const ConnectionOptions& options, const Patience& patience) {
+void hear_of_failovers(const ConnectionOptions& options, const Deadline& deadline) {
   std::string why;
   try {
-    if (find_master(options, patience, half_of(patience).deadline, why)) return;
+    if (find_master(options, deadline, half_of(deadline).when, why)) return;
   } catch (const Unavailable&) {
     throw;
   } catch (const Error& error) {

@@ -27,12 +27,12 @@ struct Master {
 // Throws Unavailable if no sentinel can be reached or there is no such master by the deadline,
 // Error (config) if no sentinel knows the master or a server that was asked is not a sentinel,
 // ServerError, ProtocolError, Interrupted.
-[[nodiscard]] Master connect_master(const ConnectionOptions& options, const Patience& patience);
+[[nodiscard]] Master connect_master(const ConnectionOptions& options, const Deadline& deadline);
 
 // Asks the sentinels for the master, as connect_master does. is_outdated then knows it. Throws
 // Unavailable if the sentinels name none, Error (unavailable) if there is no descriptor to ask
 // with, Interrupted.
-void hear_of_failovers(const ConnectionOptions& options, const Patience& patience);
+void hear_of_failovers(const ConnectionOptions& options, const Deadline& deadline);
 
 // Returns whether this process has heard since that another server is the master of the group.
 [[nodiscard]] bool is_outdated(const Endpoint& whole, const MasterAddress& master);

@@ -51,7 +51,7 @@ int look_up(const std::string& host, const std::string& port, int flags, Address
 
 // getaddrinfo cannot be given a deadline, so a name is looked up in a thread that is left behind
 // when it takes too long.
-Addresses resolve(const Endpoint& endpoint, const Patience& patience) {
+Addresses resolve(const Endpoint& endpoint, const Deadline& deadline) {
   const std::string port = std::to_string(endpoint.port);
   Addresses numeric;
   if (look_up(endpoint.host, port, AI_NUMERICHOST, numeric) == 0) return numeric;
@@ -71,8 +71,8 @@ Addresses resolve(const Endpoint& endpoint, const Patience& patience) {
   } catch (const std::system_error& error) {
     throw Unavailable(std::string("cannot start a thread to look up the host: ") + error.what());
   }
-  if (!wait_for(lookup->done.fd(), POLLIN, patience)) {
-    throw Unavailable("the look-up of the host got no answer " + in_time(patience));
+  if (!wait_for(lookup->done.fd(), POLLIN, deadline)) {
+    throw Unavailable("the look-up of the host got no answer " + in_time(deadline));
   }
   const std::lock_guard guard(lookup->mutex);
   if (lookup->error != 0) throw Unavailable(::gai_strerror(lookup->error));
@@ -136,35 +136,35 @@ bool all_failed(const std::vector<Attempt>& attempts) {
 
 }  // namespace
 
-bool wait_for(int fd, short events, const Patience& patience) {
-  std::array<pollfd, 2> polled = {{{fd, events, 0}, {patience.wake_fd, POLLIN, 0}}};
-  if (poll_until(polled, patience.deadline) == 0) return false;
+bool wait_for(int fd, short events, const Deadline& deadline) {
+  std::array<pollfd, 2> polled = {{{fd, events, 0}, {deadline.cancel_fd, POLLIN, 0}}};
+  if (poll_until(polled, deadline.when) == 0) return false;
   // The answer counts first: a signal that comes with it must not make it unknown.
   if (polled[0].revents != 0) return true;
   throw Interrupted();
 }
 
-std::string in_time(const Patience& patience) {
-  if (patience.span <= Milliseconds(0)) return "in time";
-  return "within " + format_duration(patience.span) + patience.from;
+std::string in_time(const Deadline& deadline) {
+  if (deadline.span <= Milliseconds(0)) return "in time";
+  return "within " + format_duration(deadline.span) + deadline.from;
 }
 
-Patience again(const Patience& patience) {
-  return {after(BootClock::now(), patience.span), patience.wake_fd, patience.span, patience.from};
+Deadline again(const Deadline& deadline) {
+  return {after(BootClock::now(), deadline.span), deadline.cancel_fd, deadline.span, deadline.from};
 }
 
-Patience half_of(const Patience& patience) {
+Deadline half_of(const Deadline& deadline) {
   const TimePoint now = BootClock::now();
-  const auto half = (patience.deadline - now) / 2;
-  return {now + half, patience.wake_fd, std::chrono::ceil<Milliseconds>(half)};
+  const auto half = (deadline.when - now) / 2;
+  return {now + half, deadline.cancel_fd, std::chrono::ceil<Milliseconds>(half)};
 }
 
-void pause(const Patience& patience) {
-  [[maybe_unused]] const bool ready = wait_for(-1, 0, patience);  // poll() passes over -1
+void pause(const Deadline& deadline) {
+  [[maybe_unused]] const bool ready = wait_for(-1, 0, deadline);  // poll() passes over -1
 }
 
-Fd connect_tcp(const Endpoint& endpoint, const Patience& patience) {
-  const Addresses addresses = resolve(endpoint, patience);
+Fd connect_tcp(const Endpoint& endpoint, const Deadline& deadline) {
+  const Addresses addresses = resolve(endpoint, deadline);
   const addrinfo* address = addresses.get();
   std::vector<Attempt> attempts;
   while (true) {
@@ -175,23 +175,22 @@ Fd connect_tcp(const Endpoint& endpoint, const Patience& patience) {
     const bool more = address != nullptr;
     const TimePoint next = after(BootClock::now(), k_next_address);
     while (!all_failed(attempts)) {
-      const TimePoint until = more ? std::min(next, patience.deadline) : patience.deadline;
-      Fd fd = first_connected(attempts, until, patience.wake_fd);
+      const TimePoint until = more ? std::min(next, deadline.when) : deadline.when;
+      Fd fd = first_connected(attempts, until, deadline.cancel_fd);
       if (fd.valid()) {
         configure_tcp(fd.get());
         return fd;
       }
-      if (BootClock::now() >= patience.deadline)
-        throw Unavailable("no answer " + in_time(patience));
+      if (BootClock::now() >= deadline.when) throw Unavailable("no answer " + in_time(deadline));
       if (more && BootClock::now() >= next) break;
     }
     if (!more && all_failed(attempts)) throw Unavailable(errno_text(attempts.front().error));
   }
 }
 
-std::vector<std::string> addresses_of(const Endpoint& endpoint, const Patience& patience) {
+std::vector<std::string> addresses_of(const Endpoint& endpoint, const Deadline& deadline) {
   constexpr std::string_view k_mapped = "::ffff:";  // an IPv4 address, as IPv6 has it
-  const Addresses addresses = resolve(endpoint, patience);
+  const Addresses addresses = resolve(endpoint, deadline);
   std::vector<std::string> numbers;
   for (const addrinfo* one = addresses.get(); one != nullptr; one = one->ai_next) {
     std::array<char, NI_MAXHOST> text{};
@@ -207,7 +206,7 @@ std::vector<std::string> addresses_of(const Endpoint& endpoint, const Patience& 
   return numbers;
 }
 
-Fd connect_unix(const std::string& path, const Patience& patience) {
+Fd connect_unix(const std::string& path, const Deadline& deadline) {
   sockaddr_un name{};
   name.sun_family = AF_UNIX;
   if (path.size() >= sizeof name.sun_path) throw Unavailable("the path is too long for a socket");
@@ -217,8 +216,8 @@ Fd connect_unix(const std::string& path, const Patience& patience) {
   while (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name) != 0) {
     // EAGAIN: the server's backlog is full. poll() cannot wait for that.
     if (errno != EAGAIN && errno != EINTR) throw Unavailable(errno_text(errno));
-    if (BootClock::now() >= patience.deadline) throw Unavailable("no answer " + in_time(patience));
-    pause({after(BootClock::now(), Milliseconds(5)), patience.wake_fd});
+    if (BootClock::now() >= deadline.when) throw Unavailable("no answer " + in_time(deadline));
+    pause({after(BootClock::now(), Milliseconds(5)), deadline.cancel_fd});
   }
   return fd;
 }

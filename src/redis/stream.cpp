@@ -90,12 +90,12 @@ class TlsStream : public Stream {
     if (session_ != nullptr) module_->close(session_);
   }
 
-  void shake_hands(Fd socket, const Patience& patience) {
+  void shake_hands(Fd socket, const Deadline& deadline) {
     socket_ = std::move(socket);
     module_->attach(session_, socket_.get());
     while (const short events = events_after(module_->shake_hands(session_, failure_))) {
-      if (!wait_for(socket_.get(), events, patience)) {
-        throw Unavailable("no answer to the TLS handshake " + in_time(patience) +
+      if (!wait_for(socket_.get(), events, deadline)) {
+        throw Unavailable("no answer to the TLS handshake " + in_time(deadline) +
                           "; if that port does not speak TLS, use redis://");
       }
     }
@@ -176,9 +176,9 @@ class TlsStream : public Stream {
 
 }  // namespace
 
-std::unique_ptr<Stream> connect_tls(const Endpoint& endpoint, const Patience& patience) {
+std::unique_ptr<Stream> connect_tls(const Endpoint& endpoint, const Deadline& deadline) {
   auto stream = std::make_unique<TlsStream>(endpoint);
-  stream->shake_hands(connect_tcp(endpoint, patience), patience);
+  stream->shake_hands(connect_tcp(endpoint, deadline), deadline);
   return stream;
 }
 

@@ -47,6 +47,6 @@ class Stream {
 // the server), Interrupted, TlsRefused if one side refuses the other, Error (config) if a file
 // cannot be used or this build has no TLS, ProtocolError if the server does not speak TLS.
 [[nodiscard]] std::unique_ptr<Stream> connect_tls(const Endpoint& endpoint,
-                                                  const Patience& patience);
+                                                  const Deadline& deadline);
 
 }  // namespace rlock::redis

@@ -27,27 +27,27 @@ constexpr std::size_t k_most_early = 1000;
 
 Subscription::Subscription(const ClientOptions& options, const std::vector<std::string>& channels)
     : options_(options) {
-  const Patience patience = options.patience();
+  const Deadline deadline = options.deadline();
   if (options.endpoint.transport == Endpoint::Transport::cluster) {
-    listen_in_shards(channels, patience);
+    listen_in_shards(channels, deadline);
     return;
   }
   if (options.endpoint.transport == Endpoint::Transport::sentinel) {
-    connections_.push_back(connect_master(options, patience).connection);
+    connections_.push_back(connect_master(options, deadline).connection);
   } else {
-    connections_.push_back(std::make_unique<Connection>(options, patience));
+    connections_.push_back(std::make_unique<Connection>(options, deadline));
   }
   const auto error = subscribe(*connections_[0], "SUBSCRIBE", channels);
   if (error) throw ServerError(options.endpoint.display(), *error);
 }
 
 void Subscription::listen_in_shards(const std::vector<std::string>& channels,
-                                    const Patience& patience) {
+                                    const Deadline& deadline) {
   Cluster cluster(options_);
   std::map<std::string, std::pair<HostAndPort, std::map<int, std::vector<std::string>>>> owners;
   for (const std::string& channel : channels) {
     const int slot = slot_of(channel);
-    const HostAndPort owner = cluster.owner(slot, patience);
+    const HostAndPort owner = cluster.owner(slot, deadline);
     auto& [node, slots] = owners[owner.display()];
     node = owner;
     slots[slot].push_back(channel);
@@ -56,12 +56,12 @@ void Subscription::listen_in_shards(const std::vector<std::string>& channels,
   if (!all_.valid()) throw Unavailable("epoll: " + errno_text(errno));
   for (const auto& [name, owned] : owners) {
     auto connection = cluster.take_connection(owned.first);
-    if (!connection) connection = connect_node(options_, owned.first, patience);
+    if (!connection) connection = connect_node(options_, owned.first, deadline);
     for (const auto& [slot, some] : owned.second) {
       // Before Redis 7 there are no shards, and a user may lack the right. Then only messages for
       // all nodes arrive.
       const auto moved = subscribe(*connection, "SSUBSCRIBE", some);
-      if (moved && Links::is_about_slot(*moved))
+      if (moved && ConnectionPool::is_about_slot(*moved))
         throw Unavailable(name + ": the slot of a channel is being moved (" +
                           escape_for_terminal(*moved) + ")");
       const auto error = subscribe(*connection, "SUBSCRIBE", some);
@@ -114,11 +114,11 @@ bool Subscription::add_message(const Reply& reply, std::vector<Message>& message
 // Sends `command` for several channels. Returns the server's error if it refuses.
 std::optional<std::string> Subscription::subscribe(Connection& connection, const char* command,
                                                    const std::vector<std::string>& channels) {
-  const Patience patience = options_.patience();
+  const Deadline deadline = options_.deadline();
   connection.skip_longer(k_longest_string);
   Args request = {command};
   request.insert(request.end(), channels.begin(), channels.end());
-  Reply reply = connection.command(request, patience);
+  Reply reply = connection.command(request, deadline);
   std::size_t confirmed = 0;
   while (!reply.is_error()) {
     if (early_.size() >= k_most_early) early_.clear();  // messages are hints
@@ -129,18 +129,18 @@ std::optional<std::string> Subscription::subscribe(Connection& connection, const
     } else if (++confirmed == channels.size()) {
       return std::nullopt;
     }
-    reply = receive(connection, patience);
+    reply = receive(connection, deadline);
   }
   return reply.text;
 }
 
-Reply Subscription::receive(Connection& connection, const Patience& patience) {
+Reply Subscription::receive(Connection& connection, const Deadline& deadline) {
   while (true) {
     int reads = k_most_reads;
     if (auto reply = connection.try_receive(reads)) return std::move(*reply);
-    if (!wait_for(connection.fd(), POLLIN, patience)) {
+    if (!wait_for(connection.fd(), POLLIN, deadline)) {
       throw Unavailable("no answer from redis at " + options_.endpoint.display() + " " +
-                        in_time(patience));
+                        in_time(deadline));
     }
   }
 }

@@ -44,10 +44,10 @@ class Subscription {
   [[nodiscard]] std::vector<Message> drain();
 
  private:
-  void listen_in_shards(const std::vector<std::string>& channels, const Patience& patience);
+  void listen_in_shards(const std::vector<std::string>& channels, const Deadline& deadline);
   std::optional<std::string> subscribe(Connection& connection, const char* command,
                                        const std::vector<std::string>& channels);
-  Reply receive(Connection& connection, const Patience& patience);
+  Reply receive(Connection& connection, const Deadline& deadline);
   bool add_message(const Reply& reply, std::vector<Message>& messages) const;
 
   ClientOptions options_;

@@ -24,7 +24,7 @@ template <typename Answer>
 class Survey {
  public:
   // Asks one server. May throw. It must not refer to objects that may be gone before the deadline.
-  using Question = std::function<Answer(const HostAndPort&, const Patience&)>;
+  using Question = std::function<Answer(const HostAndPort&, const Deadline&)>;
 
   struct Result {
     HostAndPort server;
@@ -34,18 +34,18 @@ class Survey {
     std::exception_ptr refusal;          // any other failure
   };
 
-  // `patience`: for the whole survey. Its wake_fd ends `next` early.
-  Survey(Question question, const Patience& patience)
-      : question_(std::move(question)), patience_(patience) {}
+  // `deadline`: for the whole survey. Its cancel_fd ends `next` early.
+  Survey(Question question, const Deadline& deadline)
+      : question_(std::move(question)), deadline_(deadline) {}
 
   // Begins to ask a server. If no thread can be started, the result says so.
   void ask(const HostAndPort& server) {
     ++pending_;
-    const auto work = [box = box_, question = question_, server, patience = patience_] {
+    const auto work = [box = box_, question = question_, server, deadline = deadline_] {
       Result result{server, {}, {}, {}};
       try {
-        Patience until = patience;
-        until.wake_fd = -1;
+        Deadline until = deadline;
+        until.cancel_fd = -1;
         result.answer = question(server, until);
       } catch (const Unavailable& error) {
         result.silence = error.what();
@@ -68,8 +68,8 @@ class Survey {
   // Waits for the next result. Returns nothing if none has come by `until`. Throws Interrupted.
   std::optional<Result> next(TimePoint until) {
     if (pending_ == 0) return std::nullopt;
-    const TimePoint end = std::min(until, patience_.deadline);
-    if (!wait_for(box_->arrived.fd(), POLLIN, {end, patience_.wake_fd})) return std::nullopt;
+    const TimePoint end = std::min(until, deadline_.when);
+    if (!wait_for(box_->arrived.fd(), POLLIN, {end, deadline_.cancel_fd})) return std::nullopt;
     const std::lock_guard guard(box_->mutex);
     Result result = std::move(box_->results.front());
     box_->results.pop_front();
@@ -92,7 +92,7 @@ class Survey {
   };
 
   Question question_;
-  Patience patience_;
+  Deadline deadline_;
   std::shared_ptr<Box> box_ = std::make_shared<Box>();
   int pending_ = 0;
 };

@@ -15,12 +15,12 @@ using namespace rlock;
 
 namespace {
 
-redis::Patience patience(int milliseconds = 30'000) {
+redis::Deadline deadline(int milliseconds = 30'000) {
   return {after(BootClock::now(), Milliseconds(milliseconds))};
 }
 
 redis::Connection connect(const std::string& url, std::size_t limit = redis::k_small_reply) {
-  return {{redis::parse_url(url), "rlock:test:1", limit}, patience()};
+  return {{redis::parse_url(url), "rlock:test:1", limit}, deadline()};
 }
 
 }  // namespace
@@ -29,31 +29,31 @@ TEST_CASE("connection: commands and replies, over a Unix socket and over TCP") {
   test::Server server;
   for (const std::string& url : {server.unix_url(), server.tcp_url()}) {
     redis::Connection connection = connect(url);
-    CHECK(connection.command({"PING"}, patience()).as_text() == "PONG");
-    CHECK(connection.command({"GET", "none"}, patience()).is_nil());
-    CHECK(connection.command({"NONSENSE"}, patience()).type == redis::Reply::Type::error);
+    CHECK(connection.command({"PING"}, deadline()).as_text() == "PONG");
+    CHECK(connection.command({"GET", "none"}, deadline()).is_nil());
+    CHECK(connection.command({"NONSENSE"}, deadline()).type == redis::Reply::Type::error);
     const std::string binary("\0\r\n\xff", 4);
-    CHECK(connection.command({"ECHO", binary}, patience()).as_text() == binary);
+    CHECK(connection.command({"ECHO", binary}, deadline()).as_text() == binary);
     const std::string large(300'000, 'x');
-    CHECK(connection.command({"ECHO", large}, patience()).as_text() == large);
-    CHECK(connection.command({"CLIENT", "GETNAME"}, patience()).as_text() == "rlock:test:1");
+    CHECK(connection.command({"ECHO", large}, deadline()).as_text() == large);
+    CHECK(connection.command({"CLIENT", "GETNAME"}, deadline()).as_text() == "rlock:test:1");
   }
 }
 
 TEST_CASE("connection: not a byte of a request goes out after its deadline") {
   test::Server server;
   redis::Connection connection = connect(server.unix_url());
-  const redis::Patience none{BootClock::now()};
+  const redis::Deadline none{BootClock::now()};
   CHECK_THROWS_AS(static_cast<void>(connection.command({"INCR", "n"}, none)), redis::Unavailable);
   CHECK_THROWS_AS(connection.send({"INCR", "n"}, none), redis::Unavailable);
-  CHECK(connection.command({"GET", "n"}, patience()).is_nil());
+  CHECK(connection.command({"GET", "n"}, deadline()).is_nil());
 }
 
 TEST_CASE("connection: replies that nobody wants stay apart from those that somebody does") {
   test::Server server;
   redis::Connection connection = connect(server.unix_url());
-  for (int i = 0; i < 5; ++i) connection.send({"INCR", "n"}, patience());
-  CHECK(connection.command({"GET", "n"}, patience()).as_text() == "5");
+  for (int i = 0; i < 5; ++i) connection.send({"INCR", "n"}, deadline());
+  CHECK(connection.command({"GET", "n"}, deadline()).as_text() == "5");
   int reads = 1;
   CHECK_FALSE(connection.try_receive(reads));
 }
@@ -62,14 +62,14 @@ TEST_CASE("connection: a reply above the limit is refused") {
   test::Server server;
   redis::Connection connection = connect(server.unix_url(), 1000);
   const std::string large(2000, 'x');
-  CHECK_THROWS_AS(static_cast<void>(connection.command({"ECHO", large}, patience())),
+  CHECK_THROWS_AS(static_cast<void>(connection.command({"ECHO", large}, deadline())),
                   redis::ProtocolError);
 }
 
 TEST_CASE("connection: the end, silence and nonsense are told apart") {
   const auto ask = [](const test::FakeServer& server, int milliseconds = 30'000) {
     redis::Connection connection = connect(server.url());
-    static_cast<void>(connection.command({"PING"}, patience(milliseconds)));
+    static_cast<void>(connection.command({"PING"}, deadline(milliseconds)));
   };
   const test::FakeServer silent;
   CHECK_THROWS_AS(ask(silent, 100), redis::Unavailable);
@@ -86,7 +86,7 @@ TEST_CASE("connection: refusal by password, and what a refused stranger is told"
   redis::Connection stranger = connect(server.tcp_url());
   try {
     static_cast<void>(stranger.command(
-        {"EVALSHA", "0", "0", "1", "2", "3", "4", "5", "6", "7", "8"}, patience()));
+        {"EVALSHA", "0", "0", "1", "2", "3", "4", "5", "6", "7", "8"}, deadline()));
     FAIL("no error");
   } catch (const redis::ServerError& error) {
     CHECK(error.code() == "NOAUTH");
@@ -94,7 +94,7 @@ TEST_CASE("connection: refusal by password, and what a refused stranger is told"
   }
   CHECK_THROWS_AS(connect("redis://:right@127.0.0.1:" + port + "/9999"), redis::ServerError);
   redis::Connection friendly = connect("redis://:right@127.0.0.1:" + port + "/2");
-  CHECK(friendly.command({"SET", "x", "1"}, patience()).as_text() == "OK");
+  CHECK(friendly.command({"SET", "x", "1"}, deadline()).as_text() == "OK");
   CHECK(server.keys().empty());  // those of database 0
 }
 
@@ -102,5 +102,5 @@ TEST_CASE("connection: an array of a billion elements takes no memory before the
   const test::FakeServer server(test::FakeOptions{.replies = {"+OK\r\n*1000000000\r\n"}});
   redis::Connection connection = connect(server.url(), redis::k_large_reply);
   // Not bad_alloc, and no end of this process.
-  CHECK_THROWS_AS(static_cast<void>(connection.command({"PING"}, patience(100))), Error);
+  CHECK_THROWS_AS(static_cast<void>(connection.command({"PING"}, deadline(100))), Error);
 }

@@ -125,7 +125,7 @@ TEST_CASE("evict: never lowers by more than a head can have added, nor below wha
     REQUIRE(f.evict("r:2"));
     f.check_ahead("r:3", k_lease + k_wait);
   }
-  SUBCASE("one before a waiter of less patience") {
+  SUBCASE("one before a waiter of less deadline") {
     f.set_score("r:3", std::to_string(now + k_lease + 5000));
     REQUIRE(f.evict("r:2"));
     CHECK(test::deadline_ahead(f.server, "r:3") > 0);

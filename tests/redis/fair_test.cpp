@@ -77,12 +77,12 @@ TEST_CASE("acquire_fair: a waiter is told its place, and to ask less often far b
   CHECK(last.place == 3003);
   CHECK(last.ask_after == Milliseconds(30'000));
   // It is not taken for dead before it asks, which it does up to a fifth later.
-  const std::string patience =
+  const std::string deadline =
       f.server.command({"EVAL",
                         "local about = cjson.decode(redis.call('hget', KEYS[1], 'u:last')) "
                         "return math.floor(about.due - about.came / 1000)",
                         "1", k_info});
-  CHECK(std::stol(patience) > 37'000);
+  CHECK(std::stol(deadline) > 37'000);
 }
 
 TEST_CASE("W4: only the head of the queue gets a lock that is free" * doctest::test_suite("W4")) {

@@ -42,9 +42,9 @@ Fd open_file(const std::string& path) {
 }
 
 // Waits until there is something to read, or the last writer of a pipe has gone.
-void wait_for_text(int fd, const std::string& path, Milliseconds patience) {
+void wait_for_text(int fd, const std::string& path, Milliseconds timeout) {
   pollfd polled{fd, POLLIN, 0};
-  if (poll_until({&polled, 1}, after(BootClock::now(), patience)) == 0) {
+  if (poll_until({&polled, 1}, after(BootClock::now(), timeout)) == 0) {
     refuse_file(path, "nothing came out of it for too long");
   }
 }
@@ -56,8 +56,8 @@ bool is_named_pipe(const std::string& path) {
   return ::lstat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
 }
 
-std::string read_all(int fd, const std::string& path, Extent extent, Milliseconds patience) {
-  if (is_named_pipe(path)) wait_for_text(fd, path, patience);
+std::string read_all(int fd, const std::string& path, Extent extent, Milliseconds timeout) {
+  if (is_named_pipe(path)) wait_for_text(fd, path, timeout);
   std::string text;
   std::array<char, 16384> buffer{};
   while (true) {
@@ -71,7 +71,7 @@ std::string read_all(int fd, const std::string& path, Extent extent, Millisecond
     }
     if (errno == EINTR) continue;
     if (errno != EAGAIN) fail_to_read(path, errno);
-    wait_for_text(fd, path, patience);
+    wait_for_text(fd, path, timeout);
   }
 }
 
@@ -93,13 +93,13 @@ std::string absolute_path(const std::string& path) {
 }
 
 std::optional<TextFile> read_text_file(const std::string& path, Extent extent,
-                                       Milliseconds patience) {
+                                       Milliseconds timeout) {
   const Fd fd = open_file(path);
   if (!fd.valid()) return std::nullopt;
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) fail_to_read(path, errno);
   if (S_ISDIR(status.st_mode)) refuse_file(path, "is a directory");
-  return TextFile{path, read_all(fd.get(), path, extent, patience), status.st_uid, status.st_mode};
+  return TextFile{path, read_all(fd.get(), path, extent, timeout), status.st_uid, status.st_mode};
 }
 
 void refuse_if_shared(const TextFile& file) {

@@ -22,11 +22,11 @@ struct TextFile {
 
 enum class Extent { all, first_line };
 
-// Reads a file of up to 1 MiB, or a pipe until nobody can write to it. Waits up to `patience` for
+// Reads a file of up to 1 MiB, or a pipe until nobody can write to it. Waits up to `timeout` for
 // the first writer of a named pipe, and for each piece. Returns nothing if there is no such file.
 // Throws Error (config) that names the file.
 [[nodiscard]] std::optional<TextFile> read_text_file(const std::string& path, Extent extent,
-                                                     Milliseconds patience = Milliseconds(10'000));
+                                                     Milliseconds timeout = Milliseconds(10'000));
 
 // Throws Error (config) that the file `path` cannot be used.
 [[noreturn]] void refuse_file(const std::string& path, const std::string& why);

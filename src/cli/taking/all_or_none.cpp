@@ -15,7 +15,7 @@ constexpr unsigned k_spread_ms = 2000;  // so that runs that wait for each other
 // How often a lock may be lost in spite of short waits, before its loss is reported.
 constexpr int k_most_vain = 3;
 
-TimePoint end_of_patience() {
+TimePoint end_of_try() {
   return after(BootClock::now(), k_shortest_patience + Milliseconds(random_below(k_spread_ms)));
 }
 
@@ -59,12 +59,12 @@ bool take_all(std::vector<Request> requests, const Globals& globals, lock::Sessi
   for (auto next = requests.begin(); next != requests.end();) {
     if (next != requests.begin()) {
       locks.start_watchdog(HeldLocks::Use::own_session);  // renews the locks that are already held
-      next->patience = end_of_patience();
+      next->try_end = end_of_try();
       // Other nodes may keep the locks that are held, and these are not to wait for this one.
-      if (session.client().is_cluster()) next->outage_end = next->patience;
+      if (session.client().is_cluster()) next->outage_end = next->try_end;
     }
-    // Its refusal is reported; that of a try that ends by `patience` is not.
-    const bool is_last_try = next->patience >= next->deadline;
+    // Its refusal is reported; that of a try that ends by `try_end` is not.
+    const bool is_last_try = next->try_end >= next->deadline;
     std::optional<HeldLock> held;
     has_waited = false;
     const TimePoint asked = BootClock::now();
@@ -81,7 +81,7 @@ bool take_all(std::vector<Request> requests, const Globals& globals, lock::Sessi
       const TimePoint now = BootClock::now();
       if (!error.is_temporary() || now < next->outage_end || now >= next->deadline) throw;
     }
-    next->patience = next->outage_end = TimePoint::max();
+    next->try_end = next->outage_end = TimePoint::max();
     for (Request& request : requests) request.server_was_there = true;
     const bool is_taken = held.has_value();
     if (is_taken) locks.add(std::move(*held));

@@ -110,8 +110,8 @@ void check_descriptors(const lock::SessionOptions& servers) {
 // because the servers may accept no more of them when the first renewal is due.
 void wait_for_first_answer(HeldLocks& locks, lock::Session& session, Milliseconds bound) {
   locks.ask();
-  const redis::Patience patience{after(BootClock::now(), bound), session.wake_fd()};
-  if (!redis::wait_for(locks.answer_fd(), POLLIN, patience)) {
+  const redis::Deadline deadline{after(BootClock::now(), bound), session.wake_fd()};
+  if (!redis::wait_for(locks.answer_fd(), POLLIN, deadline)) {
     throw Error(ExitStatus::unavailable, session.display() +
                                              ": no answer to the background process within " +
                                              format_duration(bound));

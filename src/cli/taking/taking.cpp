@@ -80,7 +80,7 @@ std::optional<HeldLock> take(Request& request, const Globals& globals, lock::Ses
     return held;
   }
   auto lock = lock::make_lock(request.wish, session);
-  lock::WaitOptions options{request.deadline, request.patience, request.outage_end,
+  lock::WaitOptions options{request.deadline, request.try_end, request.outage_end,
                             request.server_was_there};
   options.on_wait = [&](const lock::Busy& busy) {
     request.server_was_there = true;

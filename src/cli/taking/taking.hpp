@@ -26,7 +26,7 @@ struct Request {
   // Called when there is a wait, for a holder or for the server. Prepare here what need not be done
   // after it.
   std::function<void()> on_wait = [] {};
-  TimePoint patience = TimePoint::max();    // as in lock::WaitOptions. Its end is not reported
+  TimePoint try_end = TimePoint::max();     // as in lock::WaitOptions. Its end is not reported
   TimePoint outage_end = TimePoint::max();  // as in lock::WaitOptions
   bool server_was_there = false;            // as in lock::WaitOptions
   Milliseconds server_wait{0};              // see wait_for_server

@@ -84,12 +84,12 @@ int write_out(std::string_view text, int cancel_fd = -1) noexcept {
 
 constexpr Milliseconds k_message_limit{100};
 // Of all messages; nothing: no limit. Set before threads are started.
-std::optional<Milliseconds> message_patience;
+std::optional<Milliseconds> message_limit;
 
 // Writes in one write if stderr takes it so, and takes no memory. A message that nobody can read
-// changes nothing else. `patience` begins again when a part has been written.
+// changes nothing else. `limit` begins again when a part has been written.
 void write_parts(std::initializer_list<std::string_view> texts,
-                 std::optional<Milliseconds> patience) noexcept {
+                 std::optional<Milliseconds> limit) noexcept {
   std::array<iovec, 3> parts{};
   std::size_t count = 0;
   for (const std::string_view text : texts) {
@@ -99,7 +99,7 @@ void write_parts(std::initializer_list<std::string_view> texts,
   std::span<iovec> rest(parts.data(), count);
   while (!rest.empty()) {
     pollfd polled{STDERR_FILENO, POLLOUT, 0};
-    const TimePoint until = patience ? after(BootClock::now(), *patience) : TimePoint::max();
+    const TimePoint until = limit ? after(BootClock::now(), *limit) : TimePoint::max();
     if (poll_until({&polled, 1}, until) == 0) return;
     const ssize_t written = ::writev(STDERR_FILENO, rest.data(), static_cast<int>(rest.size()));
     if (written < 0 && (errno == EINTR || errno == EAGAIN)) continue;
@@ -149,13 +149,13 @@ std::string read_line() {
 
 }  // namespace
 
-void write_stderr(std::string_view text) noexcept { write_parts({text}, message_patience); }
+void write_stderr(std::string_view text) noexcept { write_parts({text}, message_limit); }
 
 void try_write_stderr(std::string_view text) noexcept { write_parts({text}, Milliseconds(0)); }
 
-void say(std::string_view text) noexcept { write_parts({"rlock: ", text, "\n"}, message_patience); }
+void say(std::string_view text) noexcept { write_parts({"rlock: ", text, "\n"}, message_limit); }
 
-void limit_messages() noexcept { message_patience = k_message_limit; }
+void limit_messages() noexcept { message_limit = k_message_limit; }
 
 void end_if_unread() noexcept {
   pollfd polled{STDOUT_FILENO, 0, 0};

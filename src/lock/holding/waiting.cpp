@@ -86,7 +86,7 @@ class Wait {
   }
 
  private:
-  [[nodiscard]] TimePoint end() const { return std::min(options_.deadline, options_.patience); }
+  [[nodiscard]] TimePoint end() const { return std::min(options_.deadline, options_.try_end); }
 
   // Returns whether to wait on, although the time is up: the lock is free, but it is the turn of a
   // waiter that has not come yet. Only a waiter that asks in time can tell that another one is

@@ -10,7 +10,7 @@ namespace rlock::lock {
 
 struct WaitOptions {
   TimePoint deadline;                       // gives up then; a time in the past: does not wait
-  TimePoint patience = TimePoint::max();    // gives up then, too, unless the server is away
+  TimePoint try_end = TimePoint::max();     // gives up then, too, unless the server is away
   TimePoint outage_end = TimePoint::max();  // an outage that lasts until then is an error
   // The server answered before: the first request survives an outage, too.
   bool server_was_there = false;

@@ -36,7 +36,7 @@ void Watchdog::use(Session& session) {
 void Watchdog::check() {
   const std::lock_guard guard(mutex_);
   const TimePoint now = BootClock::now();
-  for (Kept& kept : kept_) kept.asked = kept.due = now;
+  for (RenewedLock& kept : kept_) kept.asked = kept.due = now;
   if (!kept_.empty()) set_alarm(guard);
 }
 
@@ -76,12 +76,12 @@ void Watchdog::renew_all() {
     connect_early(*own);
   }
   while (true) {
-    Kept& kept = next();
+    RenewedLock& kept = next();
     auto verdict = renew(kept, own ? *own : *session_);
     if (!verdict) continue;
     tell(std::move(*verdict));
     const std::lock_guard guard(mutex_);
-    kept_.remove_if([&](const Kept& one) { return &one == &kept; });
+    kept_.remove_if([&](const RenewedLock& one) { return &one == &kept; });
     if (kept_.empty()) return;
   }
 }
@@ -104,7 +104,7 @@ void Watchdog::tell(Verdict verdict) {
   options_.on_verdict();
 }
 
-std::optional<Watchdog::Verdict> Watchdog::renew(Kept& kept, Session& session) {
+std::optional<Watchdog::Verdict> Watchdog::renew(RenewedLock& kept, Session& session) {
   Hold& hold = kept.hold;
   const TimePoint now = BootClock::now();
   const TimePoint give_up = last_moment(hold.deadline, hold.lease, options_.reserve());
@@ -143,7 +143,7 @@ TimePoint Watchdog::first_give_up(TimePoint now) const {
   const Milliseconds reserve = options_.reserve();
   TimePoint first = TimePoint::max();
   const std::lock_guard guard(mutex_);
-  for (const Kept& kept : kept_) {
+  for (const RenewedLock& kept : kept_) {
     const TimePoint when = last_moment(kept.hold.deadline, kept.hold.lease, reserve);
     if (when > now) first = std::min(first, when);
   }
@@ -163,7 +163,7 @@ void Watchdog::hear_of_failovers(Session& session, Milliseconds bound, TimePoint
   }
 }
 
-void Watchdog::note_answer(Kept& kept, TimePoint sent) {
+void Watchdog::note_answer(RenewedLock& kept, TimePoint sent) {
   {
     const std::lock_guard guard(mutex_);
     if (!kept.asked) return;
@@ -172,29 +172,30 @@ void Watchdog::note_answer(Kept& kept, TimePoint sent) {
       return;
     }
     kept.asked.reset();
-    if (std::ranges::any_of(kept_, [](const Kept& one) { return one.asked.has_value(); })) return;
+    if (std::ranges::any_of(kept_, [](const RenewedLock& one) { return one.asked.has_value(); }))
+      return;
   }
   options_.on_checked();
 }
 
-void Watchdog::set_due(Kept& kept, TimePoint when) {
+void Watchdog::set_due(RenewedLock& kept, TimePoint when) {
   const std::lock_guard guard(mutex_);
   kept.due = when;
 }
 
-Watchdog::Kept& Watchdog::next() {
+Watchdog::RenewedLock& Watchdog::next() {
   while (true) {
     {
       const std::lock_guard guard(mutex_);
-      Kept& next = set_alarm(guard);
+      RenewedLock& next = set_alarm(guard);
       if (BootClock::now() >= next.due) return next;
     }
     static_cast<void>(redis::wait_for(alarm_.fd(), POLLIN, {TimePoint::max(), stop_.fd()}));
   }
 }
 
-Watchdog::Kept& Watchdog::set_alarm(const Guard& /*guard*/) {
-  Kept& next = *std::ranges::min_element(kept_, {}, &Kept::due);
+Watchdog::RenewedLock& Watchdog::set_alarm(const Guard& /*guard*/) {
+  RenewedLock& next = *std::ranges::min_element(kept_, {}, &RenewedLock::due);
   alarm_.set(next.due);
   return next;
 }

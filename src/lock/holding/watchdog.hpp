@@ -63,7 +63,7 @@ class Watchdog {
   [[nodiscard]] std::optional<Verdict> verdict() const;
 
  private:
-  struct Kept {
+  struct RenewedLock {
     const Lock* lock;
     Hold hold;
     TimePoint due;                     // when to renew or ask
@@ -76,27 +76,27 @@ class Watchdog {
   void renew_all();
   void connect_early(Session& session) const;
   void tell(Verdict verdict);
-  [[nodiscard]] std::optional<Verdict> renew(Kept& kept, Session& session);
+  [[nodiscard]] std::optional<Verdict> renew(RenewedLock& kept, Session& session);
   // Sleeps until a lock is due. Throws redis::Interrupted when the thread must end.
-  [[nodiscard]] Kept& next();
+  [[nodiscard]] RenewedLock& next();
   [[nodiscard]] TimePoint next_renewal(const Lock& lock, const Hold& hold, TimePoint last) const;
   // Returns the next moment after `now` at which the watchdog must give up a lock. No request may
   // take longer.
   [[nodiscard]] TimePoint first_give_up(TimePoint now) const;
   static void hear_of_failovers(Session& session, Milliseconds bound, TimePoint deadline);
-  void set_due(Kept& kept, TimePoint when);
+  void set_due(RenewedLock& kept, TimePoint when);
   // Notes that the answer to a request of `sent` confirmed the lock.
-  void note_answer(Kept& kept, TimePoint sent);
+  void note_answer(RenewedLock& kept, TimePoint sent);
   using Guard = std::lock_guard<std::mutex>;  // of mutex_
   // Sets the alarm for the lock that is due first, and returns it.
-  Kept& set_alarm(const Guard& guard);
+  RenewedLock& set_alarm(const Guard& guard);
 
   Options options_;
   Session* session_ = nullptr;  // the session of `use`; null: the thread makes its own
   Event stop_;
   Alarm alarm_;
   mutable std::mutex mutex_;  // guards kept_, its due and asked, and verdict_
-  std::list<Kept> kept_;
+  std::list<RenewedLock> kept_;
   std::optional<Verdict> verdict_;
   std::thread thread_;
 };

@@ -79,17 +79,17 @@ class Ballot {
   // Waits until `is_decided` returns true for the votes, all votes are in, or the deadline has
   // passed. Returns the votes at that moment. Throws redis::Interrupted.
   template <typename IsDecided>
-  Votes wait(const redis::Patience& patience, IsDecided is_decided) {
+  Votes wait(const redis::Deadline& deadline, IsDecided is_decided) {
     while (true) {
       {
         const std::lock_guard guard(state_->mutex);
         state_->changed.clear();
         if (std::ranges::all_of(state_->votes, &Vote<Answer>::is_in) ||
-            is_decided(std::as_const(state_->votes)) || BootClock::now() >= patience.deadline) {
+            is_decided(std::as_const(state_->votes)) || BootClock::now() >= deadline.when) {
           return state_->votes;
         }
       }
-      static_cast<void>(redis::wait_for(state_->changed.fd(), POLLIN, patience));
+      static_cast<void>(redis::wait_for(state_->changed.fd(), POLLIN, deadline));
     }
   }
 

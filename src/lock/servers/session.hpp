@@ -23,7 +23,7 @@ struct SessionOptions {
   std::shared_ptr<UnreachableServers> unreachable = std::make_shared<UnreachableServers>();
 
   // Several servers: limits the timeout to a tenth of a lease of `length` (50 ms at least), which
-  // is then from `from` (as redis::Patience::from).
+  // is then from `from` (as redis::Deadline::from).
   void shorten_timeout(Milliseconds length, const char* from);
 };
 

@@ -18,7 +18,7 @@ Nanoseconds used_by_this_thread() {
 }  // namespace
 
 TEST_CASE("a search for processes tells the processor time that it took") {
-  process::Tree tree;
+  process::CommandProcesses tree;
   tree.root = ::getpid();
   const Nanoseconds before = used_by_this_thread();
   const Nanoseconds taken = process::note_members(tree);

@@ -12,16 +12,16 @@
 
 namespace rlock::redis {
 
-class Links {
+class ConnectionPool {
  public:
-  explicit Links(ConnectionOptions options);
+  explicit ConnectionPool(ConnectionOptions options);
 
   // Returns a connection to the server of `slot`, and opens it if there is none. Until the next
   // call, it is the last connection. If the previous request got no reply, its connection is
   // closed, but only after the new connection is open. A server that hangs accepts no new
   // connection, but it will read what is sent after that request. Throws as Connection,
   // connect_master, Cluster::owner.
-  Connection& open(int slot, const Patience& patience);
+  Connection& open(int slot, const Deadline& deadline);
 
   // Returns whether ASKING must precede the next request: its slot is being moved there.
   [[nodiscard]] bool is_asking() const noexcept { return is_asking_; }
@@ -60,12 +60,12 @@ class Links {
   // sentinels, or another node of the cluster, know. Asks them unless they were asked within `age`.
   // If they did not answer then, throws that again. If it is not, `open` connects to the new
   // master. Returns true for a single server. Throws as hear_of_failovers, Cluster::owner.
-  bool confirm_master(int slot, Milliseconds age, const Patience& patience);
+  bool confirm_master(int slot, Milliseconds age, const Deadline& deadline);
 
   // Returns the owner of a slot, to be compared; empty without a cluster. Throws as `open`.
-  [[nodiscard]] std::string owner(int slot, const Patience& patience);
+  [[nodiscard]] std::string owner(int slot, const Deadline& deadline);
   // Returns the servers that keep data now: all masters. Throws as `open`.
-  [[nodiscard]] std::vector<Endpoint> masters(const Patience& patience);
+  [[nodiscard]] std::vector<Endpoint> masters(const Deadline& deadline);
 
  private:
   struct Link {
@@ -75,7 +75,7 @@ class Links {
     std::string socket{};  // of local: its identity
   };
 
-  void connect(Link& link, const Patience& patience);
+  void connect(Link& link, const Deadline& deadline);
   [[nodiscard]] bool is_of_old(const Link& link) const;
   [[nodiscard]] bool is_abandoned(const Link& link) const;
   void set_aside(std::vector<std::unique_ptr<Link>>::iterator link);
@@ -84,7 +84,7 @@ class Links {
 
   ConnectionOptions options_;
   std::optional<Cluster> cluster_;
-  std::vector<std::unique_ptr<Link>> links_;
+  std::vector<std::unique_ptr<Link>> pool_;
   std::unique_ptr<Link> abandoned_;  // to a server of local: that others do not use any more
   Link* last_ = nullptr;
   TimePoint sentinels_asked_;

@@ -1,4 +1,4 @@
-#include "redis/links.hpp"
+#include "redis/connection_pool.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -15,26 +15,26 @@ bool is_one_of(const std::string& error, std::initializer_list<const char*> code
 
 }  // namespace
 
-Links::Links(ConnectionOptions options) : options_(std::move(options)) {
+ConnectionPool::ConnectionPool(ConnectionOptions options) : options_(std::move(options)) {
   if (options_.endpoint.transport == Endpoint::Transport::cluster) cluster_.emplace(options_);
 }
 
-void Links::connect(Link& link, const Patience& patience) {
+void ConnectionPool::connect(Link& link, const Deadline& deadline) {
   if (cluster_) {
     link.connection = cluster_->take_connection(link.node);
     if (link.connection) return;
     // A node that is dead, hangs or is cut off must leave time to ask for another.
-    const Patience half = half_of(patience);
+    const Deadline half = half_of(deadline);
     link.connection = connect_node(options_, link.node, half);
     [[maybe_unused]] const Reply any = link.connection->command({"PING"}, half);
   } else if (options_.endpoint.transport == Endpoint::Transport::sentinel) {
     sentinels_asked_ = BootClock::now();
     silence_ = nullptr;
-    Master master = connect_master(options_, patience);
+    Master master = connect_master(options_, deadline);
     link.connection = std::move(master.connection);
     link.master = std::move(master.address);
   } else {
-    link.connection = std::make_unique<Connection>(options_, patience);
+    link.connection = std::make_unique<Connection>(options_, deadline);
     if (options_.endpoint.transport == Endpoint::Transport::local) {
       link.socket = socket_identity(options_.endpoint.path);
     }
@@ -42,26 +42,26 @@ void Links::connect(Link& link, const Patience& patience) {
 }
 
 // A new server would grant what the server of this connection has granted.
-bool Links::is_abandoned(const Link& link) const {
+bool ConnectionPool::is_abandoned(const Link& link) const {
   return options_.endpoint.transport == Endpoint::Transport::local &&
          (link.socket.empty() || link.socket != socket_identity(options_.endpoint.path));
 }
 
-bool Links::is_of_old(const Link& link) const {
+bool ConnectionPool::is_of_old(const Link& link) const {
   return options_.endpoint.transport == Endpoint::Transport::sentinel &&
          is_outdated(options_.endpoint, link.master);
 }
 
-bool Links::confirm_master(int slot, Milliseconds age, const Patience& patience) {
+bool ConnectionPool::confirm_master(int slot, Milliseconds age, const Deadline& deadline) {
   if (last_ == nullptr) return true;
   // It will be the master if the present one has just sent the request there.
-  if (cluster_) return is_asking_ || cluster_->is_owner(last_->node, slot, age, patience);
+  if (cluster_) return is_asking_ || cluster_->is_owner(last_->node, slot, age, deadline);
   if (options_.endpoint.transport != Endpoint::Transport::sentinel) return true;
   if (BootClock::now() >= after(sentinels_asked_, age)) {
     const TimePoint now = BootClock::now();
     silence_ = nullptr;
     try {
-      hear_of_failovers(options_, patience);
+      hear_of_failovers(options_, deadline);
       sentinels_asked_ = now;
     } catch (const Unavailable&) {
       sentinels_asked_ = BootClock::now();
@@ -72,7 +72,7 @@ bool Links::confirm_master(int slot, Milliseconds age, const Patience& patience)
   return !is_of_old(*last_);
 }
 
-Connection& Links::open(int slot, const Patience& patience) {
+Connection& ConnectionPool::open(int slot, const Deadline& deadline) {
   const auto asking_at = std::exchange(asking_at_, std::nullopt);
   is_asking_ = asking_at.has_value();
   is_redirected_ = false;
@@ -80,13 +80,13 @@ Connection& Links::open(int slot, const Patience& patience) {
   if (cluster_ && is_out_of_step_) cluster_->doubt();
   HostAndPort node;
   if (cluster_) {
-    node = asking_at ? *asking_at : cluster_->owner(slot, patience);
+    node = asking_at ? *asking_at : cluster_->owner(slot, deadline);
     has_been_there_ = true;
   }
-  const auto found = std::ranges::find_if(links_, [&](const auto& link) {
+  const auto found = std::ranges::find_if(pool_, [&](const auto& link) {
     return link->node == node && !(is_out_of_step_ && link.get() == last_);
   });
-  if (found != links_.end()) {
+  if (found != pool_.end()) {
     if (is_abandoned(**found)) {
       set_aside(found);
     } else if (is_of_old(**found)) {
@@ -97,7 +97,7 @@ Connection& Links::open(int slot, const Patience& patience) {
   }
   auto link = std::make_unique<Link>(Link{node, nullptr, {}});
   try {
-    connect(*link, patience);
+    connect(*link, deadline);
   } catch (const Unavailable&) {
     if (cluster_) cluster_->doubt();
     throw;
@@ -105,33 +105,33 @@ Connection& Links::open(int slot, const Patience& patience) {
   has_been_there_ = true;
   abandoned_.reset();
   ++opened_;
-  return use(links_.emplace_back(std::move(link)).get());
+  return use(pool_.emplace_back(std::move(link)).get());
 }
 
 // Keeps the connection open, though unused: as long as there is one, no other server is started in
 // the place of this one, whose locks this process may hold.
-void Links::set_aside(std::vector<std::unique_ptr<Link>>::iterator link) {
+void ConnectionPool::set_aside(std::vector<std::unique_ptr<Link>>::iterator link) {
   abandoned_ = std::move(*link);
-  links_.erase(link);
+  pool_.erase(link);
   last_ = nullptr;
   is_out_of_step_ = false;
 }
 
 // Makes `link` the last connection. Closes the previous one if it is out of step.
-Connection& Links::use(Link* link) noexcept {
+Connection& ConnectionPool::use(Link* link) noexcept {
   if (is_out_of_step_) drop_last();
   last_ = link;
   return *link->connection;
 }
 
-bool Links::is_about_slot(const std::string& error) {
+bool ConnectionPool::is_about_slot(const std::string& error) {
   // The last one: a script looked for a key that has moved, which it need not have declared.
   return error.starts_with("MOVED ") || error.starts_with("ASK ") ||
          is_one_of(error, {"TRYAGAIN", "CLUSTERDOWN"}) ||
          error.find("a non local key in a cluster node") != std::string::npos;
 }
 
-bool Links::is_turned_away(const std::string& error) {
+bool ConnectionPool::is_turned_away(const std::string& error) {
   const bool is_moved = error.starts_with("MOVED ");
   if (cluster_ && (is_moved || error.starts_with("ASK "))) {
     const Redirect redirect = parse_redirect(error, last_ == nullptr ? HostAndPort{} : last_->node);
@@ -156,47 +156,47 @@ bool Links::is_turned_away(const std::string& error) {
   return is_error(error, "BUSY");  // until the script of another client ends, or is killed
 }
 
-void Links::drop_broken() noexcept {
+void ConnectionPool::drop_broken() noexcept {
   if (cluster_) cluster_->doubt();
   drop_last();
 }
 
-void Links::drop_last() noexcept {
+void ConnectionPool::drop_last() noexcept {
   is_out_of_step_ = false;
   const Link* broken = std::exchange(last_, nullptr);
   const auto found =
-      std::ranges::find_if(links_, [&](const auto& link) { return link.get() == broken; });
-  if (found == links_.end()) return;
+      std::ranges::find_if(pool_, [&](const auto& link) { return link.get() == broken; });
+  if (found == pool_.end()) return;
   // A copy of a request must not arrive when it has long been sent again elsewhere.
   if ((*found)->connection) (*found)->connection->abort();
-  links_.erase(found);
+  pool_.erase(found);
 }
 
-void Links::close() noexcept {
-  links_.clear();
+void ConnectionPool::close() noexcept {
+  pool_.clear();
   abandoned_.reset();
   last_ = nullptr;
   is_out_of_step_ = false;
   if (cluster_) cluster_->doubt();
 }
 
-std::string Links::display() const {
+std::string ConnectionPool::display() const {
   if (last_ != nullptr && cluster_) return options_.endpoint.of(last_->node).display();
   return options_.endpoint.display();
 }
 
-std::string Links::owner(int slot, const Patience& patience) {
-  return cluster_ ? cluster_->owner(slot, patience).display() : "";
+std::string ConnectionPool::owner(int slot, const Deadline& deadline) {
+  return cluster_ ? cluster_->owner(slot, deadline).display() : "";
 }
 
-std::vector<Endpoint> Links::masters(const Patience& patience) {
+std::vector<Endpoint> ConnectionPool::masters(const Deadline& deadline) {
   const Endpoint& whole = options_.endpoint;
   if (whole.transport == Endpoint::Transport::sentinel) {
-    return {whole.of(connect_master(options_, patience).address.node)};
+    return {whole.of(connect_master(options_, deadline).address.node)};
   }
   if (!cluster_) return {whole};
   std::vector<Endpoint> masters;
-  for (const HostAndPort& node : cluster_->masters(patience)) masters.push_back(whole.of(node));
+  for (const HostAndPort& node : cluster_->masters(deadline)) masters.push_back(whole.of(node));
   return masters;
 }
 
