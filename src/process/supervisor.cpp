@@ -119,11 +119,11 @@ void Supervisor::note_stall(bool stalls) {
   if (!stalls) {
     stall_end_ = TimePoint::max();
   } else if (stall_end_ == TimePoint::max()) {
-    const Milliseconds bound =
-        is_asked_to_end_ ? std::max(options_.grace, k_shortest_end) : k_stall_bound;
-    stall_end_ = after(BootClock::now(), bound);
+    stall_end_ = after(BootClock::now(), is_asked_to_end_ ? end_bound() : k_stall_bound);
   }
 }
+
+Milliseconds Supervisor::end_bound() const { return std::max(options_.grace, k_shortest_end); }
 
 bool Supervisor::gives_up() const { return BootClock::now() >= std::min(signal_end_, stall_end_); }
 
@@ -169,7 +169,7 @@ void Supervisor::forward(const Signal& signal) {
   is_asked_to_end_ = is_asked_to_end_ || asks_to_end(signal.number);
   if (asks_to_end(signal.number) && (wait_status_ || is_ending())) {
     const TimePoint begin = std::max(BootClock::now(), is_ending() ? kill_at_ : TimePoint::min());
-    signal_end_ = std::min(signal_end_, after(begin, std::max(options_.grace, k_shortest_end)));
+    signal_end_ = std::min(signal_end_, after(begin, end_bound()));
   }
   if (wait_status_) return;
   if (signal.number == SIGCONT) {

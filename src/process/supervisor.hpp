@@ -84,6 +84,8 @@ class Supervisor {
   void start_late();
   void keep_guardian();
   void note_stall(bool stalls);
+  // Returns how long, after a signal that asks rlock to end, the rest is waited for.
+  [[nodiscard]] Milliseconds end_bound() const;
   [[nodiscard]] bool gives_up() const;
   [[nodiscard]] TimePoint next_alarm() const;
 

@@ -77,13 +77,13 @@ auto Client::with_retries(int slot, Action action, int* unanswered, const Deadli
       // Before the deadline it is the connection that broke: nothing can be sent after it there.
       // But that another node of a cluster cannot be reached says nothing of it.
       if (now < end && (is_sent || !pool_.is_cluster())) pool_.drop_broken();
-      const bool is_short = after(begun, k_fair_try) > end;
+      const bool had_little_time = after(begun, k_fair_try) > end;
       // What the sentinels say tells more than the refusal of a server.
       if (options_.endpoint.transport == Endpoint::Transport::sentinel) turned_away_.clear();
       // Where a connection once was, one that breaks or is refused may be a restart: try again.
       if (!pool_.has_been_there() || after(now, k_pause_before_retry) >= end) {
         if (!turned_away_.empty()) refuse(turned_away_);  // and that was why time ran out
-        if (is_short && failure) std::rethrow_exception(failure);
+        if (had_little_time && failure) std::rethrow_exception(failure);
         throw;
       }
       failure = std::current_exception();

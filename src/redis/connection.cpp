@@ -99,13 +99,13 @@ Reply Connection::command(const Args& args, const Deadline& deadline) {
 }
 
 std::vector<Reply> Connection::commands(const std::vector<Args>& requests, const Deadline& each) {
-  const auto deadline = [&] { return again(each); };
+  const auto next = [&] { return again(each); };
   std::string bytes;
   for (const Args& request : requests) bytes += format(request);
-  write(bytes, deadline());
-  skip_unwanted(deadline());
+  write(bytes, next());
+  skip_unwanted(next());
   std::vector<Reply> replies;
-  while (replies.size() < requests.size()) replies.push_back(receive(deadline()));
+  while (replies.size() < requests.size()) replies.push_back(receive(next()));
   return replies;
 }
 

@@ -142,17 +142,13 @@ class Doctor {
       for (const std::string& name : scan.next()) names_.insert(name);
     }
     unread_ += scan.unread();
-    strings_ += scan.alike();
-    may_be_more_strings_ = may_be_more_strings_ || scan.alike() == lock::LockScan::k_most_alike;
+    strings_.add(scan);
   }
 
   // Applications keep such strings for other purposes, too.
   [[nodiscard]] std::string describe_strings() const {
-    if (strings_ == 0) return "";
-    return ", not at " + (may_be_more_strings_ ? "at least " : std::string()) +
-           plural(strings_, "string") +
-           (strings_ == 1 ? " that looks like a lock" : " that look like locks") +
-           " (see list --simple)";
+    if (strings_.count == 0) return "";
+    return ", not at " + strings_.describe(" that") + " (see list --simple)";
   }
 
   // Both return how many locks were examined.
@@ -262,8 +258,7 @@ class Doctor {
   std::set<std::string> names_;  // of locks
   lock::Leftovers leftovers_;
   std::int64_t unread_ = 0;  // keys
-  std::size_t strings_ = 0;  // that look like locks
-  bool may_be_more_strings_ = false;
+  AlikeStrings strings_;
   lock::Listened listened_;  // locks for whose release somebody waits, or watches
 };
 

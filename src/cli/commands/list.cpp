@@ -99,16 +99,11 @@ class List {
 
   // Applications keep such strings for other purposes, too, so they are not shown unasked.
   void tell_of_strings() const {
-    std::size_t count = 0;
-    bool may_be_more = false;
-    for (const lock::LockScan& scan : scans_) {
-      count += scan.alike();
-      may_be_more = may_be_more || scan.alike() == lock::LockScan::k_most_alike;
-    }
-    if (count == 0) return;
-    say("list: " + (may_be_more ? "at least " : std::string()) + plural(count, "string") +
-        (count == 1 ? " looks like a lock" : " look like locks") + "; --simple " +
-        shell_quote(options_.pattern) + (count == 1 ? " shows it" : " shows them"));
+    AlikeStrings strings;
+    for (const lock::LockScan& scan : scans_) strings.add(scan);
+    if (strings.count == 0) return;
+    say("list: " + strings.describe("") + "; --simple " + shell_quote(options_.pattern) +
+        (strings.count == 1 ? " shows it" : " shows them"));
   }
 
   void add(const std::optional<Snapshot>& snapshot) {

@@ -74,6 +74,16 @@ std::optional<std::string> describe_pattern(const lock::Snapshot& snapshot,
          remedies.rlock("list " + shell_operands({snapshot.name})).text;
 }
 
+void AlikeStrings::add(const lock::LockScan& scan) {
+  count += scan.alike();
+  may_be_more = may_be_more || scan.alike() == lock::LockScan::k_most_alike;
+}
+
+std::string AlikeStrings::describe(const std::string& link) const {
+  return (may_be_more ? "at least " : "") + plural(count, "string") + link +
+         (count == 1 ? " looks like a lock" : " look like locks");
+}
+
 std::vector<std::string> describe_view(const lock::Snapshot& snapshot, const Remedies& remedies) {
   auto lines = describe_view(snapshot.replication, snapshot.other_databases, remedies, "list");
   if (auto line = describe_pattern(snapshot, remedies)) lines.push_back(*std::move(line));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/output/remedy.hpp"
+#include "lock/inspection/lock_scan.hpp"
 #include "lock/inspection/snapshot.hpp"
 
 namespace rlock::cli {
@@ -39,6 +40,16 @@ namespace rlock::cli {
 // Returns a line if nothing has this name, which looks like a pattern. Otherwise returns nothing.
 [[nodiscard]] std::optional<std::string> describe_pattern(const lock::Snapshot& snapshot,
                                                           const Remedies& remedies);
+
+// How many strings look like locks, by the scans of all masters.
+struct AlikeStrings {
+  std::size_t count = 0;
+  bool may_be_more = false;
+
+  void add(const lock::LockScan& scan);
+  // Returns "2 strings look like locks", with `link` before the verb, such as " that".
+  [[nodiscard]] std::string describe(const std::string& link) const;
+};
 
 // Returns both for a snapshot.
 [[nodiscard]] std::vector<std::string> describe_view(const lock::Snapshot& snapshot,

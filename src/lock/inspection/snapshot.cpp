@@ -351,7 +351,7 @@ bool has_ended(const Party& party) {
 
 bool has_waiter_ended(const Party& waiter) {
   const auto runs = is_running(waiter.about.pid, waiter.about.process);
-  if (!runs || !*runs) return runs.has_value();
+  if (runs != true) return runs == false;
   // The process that waits has made the owner, on the same host.
   const auto pid = parse_integer<pid_t>(waiter.owner.substr(waiter.owner.rfind(':') + 1));
   return pid && *pid > 0 && ::kill(*pid, 0) != 0 && errno == ESRCH;

@@ -55,7 +55,7 @@ std::optional<RenewalOverdue> overdue(const Snapshot& snapshot, const Holder& ho
   // A holder that is busy, or asks a slow server, is a little late.
   constexpr Milliseconds k_grace{1000};
   if (!holder.about.renews || !holder.lease || holder.about.kept_until_ms != 0) return std::nullopt;
-  // A renewal may not have come to a replica yet.
+  // A renewal might not have reached a replica yet.
   if (snapshot.is_stale()) return std::nullopt;
   const Milliseconds delay =
       snapshot.replication ? snapshot.replication->longest_delay() : Milliseconds(0);

@@ -102,7 +102,7 @@ TEST_CASE("renewal_overdue: what is not renewed, or not known to be, is no probl
   }
 }
 
-TEST_CASE("renewal_overdue: a replica may not have heard of a renewal") {
+TEST_CASE("renewal_overdue: a renewal might not have reached a replica") {
   Server master;
   master.command({"HSET", "job", "other:1", "1"});
   master.command({"HSET", k_info, "other:1", R"({"lease":600000,"renews":1,"since":1,"seen":1})"});
